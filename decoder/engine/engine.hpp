@@ -20,45 +20,47 @@ enum class ResetRule : std::uint8_t {
 
 struct EngineOptions {
   ResetRule reset = ResetRule::Packet;
-  bool strict = false;              ///< Also signal R2, R6, R7, R8 and R9.
-  std::uint16_t channels = 1;       ///< Dictionary contexts. PacketInfo::channel must be below.
+  bool strict = false;         ///< Also signal R2, R6, R7, R8 and R9.
+  std::uint16_t channels = 1;  ///< Dictionary contexts. PacketInfo::channel must be below.
   std::uint16_t image_generation = 0;
 };
 
 /// What is known of a datagram before it is decoded; goes into the header of its records.
 struct PacketInfo {
   std::uint64_t arrival_ns = 0;
-  std::uint64_t number = 0;          ///< In its source, counted from 1.
-  std::uint32_t sequence = 0;        ///< From the preamble; 0 if there is none.
-  std::uint32_t data_offset = 0;     ///< Bytes of the datagram before the first message (preamble).
+  std::uint64_t number = 0;       ///< In its source, counted from 1.
+  std::uint32_t sequence = 0;     ///< From the preamble; 0 if there is none.
+  std::uint32_t data_offset = 0;  ///< Bytes of the datagram before the first message (preamble).
   std::uint16_t channel = 0;
   std::uint16_t sender_epoch = 0;
   record::SourceLine source = record::SourceLine::File;
   record::TimeQuality time_quality = record::TimeQuality::Synthetic;
 };
 
-/// What became of a datagram. On an error the records of the messages before it stand, and an event record follows them.
+/// What became of a datagram. On an error the records of the messages before it stand, and an event record follows
+/// them.
 struct Outcome {
   ErrorCode error = ErrorCode::None;
-  bool dropped = false;                  ///< Not decoded at all: the context waits for its reset.
-  std::uint32_t messages = 0;            ///< Complete ones.
-  std::uint32_t fields = 0;              ///< Values written, over the complete messages (a decimal counts as one).
-  std::uint32_t offset_bytes = 0;        ///< In the datagram: first byte of the faulty entity; its end if there is no error.
-  std::uint32_t template_id = 0;         ///< D9: the unknown identifier.
-  std::uint16_t template_index = 0xFFFF; ///< Where the error is; 0xFFFF = outside a template.
-  std::uint16_t block = 0xFFFF;          ///< 0xFFFF = not at a field.
+  bool dropped = false;            ///< Not decoded at all: the context waits for its reset.
+  std::uint32_t messages = 0;      ///< Complete ones.
+  std::uint32_t fields = 0;        ///< Values written, over the complete messages (a decimal counts as one).
+  std::uint32_t offset_bytes = 0;  ///< In the datagram: first byte of the faulty entity; its end if there is no error.
+  std::uint32_t template_id = 0;   ///< D9: the unknown identifier.
+  std::uint16_t template_index = 0xFFFF;  ///< Where the error is; 0xFFFF = outside a template.
+  std::uint16_t block = 0xFFFF;           ///< 0xFFFF = not at a field.
   std::uint8_t word = 255;
 };
 
-/// Runs one verified program over datagrams. One thread per engine; programs may be shared and must outlive their engines.
-/// Allocates when it is made, never later. Work per datagram is bounded by a constant per byte.
+/// Runs one verified program over datagrams. One thread per engine; programs may be shared and must outlive their
+/// engines. Allocates when it is made, never later. Work per datagram is bounded by a constant per byte.
 class Engine {
  public:
   virtual ~Engine() = default;
 
   /// Decodes messages until the datagram ends or one is faulty; a faulty one drops the rest of the datagram.
   /// Reads nothing outside `datagram`, which may have at most limits::kMaxDatagramBytes (longer: X1 at that offset).
-  virtual Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info, record::RecordSink& sink) noexcept = 0;
+  virtual Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
+                         record::RecordSink& sink) noexcept = 0;
 
   /// Forgets the dictionary of a channel: every entry is undefined again. O(1). Also ends the wait after an error.
   virtual void reset(std::uint16_t channel) noexcept = 0;

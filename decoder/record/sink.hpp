@@ -8,14 +8,14 @@ namespace stopbit::record {
 
 /// Where an engine writes records: a shared-memory ring, a buffer that prints, a buffer that is timed.
 ///
-/// One writer. The engine calls open, writes slots 1..n-1 and words 1..7 of slot 0 with relaxed atomic stores, then calls
-/// commit, which writes word 0 with release order. An engine that meets an error just opens again.
+/// One writer. The engine calls open, writes slots 1..n-1 and words 1..7 of slot 0 with relaxed atomic stores, then
+/// calls commit, which writes word 0 with release order. An engine that meets an error just opens again.
 class RecordSink {
  public:
   struct Place {
-    Slot* slots = nullptr;      ///< Room for the program's max_record_slots; content undefined.
-    std::uint32_t stamp = 0;    ///< Low half of slot 0's number in the ring.
-    bool phase = false;         ///< Of every slot of this record.
+    Slot* slots = nullptr;    ///< Room for the program's max_record_slots; content undefined.
+    std::uint32_t stamp = 0;  ///< Low half of slot 0's number in the ring.
+    bool phase = false;       ///< Of every slot of this record.
   };
 
   virtual ~RecordSink() = default;

@@ -1,0 +1,869 @@
+#include "decoder/interp/interpreter.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+namespace stopbit::interp {
+
+using isa::ControlOp;
+using isa::DataOp;
+using isa::Operator;
+using isa::Type;
+using wire::Int128;
+using wire::Status;
+
+namespace {
+
+constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
+constexpr unsigned kElementsPerByte = limits::kMaxLoopDepth;
+
+constexpr bool is_signed(Type type) {
+  return type != Type::U32 && type != Type::U64;
+}
+constexpr bool is_narrow(Type type) {
+  return type == Type::U32 || type == Type::S32 || type == Type::Iexp || type == Type::Dexp;
+}
+
+/// Bounds of a type, for D2 and R4.
+template <Type T>
+constexpr Int128 kMin = !is_signed(T)  ? 0
+                        : is_narrow(T) ? std::numeric_limits<std::int32_t>::min()
+                                       : static_cast<Int128>(std::numeric_limits<std::int64_t>::min());
+template <Type T>
+constexpr Int128 kMax = !is_signed(T) ? (is_narrow(T) ? std::numeric_limits<std::uint32_t>::max()
+                                                      : static_cast<Int128>(std::numeric_limits<std::uint64_t>::max()))
+                                      : (is_narrow(T) ? std::numeric_limits<std::int32_t>::max()
+                                                      : static_cast<Int128>(std::numeric_limits<std::int64_t>::max()));
+
+constexpr std::int64_t kMaxExponent = 63;
+constexpr bool is_exponent_in_range(std::uint64_t value) {
+  const auto exponent = static_cast<std::int64_t>(value);
+  return exponent >= -kMaxExponent && exponent <= kMaxExponent;
+}
+
+/// A stored value as the number it stands for.
+template <Type T>
+constexpr Int128 number(std::uint64_t value) {
+  if constexpr (is_signed(T)) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+bool is_utf8(std::string_view text) {
+  std::size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i++]);
+    if (lead < 0x80) continue;
+    const unsigned more = lead >= 0xC2 && lead <= 0xDF   ? 1
+                          : (lead & 0xF0) == 0xE0        ? 2
+                          : lead >= 0xF0 && lead <= 0xF4 ? 3
+                                                         : 0;
+    if (more == 0 || text.size() - i < more) return false;
+    const auto second = static_cast<unsigned char>(text[i]);
+    const bool bad_second = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
+                            (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
+    if (bad_second) return false;
+    for (unsigned k = 0; k < more; ++k, ++i) {
+      if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Interpreter::Interpreter(const Program& program, const EngineOptions& options)
+    : program_(program), options_(options), builder_(program) {
+  channels_.reserve(options.channels);
+  for (std::uint16_t i = 0; i < options.channels; ++i) channels_.emplace_back(program);
+  std::size_t ids = 0;
+  for (const DispatchEntry& entry : program.dispatch) {
+    if (entry.table == 0 && entry.id < kDirectIds) ids = std::max<std::size_t>(ids, entry.id + 1);
+  }
+  table0_.resize(ids);
+  for (const DispatchEntry& entry : program.dispatch) {
+    if (entry.table == 0 && entry.id < ids) table0_[entry.id] = &entry;
+  }
+}
+
+void Interpreter::reset(std::uint16_t channel) noexcept {
+  channels_[channel].dictionary.reset();
+  channels_[channel].waits_for_reset = false;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Datagrams and messages
+
+Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInfo& info,
+                            record::RecordSink& sink) noexcept {
+  Outcome outcome;
+  info_ = &info;
+  header_ = {info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
+             info.sender_epoch, info.source,   info.time_quality};
+  channel_ = &channels_[info.channel];
+  dictionary_ = &channel_->dictionary;
+  message_index_ = 0;
+  if (options_.reset == ResetRule::Packet) reset(info.channel);
+
+  in_ = wire::Cursor(datagram.first(std::min(datagram.size(), limits::kMaxDatagramBytes)));
+  const bool data_is_inside = info.data_offset <= in_.left();
+  in_.position += data_is_inside ? info.data_offset : in_.left();
+  elements_left_ = static_cast<std::uint64_t>(kElementsPerByte) * in_.left();
+
+  if (channel_->waits_for_reset && !begins_with_reset(datagram.subspan(in_.offset()))) {
+    outcome.dropped = true;
+    outcome.offset_bytes = in_.offset();
+    builder_.write_event(sink, header_,
+                         {.kind = record::EventKind::Dropped, .word5 = in_.offset(), .word6 = info.number}, 0);
+    return outcome;
+  }
+
+  current_template_ = 0xFFFF;
+  block_ = kNoBlock;
+  word_ = isa::kNoWord;
+  entity_offset_ = in_.offset();
+  error_ = data_is_inside ? ErrorCode::None : ErrorCode::X9;
+  while (error_ == ErrorCode::None && in_.position != in_.end) {
+    builder_.begin(sink, header_);
+    if (!run_message()) break;
+    const std::uint8_t flags = in_.position == in_.end ? record::kFlagLastOfPacket : std::uint8_t{0};
+    if (!builder_.commit(message_template_, message_index_, flags)) {
+      fail(ErrorCode::X4);
+      break;
+    }
+    ++outcome.messages;
+    outcome.fields += fields_;
+    ++message_index_;
+  }
+  if (error_ == ErrorCode::None && datagram.size() > limits::kMaxDatagramBytes) {
+    entity_offset_ = limits::kMaxDatagramBytes;
+    fail(ErrorCode::X1);
+  }
+  outcome.offset_bytes = in_.offset();
+  if (error_ != ErrorCode::None) write_error(outcome, sink);
+  return outcome;
+}
+
+void Interpreter::write_error(Outcome& outcome, record::RecordSink& sink) noexcept {
+  outcome.error = error_;
+  outcome.offset_bytes = entity_offset_;
+  outcome.template_id = error_ == ErrorCode::D9 ? template_id_ : 0;
+  outcome.template_index = current_template_;
+  outcome.block = word_ == isa::kNoWord ? kNoBlock : block_;
+  outcome.word = word_;
+  if (options_.reset != ResetRule::Packet) channel_->waits_for_reset = true;
+  builder_.write_event(sink, header_,
+                       {.kind = record::EventKind::DecodeError,
+                        .code = error_,
+                        .template_index = outcome.template_index,
+                        .block = outcome.block,
+                        .word = outcome.word,
+                        .word5 = outcome.offset_bytes | static_cast<std::uint64_t>(outcome.template_id) << 32,
+                        .word6 = info_->number},
+                       message_index_);
+}
+
+bool Interpreter::fail(ErrorCode code) noexcept {
+  error_ = code;
+  return false;
+}
+
+/// Whether the first message names, in so many bytes, a template that resets the dictionary.
+bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexcept {
+  if (options_.reset != ResetRule::Template) return false;
+  wire::Cursor in(data);
+  wire::PresenceMap map;
+  wire::Integer id;
+  if (!map.load(in) || !map.take() || !wire::read_long<false>(in, id)) return false;
+  if (id.value > std::numeric_limits<std::uint32_t>::max()) return false;
+  const DispatchEntry* entry = find(0, static_cast<std::uint32_t>(id.value));
+  return entry != nullptr && program_.templates[entry->template_index].reset;
+}
+
+bool Interpreter::run_message() noexcept {
+  pc_ = 0;
+  map_depth_ = 0;
+  loop_depth_ = 0;
+  call_depth_ = 0;
+  complete_ = false;
+  fields_ = 0;
+  current_template_ = 0xFFFF;
+  block_ = kNoBlock;
+  const Instruction* code = program_.code.data();
+  do {
+    const Instruction& in = code[pc_++];
+    word_ = in.word;
+    entity_offset_ = in_.offset();
+    if (in.control == ControlOp::Block) {
+      block_ = in.target;
+      if (!builder_.open_block(program_.blocks[in.target], 0)) return fail(ErrorCode::X4);
+    }
+    bool ok = true;
+    switch (in.op) {
+#define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, ...)                       \
+  case DataOp::enumerator:                                                                   \
+    ok = field<Operator::op, Type::type, isa::Presence::presence == isa::Presence::Opt>(in); \
+    break;
+#include "microcode/isa/opcodes.def"
+      case DataOp::Nop:
+        break;
+      case DataOp::Pmap:
+        ok = push_map(in);
+        break;
+      case DataOp::Tid:
+        ok = take_template_id(in);
+        break;
+    }
+    if (!ok) return false;
+    if (in.control > ControlOp::Block && !step_control(in)) return false;
+  } while (!complete_);
+  return true;
+}
+
+bool Interpreter::step_control(const Instruction& in) noexcept {
+  switch (in.control) {
+    case ControlOp::Next:
+    case ControlOp::Block:
+      return true;
+    case ControlOp::Seq:
+      return begin_loop(in);
+    case ControlOp::Lend: {
+      Loop& loop = loops_[loop_depth_ - 1U];
+      while (map_depth_ > loop.maps) {
+        if (!pop_map()) return false;
+      }
+      if (--loop.elements_left != 0) {
+        pc_ = in.target;
+      } else {
+        --loop_depth_;
+      }
+      return true;
+    }
+    case ControlOp::Skip:
+      if (!maps_[map_depth_ - 1U].take()) {
+        pc_ = in.target;
+      } else if (in.op == DataOp::Nop && in.word != isa::kNoWord) {
+        builder_.store(in.word, 1);
+      }
+      return true;
+    case ControlOp::Pop:
+      return pop_map();
+    case ControlOp::Disp:
+    case ControlOp::Call:
+      return dispatch(in);
+    case ControlOp::End:
+      if (!pop_map()) return false;
+      if (call_depth_ == 0) {
+        complete_ = true;
+      } else {
+        --call_depth_;
+        pc_ = calls_[call_depth_].return_address;
+        current_template_ = calls_[call_depth_].template_index;
+      }
+      return true;
+  }
+  return true;
+}
+
+bool Interpreter::push_map(const Instruction&) noexcept {
+  if (map_depth_ == maps_.size()) return fail(ErrorCode::X7);
+  wire::PresenceMap& map = maps_[map_depth_];
+  if (!map.load(in_)) return fail(ErrorCode::X1);
+  if (options_.strict && map.overlong()) return fail(ErrorCode::R7);
+  ++map_depth_;
+  return true;
+}
+
+bool Interpreter::pop_map() noexcept {
+  --map_depth_;
+  if (options_.strict && maps_[map_depth_].has_unused_bits()) {
+    word_ = isa::kNoWord;
+    return fail(ErrorCode::R8);
+  }
+  return true;
+}
+
+bool Interpreter::take_template_id(const Instruction& in) noexcept {
+  if (maps_[map_depth_ - 1U].take()) {
+    std::uint64_t value = 0;
+    if (read_integer<Type::U32, false>(value) != Status::Ok) return false;
+    dictionary_->assign(in.slot, state::EntryType::U32, value);
+  } else if (dictionary_->state(in.slot) != state::Dictionary::State::Assigned) {
+    return fail(ErrorCode::D5);
+  }
+  template_id_ = static_cast<std::uint32_t>(dictionary_->value(in.slot));
+  return true;
+}
+
+const DispatchEntry* Interpreter::find(std::uint16_t table, std::uint32_t id) const noexcept {
+  if (table == 0 && id < table0_.size()) return table0_[id];
+  const auto at = std::lower_bound(program_.dispatch.begin(), program_.dispatch.end(), std::pair(table, id),
+                                   [](const DispatchEntry& entry, const std::pair<std::uint16_t, std::uint32_t>& key) {
+                                     return std::pair(entry.table, entry.id) < key;
+                                   });
+  return at != program_.dispatch.end() && at->table == table && at->id == id ? &*at : nullptr;
+}
+
+bool Interpreter::dispatch(const Instruction& in) noexcept {
+  const DispatchEntry* entry = find(in.target, template_id_);
+  if (entry == nullptr) return fail(ErrorCode::D9);
+  const Template& chosen = program_.templates[entry->template_index];
+  if (chosen.reset && options_.reset != ResetRule::Never) {
+    reset(info_->channel);
+    dictionary_->assign(isa::kTemplateIdSlot, state::EntryType::U32, template_id_);
+  }
+  const Block& root = program_.blocks[chosen.root_block];
+  if (in.control == ControlOp::Call) {
+    if (call_depth_ == calls_.size()) return fail(ErrorCode::X7);
+    calls_[call_depth_++] = {pc_, current_template_};
+    if (!builder_.open_reference(root, entry->template_index)) return fail(ErrorCode::X4);
+  } else {
+    message_template_ = entry->template_index;
+    if (!builder_.open_block(root, record::kHeaderWords)) return fail(ErrorCode::X4);
+  }
+  current_template_ = entry->template_index;
+  block_ = chosen.root_block;
+  pc_ = entry->entry;
+  return true;
+}
+
+bool Interpreter::begin_loop(const Instruction& in) noexcept {
+  const std::uint64_t count = present_ ? sequence_length_ : 0;
+  if (count == 0) {
+    pc_ = in.target;
+    return true;
+  }
+  const Block& element = program_.blocks[program_.code[pc_].target];
+  const std::uint64_t min_bytes = std::max<std::uint64_t>(1, element.min_bytes);
+  if (count * min_bytes > in_.left() || count > elements_left_) return fail(ErrorCode::X2);
+  elements_left_ -= count;
+  if (loop_depth_ == loops_.size()) return fail(ErrorCode::X7);
+  loops_[loop_depth_++] = {static_cast<std::uint32_t>(count), map_depth_};
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Entities
+
+template <bool Signed>
+bool Interpreter::read_wide(wire::Integer& out) noexcept {
+  if (!wire::read_long<Signed>(in_, out)) return fail(ErrorCode::X1);
+  if (options_.strict && out.overlong) return fail(ErrorCode::R6);
+  return true;
+}
+
+template <Type T, bool Optional>
+Status Interpreter::read_integer(std::uint64_t& value) noexcept {
+  std::int64_t bits = 0;
+  if (wire::read_short<is_signed(T)>(in_, bits)) [[likely]] {
+    if constexpr (Optional) {
+      if (bits == 0) return Status::Null;
+      if (bits > 0) --bits;
+    }
+    if constexpr (is_narrow(T)) {
+      if (bits < static_cast<std::int64_t>(kMin<T>) || bits > static_cast<std::int64_t>(kMax<T>)) {
+        fail(ErrorCode::D2);
+        return Status::Error;
+      }
+    }
+    value = static_cast<std::uint64_t>(bits);
+    return Status::Ok;
+  }
+  wire::Integer wide;
+  if (!read_wide<is_signed(T)>(wide)) return Status::Error;
+  if constexpr (Optional) {
+    if (wide.value == 0) return Status::Null;
+    if (wide.value > 0) --wide.value;
+  }
+  if (wide.value < kMin<T> || wide.value > kMax<T>) {
+    fail(ErrorCode::D2);
+    return Status::Error;
+  }
+  value = static_cast<std::uint64_t>(wide.value);
+  return Status::Ok;
+}
+
+template <bool Optional>
+Status Interpreter::read_delta(Int128& delta) noexcept {
+  std::int64_t bits = 0;
+  if (wire::read_short<true>(in_, bits)) [[likely]] {
+    delta = bits;
+  } else {
+    wire::Integer wide;
+    if (!read_wide<true>(wide)) return Status::Error;
+    constexpr Int128 kBound = static_cast<Int128>(1) << (wire::kWideBits - 1);
+    if (wide.value >= kBound || wide.value < -kBound) {
+      fail(ErrorCode::D2);
+      return Status::Error;
+    }
+    delta = wide.value;
+  }
+  if constexpr (Optional) {
+    if (delta == 0) return Status::Null;
+    if (delta > 0) --delta;
+  }
+  return Status::Ok;
+}
+
+template <bool Optional>
+Status Interpreter::read_ascii(std::string_view& text) noexcept {
+  const std::uint8_t* first = in_.position;
+  const std::uint8_t* p = first;
+  do {
+    if (p == in_.end) {
+      fail(ErrorCode::X1);
+      return Status::Error;
+    }
+  } while ((*p++ & wire::kStop) == 0);
+  in_.position = p;
+  const auto length = static_cast<std::size_t>(p - first);
+  // Without its stop bit the string must stand in a buffer. One that is longer than any record can hold is refused by
+  // its length, so it may stay as it is.
+  if (length > ascii_.size()) {
+    text = {reinterpret_cast<const char*>(first), length};
+    return Status::Ok;
+  }
+  std::memcpy(ascii_.data(), first, length);
+  ascii_[length - 1] = static_cast<char>(ascii_[length - 1] & wire::kData);
+  text = {ascii_.data(), length};
+  if ((*first & wire::kData) != 0) [[likely]]
+    return Status::Ok;
+
+  // A zero preamble: one zero for the empty string and for strings that begin with a zero, one more for their nullable
+  // form.
+  if (Optional && text.size() == 1) return Status::Null;
+  std::size_t preamble = 1;
+  if (Optional && (first[1] & wire::kData) == 0) preamble = 2;
+  text.remove_prefix(preamble);
+  if (options_.strict && !text.empty() && (first[preamble] & wire::kData) != 0) {
+    fail(ErrorCode::R9);
+    return Status::Error;
+  }
+  return Status::Ok;
+}
+
+template <bool Optional>
+Status Interpreter::read_vector(std::string_view& text) noexcept {
+  std::uint64_t length = 0;
+  const Status status = read_integer<Type::U32, Optional>(length);
+  if (status != Status::Ok) return status;
+  if (length > in_.left()) {
+    fail(ErrorCode::X1);
+    return Status::Error;
+  }
+  text = {reinterpret_cast<const char*>(in_.position), static_cast<std::size_t>(length)};
+  in_.position += length;
+  return Status::Ok;
+}
+
+template <Type T, bool Optional>
+Status Interpreter::read_string(std::string_view& text) noexcept {
+  if constexpr (T == Type::Ascii) {
+    return read_ascii<Optional>(text);
+  } else {
+    return read_vector<Optional>(text);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Fields
+
+template <Operator Op, Type T, bool Optional>
+bool Interpreter::field(const Instruction& in) noexcept {
+  if constexpr (T == Type::Dexp) {
+    return exponent<Op, Optional>(in);
+  } else if constexpr (T == Type::Dman) {
+    return mantissa<Op>(in);
+  } else if constexpr (isa::is_string(T)) {
+    return string<Op, T, Optional>(in);
+  } else {
+    return integer<Op, T, Optional>(in);
+  }
+}
+
+template <Type T>
+bool Interpreter::has_previous_type(std::uint16_t slot) noexcept {
+  return dictionary_->type(slot) == state::entry_type(T) || fail(ErrorCode::D4);
+}
+
+template <Type T>
+bool Interpreter::within_limit(const Constant& constant, std::uint64_t value, ErrorCode range_code) noexcept {
+  if constexpr (T == Type::Iexp) return is_exponent_in_range(value) || fail(ErrorCode::R1);
+  switch (constant.limit_kind) {
+    case LimitKind::None:
+      return true;
+    case LimitKind::Unsigned:
+      return value <= constant.limit || fail(range_code);
+    case LimitKind::Signed: {
+      const auto bound = std::int64_t{1} << (constant.limit - 1);
+      const auto signed_value = static_cast<std::int64_t>(value);
+      return (signed_value >= -bound && signed_value < bound) || fail(range_code);
+    }
+    case LimitKind::Enum:
+      return value < constant.limit || fail(ErrorCode::X5);
+    case LimitKind::Set:
+      return constant.limit >= 64 || value >> constant.limit == 0 || fail(ErrorCode::X6);
+  }
+  return true;
+}
+
+/// The next value; the largest of the type is followed by the smallest.
+template <Type T>
+std::uint64_t Interpreter::incremented(std::uint64_t value, const Constant& constant) const noexcept {
+  if (constant.limit_kind == LimitKind::Unsigned && value == constant.limit) return 0;
+  if (constant.limit_kind == LimitKind::Signed && value == (std::uint64_t{1} << (constant.limit - 1)) - 1)
+    return ~value;
+  if (number<T>(value) == kMax<T>) return static_cast<std::uint64_t>(kMin<T>);
+  return value + 1;
+}
+
+template <Operator Op, Type T, bool Optional>
+bool Interpreter::integer(const Instruction& in) noexcept {
+  using State = state::Dictionary::State;
+  constexpr state::EntryType kEntry = state::entry_type(T);
+  if constexpr (T == Type::Iman) {
+    present_ = decimal_ != Decimal::Absent;
+    if (!present_) return true;
+  }
+  const Constant& constant = program_.constants[in.constant];
+  std::uint64_t value = 0;
+  bool present = true;
+  ErrorCode range_code = ErrorCode::D2;
+
+  if constexpr (Op == Operator::Non) {
+    const Status status = read_integer<T, Optional>(value);
+    if (status == Status::Error) return false;
+    present = status == Status::Ok;
+  } else if constexpr (Op == Operator::Con) {
+    present = !Optional || maps_[map_depth_ - 1U].take();
+    value = constant.value;
+  } else if constexpr (Op == Operator::Def) {
+    if (maps_[map_depth_ - 1U].take()) {
+      const Status status = read_integer<T, Optional>(value);
+      if (status == Status::Error) return false;
+      present = status == Status::Ok;
+    } else {
+      present = constant.kind != ValueKind::None;
+      value = constant.value;
+    }
+  } else if constexpr (Op == Operator::Cop || Op == Operator::Inc) {
+    if (maps_[map_depth_ - 1U].take()) {
+      const Status status = read_integer<T, Optional>(value);
+      if (status == Status::Error) return false;
+      present = status == Status::Ok;
+    } else {
+      switch (dictionary_->state(in.slot)) {
+        case State::Assigned:
+          if (!has_previous_type<T>(in.slot)) return false;
+          value = dictionary_->value(in.slot);
+          if constexpr (Op == Operator::Inc) value = incremented<T>(value, constant);
+          break;
+        case State::Undefined:
+          present = constant.kind != ValueKind::None;
+          value = constant.value;
+          if (!present && !Optional) return fail(ErrorCode::D5);
+          break;
+        case State::Empty:
+          present = false;
+          if (!Optional) return fail(ErrorCode::D6);
+          break;
+      }
+    }
+    if (!present) dictionary_->set_empty(in.slot);
+  } else if constexpr (Op == Operator::Del) {
+    Int128 delta = 0;
+    const Status status = read_delta<Optional>(delta);
+    if (status == Status::Error) return false;
+    present = status == Status::Ok;
+    if (present) {
+      std::uint64_t base = 0;
+      switch (dictionary_->state(in.slot)) {
+        case State::Assigned:
+          if (!has_previous_type<T>(in.slot)) return false;
+          base = dictionary_->value(in.slot);
+          break;
+        case State::Undefined:
+          base = constant.kind != ValueKind::None ? constant.value : 0;
+          break;
+        case State::Empty:
+          return fail(ErrorCode::D6);
+      }
+      const Int128 sum = number<T>(base) + delta;
+      range_code = T == Type::Iman || T == Type::Iexp ? ErrorCode::R1 : ErrorCode::R4;
+      if (sum < kMin<T> || sum > kMax<T>) return fail(range_code);
+      value = static_cast<std::uint64_t>(sum);
+    }
+  }
+
+  present_ = present;
+  if constexpr (T == Type::Iexp) decimal_ = present ? Decimal::Stream : Decimal::Absent;
+  if constexpr (T == Type::U32) sequence_length_ = static_cast<std::uint32_t>(value);
+  if (!present) return true;
+  if ((T == Type::Iexp || constant.limit_kind != LimitKind::None) && !within_limit<T>(constant, value, range_code))
+    return false;
+  if constexpr (Op == Operator::Cop || Op == Operator::Inc || Op == Operator::Del)
+    dictionary_->assign(in.slot, kEntry, value);
+  builder_.store(in.word, value);
+  if constexpr (T != Type::Iman) ++fields_;
+  return true;
+}
+
+/// The exponent of a decimal with one operator decides where both halves come from.
+template <Operator Op, bool Optional>
+bool Interpreter::exponent(const Instruction& in) noexcept {
+  using State = state::Dictionary::State;
+  constexpr Type T = Type::Dexp;
+  const Constant& constant = program_.constants[in.constant];
+  const bool has_initial = constant.kind != ValueKind::None;
+  std::uint64_t value = constant.value;
+  decimal_ = Decimal::Absent;
+
+  if constexpr (Op == Operator::Non) {
+    const Status status = read_integer<T, Optional>(value);
+    if (status == Status::Error) return false;
+    if (status == Status::Ok) decimal_ = Decimal::Stream;
+  } else if constexpr (Op == Operator::Con) {
+    if (!Optional || maps_[map_depth_ - 1U].take()) decimal_ = Decimal::Initial;
+  } else if constexpr (Op == Operator::Def || Op == Operator::Cop) {
+    if (maps_[map_depth_ - 1U].take()) {
+      const Status status = read_integer<T, Optional>(value);
+      if (status == Status::Error) return false;
+      if (status == Status::Ok) decimal_ = Decimal::Stream;
+    } else if (Op == Operator::Def || dictionary_->state(in.slot) == State::Undefined) {
+      if (has_initial) {
+        decimal_ = Decimal::Initial;
+      } else if (Op == Operator::Cop && !Optional) {
+        return fail(ErrorCode::D5);
+      }
+    } else if (dictionary_->state(in.slot) == State::Assigned) {
+      if (!has_previous_type<T>(in.slot)) return false;
+      value = dictionary_->value(in.slot);
+      decimal_ = Decimal::Previous;
+    } else if (!Optional) {
+      return fail(ErrorCode::D6);
+    }
+    if constexpr (Op == Operator::Cop) {
+      if (decimal_ == Decimal::Absent) dictionary_->set_empty(in.slot);
+    }
+  } else if constexpr (Op == Operator::Del) {
+    Int128 delta = 0;
+    const Status status = read_delta<Optional>(delta);
+    if (status == Status::Error) return false;
+    if (status == Status::Ok) {
+      decimal_ = Decimal::Stream;
+      decimal_base_is_previous_ = false;
+      std::uint64_t base = has_initial ? constant.value : 0;
+      switch (dictionary_->state(in.slot)) {
+        case State::Assigned:
+          if (!has_previous_type<T>(in.slot)) return false;
+          base = dictionary_->value(in.slot);
+          decimal_base_is_previous_ = true;
+          break;
+        case State::Undefined:
+          break;
+        case State::Empty:
+          return fail(ErrorCode::D6);
+      }
+      const Int128 sum = number<T>(base) + delta;
+      if (sum < -kMaxExponent || sum > kMaxExponent) return fail(ErrorCode::R1);
+      value = static_cast<std::uint64_t>(sum);
+    }
+  }
+
+  present_ = decimal_ != Decimal::Absent;
+  if (!present_) return true;
+  if (!is_exponent_in_range(value)) return fail(ErrorCode::R1);
+  if constexpr (Op == Operator::Cop || Op == Operator::Del)
+    dictionary_->assign(in.slot, state::EntryType::Decimal, value);
+  builder_.store(in.word, value);
+  ++fields_;
+  return true;
+}
+
+template <Operator Op>
+bool Interpreter::mantissa(const Instruction& in) noexcept {
+  constexpr Type T = Type::Dman;
+  present_ = decimal_ != Decimal::Absent;
+  if (!present_) return true;
+  const Constant& constant = program_.constants[in.constant];
+  std::uint64_t value = constant.value;
+
+  if (decimal_ == Decimal::Previous) {
+    value = dictionary_->value(in.slot);
+  } else if (decimal_ == Decimal::Stream) {
+    if constexpr (Op == Operator::Del) {
+      Int128 delta = 0;
+      if (read_delta<false>(delta) == Status::Error) return false;
+      const std::uint64_t initial = constant.kind != ValueKind::None ? constant.value : 0;
+      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : initial) + delta;
+      if (sum < kMin<T> || sum > kMax<T>) return fail(ErrorCode::R1);
+      value = static_cast<std::uint64_t>(sum);
+    } else {
+      if (read_integer<T, false>(value) == Status::Error) return false;
+    }
+  }
+  if constexpr (Op == Operator::Cop || Op == Operator::Del)
+    dictionary_->assign(in.slot, state::EntryType::Decimal, value);
+  builder_.store(in.word, value);
+  return true;
+}
+
+bool Interpreter::apply_delta(std::int32_t subtraction, std::string_view addition, std::string_view base,
+                              std::size_t capacity, std::string_view& result) noexcept {
+  // Excess one for the front, so that -1 says "prepend, remove nothing".
+  const bool at_front = subtraction < 0;
+  const auto removed = static_cast<std::size_t>(at_front ? -(static_cast<std::int64_t>(subtraction) + 1) : subtraction);
+  if (removed > base.size()) return fail(ErrorCode::D7);
+  const std::string_view kept = at_front ? base.substr(removed) : base.substr(0, base.size() - removed);
+  if (kept.size() + addition.size() > capacity) return fail(ErrorCode::X3);
+  char* out = scratch_.data();
+  const std::string_view first = at_front ? addition : kept;
+  const std::string_view second = at_front ? kept : addition;
+  out = std::copy(first.begin(), first.end(), out);
+  out = std::copy(second.begin(), second.end(), out);
+  result = {scratch_.data(), static_cast<std::size_t>(out - scratch_.data())};
+  return true;
+}
+
+bool Interpreter::apply_tail(std::string_view tail, std::string_view base, std::size_t capacity,
+                             std::string_view& result) noexcept {
+  const std::string_view kept = base.substr(0, base.size() - std::min(base.size(), tail.size()));
+  if (kept.size() + tail.size() > capacity) return fail(ErrorCode::X3);
+  char* out = std::copy(kept.begin(), kept.end(), scratch_.data());
+  out = std::copy(tail.begin(), tail.end(), out);
+  result = {scratch_.data(), static_cast<std::size_t>(out - scratch_.data())};
+  return true;
+}
+
+template <Operator Op, Type T, bool Optional>
+bool Interpreter::string(const Instruction& in) noexcept {
+  using State = state::Dictionary::State;
+  constexpr state::EntryType kEntry = state::entry_type(T);
+  const Constant& constant = program_.constants[in.constant];
+  const bool has_initial = constant.kind != ValueKind::None;
+  std::string_view value;
+  bool present = true;
+
+  if constexpr (Op == Operator::Non) {
+    const Status status = read_string<T, Optional>(value);
+    if (status == Status::Error) return false;
+    present = status == Status::Ok;
+  } else if constexpr (Op == Operator::Con) {
+    present = !Optional || maps_[map_depth_ - 1U].take();
+    value = program_.constant_bytes(constant.bytes());
+  } else if constexpr (Op == Operator::Def) {
+    if (maps_[map_depth_ - 1U].take()) {
+      const Status status = read_string<T, Optional>(value);
+      if (status == Status::Error) return false;
+      present = status == Status::Ok;
+    } else {
+      present = has_initial;
+      value = program_.constant_bytes(constant.bytes());
+    }
+  } else if constexpr (Op == Operator::Cop) {
+    if (maps_[map_depth_ - 1U].take()) {
+      const Status status = read_string<T, Optional>(value);
+      if (status == Status::Error) return false;
+      present = status == Status::Ok;
+    } else {
+      switch (dictionary_->state(in.slot)) {
+        case State::Assigned:
+          if (!has_previous_type<T>(in.slot)) return false;
+          value = dictionary_->string(in.slot);
+          break;
+        case State::Undefined:
+          present = has_initial;
+          value = program_.constant_bytes(constant.bytes());
+          if (!present && !Optional) return fail(ErrorCode::D5);
+          break;
+        case State::Empty:
+          present = false;
+          if (!Optional) return fail(ErrorCode::D6);
+          break;
+      }
+    }
+    if (!present) dictionary_->set_empty(in.slot);
+  } else if constexpr (Op == Operator::Tai) {
+    if (maps_[map_depth_ - 1U].take()) {
+      std::string_view tail;
+      const Status status = read_string<T, Optional>(tail);
+      if (status == Status::Error) return false;
+      present = status == Status::Ok;
+      if (present) {
+        std::string_view base = has_initial ? program_.constant_bytes(constant.bytes()) : std::string_view{};
+        if (dictionary_->state(in.slot) == State::Assigned) {
+          if (!has_previous_type<T>(in.slot)) return false;
+          base = dictionary_->string(in.slot);
+        }
+        if (!apply_tail(tail, base, dictionary_->capacity(in.slot), value)) return false;
+      }
+    } else {
+      switch (dictionary_->state(in.slot)) {
+        case State::Assigned:
+          if (!has_previous_type<T>(in.slot)) return false;
+          value = dictionary_->string(in.slot);
+          break;
+        case State::Undefined:
+          present = has_initial;
+          value = program_.constant_bytes(constant.bytes());
+          if (!present && !Optional) return fail(ErrorCode::D6);
+          break;
+        case State::Empty:
+          present = false;
+          if (!Optional) return fail(ErrorCode::D7);
+          break;
+      }
+    }
+    if (!present) dictionary_->set_empty(in.slot);
+  } else if constexpr (Op == Operator::Del) {
+    std::uint64_t subtraction = 0;
+    const Status status = read_integer<Type::S32, Optional>(subtraction);
+    if (status == Status::Error) {
+      if (error_ == ErrorCode::D2) error_ = ErrorCode::D7;
+      return false;
+    }
+    present = status == Status::Ok;
+    if (present) {
+      std::string_view addition;
+      if (read_string<T, false>(addition) == Status::Error) return false;
+      std::string_view base;
+      switch (dictionary_->state(in.slot)) {
+        case State::Assigned:
+          if (!has_previous_type<T>(in.slot)) return false;
+          base = dictionary_->string(in.slot);
+          break;
+        case State::Undefined:
+          if (has_initial) base = program_.constant_bytes(constant.bytes());
+          break;
+        case State::Empty:
+          return fail(ErrorCode::D6);
+      }
+      const auto length = static_cast<std::int32_t>(static_cast<std::int64_t>(subtraction));
+      if (!apply_delta(length, addition, base, dictionary_->capacity(in.slot), value)) return false;
+    }
+  }
+
+  present_ = present;
+  if (!present) return true;
+  if constexpr (T == Type::Uni) {
+    if (options_.strict && !is_utf8(value)) return fail(ErrorCode::R2);
+  }
+  if constexpr (Op == Operator::Cop || Op == Operator::Tai || Op == Operator::Del) {
+    if (value.size() > dictionary_->capacity(in.slot)) return fail(ErrorCode::X3);
+    dictionary_->assign(in.slot, kEntry, value);
+    value = dictionary_->string(in.slot);
+  }
+  if (!builder_.store(in.word, value)) return fail(ErrorCode::X8);
+  ++fields_;
+  return true;
+}
+
+}  // namespace stopbit::interp
+
+namespace stopbit {
+
+std::unique_ptr<Engine> make_interpreter(const Program& program, const EngineOptions& options) {
+  return std::make_unique<interp::Interpreter>(program, options);
+}
+
+}  // namespace stopbit

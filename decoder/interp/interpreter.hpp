@@ -1,0 +1,145 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "decoder/engine/engine.hpp"
+#include "decoder/record/builder.hpp"
+#include "decoder/state/dictionary.hpp"
+#include "decoder/wire/presence_map.hpp"
+#include "decoder/wire/stop_bit.hpp"
+
+namespace stopbit::interp {
+
+/// The reference engine: one switch over the instruction list, one template per operator and kind of type, written to
+/// be read beside the rules of FAST 1.1. How a program runs: microcode/README.md.
+class Interpreter final : public Engine {
+ public:
+  Interpreter(const Program& program, const EngineOptions& options);
+
+  Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
+                 record::RecordSink& sink) noexcept override;
+  void reset(std::uint16_t channel) noexcept override;
+
+ private:
+  using Instruction = isa::Instruction;
+  using Int128 = wire::Int128;
+  enum class Decimal : std::uint8_t { Absent, Stream, Previous, Initial };
+
+  struct Channel {
+    explicit Channel(const Program& program) : dictionary(program) {}
+    state::Dictionary dictionary;
+    bool waits_for_reset = false;  ///< After an error: previous values cannot be trusted.
+  };
+
+  struct Loop {
+    std::uint32_t elements_left = 0;
+    std::uint8_t maps = 0;  ///< Height of the presence-map stack outside the element.
+  };
+
+  struct Call {
+    std::uint16_t return_address = 0;
+    std::uint16_t template_index = 0;  ///< Of the caller.
+  };
+
+  // Messages.
+  bool run_message() noexcept;
+  bool step_control(const Instruction& in) noexcept;
+  [[nodiscard]] const DispatchEntry* find(std::uint16_t table, std::uint32_t id) const noexcept;
+  [[nodiscard]] bool begins_with_reset(std::span<const std::byte> data) const noexcept;
+  bool dispatch(const Instruction& in) noexcept;
+  bool begin_loop(const Instruction& in) noexcept;
+  bool push_map(const Instruction& in) noexcept;
+  bool pop_map() noexcept;
+  bool take_template_id(const Instruction& in) noexcept;
+
+  // Fields: one function per operator, for each kind of type.
+  template <isa::Operator Op, isa::Type T, bool Optional>
+  bool field(const Instruction& in) noexcept;
+  template <isa::Operator Op, isa::Type T, bool Optional>
+  bool integer(const Instruction& in) noexcept;
+  template <isa::Operator Op, bool Optional>
+  bool exponent(const Instruction& in) noexcept;
+  template <isa::Operator Op>
+  bool mantissa(const Instruction& in) noexcept;
+  template <isa::Operator Op, isa::Type T, bool Optional>
+  bool string(const Instruction& in) noexcept;
+
+  // Values from the stream. Null only if Optional.
+  template <isa::Type T, bool Optional>
+  wire::Status read_integer(std::uint64_t& value) noexcept;
+  template <bool Optional>
+  wire::Status read_delta(Int128& delta) noexcept;
+  template <isa::Type T, bool Optional>
+  wire::Status read_string(std::string_view& text) noexcept;
+  template <bool Optional>
+  wire::Status read_ascii(std::string_view& text) noexcept;
+  template <bool Optional>
+  wire::Status read_vector(std::string_view& text) noexcept;
+  template <bool Signed>
+  bool read_wide(wire::Integer& out) noexcept;
+
+  // Operators on strings.
+  bool apply_delta(std::int32_t subtraction, std::string_view addition, std::string_view base, std::size_t capacity,
+                   std::string_view& result) noexcept;
+  bool apply_tail(std::string_view tail, std::string_view base, std::size_t capacity,
+                  std::string_view& result) noexcept;
+
+  template <isa::Type T>
+  bool within_limit(const Constant& constant, std::uint64_t value, ErrorCode range_code) noexcept;
+  template <isa::Type T>
+  [[nodiscard]] std::uint64_t incremented(std::uint64_t value, const Constant& constant) const noexcept;
+  template <isa::Type T>
+  bool has_previous_type(std::uint16_t slot) noexcept;
+
+  bool fail(ErrorCode code) noexcept;
+  void write_error(Outcome& outcome, record::RecordSink& sink) noexcept;
+
+  // The program.
+  const Program& program_;
+  const EngineOptions options_;
+  std::vector<const DispatchEntry*> table0_;  ///< By identifier, for identifiers below its size.
+
+  // The datagram.
+  std::vector<Channel> channels_;
+  Channel* channel_ = nullptr;
+  state::Dictionary* dictionary_ = nullptr;
+  wire::Cursor in_;
+  record::Header header_;
+  record::Builder builder_;
+  const PacketInfo* info_ = nullptr;
+  std::uint64_t elements_left_ = 0;  ///< Sequence elements this datagram may still begin.
+  std::uint16_t message_index_ = 0;
+
+  // The message.
+  std::uint16_t pc_ = 0;
+  std::array<wire::PresenceMap, limits::kMaxPresenceMapDepth> maps_;
+  std::array<Loop, limits::kMaxLoopDepth> loops_;
+  std::array<Call, limits::kMaxCallDepth> calls_;
+  std::uint8_t map_depth_ = 0;
+  std::uint8_t loop_depth_ = 0;
+  std::uint8_t call_depth_ = 0;
+  bool complete_ = false;
+  std::uint16_t message_template_ = 0xFFFF;  ///< Of the record.
+  std::uint16_t current_template_ = 0xFFFF;  ///< Of the code that runs, which may be a referenced one.
+  std::uint16_t block_ = kNoBlock;
+  std::uint32_t fields_ = 0;
+  std::uint32_t template_id_ = 0;
+  std::uint32_t sequence_length_ = 0;      ///< Of the length field just taken; NULL counts as 0.
+  bool present_ = false;                   ///< Whether the last data-op gave a value.
+  Decimal decimal_ = Decimal::Absent;      ///< What the exponent was, for its mantissa.
+  bool decimal_base_is_previous_ = false;  ///< A delta's base: previous value, else initial.
+
+  // The error.
+  ErrorCode error_ = ErrorCode::None;
+  std::uint8_t word_ = isa::kNoWord;  ///< Of the instruction that runs.
+  std::uint32_t entity_offset_ = 0;   ///< First byte of the entity that is read.
+
+  std::array<char, limits::kMaxStringBytes + 8> ascii_;   ///< The ASCII string just read. Room for its preamble.
+  std::array<char, limits::kMaxStringCapacity> scratch_;  ///< Result of a string delta or tail.
+};
+
+}  // namespace stopbit::interp

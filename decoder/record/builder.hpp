@@ -1,0 +1,213 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "decoder/record/layout.hpp"
+#include "decoder/record/sink.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::record {
+
+/// The header words that do not depend on the record's content.
+struct Header {
+  std::uint64_t arrival_ns = 0;
+  std::uint32_t sequence = 0;
+  std::uint16_t channel = 0;
+  std::uint16_t image_generation = 0;
+  std::uint16_t sender_epoch = 0;
+  SourceLine source = SourceLine::File;
+  TimeQuality time_quality = TimeQuality::Synthetic;
+};
+
+/// What an event record tells; see layout.hpp.
+struct Event {
+  EventKind kind = EventKind::DecodeError;
+  ErrorCode code = ErrorCode::None;
+  std::uint16_t template_index = 0xFFFF;
+  std::uint16_t block = kNoBlock;
+  std::uint8_t word = isa::kNoWord;
+  std::uint64_t word5 = 0;
+  std::uint64_t word6 = 0;
+};
+
+/// Writes one record after the other into the places a sink gives. Values go straight to their slots; strings wait in a
+/// buffer, because their area comes last. Engines share it, so that all write the same bytes.
+class Builder {
+ public:
+  explicit Builder(const Program& program) : max_slots_(program.max_record_slots) {}
+
+  /// Begins a record; one that was begun and not committed is given up.
+  void begin(RecordSink& sink, const Header& header) noexcept {
+    sink_ = &sink;
+    header_ = &header;
+    place_ = sink.open();
+    next_slot_ = 0;
+    string_slots_ = 0;
+    values_ = 0;
+  }
+
+  /// Opens a block at the next free slot; false if the record would exceed its limit (X4).
+  [[nodiscard]] bool open_block(const Block& block, std::size_t base) noexcept {
+    const std::size_t slots = block_slots(base, block.words);
+    if (next_slot_ + slots > max_slots_) return false;
+    block_ = reinterpret_cast<unsigned char*>(place_.slots + next_slot_);
+    base_ = base;
+    first_word_ = block.first_word % kMaxValueTag;
+    for (std::size_t i = 0; i < slots; ++i) {
+      Slot& slot = place_.slots[next_slot_ + i];
+      for (std::size_t word = 0; word < kValueWords; ++word) store_word(slot.words[word], 0);
+      store_word(slot.words[kTagWord], tag_word_base(place_.phase, next_slot_ + i));
+    }
+    next_slot_ += slots;
+    return true;
+  }
+
+  /// A root block in a dynamic reference: its first word is the template's index.
+  [[nodiscard]] bool open_reference(const Block& block, std::uint16_t template_index) noexcept {
+    if (!open_block(block, kReferenceWords)) return false;
+    store(0, template_index, kReferenceTag);
+    return true;
+  }
+
+  void store(std::uint8_t word, std::uint64_t value) noexcept {
+    store(base_ + word, value, kTags[first_word_ + word]);
+    ++values_;
+  }
+
+  /// False if the string area is full (X8).
+  [[nodiscard]] bool store(std::uint8_t word, std::string_view text) noexcept {
+    std::uint64_t value = 0;
+    if (text.size() <= 8) {
+      if (!text.empty()) std::memcpy(&value, text.data(), text.size());
+      if (text.size() < 8) {
+        store(word, value | static_cast<std::uint64_t>(text.size()) << 56);
+        return true;
+      }
+      if ((value & 0x8080808080808080U) == 0) {
+        store(word, value | static_cast<std::uint64_t>(0x80) << 56);
+        return true;
+      }
+    }
+    const std::size_t slots = string_slots(text.size());
+    if (slots > limits::kMaxStringSlots - string_slots_) return false;
+    unsigned char* to = strings_.data() + string_slots_ * kStringSlotBytes;
+    std::memcpy(to, text.data(), text.size());
+    std::memset(to + text.size(), 0, slots * kStringSlotBytes - text.size());
+    for (std::size_t i = 0; i < slots; ++i) {
+      const std::size_t bytes = std::min(text.size() - i * kStringSlotBytes, kStringSlotBytes);
+      string_words_[string_slots_ + i] = static_cast<std::uint8_t>((bytes + 7) / 8);
+    }
+    store(word, text.size() | static_cast<std::uint64_t>(string_slots_) << 32 |
+                    static_cast<std::uint64_t>(kLongString) << 56);
+    string_slots_ += slots;
+    return true;
+  }
+
+  /// Completes the record and makes it visible; false if it exceeds its limit (X4).
+  [[nodiscard]] bool commit(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags) noexcept {
+    if (next_slot_ + string_slots_ > max_slots_) return false;
+    for (std::size_t i = 0; i < string_slots_; ++i) write_string_slot(i);
+    finish(template_index, message_index, flags, next_slot_ + string_slots_);
+    return true;
+  }
+
+  /// Writes an event record in the place of whatever was begun.
+  void write_event(RecordSink& sink, const Header& header, const Event& event, std::uint16_t message_index) noexcept {
+    begin(sink, header);
+    Slot& slot = place_.slots[0];
+    store_word(slot.words[kTagWord], tag_word_base(place_.phase, 0));
+    block_ = reinterpret_cast<unsigned char*>(place_.slots);
+    store(4,
+          static_cast<std::uint64_t>(event.kind) | static_cast<std::uint64_t>(event.code) << 8 |
+              static_cast<std::uint64_t>(event.template_index) << 16 | static_cast<std::uint64_t>(event.block) << 32 |
+              static_cast<std::uint64_t>(event.word) << 48,
+          kEventTag);
+    store(5, event.word5, kEventTag);
+    store(6, event.word6, kEventTag);
+    finish(kEventIndex, message_index, 0, 1);
+  }
+
+  /// Values stored since begin; both words of a decimal count.
+  [[nodiscard]] std::uint32_t values() const noexcept { return values_; }
+
+ private:
+  static constexpr std::size_t kMaxPlace = kHeaderWords + limits::kMaxBlockWords;
+
+  /// Byte offsets of value word i of a block and of its tag.
+  static constexpr auto kOffsets = [] {
+    std::array<std::uint16_t, kMaxPlace> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      table[i] = static_cast<std::uint16_t>(i / kValueWords * kSlotBytes + i % kValueWords * 8);
+    }
+    return table;
+  }();
+  static constexpr auto kTagOffsets = [] {
+    std::array<std::uint16_t, kMaxPlace> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) {
+      table[i] = static_cast<std::uint16_t>(i / kValueWords * kSlotBytes + kTagWord * 8 + i % kValueWords);
+    }
+    return table;
+  }();
+  static constexpr auto kTags = [] {
+    std::array<std::uint8_t, kMaxValueTag + limits::kMaxBlockWords> table{};
+    for (std::size_t i = 0; i < table.size(); ++i) table[i] = value_tag(i);
+    return table;
+  }();
+
+  void store(std::size_t place, std::uint64_t value, std::uint8_t tag) noexcept {
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(block_ + kOffsets[place]), value, __ATOMIC_RELAXED);
+    __atomic_store_n(block_ + kTagOffsets[place], tag, __ATOMIC_RELAXED);
+  }
+
+  void write_string_slot(std::size_t index) noexcept {
+    const std::size_t number = next_slot_ + index;
+    Slot& slot = place_.slots[number];
+    std::uint64_t tags = tag_word_base(place_.phase, number);
+    for (std::size_t word = 0; word < kValueWords; ++word) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, strings_.data() + index * kStringSlotBytes + word * 8, 8);
+      store_word(slot.words[word], value);
+      if (word < string_words_[index]) tags |= static_cast<std::uint64_t>(kStringTag) << 8 * word;
+    }
+    store_word(slot.words[kTagWord], tags);
+  }
+
+  void finish(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags,
+              std::size_t slots) noexcept {
+    Slot& slot = place_.slots[0];
+    store_word(slot.words[1], header_->arrival_ns);
+    store_word(slot.words[2], header_->sequence | static_cast<std::uint64_t>(header_->channel) << 32 |
+                                  static_cast<std::uint64_t>(string_slots_) << 48 |
+                                  static_cast<std::uint64_t>(flags) << 56);
+    store_word(slot.words[3], header_->image_generation | static_cast<std::uint64_t>(message_index) << 16 |
+                                  static_cast<std::uint64_t>(header_->sender_epoch) << 32 |
+                                  static_cast<std::uint64_t>(header_->source) << 48 |
+                                  static_cast<std::uint64_t>(header_->time_quality) << 56);
+    auto* tags = reinterpret_cast<unsigned char*>(&slot.words[kTagWord]);
+    for (std::size_t i = 0; i < kHeaderWords; ++i) {
+      __atomic_store_n(tags + i, static_cast<unsigned char>(kHeaderTag + i), __ATOMIC_RELAXED);
+    }
+    sink_->commit(
+        template_index | static_cast<std::uint64_t>(slots) << 16 | static_cast<std::uint64_t>(place_.stamp) << 32,
+        static_cast<std::uint32_t>(slots));
+  }
+
+  std::size_t max_slots_;
+  RecordSink* sink_ = nullptr;
+  const Header* header_ = nullptr;
+  RecordSink::Place place_;
+  std::size_t next_slot_ = 0;
+  unsigned char* block_ = nullptr;  ///< First byte of the open block.
+  std::size_t base_ = 0;
+  std::size_t first_word_ = 0;  ///< Of the open block, mod kMaxValueTag.
+  std::size_t string_slots_ = 0;
+  std::uint32_t values_ = 0;
+  std::array<unsigned char, limits::kMaxStringBytes> strings_;
+  std::array<std::uint8_t, limits::kMaxStringSlots> string_words_;
+};
+
+}  // namespace stopbit::record

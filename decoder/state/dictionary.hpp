@@ -1,0 +1,98 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "microcode/program.hpp"
+
+namespace stopbit::state {
+
+/// Type of an assigned entry, for D4. Exponents count as int32 and mantissas as int64, but a decimal with one operator
+/// is a decimal.
+enum class EntryType : std::uint8_t { U32, S32, U64, S64, Decimal, Ascii, Unicode, Bytes };
+
+constexpr EntryType entry_type(isa::Type type) {
+  switch (type) {
+    case isa::Type::U32:
+      return EntryType::U32;
+    case isa::Type::S32:
+    case isa::Type::Iexp:
+      return EntryType::S32;
+    case isa::Type::U64:
+      return EntryType::U64;
+    case isa::Type::S64:
+    case isa::Type::Iman:
+      return EntryType::S64;
+    case isa::Type::Dexp:
+    case isa::Type::Dman:
+      return EntryType::Decimal;
+    case isa::Type::Ascii:
+      return EntryType::Ascii;
+    case isa::Type::Uni:
+      return EntryType::Unicode;
+    case isa::Type::Bytes:
+      return EntryType::Bytes;
+  }
+  return EntryType::U32;
+}
+
+/// The previous values of one channel (FAST 1.1, section 6.3.1). Allocates when made, never later.
+class Dictionary {
+ public:
+  enum class State : std::uint8_t { Undefined, Empty, Assigned };
+
+  explicit Dictionary(const Program& program);
+
+  /// All entries become undefined. O(1): entries of an older generation count as undefined.
+  void reset() noexcept { ++generation_; }
+
+  [[nodiscard]] State state(std::uint16_t slot) const noexcept {
+    const std::uint64_t mark = entries_[slot].mark;
+    if (mark >> kGenerationShift != generation_) return State::Undefined;
+    return (mark & kAssigned) != 0 ? State::Assigned : State::Empty;
+  }
+  /// Meaningful for assigned entries.
+  [[nodiscard]] EntryType type(std::uint16_t slot) const noexcept {
+    return static_cast<EntryType>(entries_[slot].mark & kTypeMask);
+  }
+  [[nodiscard]] std::uint64_t value(std::uint16_t slot) const noexcept { return entries_[slot].value; }
+  [[nodiscard]] std::string_view string(std::uint16_t slot) const noexcept {
+    return {strings_.get() + entries_[slot].string_offset, entries_[slot].string_length};
+  }
+  [[nodiscard]] std::size_t capacity(std::uint16_t slot) const noexcept { return entries_[slot].string_capacity; }
+
+  void set_empty(std::uint16_t slot) noexcept { entries_[slot].mark = generation_ << kGenerationShift; }
+  void assign(std::uint16_t slot, EntryType type, std::uint64_t value) noexcept {
+    entries_[slot].value = value;
+    entries_[slot].mark = generation_ << kGenerationShift | kAssigned | static_cast<std::uint64_t>(type);
+  }
+  /// `value` must fit the capacity; it may lie in the entry itself.
+  void assign(std::uint16_t slot, EntryType type, std::string_view value) noexcept {
+    Entry& entry = entries_[slot];
+    if (!value.empty()) std::memmove(strings_.get() + entry.string_offset, value.data(), value.size());
+    entry.string_length = static_cast<std::uint32_t>(value.size());
+    entry.mark = generation_ << kGenerationShift | kAssigned | static_cast<std::uint64_t>(type);
+  }
+
+ private:
+  static constexpr unsigned kGenerationShift = 8;
+  static constexpr std::uint64_t kAssigned = 1U << 7;
+  static constexpr std::uint64_t kTypeMask = 0x7F;
+
+  struct Entry {
+    std::uint64_t mark = 0;  ///< Generation, assigned, type. Generation 0 is never current.
+    std::uint64_t value = 0;
+    std::uint32_t string_offset = 0;
+    std::uint32_t string_length = 0;
+    std::uint32_t string_capacity = 0;
+  };
+
+  std::uint64_t generation_ = 1;
+  std::vector<Entry> entries_;
+  std::unique_ptr<char[]> strings_;
+};
+
+}  // namespace stopbit::state

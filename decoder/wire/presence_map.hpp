@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstdint>
+
+#include "decoder/wire/stop_bit.hpp"
+
+namespace stopbit::wire {
+
+/// The presence map of a segment, of any length; bits behind its end read 0. Points into the datagram.
+class PresenceMap {
+ public:
+  /// False if the datagram ends inside the map; then nothing has changed.
+  [[nodiscard]] bool load(Cursor& in) noexcept {
+    const std::uint8_t* p = in.position;
+    do {
+      if (p == in.end) return false;
+    } while ((*p++ & kStop) == 0);
+    next_ = in.position;
+    end_ = p;
+    overlong_ = p - in.position > 1 && (p[-1] & kData) == 0;
+    in.position = p;
+    bits_ = 0;
+    left_ = 0;
+    return true;
+  }
+
+  [[nodiscard]] bool take() noexcept {
+    if (left_ == 0) refill();
+    const bool bit = (bits_ >> 63) != 0;
+    bits_ <<= 1;
+    --left_;
+    return bit;
+  }
+
+  /// More than seven bits, the last seven of them zero (R7).
+  [[nodiscard]] bool overlong() const noexcept { return overlong_; }
+
+  /// Whether a bit that nobody has taken is set (R8).
+  [[nodiscard]] bool has_unused_bits() const noexcept {
+    if (bits_ != 0) return true;
+    for (const std::uint8_t* p = next_; p != end_; ++p) {
+      if ((*p & kData) != 0) return true;
+    }
+    return false;
+  }
+
+ private:
+  static constexpr unsigned kBytesPerWord = 9;  ///< 63 bits.
+
+  void refill() noexcept {
+    bits_ = 0;
+    left_ = 0;
+    for (unsigned i = 0; i < kBytesPerWord && next_ != end_; ++i, left_ += 7) bits_ = bits_ << 7 | (*next_++ & kData);
+    if (left_ == 0) {
+      left_ = 64;  // behind the end: zeros, again and again
+    } else {
+      bits_ <<= 64 - left_;
+    }
+  }
+
+  std::uint64_t bits_ = 0;  ///< Bits not yet taken, the next one on top.
+  unsigned left_ = 0;
+  const std::uint8_t* next_ = nullptr;
+  const std::uint8_t* end_ = nullptr;
+  bool overlong_ = false;
+};
+
+}  // namespace stopbit::wire
