@@ -202,4 +202,12 @@ struct Program {
 /// code, file positions or the order of the pools. Equal hashes mean that records read alike.
 [[nodiscard]] std::uint64_t layout_hash(const Program& program);
 
+/// The same program with both pools rebuilt: every text once, in the order of the tables that refer to it, nothing else.
+/// Programs that differ only in their pools become equal. Images are always canonical. References must lie inside the pools.
+[[nodiscard]] Program canonical(const Program& program);
+
+/// Bytes and elements that a walk over the schema meets, counting shared ones as often as they are referred to. A file of
+/// some MiB can make this huge; image reader and verifier refuse more than limits::kMaxImageBytes before they walk.
+[[nodiscard]] std::uint64_t schema_work(const Program& program);
+
 }  // namespace stopbit

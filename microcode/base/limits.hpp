@@ -31,6 +31,8 @@ inline constexpr std::size_t kMaxRecordSlots = 65'535;       ///< total slots: 1
 // Images and texts.
 inline constexpr std::size_t kMaxTemplates = 4'096;
 inline constexpr std::size_t kMaxFields = 65'535;        ///< schema nodes of an image
+inline constexpr std::size_t kMaxTypeElements = 1U << 20;  ///< elements of all enumerations and sets of an image
+inline constexpr std::size_t kMaxNodeDepth = 64;         ///< nested groups and sequences of a template, references inlined
 inline constexpr std::size_t kMaxStringPoolBytes = 4U << 20;
 inline constexpr std::size_t kMaxTextBytes = 16U << 20;  ///< a template or assembly file
 inline constexpr std::size_t kMaxImageBytes = 64U << 20;
