@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/record/sink.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::cases {
+
+using Record = std::vector<record::Slot>;
+
+/// Collects records, and checks of each what a reader of a ring relies on: lengths, stamp, phase and number of every
+/// slot, tags, no value without a tag. The place it gives is full of old junk, as a ring's is, and exactly as long as
+/// promised.
+class RecordingSink final : public record::RecordSink {
+ public:
+  explicit RecordingSink(const Program& program);
+
+  [[nodiscard]] Place open() noexcept override;
+  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override;
+
+  [[nodiscard]] const std::vector<Record>& records() const noexcept { return records_; }
+  /// Broken promises, as sentences; empty if all is well.
+  [[nodiscard]] const std::vector<std::string>& problems() const noexcept { return problems_; }
+
+ private:
+  void check(const Record& record, std::uint64_t word0);
+
+  std::uint32_t max_slots_;
+  std::unique_ptr<record::Slot[]> place_;
+  bool open_ = false;
+  std::uint32_t stamp_ = 0xFFFF'FFF0;  // soon wraps
+  bool phase_ = false;
+  std::vector<Record> records_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace stopbit::cases

@@ -1,0 +1,99 @@
+// tests/cases/rules.md must tell the truth: which rule of the encoding is covered by which case, and which code by
+// none.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "microcode/base/error_code.hpp"
+#include "tests/lib/case_file.hpp"
+
+namespace stopbit::cases {
+namespace {
+
+const std::filesystem::path kFolder = STOPBIT_CASES_FOLDER;
+
+std::string rules_text() {
+  return read_file(kFolder / "rules.md").value_or("");
+}
+
+/// Words of the table, e.g. paths.
+std::vector<std::string> words(std::string_view text) {
+  constexpr std::string_view kSeparators = " \t\r\n|`,;()";
+  std::vector<std::string> result;
+  while (!text.empty()) {
+    const std::size_t begin = std::min(text.find_first_not_of(kSeparators), text.size());
+    text.remove_prefix(begin);
+    const std::size_t end = std::min(text.find_first_of(kSeparators), text.size());
+    if (end != 0) result.emplace_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return result;
+}
+
+std::set<std::string> listed_cases() {
+  std::set<std::string> result;
+  for (const std::string& word : words(rules_text())) {
+    if (word.ends_with(".case")) result.insert(word);
+  }
+  return result;
+}
+
+std::set<std::string> existing_cases() {
+  std::set<std::string> result;
+  for (const auto& path : find_cases(kFolder)) result.insert(path.lexically_relative(kFolder).generic_string());
+  return result;
+}
+
+/// Codes that begin a line of some case's '-- error'.
+std::set<std::string> provoked_codes() {
+  std::set<std::string> codes;
+  for (const auto& path : find_cases(kFolder)) {
+    Diagnostics diagnostics;
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), read_file(path).value_or(""));
+    const auto file = CaseFile::parse(source, diagnostics);
+    EXPECT_TRUE(file) << diagnostics.format();
+    if (!file) continue;
+    for (const std::string& line : file->lines(file->find("error"))) codes.insert(line.substr(0, line.find(' ')));
+  }
+  return codes;
+}
+
+/// Codes of the section about codes without a case, one a table row.
+std::set<std::string> excused_codes() {
+  const std::string text = rules_text();
+  const std::size_t section = text.find("## Codes without a case");
+  std::set<std::string> codes;
+  if (section == std::string::npos) return codes;
+  for (std::size_t at = section; (at = text.find("\n| ", at)) != std::string::npos;) {
+    at += 3;
+    const std::string word = text.substr(at, text.find(' ', at) - at);
+    if (code_from_text(word)) codes.insert(word);
+  }
+  return codes;
+}
+
+TEST(CaseRules, list_only_cases_that_exist) {
+  const std::set<std::string> existing = existing_cases();
+  for (const std::string& name : listed_cases()) EXPECT_TRUE(existing.contains(name)) << name;
+}
+
+TEST(CaseRules, list_every_case) {
+  const std::set<std::string> listed = listed_cases();
+  for (const std::string& name : existing_cases()) EXPECT_TRUE(listed.contains(name)) << name;
+}
+
+TEST(CaseRules, have_a_case_for_every_code_or_say_why_not) {
+  const std::set<std::string> provoked = provoked_codes();
+  const std::set<std::string> excused = excused_codes();
+#define STOPBIT_ERROR(enumerator, code, meaning) \
+  EXPECT_NE(provoked.contains(code), excused.contains(code)) << code << ": " << meaning;
+#include "microcode/base/error_code.def"
+#undef STOPBIT_ERROR
+}
+
+}  // namespace
+}  // namespace stopbit::cases

@@ -1,0 +1,231 @@
+#include "tests/runner/run_engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tests/lib/record_text.hpp"
+#include "tests/lib/recording_sink.hpp"
+
+namespace stopbit::cases {
+namespace {
+
+struct EngineUnderTest {
+  std::string_view name;
+  std::unique_ptr<Engine> (*make)(const Program&, const EngineOptions&);
+};
+
+// Every engine runs every case; a new one is a line here.
+constexpr EngineUnderTest kEngines[] = {
+    {"interp", make_interpreter},
+};
+
+constexpr std::size_t kMaxMutatedBytes =
+    160;  // longer datagrams are not turned bit by bit: their cases are about length
+
+struct Run {
+  std::vector<Outcome> outcomes;  ///< One per step; empty for resets.
+  std::vector<Record> records;
+  std::vector<std::string> problems;
+};
+
+bool is_event(const Record& record) {
+  return (record[0].words[0] & 0xFFFF) == record::kEventIndex;
+}
+
+/// The event record must tell what the outcome tells.
+std::string event_problem(const Record& record, const Outcome& outcome, std::uint64_t packet_number) {
+  const std::uint64_t word4 = record[0].words[4];
+  const auto kind = static_cast<record::EventKind>(word4 & 0xFF);
+  const auto expected = outcome.dropped ? record::EventKind::Dropped : record::EventKind::DecodeError;
+  if (kind != expected) return "the event has another kind than the outcome";
+  if (record[0].words[6] != packet_number) return "the event names another packet";
+  if (outcome.dropped) return {};
+  if ((word4 >> 8 & 0xFF) != static_cast<std::uint64_t>(outcome.error)) return "the event has another code";
+  if ((word4 >> 16 & 0xFFFF) != outcome.template_index) return "the event names another template";
+  if ((word4 >> 32 & 0xFFFF) != outcome.block) return "the event names another block";
+  if ((word4 >> 48 & 0xFF) != outcome.word) return "the event names another word";
+  if ((record[0].words[5] & 0xFFFF'FFFF) != outcome.offset_bytes) return "the event has another offset";
+  if (outcome.error == ErrorCode::D9 && record[0].words[5] >> 32 != outcome.template_id) {
+    return "the event names another template identifier";
+  }
+  return {};
+}
+
+/// What must hold for any datagram, good or bad. `first` is the first record of the datagram.
+void check_outcome(const Run& run, std::size_t first, const Outcome& outcome, std::size_t size, std::uint64_t number,
+                   std::vector<std::string>& problems) {
+  const std::string where = "datagram " + std::to_string(number) + ": ";
+  if (outcome.offset_bytes > size) problems.push_back(where + "the offset is behind the datagram");
+  if (outcome.error == ErrorCode::None && !outcome.dropped && outcome.offset_bytes != size) {
+    problems.push_back(where + "not decoded to its end, and no error");
+  }
+  const bool wants_event = outcome.error != ErrorCode::None;
+  const std::size_t made = run.records.size() - first;
+  std::size_t events = 0;
+  for (std::size_t i = first; i < run.records.size(); ++i) events += is_event(run.records[i]) ? 1U : 0U;
+  if (made - events != outcome.messages) problems.push_back(where + "as many messages as records were promised");
+  if (wants_event && (events == 0 || !is_event(run.records.back()))) {
+    problems.push_back(where + "an error, and no event record at the end");
+  } else if (wants_event || (outcome.dropped && events == 1)) {
+    const std::string problem = event_problem(run.records.back(), outcome, number);
+    if (!problem.empty()) problems.push_back(where + problem);
+  } else if (events != 0) {
+    problems.push_back(where + "an event record without an error");
+  }
+}
+
+Run run(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
+        const std::vector<Step>& steps) {
+  Run result;
+  RecordingSink sink(program);
+  const std::unique_ptr<Engine> decoder = engine.make(program, options);
+  std::uint64_t number = 0;
+  for (const Step& step : steps) {
+    if (step.kind == Step::Kind::Reset) {
+      decoder->reset(step.channel);
+      result.outcomes.emplace_back();
+      continue;
+    }
+    // Memory of exactly this size, so that a sanitizer sees a read behind the datagram.
+    const auto copy = std::make_unique<std::byte[]>(step.bytes.size());
+    std::copy(step.bytes.begin(), step.bytes.end(), copy.get());
+    PacketInfo info;
+    info.number = ++number;
+    info.channel = step.channel;
+    const std::size_t first = result.records.size();
+    result.outcomes.push_back(decoder->decode({copy.get(), step.bytes.size()}, info, sink));
+    result.records = sink.records();
+    check_outcome(result, first, result.outcomes.back(), step.bytes.size(), number, result.problems);
+  }
+  for (const std::string& problem : sink.problems()) result.problems.push_back(problem);
+  return result;
+}
+
+/// Name of the field at (block, word); the dotted path through groups and sequences. Empty if there is none.
+std::string field_name(const Program& program, const Outcome& outcome) {
+  if (outcome.template_index >= program.templates.size()) return {};
+  const Template& tmpl = program.templates[outcome.template_index];
+  std::string path;
+  std::vector<std::uint16_t> open;  // ends of the nodes around
+  std::vector<std::string> names;
+  for (std::uint16_t i = tmpl.first_node; i < tmpl.end_node; ++i) {
+    const Node& node = program.nodes[i];
+    while (!open.empty() && open.back() <= i) {
+      open.pop_back();
+      names.pop_back();
+    }
+    const bool is_decimal = node.kind == NodeKind::Field && node.type == FieldType::Decimal;
+    const bool has_word = node.word != isa::kNoWord && node.block == outcome.block;
+    if (has_word && node.kind != NodeKind::Group &&
+        (node.word == outcome.word || (is_decimal && node.word + 1 == outcome.word))) {
+      for (const std::string& name : names) path += name + ".";
+      return path + std::string(program.name(node.name));
+    }
+    if (node.kind == NodeKind::Group || node.kind == NodeKind::Sequence) {
+      open.push_back(node.end);
+      names.emplace_back(program.name(node.name));
+    }
+  }
+  return {};
+}
+
+std::vector<std::string> record_lines(const Program& program, const Run& result, std::vector<std::string>& problems) {
+  std::vector<std::string> lines;
+  for (const Record& record : result.records) {
+    if (is_event(record)) continue;
+    const std::string json = record_json(program, record);
+    const std::optional<std::string> text = record_text(json);
+    if (!text) problems.push_back("not a JSON line of a record: " + json);
+    lines.push_back(text.value_or(json));
+  }
+  return lines;
+}
+
+/// "D2 at 3", then " in datagram 2" if there are several. The field stands behind that where the case names one.
+std::vector<std::string> error_lines(const CaseFile& file, const Program& program, const std::vector<Step>& steps,
+                                     const Run& result) {
+  const std::vector<std::string> expected = file.lines(file.find("error"));
+  const auto is_datagram = [](const Step& step) { return step.kind == Step::Kind::Datagram; };
+  const bool several = std::count_if(steps.begin(), steps.end(), is_datagram) > 1;
+  std::vector<std::string> lines;
+  std::size_t number = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!is_datagram(steps[i])) continue;
+    ++number;
+    const Outcome& outcome = result.outcomes[i];
+    const std::string where = several ? " in datagram " + std::to_string(number) : "";
+    if (outcome.dropped) {
+      lines.push_back("dropped" + where);
+    } else if (outcome.error != ErrorCode::None) {
+      std::string line = std::string(code_text(outcome.error)) + " at " + std::to_string(outcome.offset_bytes) + where;
+      const bool names_field =
+          lines.size() >= expected.size() || expected[lines.size()].find(" field ") != std::string::npos;
+      const std::string field = field_name(program, outcome);
+      if (names_field && !field.empty()) line += " field " + field;
+      lines.push_back(std::move(line));
+    }
+  }
+  return lines;
+}
+
+bool same_records(const std::vector<Record>& a, const std::vector<Record>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Record& left, const Record& right) {
+    return left.size() == right.size() &&
+           std::memcmp(left.data(), right.data(), left.size() * sizeof(record::Slot)) == 0;
+  });
+}
+
+/// Prefixes and single-bit errors of each datagram, each alone on a fresh channel.
+void run_mutations(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
+                   const std::vector<Step>& steps, Report& report) {
+  const auto check = [&](const std::vector<std::byte>& bytes, const std::string& what) {
+    Step step;
+    step.bytes = bytes;
+    const Run result = run(engine, program, options, {step});
+    std::vector<std::string> problems = result.problems;
+    record_lines(program, result, problems);
+    for (const std::string& problem : problems) report.fail(std::string(engine.name) + ", " + what + ": " + problem);
+  };
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::vector<std::byte>& bytes = steps[i].bytes;
+    if (bytes.size() > kMaxMutatedBytes) continue;
+    const std::string name = "step " + std::to_string(i + 1);
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      check({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)},
+            name + " cut to " + std::to_string(length) + " bytes");
+    }
+    for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
+      std::vector<std::byte> turned = bytes;
+      turned[bit / 8] ^= std::byte{1} << (bit % 8);
+      check(turned, name + " with bit " + std::to_string(bit % 8) + " of byte " + std::to_string(bit / 8) + " turned");
+    }
+  }
+}
+
+}  // namespace
+
+void run_engines(const CaseFile& file, const Program& program, const EngineOptions& options,
+                 const std::vector<Step>& steps, Report& report) {
+  for (const Step& step : steps) {
+    if (step.channel >= options.channels) return report.fail("'-- options' wants a line 'channels N'");
+  }
+  std::vector<Record> reference;
+  for (const EngineUnderTest& engine : kEngines) {
+    Run result = run(engine, program, options, steps);
+    report.compare("records", record_lines(program, result, result.problems), engine.name);
+    report.compare("error", error_lines(file, program, steps, result), engine.name);
+    for (const std::string& problem : result.problems) report.fail(std::string(engine.name) + ": " + problem);
+    if (&engine == kEngines) {
+      reference = result.records;
+    } else if (!same_records(reference, result.records)) {
+      report.fail(std::string(engine.name) + " writes other bytes than " + std::string(kEngines[0].name));
+    }
+    run_mutations(engine, program, options, steps, report);
+  }
+}
+
+}  // namespace stopbit::cases

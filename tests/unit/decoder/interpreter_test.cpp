@@ -1,0 +1,213 @@
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "decoder/engine/engine.hpp"
+#include "templates/compiler.hpp"
+
+// What an engine does around the fields: resets, channels, limits, events. The fields themselves have their case files.
+namespace stopbit {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// Keeps a copy of every record.
+class KeepingSink final : public record::RecordSink {
+ public:
+  explicit KeepingSink(std::size_t max_slots) : buffer_(max_slots) {}
+  Place open() noexcept override { return {buffer_.data(), stamp_, true}; }
+  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override {
+    buffer_[0].words[0] = word0;
+    records.emplace_back(buffer_.begin(), buffer_.begin() + slots);
+    stamp_ += slots;
+  }
+  std::vector<std::vector<record::Slot>> records;
+
+ private:
+  std::vector<record::Slot> buffer_;
+  std::uint32_t stamp_ = 7;
+};
+
+Program compile(const std::string& body, std::uint32_t max_record_slots = 64) {
+  const auto source = std::make_shared<const SourceBuffer>("test.xml", "<templates>" + body + "</templates>");
+  Diagnostics diagnostics;
+  auto program = templates::compile({source}, {.max_record_slots = max_record_slots}, diagnostics);
+  EXPECT_TRUE(program) << diagnostics.format();
+  return program ? *std::move(program) : Program{};
+}
+
+class Fixture {
+ public:
+  Fixture(const std::string& body, EngineOptions options, std::uint32_t max_record_slots = 64)
+      : program(compile(body, max_record_slots)), engine(make_interpreter(program, options)), sink(program.max_record_slots) {}
+
+  Outcome decode(const Bytes& bytes, PacketInfo info = {}) {
+    // A copy of exactly the size, so that a sanitizer sees any access outside.
+    const std::unique_ptr<std::byte[]> copy(new std::byte[bytes.size()]);
+    std::copy_n(reinterpret_cast<const std::byte*>(bytes.data()), bytes.size(), copy.get());
+    return engine->decode({copy.get(), bytes.size()}, info, sink);
+  }
+  std::uint64_t word(std::size_t record, std::size_t word) const { return sink.records.at(record).at(0).words[word]; }
+
+  Program program;
+  std::unique_ptr<Engine> engine;
+  KeepingSink sink;
+};
+
+const std::string kQuote =
+    R"(<template name="Quote" id="1"><uInt32 name="Px"><copy/></uInt32></template>
+       <template name="Reset" id="2" reset="yes"><uInt32 name="Why"/></template>)";
+const Bytes kQuote5{0xe0, 0x81, 0x85};   // pmap(1 1) tid(1) Px 5
+const Bytes kQuoteCopy{0xc0, 0x81};      // pmap(1 0) tid(1) Px from the dictionary
+const Bytes kReset{0xc0, 0x82, 0x80};
+const Bytes kUnknown{0xc0, 0xe3};
+
+TEST(Interpreter, resets_the_dictionary_before_each_datagram_when_the_feed_does) {
+  Fixture f(kQuote, {.reset = ResetRule::Packet});
+  EXPECT_EQ(f.decode(kQuote5).error, ErrorCode::None);
+  const Outcome outcome = f.decode(kQuoteCopy);
+  EXPECT_EQ(outcome.error, ErrorCode::D5);
+  EXPECT_EQ(outcome.offset_bytes, 2U);
+  EXPECT_EQ(outcome.template_index, 0);
+  EXPECT_EQ(outcome.word, 0);
+}
+
+TEST(Interpreter, keeps_the_dictionary_until_a_template_resets_it) {
+  Fixture f(kQuote, {.reset = ResetRule::Template});
+  EXPECT_EQ(f.decode(kQuote5).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::None);
+  EXPECT_EQ(f.word(1, 4), 5U);
+  EXPECT_EQ(f.decode(kReset).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::D5);
+}
+
+TEST(Interpreter, keeps_the_identifier_of_the_template_that_reset_the_dictionary) {
+  Fixture f(kQuote, {.reset = ResetRule::Template});
+  EXPECT_EQ(f.decode(kReset).error, ErrorCode::None);
+  EXPECT_EQ(f.decode({0x80, 0x81}).error, ErrorCode::None);  // pmap(0): the identifier is copied
+  EXPECT_EQ(f.word(1, 0) & 0xFFFF, 1U);
+}
+
+TEST(Interpreter, after_an_error_drops_datagrams_until_a_reset_arrives) {
+  Fixture f(kQuote, {.reset = ResetRule::Template});
+  EXPECT_EQ(f.decode(kUnknown).error, ErrorCode::D9);
+  const Outcome dropped = f.decode(kQuote5);
+  EXPECT_TRUE(dropped.dropped);
+  EXPECT_EQ(dropped.messages, 0U);
+  EXPECT_EQ(f.word(1, 0) & 0xFFFF, record::kEventIndex);
+  EXPECT_EQ(f.word(1, 4) & 0xFF, static_cast<std::uint64_t>(record::EventKind::Dropped));
+  EXPECT_TRUE(f.decode({}).dropped);
+  EXPECT_FALSE(f.decode(kReset).dropped);
+  EXPECT_EQ(f.decode(kQuote5).messages, 1U);
+}
+
+TEST(Interpreter, never_resets_by_itself_when_told_so) {
+  Fixture f(kQuote, {.reset = ResetRule::Never});
+  EXPECT_EQ(f.decode(kQuote5).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(kReset).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(kUnknown).error, ErrorCode::D9);
+  EXPECT_TRUE(f.decode(kReset).dropped);
+  f.engine->reset(0);
+  EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::D5);
+}
+
+TEST(Interpreter, channels_have_dictionaries_of_their_own) {
+  Fixture f(kQuote, {.reset = ResetRule::Template, .channels = 2});
+  EXPECT_EQ(f.decode(kQuote5, {.channel = 0}).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(kQuoteCopy, {.channel = 1}).error, ErrorCode::D5);
+  EXPECT_EQ(f.decode(kQuoteCopy, {.channel = 0}).error, ErrorCode::None);
+  EXPECT_TRUE(f.decode(kQuote5, {.channel = 1}).dropped);
+}
+
+TEST(Interpreter, counts_messages_and_marks_the_last_of_a_datagram) {
+  Fixture f(kQuote, {});
+  const Outcome outcome = f.decode({0xe0, 0x81, 0x85, 0xa0, 0x86, 0x80}, {.arrival_ns = 11, .sequence = 22, .channel = 0});
+  EXPECT_EQ(outcome.messages, 3U);
+  EXPECT_EQ(outcome.fields, 3U);
+  EXPECT_EQ(outcome.offset_bytes, 6U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(f.word(i, 1), 11U);
+    EXPECT_EQ(f.word(i, 2) & 0xFFFFFFFF, 22U);
+    EXPECT_EQ(f.word(i, 3) >> 16 & 0xFFFF, i);
+    EXPECT_EQ(f.word(i, 2) >> 56, i == 2 ? record::kFlagLastOfPacket : 0U);
+    EXPECT_EQ(f.word(i, 0) >> 32, 7 + i) << "stamp";
+  }
+  EXPECT_EQ(f.word(2, 4), 6U);
+}
+
+TEST(Interpreter, an_error_keeps_the_messages_before_it_and_drops_the_rest) {
+  Fixture f(kQuote, {});
+  const Outcome outcome = f.decode({0xe0, 0x81, 0x85, 0xc0, 0xe3, 0xe0, 0x81, 0x85}, {.number = 9});
+  EXPECT_EQ(outcome.error, ErrorCode::D9);
+  EXPECT_EQ(outcome.messages, 1U);
+  EXPECT_EQ(outcome.offset_bytes, 4U);
+  EXPECT_EQ(outcome.template_id, 99U);
+  ASSERT_EQ(f.sink.records.size(), 2U);
+  EXPECT_EQ(f.word(1, 4) >> 8 & 0xFF, static_cast<std::uint64_t>(ErrorCode::D9));
+  EXPECT_EQ(f.word(1, 5), 4U | std::uint64_t{99} << 32);
+  EXPECT_EQ(f.word(1, 6), 9U);
+}
+
+TEST(Interpreter, reads_nothing_behind_any_cut_of_a_datagram) {
+  Fixture f(R"(<template name="T" id="1"><uInt32 name="A"/><string name="B"/><byteVector name="C"/>
+      <decimal name="D"/><sequence name="S"><length name="N"/><string name="E"><copy/></string></sequence></template>)", {});
+  const Bytes whole{0xc0, 0x81, 0x05, 0x85, 0x41, 0xc2, 0x83, 1, 2, 3, 0xfe, 0x39, 0x45, 0xa3, 0x82, 0xc0, 0x41, 0xc3, 0x80};
+  ASSERT_EQ(f.decode(whole).error, ErrorCode::None);
+  for (std::size_t size = 1; size < whole.size(); ++size) {
+    const Outcome outcome = f.decode(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
+    // Behind the sequence's length the elements no longer fit, which is said first.
+    EXPECT_TRUE(outcome.error == ErrorCode::X1 || outcome.error == ErrorCode::X2) << size;
+  }
+}
+
+TEST(Interpreter, refuses_a_preamble_that_is_longer_than_the_datagram) {
+  Fixture f(kQuote, {});
+  EXPECT_EQ(f.decode({1, 2, 3}, {.data_offset = 4}).error, ErrorCode::X9);
+  EXPECT_EQ(f.decode({1, 2, 3}, {.data_offset = 3}).error, ErrorCode::None);
+}
+
+TEST(Interpreter, refuses_a_datagram_beyond_64_KiB) {
+  Fixture f(kQuote, {});
+  Bytes bytes;
+  while (bytes.size() <= limits::kMaxDatagramBytes) bytes.insert(bytes.end(), kQuote5.begin(), kQuote5.end());
+  const Outcome outcome = f.decode(bytes);
+  EXPECT_EQ(outcome.error, ErrorCode::X1);
+  EXPECT_EQ(outcome.messages, limits::kMaxDatagramBytes / kQuote5.size());
+}
+
+const std::string kWide = R"(<template name="T" id="1"><sequence name="S"><length name="N"/><uInt32 name="A"/></sequence></template>)";
+
+TEST(Interpreter, refuses_a_sequence_longer_than_the_datagram_can_hold) {
+  Fixture f(kWide, {});
+  const Outcome outcome = f.decode({0xc0, 0x81, 0x07, 0x7f, 0x7f, 0x7f, 0xff, 0x81, 0x82, 0x83});
+  EXPECT_EQ(outcome.error, ErrorCode::X2);
+  EXPECT_EQ(outcome.offset_bytes, 2U);
+}
+
+TEST(Interpreter, refuses_a_record_beyond_its_limit_of_slots) {
+  Fixture f(kWide, {}, 16);
+  Bytes bytes{0xc0, 0x81, 0x8f};  // 15 elements and the root: exactly 16 slots
+  bytes.insert(bytes.end(), 15, 0x81);
+  EXPECT_EQ(f.decode(bytes).error, ErrorCode::None);
+  bytes[2] = 0x90;
+  bytes.push_back(0x81);
+  EXPECT_EQ(f.decode(bytes).error, ErrorCode::X4);
+}
+
+TEST(Interpreter, elements_that_take_no_bytes_cannot_multiply) {
+  // 60 outer elements of no bytes, each with 40 inner ones of no bytes: 2,400 from a datagram of 64 bytes.
+  Fixture f(R"(<template name="T" id="1"><sequence name="O"><length name="N"/>
+      <sequence name="I"><length name="M"><constant value="40"/></length><uInt32 name="A"><constant value="1"/></uInt32></sequence>
+      </sequence><byteVector name="Rest"/></template>)", {}, 4096);
+  Bytes bytes{0xc0, 0x81, 0xbc};
+  bytes.resize(64, 0x80);
+  EXPECT_EQ(f.decode(bytes).error, ErrorCode::X2);
+  bytes[2] = 0x8a;  // 10 outer elements are within 8 elements a byte
+  EXPECT_NE(f.decode(bytes).error, ErrorCode::X2);
+}
+
+}  // namespace
+}  // namespace stopbit
