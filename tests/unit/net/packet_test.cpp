@@ -169,7 +169,7 @@ TEST(ParseFrame, survives_any_bytes) {
   for (int i = 0; i < 200'000; ++i) {
     ByteVector frame = good;
     frame.resize(random() % (good.size() + 4));
-    for (std::uint32_t flips = random() % 6; flips > 0 && !frame.empty(); --flips) {
+    for (std::size_t flips = random() % 6; flips > 0 && !frame.empty(); --flips) {
       frame[random() % frame.size()] = static_cast<std::byte>(random());
     }
     (void)parse(static_cast<LinkType>(random() % 5), frame, nullptr, frame.size() + random() % 3);
