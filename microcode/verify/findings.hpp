@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "microcode/verify/verify.hpp"
+
+namespace stopbit::verify {
+
+/// "code[12]"
+[[nodiscard]] inline std::string place(std::string_view table, std::size_t index) {
+  return std::string(table) + '[' + std::to_string(index) + ']';
+}
+
+/// Collects broken rules. Keeps the first hundred: a hostile program breaks one in every entry.
+class Findings {
+ public:
+  void add(std::string_view rule, std::string where, std::string message) {
+    if (all_.size() < kMaxFindings) all_.push_back({rule, std::move(where), std::move(message)});
+  }
+  /// Adds the finding if `holds` is false; returns `holds`.
+  bool require(bool holds, std::string_view rule, std::string_view table, std::size_t index, std::string_view message) {
+    if (!holds) add(rule, place(table, index), std::string(message));
+    return holds;
+  }
+  [[nodiscard]] bool empty() const noexcept { return all_.empty(); }
+  [[nodiscard]] std::vector<Finding> take() { return std::move(all_); }
+
+ private:
+  static constexpr std::size_t kMaxFindings = 100;
+  std::vector<Finding> all_;
+};
+
+/// What a word of a block is for, according to the schema.
+enum class WordUse : std::uint8_t { Free, Field, Mantissa, Length, Witness };
+
+struct WordClaim {
+  WordUse use = WordUse::Free;
+  std::uint16_t node = 0;
+};
+
+/// The claims of all words of all blocks.
+class WordClaims {
+ public:
+  explicit WordClaims(const std::vector<Block>& blocks) {
+    first_.reserve(blocks.size());
+    std::size_t words = 0;
+    for (const Block& block : blocks) {
+      first_.push_back(words);
+      words += block.words;
+    }
+    claims_.resize(words);
+  }
+  /// `word` must be below the block's number of words.
+  [[nodiscard]] WordClaim& at(std::size_t block, std::size_t word) { return claims_[first_[block] + word]; }
+  [[nodiscard]] const WordClaim& at(std::size_t block, std::size_t word) const { return claims_[first_[block] + word]; }
+
+ private:
+  std::vector<std::size_t> first_;
+  std::vector<WordClaim> claims_;
+};
+
+// The phases. Each may rely on what those before it have checked; check() stops after the first that finds something.
+
+/// Sizes, references into pools, and every table by itself.
+void check_tables(const Program& program, Findings& findings);
+/// The schema: trees of nodes, the words they claim.
+void check_schema(const Program& program, WordClaims& claims, Findings& findings);
+/// Every instruction by itself and with its neighbours.
+void check_operands(const Program& program, Findings& findings);
+/// Every path: stacks, blocks, words, bits, bytes. Fills `costs`.
+void check_flow(const Program& program, const WordClaims& claims, std::vector<TemplateCost>& costs, Findings& findings);
+
+}  // namespace stopbit::verify

@@ -1,0 +1,487 @@
+#include <algorithm>
+#include <array>
+
+#include "microcode/verify/findings.hpp"
+
+namespace stopbit::verify {
+namespace {
+
+using isa::ControlOp;
+using isa::DataOp;
+using isa::Instruction;
+using isa::Operator;
+using isa::Type;
+
+constexpr std::uint32_t kNone = 0xFFFFFFFF;         ///< No loop, no map.
+constexpr std::uint32_t kTemplateMap = 0xFFFFFFFE;  ///< The map that was loaded before the template's identifier.
+constexpr std::uint64_t kManyBytes = std::uint64_t{1} << 32;
+constexpr std::uint64_t kSlotWords = 7;        ///< Value words of a record's slot.
+constexpr std::uint64_t kHeaderWords = 4;      ///< Words before the root block's.
+constexpr std::uint64_t kElementsPerByte = 8;  ///< Engines refuse more elements per byte of the datagram.
+
+constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
+  return (a + b - 1) / b;
+}
+
+/// What holds before an instruction, whichever way it was reached.
+struct State {
+  bool reached = false;
+  std::uint16_t template_index = 0;
+  std::uint16_t block = kNoBlock;  ///< The open block, or kNoBlock: then only BLOCK may use a word.
+  std::uint16_t next_word = 0;     ///< Lowest word that may be written.
+  std::uint16_t bits = 0;          ///< Most presence bits taken from the map on top.
+  std::uint16_t map_depth = 0;
+  std::uint32_t loop = kNone;     ///< Address of the innermost SEQ.
+  std::uint32_t map = kNone;      ///< Address of the PMAP that loaded the map on top.
+  std::uint64_t least_bytes = 0;  ///< Fewest bytes since the template's or the element's begin.
+  std::uint32_t most_steps = 0;   ///< Most instructions since then, inner loops not entered.
+};
+
+/// What stood when a SEQ began its loop.
+struct Loop {
+  State outer;
+  std::uint32_t depth = 0;
+  std::uint64_t inner_rate = 0;   ///< Instructions per byte of the costliest loop inside.
+  std::uint64_t inner_chain = 0;  ///< Instructions of one element of the costliest nest inside.
+};
+
+struct TemplateFlow {
+  std::uint64_t least_bytes = kManyBytes;
+  std::uint64_t most_steps = 0;
+  std::uint64_t slots = 0;
+  std::uint64_t rate = 0;
+  std::uint64_t chain = 0;
+  std::uint16_t bits = 1;  ///< The identifier's.
+};
+
+/// Fewest bytes a data-op takes from the stream. A mantissa counts only if its exponent cannot be absent.
+std::uint64_t least_bytes_of(const Instruction& in, const Instruction& before) {
+  if (in.op == DataOp::Pmap) return 1;
+  if (isa::is_special(in.op)) return 0;
+  const Type type = isa::type_of(in.op);
+  if (isa::is_mantissa(type) && isa::is_optional(before.op)) return 0;
+  switch (isa::operator_of(in.op)) {
+    case Operator::Non:
+      return 1;
+    case Operator::Del:
+      return isa::is_string(type) && !isa::is_optional(in.op) ? 2 : 1;
+    default:
+      return 0;
+  }
+}
+
+/// Instructions go in order of address. All jumps but LEND go forward, so that an instruction's state is complete when
+/// its turn comes, and one pass is enough. LEND's way back needs no second look: a loop begins with a block of its own,
+/// takes no bit of an outer map, and LEND restores maps and loops as SEQ left them.
+class FlowCheck {
+ public:
+  FlowCheck(const Program& program, const WordClaims& claims, Findings& findings)
+      : program_(program),
+        code_(program.code),
+        claims_(claims),
+        findings_(findings),
+        states_(code_.size()),
+        loops_(code_.size()),
+        outer_of_map_(code_.size()),
+        templates_(program.templates.size()) {}
+
+  void run(std::vector<TemplateCost>& costs) {
+    State start;
+    start.reached = true;
+    states_[0] = start;
+    for (const DispatchEntry& entry : program_.dispatch) enter(entry);
+    bool in_dead_code = false;
+    for (at_ = 0; at_ < code_.size(); ++at_) {
+      if (states_[at_].reached) {
+        in_dead_code = false;
+        state_ = states_[at_];
+        step();
+      } else if (!in_dead_code) {
+        in_dead_code = true;
+        require(false, "code-unreachable", "no path leads here");
+      }
+    }
+    check_reference_maps();
+    fill_costs(costs);
+  }
+
+ private:
+  bool require(bool holds, std::string_view rule, std::string_view message) {
+    return findings_.require(holds, rule, "code", at_, message);
+  }
+
+  [[nodiscard]] const Instruction& now() const { return code_[at_]; }
+  [[nodiscard]] std::uint32_t here() const { return static_cast<std::uint32_t>(at_); }
+  TemplateFlow& flow() { return templates_[state_.template_index]; }
+
+  void enter(const DispatchEntry& entry) {
+    State state;
+    state.reached = true;
+    state.template_index = entry.template_index;
+    state.block = program_.templates[entry.template_index].root_block;
+    state.map = kTemplateMap;
+    state.map_depth = 1;
+    state.bits = 1;
+    state.least_bytes = 1;
+    state.most_steps = 2;
+    at_ = entry.entry;
+    join(entry.entry, state);
+  }
+
+  /// A path leads to `address` with `state`.
+  void join(std::size_t address, const State& state) {
+    if (!require(address < code_.size(), "path-without-end", "the path runs over the end of the code")) return;
+    State& old = states_[address];
+    if (!old.reached) {
+      old = state;
+      return;
+    }
+    const auto agree = [&](bool holds, std::string_view rule, std::string_view message) {
+      return findings_.require(holds, rule, "code", address, message);
+    };
+    if (!agree(old.template_index == state.template_index && (old.map == kNone) == (state.map == kNone),
+               "join-template", "paths of two templates meet here") ||
+        !agree(old.loop == state.loop, "join-loop", "paths of different loops meet here") ||
+        !agree(old.map == state.map, "join-presence-map", "paths with different presence maps meet here")) {
+      return;
+    }
+    if (old.block != state.block) old.block = kNoBlock;
+    old.next_word = std::max(old.next_word, state.next_word);
+    old.bits = std::max(old.bits, state.bits);
+    old.least_bytes = std::min(old.least_bytes, state.least_bytes);
+    old.most_steps = std::max(old.most_steps, state.most_steps);
+  }
+
+  void step() {
+    ++state_.most_steps;
+    if (now().control == ControlOp::Block) {
+      open_block();
+    } else {
+      require(!at_loop_start(), "element-without-block", "the first instruction of an element must open its block");
+    }
+    do_data_op();
+    do_control_op();
+  }
+
+  [[nodiscard]] bool at_loop_start() const { return state_.loop != kNone && state_.loop + 1 == here(); }
+
+  void open_block() {
+    const std::uint16_t number = now().target;
+    const Block& block = program_.blocks[number];
+    require(state_.map != kNone && block.template_index == state_.template_index, "block-of-other-template",
+            "the block belongs to another template");
+    require(block.kind == (at_loop_start() ? BlockKind::Element : BlockKind::After), "block-kind-here",
+            "the first instruction of an element opens an element's block, every other opens an after-block");
+    state_.block = number;
+    state_.next_word = 0;
+    if (state_.loop == kNone) flow().slots += divide_up(block.words, kSlotWords);
+  }
+
+  void do_data_op() {
+    const Instruction& in = now();
+    state_.least_bytes = std::min(kManyBytes, state_.least_bytes + least_bytes_of(in, code_[at_ == 0 ? 0 : at_ - 1]));
+    if (in.op == DataOp::Pmap) {
+      push_map();
+    } else if (in.op == DataOp::Tid) {
+      ++state_.bits;
+    } else {
+      if (isa::info(in.op)->bit != isa::BitUse::None) take_bit();
+      if (in.word != isa::kNoWord) write_word();
+    }
+  }
+
+  void push_map() {
+    outer_of_map_[at_] = state_;
+    state_.map = here();
+    state_.bits = 0;
+    ++state_.map_depth;
+    require(state_.map_depth <= limits::kMaxPresenceMapDepth, "presence-map-depth",
+            "presence maps are nested too deeply");
+  }
+
+  /// Back to what stood below the map on top.
+  void pop_map() {
+    const State& outer = outer_of_map_[state_.map];
+    state_.bits = outer.bits;
+    state_.map_depth = outer.map_depth;
+    state_.map = outer.map;
+  }
+
+  /// The map that the innermost loop or the template began with. It cannot be dropped inside.
+  [[nodiscard]] std::uint32_t base_map() const {
+    return state_.loop == kNone ? kTemplateMap : loops_[state_.loop].outer.map;
+  }
+
+  void take_bit() {
+    require(state_.loop == kNone || state_.map != base_map(), "bit-without-map",
+            "an element that takes presence bits needs a presence map of its own");
+    ++state_.bits;
+    const bool own = state_.map == kTemplateMap || state_.map == kNone;
+    const std::size_t bound = own ? limits::kMaxPresenceBits : code_[state_.map].slot;
+    require(state_.bits <= bound, "presence-bits", "more presence bits are taken than PMAP says");
+    if (own) flow().bits = std::max(flow().bits, state_.bits);
+  }
+
+  void write_word() {
+    const Instruction& in = now();
+    if (!require(state_.block != kNoBlock, "block-missing", "no block is open here, or different ones are")) return;
+    const Block& block = program_.blocks[state_.block];
+    if (!require(in.word < block.words, "word-outside-block", "the open block has no such word")) return;
+    require(in.word >= state_.next_word, "word-order", "words must rise in a block");
+    state_.next_word = static_cast<std::uint16_t>(in.word + 1);
+    check_claim(claims_.at(state_.block, in.word));
+  }
+
+  /// The schema must say of the word what the instruction stores there.
+  void check_claim(WordClaim claim) {
+    const Instruction& in = now();
+    if (!require(claim.use != WordUse::Free, "word-not-in-schema", "no node of the schema owns the word")) return;
+    const Node& node = program_.nodes[claim.node];
+    if (claim.use == WordUse::Witness || in.op == DataOp::Nop) {
+      require(claim.use == WordUse::Witness && in.op == DataOp::Nop, "word-type",
+              "NOP writes the words of optional groups and nothing else does");
+      return;
+    }
+    if (claim.use == WordUse::Length || in.control == ControlOp::Seq) {
+      require(claim.use == WordUse::Length && in.control == ControlOp::Seq, "word-type",
+              "SEQ goes with the length of a sequence and nothing else does");
+    }
+    if (claim.use == WordUse::Mantissa) {
+      require(isa::is_mantissa(isa::type_of(in.op)), "word-type", "the word is for a mantissa");
+      return;
+    }
+    require(isa::is_optional(in.op) == node.optional, "word-presence", "schema and instruction differ in presence");
+    if (claim.use == WordUse::Field) check_field(node);
+  }
+
+  void check_field(const Node& node) {
+    const Instruction& in = now();
+    const Type type = isa::type_of(in.op);
+    const Constant& constant = program_.constants[in.constant];
+    const auto is = [&](bool holds) { require(holds, "word-type", "schema and instruction differ in type"); };
+    const auto limited = [&](LimitKind kind, std::uint64_t most) {
+      const bool by_limit = constant.limit_kind == kind && constant.limit <= most;
+      const bool by_value = isa::operator_of(in.op) == Operator::Con && constant.kind == ValueKind::Integer &&
+                            (kind == LimitKind::Enum  ? constant.value < most
+                             : kind == LimitKind::Set ? most >= 64 || constant.value >> most == 0
+                                                      : true);
+      require(by_limit || by_value, "word-limit", "the instruction does not limit the value as the schema demands");
+    };
+    switch (node.type) {
+      case FieldType::Int8:
+        is(type == Type::S32);
+        return limited(LimitKind::Signed, 8);
+      case FieldType::Int16:
+        is(type == Type::S32);
+        return limited(LimitKind::Signed, 16);
+      case FieldType::Int32:
+        return is(type == Type::S32);
+      case FieldType::Int64:
+        return is(type == Type::S64);
+      case FieldType::UInt8:
+        is(type == Type::U32);
+        return limited(LimitKind::Unsigned, 0xFF);
+      case FieldType::UInt16:
+        is(type == Type::U32);
+        return limited(LimitKind::Unsigned, 0xFFFF);
+      case FieldType::UInt32:
+        return is(type == Type::U32);
+      case FieldType::UInt64:
+        return is(type == Type::U64);
+      case FieldType::Decimal:
+        return is(isa::is_exponent(type));
+      case FieldType::Ascii:
+        return is(type == Type::Ascii);
+      case FieldType::Unicode:
+        return is(type == Type::Uni);
+      case FieldType::ByteVector:
+        return is(type == Type::Bytes);
+      case FieldType::Enum:
+        is(type == Type::U32);
+        return limited(LimitKind::Enum, program_.type_infos[node.type_info].element_count);
+      case FieldType::Set:
+        is(type == Type::U32 || type == Type::U64);
+        return limited(LimitKind::Set, program_.type_infos[node.type_info].element_count);
+      case FieldType::Boolean:
+        is(type == Type::U32);
+        return limited(LimitKind::Enum, 2);
+      case FieldType::Timestamp:
+        return is(type == Type::S32 || type == Type::S64 || type == Type::U32 || type == Type::U64);
+    }
+  }
+
+  void do_control_op() {
+    switch (now().control) {
+      case ControlOp::Next:
+      case ControlOp::Block:
+        return join(at_ + 1, state_);
+      case ControlOp::Seq:
+        return begin_loop();
+      case ControlOp::Lend:
+        return end_loop();
+      case ControlOp::Skip:
+        return skip();
+      case ControlOp::Pop:
+        if (require(state_.map != base_map() && state_.map != kTemplateMap, "pop-without-map",
+                    "no group's presence map is on the stack here")) {
+          pop_map();
+        }
+        return join(at_ + 1, state_);
+      case ControlOp::Disp:
+        return;
+      case ControlOp::Call:
+        pop_map();
+        state_.block = kNoBlock;
+        has_calls_ = true;
+        return join(at_ + 1, state_);
+      case ControlOp::End:
+        return end();
+    }
+  }
+
+  /// A jump must stay inside the innermost loop: its last address is that of LEND.
+  [[nodiscard]] bool inside_loop(std::size_t target) const {
+    return state_.loop == kNone || target < code_[state_.loop].target;
+  }
+
+  void skip() {
+    take_bit();
+    require(inside_loop(now().target), "jump-out-of-loop", "the target is outside the element");
+    join(now().target, state_);
+    join(at_ + 1, state_);
+  }
+
+  void begin_loop() {
+    const std::size_t behind = now().target;
+    const Instruction& last = code_[behind - 1];
+    if (!require(last.control == ControlOp::Lend && last.target == at_ + 1, "seq-target",
+                 "the target must be the address behind the LEND of this loop") ||
+        !require(inside_loop(behind), "jump-out-of-loop", "the target is outside the element around")) {
+      return;
+    }
+    const Instruction& first = code_[at_ + 1];
+    const bool in_schema = state_.block != kNoBlock && now().word < program_.blocks[state_.block].words &&
+                           claims_.at(state_.block, now().word).use == WordUse::Length;
+    if (in_schema && first.control == ControlOp::Block) {
+      require(program_.nodes[claims_.at(state_.block, now().word).node].element_block == first.target, "element-block",
+              "the loop opens another block than the schema says");
+    }
+    Loop& loop = loops_[at_];
+    loop.outer = state_;
+    loop.depth = state_.loop == kNone ? 1 : loops_[state_.loop].depth + 1;
+    require(loop.depth <= limits::kMaxLoopDepth, "loop-depth", "sequences are nested too deeply");
+    if (constant_length() == 0) join(behind, state_);
+    state_.loop = here();
+    state_.block = kNoBlock;
+    state_.least_bytes = 0;
+    state_.most_steps = 0;
+    join(at_ + 1, state_);
+  }
+
+  /// The length of the loop that begins here, if it is always the same and not 0; else 0.
+  [[nodiscard]] std::uint64_t constant_length() const {
+    return now().op == DataOp::ConU32Man ? program_.constants[now().constant].value : 0;
+  }
+
+  void end_loop() {
+    const std::uint32_t seq = state_.loop;
+    if (!require(seq != kNone, "lend-outside-loop", "there is no loop here") ||
+        !require(now().target == seq + 1 && code_[seq].target == at_ + 1, "lend-target",
+                 "LEND and SEQ do not belong together")) {
+      return;
+    }
+    const Loop& loop = loops_[seq];
+    require(state_.map == loop.outer.map || outer_of_map_[state_.map].map == loop.outer.map, "lend-presence-map",
+            "more presence maps are on the stack than the element's own");
+    const Block& element = program_.blocks[code_[seq + 1].target];
+    require(element.min_bytes <= state_.least_bytes, "element-min-bytes",
+            "an element can take fewer bytes than its block says");
+
+    const std::uint64_t rate = loop_rate(state_.most_steps, state_.least_bytes) + loop.inner_rate;
+    const std::uint64_t chain = state_.most_steps + loop.inner_chain;
+    const std::uint32_t outer = loop.outer.loop;
+    std::uint64_t& outer_rate = outer == kNone ? flow().rate : loops_[outer].inner_rate;
+    std::uint64_t& outer_chain = outer == kNone ? flow().chain : loops_[outer].inner_chain;
+    outer_rate = std::max(outer_rate, rate);
+    outer_chain = std::max(outer_chain, chain);
+
+    State behind = loop.outer;
+    behind.block = kNoBlock;
+    const std::uint64_t fewest = code_[seq].op == DataOp::ConU32Man ? program_.constants[code_[seq].constant].value : 0;
+    behind.least_bytes = std::min(kManyBytes, behind.least_bytes + fewest * state_.least_bytes);
+    join(at_ + 1, behind);
+  }
+
+  /// Instructions per byte of a loop, the loops inside not counted.
+  static std::uint64_t loop_rate(std::uint64_t steps, std::uint64_t element_bytes) {
+    return element_bytes == 0 ? steps * kElementsPerByte : divide_up(steps, element_bytes);
+  }
+
+  void end() {
+    require(state_.loop == kNone, "end-inside-loop", "END stands inside a loop");
+    require(state_.map == kTemplateMap, "end-inside-group", "a group's presence map is left on the stack");
+    TemplateFlow& result = flow();
+      result.least_bytes = std::min(result.least_bytes, state_.least_bytes);
+    result.most_steps = std::max<std::uint64_t>(result.most_steps, state_.most_steps);
+  }
+
+  /// The PMAP before a TID must announce as many bits as any template of its table takes.
+  void check_reference_maps() {
+    std::vector<std::uint16_t> bits;
+    for (const DispatchEntry& entry : program_.dispatch) {
+      if (entry.table >= bits.size()) bits.push_back(0);
+      bits[entry.table] = std::max(bits[entry.table], templates_[entry.template_index].bits);
+    }
+    for (at_ = 1; at_ < code_.size(); ++at_) {
+      if (now().op != DataOp::Tid) continue;
+      require(bits[now().target] <= code_[at_ - 1].slot, "presence-bits",
+              "a template of the table takes more presence bits than PMAP says");
+    }
+  }
+
+  void fill_costs(std::vector<TemplateCost>& costs) {
+    std::uint64_t any_steps = 0;
+    std::uint64_t any_rate = 0;
+    for (TemplateFlow& item : templates_) {
+      item.most_steps += item.chain;
+      any_steps = std::max(any_steps, item.most_steps);
+      any_rate = std::max(any_rate, item.rate);
+    }
+    for (std::size_t i = 0; i < program_.dispatch.size() && program_.dispatch[i].table == 0; ++i) {
+      const std::uint16_t index = program_.dispatch[i].template_index;
+      const TemplateFlow& item = templates_[index];
+      const Block& root = program_.blocks[program_.templates[index].root_block];
+      const std::uint64_t slots = item.slots + divide_up(kHeaderWords + root.words, kSlotWords);
+      findings_.require(slots <= program_.max_record_slots, "record-slots", "templates", index,
+                        "the template's blocks alone exceed max_record_slots");
+      // Every call takes a byte at least, for its presence map.
+      const std::uint64_t rate = has_calls_ ? any_rate + any_steps : item.rate;
+      costs.push_back({index, narrow(item.most_steps), narrow(rate), narrow(slots), narrow(item.least_bytes)});
+    }
+  }
+
+  static std::uint32_t narrow(std::uint64_t value) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, 0xFFFFFFFF));
+  }
+
+  const Program& program_;
+  const std::vector<Instruction>& code_;
+  const WordClaims& claims_;
+  Findings& findings_;
+  std::vector<State> states_;
+  std::vector<Loop> loops_;          ///< By address of SEQ.
+  std::vector<State> outer_of_map_;  ///< By address of PMAP.
+  std::vector<TemplateFlow> templates_;
+  State state_;
+  std::size_t at_ = 0;
+  bool has_calls_ = false;
+};
+
+}  // namespace
+
+void check_flow(const Program& program, const WordClaims& claims, std::vector<TemplateCost>& costs,
+                Findings& findings) {
+  FlowCheck(program, claims, findings).run(costs);
+}
+
+}  // namespace stopbit::verify
