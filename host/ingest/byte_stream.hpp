@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "microcode/base/result.hpp"
+
+namespace stopbit::ingest {
+
+/// The bytes of a file or pipe, decompressed if they are gzip (any number of members). Sequential, buffered, bounded
+/// memory; allocates when it is opened. One thread.
+class ByteStream {
+ public:
+  /// "-" is standard input.
+  [[nodiscard]] static Result<std::unique_ptr<ByteStream>> open(const std::string& path);
+  /// Takes the descriptor over and closes it. `name` is for messages.
+  [[nodiscard]] static Result<std::unique_ptr<ByteStream>> from_descriptor(int descriptor, std::string name);
+
+  ByteStream(const ByteStream&) = delete;
+  ByteStream& operator=(const ByteStream&) = delete;
+  ~ByteStream();
+
+  /// Fewer bytes than asked for: the end, or a fault.
+  [[nodiscard]] std::size_t read(std::byte* to, std::size_t bytes) noexcept;
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Bytes handed out, decompressed.
+  [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+  /// Why the bytes end before their time; empty if they do not. One clause: "the compressed data ends early ...".
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+  [[nodiscard]] bool compressed() const noexcept { return inflate_ != nullptr; }
+  /// Bytes of the file taken, and its size (0 = unknown).
+  [[nodiscard]] std::uint64_t file_bytes_done() const noexcept;
+  [[nodiscard]] std::uint64_t file_bytes_total() const noexcept { return file_bytes_total_; }
+
+ private:
+  struct Inflate;
+
+  ByteStream(int descriptor, std::string name);
+  bool fill_input() noexcept;
+  std::size_t fill_output() noexcept;
+  bool begin_member() noexcept;
+  void fail(std::string what) noexcept;
+
+  std::string name_;
+  int descriptor_;
+  std::unique_ptr<std::byte[]> input_;  ///< As read from the file.
+  std::size_t input_at_ = 0;
+  std::size_t input_end_ = 0;
+  std::unique_ptr<std::byte[]> output_;  ///< Decompressed; null for plain files.
+  std::size_t output_at_ = 0;
+  std::size_t output_end_ = 0;
+  std::unique_ptr<Inflate> inflate_;
+  std::uint64_t position_ = 0;
+  std::uint64_t file_bytes_read_ = 0;
+  std::uint64_t file_bytes_total_ = 0;
+  bool file_ended_ = false;
+  bool ended_ = false;  ///< No output will come any more.
+  std::string fault_;
+};
+
+}  // namespace stopbit::ingest
