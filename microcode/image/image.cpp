@@ -415,16 +415,20 @@ class ImageReader {
   /// What is left to differ: padding, and pools with texts in another order, twice, or unused.
   Fault check_canonical() {
     const std::vector<std::byte> again = image::write(program_);
-    const auto [mine, theirs] = std::mismatch(again.begin(), again.end(), bytes_.begin(), bytes_.end());
-    if (mine == again.end() && theirs == bytes_.end()) return std::nullopt;
-    const auto offset = static_cast<std::size_t>(theirs - bytes_.begin());
-    std::string where;
+    if (std::ranges::equal(again, bytes_)) return std::nullopt;
     for (const SectionInfo& section : kSections) {
       const Place& here = place(section.id);
-      if (offset >= here.offset && offset < here.offset + here.length) where = section_text(section.id);
+      const std::size_t begin = here.offset;
+      const std::size_t end = begin + here.length;
+      for (std::size_t i = begin; i < end; ++i) {
+        if (i >= again.size() || again[i] != bytes_[i]) return section_text(section.id) + not_canonical(i);
+      }
     }
-    return where + "byte " + std::to_string(offset) +
-           ": the image is not canonical, a writer would put another byte here";
+    return not_canonical(static_cast<std::size_t>(std::ranges::mismatch(again, bytes_).in2 - bytes_.begin()));
+  }
+
+  static std::string not_canonical(std::size_t offset) {
+    return "byte " + std::to_string(offset) + ": the image is not canonical, a writer puts another byte here";
   }
 
   std::span<const std::byte> bytes_;
