@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "host/net/packet.hpp"
@@ -64,6 +65,17 @@ class GroupFilter {
     if (groups_.empty()) return true;
     for (const Endpoint& wanted : groups_) {
       if (wanted == group) return true;
+    }
+    return false;
+  }
+
+  /// Whether a datagram of which only this much is known may be for us: a port or address of 0 is unknown.
+  [[nodiscard]] bool may_accept(Endpoint group) const noexcept {
+    if (groups_.empty()) return true;
+    for (const Endpoint& wanted : groups_) {
+      if ((group.address == 0 || group.address == wanted.address) && (group.port == 0 || group.port == wanted.port)) {
+        return true;
+      }
     }
     return false;
   }

@@ -44,6 +44,8 @@ Verdict parse_ipv4(IpPacket ip, Datagram& datagram) noexcept {
   if (bytes.size() < kMinIpv4Header) return ip.too_short(Verdict::IpHeaderShort);
   const std::size_t header_bytes = (first & 0xFU) * 4U;
   if (header_bytes < kMinIpv4Header) return Verdict::IpHeaderLengthBad;
+  datagram.source.address = load_be<std::uint32_t>(&bytes[12]);
+  datagram.destination.address = load_be<std::uint32_t>(&bytes[16]);
   const std::size_t total_bytes = load_be<std::uint16_t>(&bytes[2]);
   if (total_bytes < header_bytes || total_bytes > bytes.size() + ip.missing) return Verdict::IpTotalLengthBad;
   if (static_cast<std::uint8_t>(bytes[9]) != kProtocolUdp) return Verdict::NotUdp;
@@ -52,8 +54,8 @@ Verdict parse_ipv4(IpPacket ip, Datagram& datagram) noexcept {
   if (bytes.size() < header_bytes + kUdpHeader) return Verdict::SnapCut;
 
   const std::byte* udp = &bytes[header_bytes];
-  datagram.source = {load_be<std::uint32_t>(&bytes[12]), load_be<std::uint16_t>(udp)};
-  datagram.destination = {load_be<std::uint32_t>(&bytes[16]), load_be<std::uint16_t>(udp + 2)};
+  datagram.source.port = load_be<std::uint16_t>(udp);
+  datagram.destination.port = load_be<std::uint16_t>(udp + 2);
   const std::size_t udp_bytes = load_be<std::uint16_t>(udp + 4);
   if (udp_bytes < kUdpHeader || udp_bytes > total_bytes - header_bytes) return Verdict::UdpLengthBad;
   if (header_bytes + udp_bytes > bytes.size()) return Verdict::SnapCut;

@@ -66,9 +66,9 @@ struct Datagram {
 ///
 /// `frame` is what was captured, `original_bytes` what was on the wire (at least frame.size(); less is read as equal).
 /// Lengths come from the IPv4 and UDP headers, never from the frame, which may carry trailers, padding and an FCS.
-/// `datagram` is set for Accepted; its endpoints also for UdpLengthBad and SnapCut, if the headers were captured (a
-/// port of 0 says that they were not). Checksums are not looked at: captures of a sending host hold unfinished ones,
-/// and a receiving card has dropped the bad ones.
+/// `datagram` is set for Accepted. For others its endpoints are set as far as they could be read; a port or address of
+/// 0 says that it could not. Checksums are not looked at: captures of a sending host hold unfinished ones, and a
+/// receiving card has dropped the bad ones.
 [[nodiscard]] Verdict parse_frame(LinkType link, std::span<const std::byte> frame, std::size_t original_bytes,
                                   Datagram& datagram) noexcept;
 

@@ -33,5 +33,14 @@ TEST(GroupFilter, accepts_all_groups_when_none_is_asked_for) {
   EXPECT_FALSE(filter.accepts({3, 2}));
 }
 
+TEST(GroupFilter, does_not_rule_out_what_it_cannot_know) {
+  const GroupFilter filter({{1, 2}, {3, 4}});
+  EXPECT_TRUE(filter.may_accept({0, 0}));
+  EXPECT_TRUE(filter.may_accept({3, 0}));
+  EXPECT_FALSE(filter.may_accept({5, 0}));
+  EXPECT_FALSE(filter.may_accept({3, 2}));
+  EXPECT_TRUE(GroupFilter({}).may_accept({5, 6}));
+}
+
 }  // namespace
 }  // namespace stopbit::net

@@ -1,0 +1,297 @@
+#include "host/replay/replay.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "decoder/record/schema.hpp"
+
+namespace stopbit::replay {
+namespace {
+
+/// How many packets go by between two looks at the clock.
+constexpr std::uint64_t kPacketsPerLook = 256;
+
+/// "template 'Trade' (id 7), field 'Price'" for the place of an error; empty if it is outside a template.
+std::string place_text(const Program& program, const Outcome& outcome) {
+  const auto schema = record::Schema::make(program);
+  const Template* const found = schema ? schema.value().find(outcome.template_index) : nullptr;
+  if (found == nullptr) return {};
+  std::string text = "template '" + std::string(program.name(found->name)) + "' (id " + std::to_string(found->id) + ")";
+  const Node* const node = schema.value().owner(outcome.template_index, outcome.block, outcome.word);
+  if (node != nullptr) text += ", field '" + std::string(schema.value().owner_name(*node)) + "'";
+  return text;
+}
+
+}  // namespace
+
+std::optional<double> Progress::seconds_left() const noexcept {
+  if (bytes_total == 0 || bytes_done == 0 || seconds <= 0 || bytes_done > bytes_total) return std::nullopt;
+  return seconds * static_cast<double>(bytes_total - bytes_done) / static_cast<double>(bytes_done);
+}
+
+EngineOptions engine_options(const Options& options, bool strict) {
+  EngineOptions engine;
+  // A datagram of blocks is several runs of the engine; the reset before it is ours then.
+  engine.reset = options.framing.blocks && options.framing.reset == ResetRule::Packet ? ResetRule::Template
+                                                                                      : options.framing.reset;
+  engine.strict = strict;
+  engine.channels = options.channels;
+  engine.image_generation = options.image_generation;
+  return engine;
+}
+
+Replay::Replay(const Program& program, Engine& engine, record::RecordSink& sink, Options options)
+    : program_(program),
+      engine_(engine),
+      sink_(sink, program.templates.size()),
+      discard_(sink),
+      options_(std::move(options)),
+      filter_(options_.groups),
+      flows_(options_.channels),
+      builder_(program),
+      channels_(options_.channels) {
+  if (options_.framing.kind == net::FramingKind::B3) chunks_ = std::make_unique<net::ChunkAssembler>(options_.channels);
+  if (options_.speed > 0) pacer_.emplace(options_.speed);
+}
+
+Summary Replay::run(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  bool total_known = true;
+  for (const auto& source : sources) {
+    const std::uint64_t bytes = source->progress().bytes_total;
+    total_known = total_known && bytes != 0;
+    total_bytes_ += bytes;
+  }
+  if (!total_known) total_bytes_ = 0;
+
+  start_ns_ = now_ns();
+  next_progress_ns_ = start_ns_ + options_.progress_interval_ns;
+  for (std::size_t i = 0; i < sources.size() && !summary_.stopped && !summary_.limited; ++i) run_source(i, *sources[i]);
+  summary_.seconds = static_cast<double>(now_ns() - start_ns_) / 1e9;
+  report_progress(true);
+
+  if (chunks_) summary_.incomplete += chunks_->open_messages();
+  summary_.templates = sink_.counts();
+  for (std::size_t i = 0; i < flows_.groups().size(); ++i) {
+    summary_.groups.push_back({flows_.groups()[i], channels_[i].datagrams});
+  }
+  for (std::size_t i = 0; i < std::min(problem_count_, kNamedProblems); ++i) {
+    summary_.problems.push_back(words(problems_[i], sources));
+  }
+  summary_.problems.insert(summary_.problems.end(), faults_.begin(), faults_.end());
+  summary_.problems_unnamed = problem_count_ - std::min(problem_count_, kNamedProblems);
+  return std::move(summary_);
+}
+
+void Replay::run_source(std::size_t index, ingest::PacketSource& source) {
+  source_index_ = index;
+  source_ = &source;
+  const record::TimeQuality time_quality = source.time_quality();
+  ingest::Packet packet;
+  for (;;) {
+    if (stop_.load(std::memory_order_relaxed)) {
+      summary_.stopped = true;
+      break;
+    }
+    const ingest::Next next = source.next(packet);
+    if (next == ingest::Next::Fault) {
+      ++summary_.faults;
+      faults_.push_back(source.fault().message);
+    }
+    if (next != ingest::Next::Packet) break;
+    if (!wait_for(packet)) continue;
+    take_packet(packet, time_quality);
+    if (options_.limit != 0 && summary_.datagrams == options_.limit) {
+      summary_.limited = true;
+      break;
+    }
+  }
+  ++summary_.captures;
+  earlier_bytes_ += source.progress().bytes_total;
+  source_ = nullptr;
+}
+
+/// Waits for the packet's time if the replay is paced, and reports progress. False: the replay is to stop.
+bool Replay::wait_for(const ingest::Packet& packet) {
+  if (pacer_) {
+    while (!pacer_->due(packet.arrival_ns, options_.progress_interval_ns, stop_)) {
+      if (stop_.load(std::memory_order_relaxed)) return false;
+      report_progress(false);
+    }
+  }
+  if (pacer_ || summary_.packets % kPacketsPerLook == 0) report_progress(false);
+  return true;
+}
+
+void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_quality) {
+  if (summary_.packets++ == 0) summary_.first_arrival_ns = packet.arrival_ns;
+  summary_.last_arrival_ns = packet.arrival_ns;
+  summary_.packet_bytes += packet.frame.size();
+
+  net::Datagram datagram;
+  const net::Verdict verdict = net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram);
+  const bool accepted = verdict == net::Verdict::Accepted;
+  if (accepted ? !filter_.accepts(datagram.destination) : !filter_.may_accept(datagram.destination)) {
+    ++summary_.filtered;
+    return;
+  }
+  ++summary_.verdicts[static_cast<std::size_t>(verdict)];
+  if (!accepted) {
+    lose_frame(packet, verdict, datagram.destination);
+    return;
+  }
+  summary_.ignored_bytes += datagram.ignored_bytes;
+  const auto channel = flows_.channel(datagram.destination);
+  if (!channel) {
+    if (summary_.ungrouped++ == 0)
+      note({.source = source_index_, .packet = packet.number, .group = datagram.destination});
+    return;
+  }
+  PacketInfo info{
+      .arrival_ns = packet.arrival_ns, .number = packet.number, .channel = *channel, .time_quality = time_quality};
+  take_datagram(datagram.payload, info);
+}
+
+/// A frame that holds no datagram we could decode. If one of a known group was in it, its channel has lost data.
+void Replay::lose_frame(const ingest::Packet& packet, net::Verdict verdict, net::Endpoint group) {
+  if (net::verdict_class(verdict) == net::VerdictClass::Other) return;
+  note({.source = source_index_,
+        .packet = packet.number,
+        .verdict = verdict,
+        .captured_bytes = packet.frame.size(),
+        .original_bytes = packet.original_bytes,
+        .group = group});
+  if (group.port == 0) return;
+  if (const auto channel = flows_.channel(group)) invalidate(*channel);
+}
+
+void Replay::take_datagram(std::span<const std::byte> datagram, PacketInfo& info) {
+  Channel& channel = channels_[info.channel];
+  ++channel.datagrams;
+  net::Preamble preamble = net::read_preamble(options_.framing, datagram);
+  if (preamble.error == ErrorCode::None) {
+    info.sequence = static_cast<std::uint32_t>(preamble.sequence);
+    if (channel.has_sender && channel.sender != preamble.sender) ++channel.sender_epoch;
+    channel.has_sender = true;
+    channel.sender = preamble.sender;
+    summary_.ignored_bytes += datagram.size() - preamble.data_end;
+  }
+  info.sender_epoch = channel.sender_epoch;
+
+  if (chunks_ && preamble.error == ErrorCode::None) {
+    const net::ChunkAssembler::Answer answer = chunks_->add(info.channel, datagram, preamble);
+    const bool is_chunk = preamble.chunks > 1;
+    using State = net::ChunkAssembler::State;
+    summary_.chunks += is_chunk ? 1 : 0;
+    summary_.incomplete += (answer.gave_up ? 1U : 0U) + (answer.state == State::Orphan ? 1U : 0U);
+    summary_.oversized += answer.state == State::TooLong ? 1 : 0;
+    if (answer.state != State::Complete) return;
+    summary_.joined += is_chunk ? 1 : 0;
+    datagram = answer.whole;
+    preamble.data_end = static_cast<std::uint32_t>(datagram.size());
+  }
+
+  ++summary_.datagrams;
+  summary_.datagram_bytes += datagram.size();
+  info.data_offset = preamble.data_begin;
+  if (preamble.error != ErrorCode::None) {
+    // The engine tells a datagram that ends before its data begins as every other error, and invalidates the channel.
+    info.data_offset = static_cast<std::uint32_t>(datagram.size()) + 1;
+    run_engine(datagram, info);
+  } else if (options_.framing.blocks) {
+    run_blocks(datagram, preamble, info);
+  } else {
+    run_engine(datagram.first(preamble.data_end), info);
+  }
+}
+
+void Replay::run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info) {
+  if (options_.framing.reset == ResetRule::Packet) engine_.reset(info.channel);
+  net::BlockReader blocks(datagram, preamble.data_begin, preamble.data_end);
+  while (const auto block = blocks.next()) {
+    if (block->error == ErrorCode::None) {
+      info.data_offset = block->begin;
+      if (!run_engine(datagram.first(block->end), info)) return;
+      continue;
+    }
+    Outcome outcome;
+    outcome.error = block->error;
+    outcome.offset_bytes = block->begin;
+    const record::Header header{.arrival_ns = info.arrival_ns,
+                                .sequence = info.sequence,
+                                .channel = info.channel,
+                                .image_generation = options_.image_generation,
+                                .sender_epoch = info.sender_epoch,
+                                .source = info.source,
+                                .time_quality = info.time_quality};
+    builder_.write_event(sink_, header, {.code = block->error, .word5 = block->begin, .word6 = info.number}, 0);
+    take_error(outcome, info);
+    invalidate(info.channel);
+  }
+}
+
+/// False if the rest of the datagram is to be dropped.
+bool Replay::run_engine(std::span<const std::byte> datagram, const PacketInfo& info) {
+  const Outcome outcome = engine_.decode(datagram, info, sink_);
+  summary_.messages += outcome.messages;
+  summary_.fields += outcome.fields;
+  summary_.dropped += outcome.dropped ? 1 : 0;
+  if (outcome.error != ErrorCode::None) take_error(outcome, info);
+  return outcome.error == ErrorCode::None && !outcome.dropped;
+}
+
+void Replay::take_error(const Outcome& outcome, const PacketInfo& info) {
+  ++summary_.errors[static_cast<std::size_t>(outcome.error)];
+  note({.source = source_index_, .packet = info.number, .outcome = outcome});
+}
+
+/// Data of the channel was lost: unless each datagram stands for itself, what follows waits for a reset.
+void Replay::invalidate(std::uint16_t channel) {
+  if (options_.framing.reset == ResetRule::Packet) return;
+  const PacketInfo beyond_the_end{.data_offset = 1, .channel = channel};
+  (void)engine_.decode({}, beyond_the_end, discard_);
+}
+
+void Replay::note(const Problem& problem) {
+  if (problem_count_ < kNamedProblems) problems_[problem_count_] = problem;
+  ++problem_count_;
+}
+
+std::string Replay::words(const Problem& problem,
+                          std::span<const std::unique_ptr<ingest::PacketSource>> sources) const {
+  const std::string start = std::string(sources[problem.source]->name()) + ": packet " + std::to_string(problem.packet);
+  const std::string group = problem.group.port != 0 ? ", to " + net::to_text(problem.group) : "";
+  if (problem.verdict == net::Verdict::SnapCut) {
+    return start + group + ": cut by the capture: " + std::to_string(problem.captured_bytes) + " of " +
+           std::to_string(problem.original_bytes) + " bytes are there";
+  }
+  if (problem.verdict != net::Verdict::Accepted)
+    return start + group + ": " + std::string(net::verdict_text(problem.verdict));
+  const Outcome& outcome = problem.outcome;
+  if (outcome.error == ErrorCode::None) {
+    return start + group + ": more than " + std::to_string(options_.channels) +
+           " groups in the capture; this one and those after it are not decoded (choose some with --group)";
+  }
+  const std::string place = place_text(program_, outcome);
+  std::string text =
+      start + ", byte " + std::to_string(outcome.offset_bytes) + ": " + std::string(code_meaning(outcome.error));
+  if (outcome.error == ErrorCode::D9) text += " " + std::to_string(outcome.template_id);
+  if (!place.empty()) text += ", in " + place;
+  return text + " [" + std::string(code_text(outcome.error)) + "]";
+}
+
+void Replay::report_progress(bool finished) {
+  if (!options_.on_progress) return;
+  const std::uint64_t now = now_ns();
+  if (!finished && now < next_progress_ns_) return;
+  next_progress_ns_ = now + options_.progress_interval_ns;
+  Progress progress;
+  progress.bytes_done = earlier_bytes_ + (source_ != nullptr ? source_->progress().bytes_done : 0);
+  progress.bytes_total = total_bytes_;
+  progress.packets = summary_.packets;
+  progress.messages = summary_.messages;
+  progress.seconds = static_cast<double>(now - start_ns_) / 1e9;
+  progress.finished = finished;
+  options_.on_progress(progress);
+}
+
+}  // namespace stopbit::replay

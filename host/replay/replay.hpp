@@ -1,0 +1,132 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "decoder/engine/engine.hpp"
+#include "decoder/record/builder.hpp"
+#include "decoder/record/sink.hpp"
+#include "host/ingest/packet_source.hpp"
+#include "host/net/flow_table.hpp"
+#include "host/net/framing.hpp"
+#include "host/replay/counting_sink.hpp"
+#include "host/replay/pacer.hpp"
+#include "host/replay/summary.hpp"
+
+/// The straight line from captures to records:
+///
+///     PacketSource -> parse_frame -> groups, channels -> framing, chunks, blocks -> Engine -> RecordSink
+namespace stopbit::replay {
+
+/// How far a replay is.
+struct Progress {
+  std::uint64_t bytes_done = 0;   ///< Of the capture files.
+  std::uint64_t bytes_total = 0;  ///< 0 = unknown: one of them is a pipe.
+  std::uint64_t packets = 0;
+  std::uint64_t messages = 0;
+  double seconds = 0;     ///< Since the start.
+  bool finished = false;  ///< The last call.
+
+  [[nodiscard]] double packets_per_second() const noexcept {
+    return seconds > 0 ? static_cast<double>(packets) / seconds : 0;
+  }
+  /// Nothing while there is no ground for a guess.
+  [[nodiscard]] std::optional<double> seconds_left() const noexcept;
+};
+
+struct Options {
+  net::Framing framing;
+  std::vector<net::Endpoint> groups;  ///< Only these; none = all.
+  std::uint64_t limit = 0;            ///< Stop after so many datagrams were given to the engine; 0 = no limit.
+  double speed = 0;                   ///< Factor of the capture's own speed; 0 = as fast as it goes.
+  std::uint16_t image_generation = 0;
+  std::uint16_t channels = 256;  ///< At most so many groups: each gets a channel, a dictionary of its own.
+  std::uint64_t progress_interval_ns = 100'000'000;
+  std::function<void(const Progress&)>
+      on_progress;  ///< Called about so often, from the thread that runs; may be empty.
+};
+
+/// The options that an engine for this replay needs: a dictionary per channel, and the reset rule of the framing.
+[[nodiscard]] EngineOptions engine_options(const Options& options, bool strict);
+
+/// Replays captures, one after the other. Program, engine and sink must outlive it. Runs on the caller's thread.
+/// Allocates when it is made; while packets flow, only for what goes wrong with a capture file.
+class Replay {
+ public:
+  /// `engine` was made with engine_options(options, ...).
+  Replay(const Program& program, Engine& engine, record::RecordSink& sink, Options options);
+
+  /// Replays the sources to their end. Once per object.
+  [[nodiscard]] Summary run(std::span<const std::unique_ptr<ingest::PacketSource>> sources);
+
+  /// Ends run soon; from another thread or a signal handler.
+  void request_stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
+
+ private:
+  /// What is known of a problem when it happens; turned into words at the end.
+  struct Problem {
+    std::size_t source = 0;
+    std::uint64_t packet = 0;
+    net::Verdict verdict = net::Verdict::Accepted;  ///< The frame's, if it is the problem.
+    std::size_t captured_bytes = 0;
+    std::size_t original_bytes = 0;
+    net::Endpoint group = {};
+    Outcome outcome = {};  ///< Else the engine's.
+  };
+  static constexpr std::size_t kNamedProblems = 10;
+
+  void run_source(std::size_t index, ingest::PacketSource& source);
+  [[nodiscard]] bool wait_for(const ingest::Packet& packet);
+  void take_packet(const ingest::Packet& packet, record::TimeQuality time_quality);
+  void take_datagram(std::span<const std::byte> datagram, PacketInfo& info);
+  void run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info);
+  bool run_engine(std::span<const std::byte> datagram, const PacketInfo& info);
+  void take_error(const Outcome& outcome, const PacketInfo& info);
+  void lose_frame(const ingest::Packet& packet, net::Verdict verdict, net::Endpoint group);
+  void invalidate(std::uint16_t channel);
+  void note(const Problem& problem);
+  [[nodiscard]] std::string words(const Problem& problem,
+                                  std::span<const std::unique_ptr<ingest::PacketSource>> sources) const;
+  void report_progress(bool finished);
+
+  const Program& program_;
+  Engine& engine_;
+  CountingSink sink_;
+  DiscardingSink discard_;
+  Options options_;
+  net::GroupFilter filter_;
+  net::FlowTable flows_;
+  record::Builder builder_;
+  std::unique_ptr<net::ChunkAssembler> chunks_;  ///< b3 only.
+  std::optional<Pacer> pacer_;
+
+  /// What is remembered of a channel.
+  struct Channel {
+    std::uint64_t datagrams = 0;
+    std::uint64_t sender = 0;
+    std::uint16_t sender_epoch = 0;
+    bool has_sender = false;
+  };
+  std::vector<Channel> channels_;
+
+  Summary summary_;
+  std::array<Problem, kNamedProblems> problems_{};
+  std::size_t problem_count_ = 0;
+  std::vector<std::string> faults_;
+
+  std::atomic<bool> stop_ = false;
+  std::size_t source_index_ = 0;
+  const ingest::PacketSource* source_ = nullptr;
+  std::uint64_t earlier_bytes_ = 0;  ///< Of the sources that are done.
+  std::uint64_t total_bytes_ = 0;
+  std::uint64_t start_ns_ = 0;
+  std::uint64_t next_progress_ns_ = 0;
+};
+
+}  // namespace stopbit::replay

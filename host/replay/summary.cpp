@@ -1,0 +1,192 @@
+#include "host/replay/summary.hpp"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstdio>
+#include <numeric>
+#include <utility>
+
+namespace stopbit::replay {
+namespace {
+
+constexpr std::size_t kGroupsShown = 20;
+
+__attribute__((format(printf, 1, 2))) std::string print(const char* format, ...) {
+  char buffer[128];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(buffer, sizeof buffer, format, arguments);
+  va_end(arguments);
+  return buffer;
+}
+
+/// Lines of a number and what it counts: numbers end below each other.
+class Table {
+ public:
+  void add(std::uint64_t number, std::string what) { rows_.emplace_back(grouped(number), std::move(what)); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+
+  [[nodiscard]] std::string text(std::string_view title) const {
+    std::size_t width = 12;
+    for (const auto& [number, what] : rows_) width = std::max(width, number.size());
+    std::string result = title.empty() ? "" : "\n" + std::string(title) + "\n";
+    for (const auto& [number, what] : rows_)
+      result += "  " + std::string(width - number.size(), ' ') + number + "  " + what + "\n";
+    return result;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> rows_;
+};
+
+std::string rate_text(std::uint64_t count, double seconds) {
+  const double rate = seconds > 0 ? static_cast<double>(count) / seconds : 0;
+  return rate < 1e18 ? grouped(static_cast<std::uint64_t>(rate)) + " per second" : "";
+}
+
+std::string with_rate(std::string text, std::uint64_t count, const Summary& summary, SummaryStyle style) {
+  return style.timing && summary.seconds > 0 ? text + ", " + rate_text(count, summary.seconds) : text;
+}
+
+std::string plural(std::uint64_t count, std::string_view one) {
+  return grouped(count) + " " + std::string(one) + (count == 1 ? "" : "s");
+}
+
+std::string head_line(const Summary& summary, SummaryStyle style) {
+  std::string line = "Replayed " + plural(summary.captures, "capture");
+  if (style.timing) line += print(" in %.3f s", summary.seconds);
+  const std::uint64_t span_ns = summary.last_arrival_ns - summary.first_arrival_ns;
+  if (summary.packets != 0 && summary.last_arrival_ns >= summary.first_arrival_ns) {
+    line += print(", %.3f s of market time", static_cast<double>(span_ns) / 1e9);
+  }
+  if (summary.stopped) line += "; stopped before the end";
+  if (summary.limited) line += "; stopped at the limit of " + plural(summary.datagrams, "datagram");
+  return line + "\n\n";
+}
+
+Table totals(const Summary& summary, SummaryStyle style) {
+  Table table;
+  table.add(summary.packets, "packets in the capture" + std::string(summary.captures == 1 ? "" : "s") + " (" +
+                                 byte_text(summary.packet_bytes) + ")");
+  table.add(summary.datagrams, with_rate("datagrams decoded (" + byte_text(summary.datagram_bytes) + ")",
+                                         summary.datagrams, summary, style));
+  table.add(summary.messages, with_rate("messages", summary.messages, summary, style));
+  table.add(summary.fields, with_rate("field values", summary.fields, summary, style));
+  return table;
+}
+
+Table templates(const Summary& summary, const Program& program) {
+  std::vector<std::size_t> order(std::min(summary.templates.size(), program.templates.size()));
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
+    return summary.templates[left] > summary.templates[right];
+  });
+  Table table;
+  for (const std::size_t index : order) {
+    if (summary.templates[index] == 0) break;
+    const Template& found = program.templates[index];
+    table.add(summary.templates[index],
+              std::string(program.name(found.name)) + " (id " + std::to_string(found.id) + ")");
+  }
+  return table;
+}
+
+Table groups(const Summary& summary) {
+  Table table;
+  for (std::size_t i = 0; i < std::min(summary.groups.size(), kGroupsShown); ++i) {
+    table.add(summary.groups[i].datagrams,
+              net::to_text(summary.groups[i].group) + " (channel " + std::to_string(i) + ")");
+  }
+  std::uint64_t rest = 0;
+  for (std::size_t i = kGroupsShown; i < summary.groups.size(); ++i) rest += summary.groups[i].datagrams;
+  if (rest != 0) table.add(rest, plural(summary.groups.size() - kGroupsShown, "more group"));
+  return table;
+}
+
+/// What was left aside in good order.
+Table left_aside(const Summary& summary) {
+  Table table;
+  if (summary.filtered != 0) table.add(summary.filtered, "of groups that were not asked for");
+  for (std::size_t i = 0; i < net::kVerdicts; ++i) {
+    const auto verdict = static_cast<net::Verdict>(i);
+    if (summary.verdicts[i] != 0 && net::verdict_class(verdict) == net::VerdictClass::Other) {
+      table.add(summary.verdicts[i], std::string(net::verdict_text(verdict)));
+    }
+  }
+  return table;
+}
+
+Table errors(const Summary& summary) {
+  Table table;
+  for (std::size_t i = 0; i < summary.errors.size(); ++i) {
+    const auto code = static_cast<ErrorCode>(i);
+    if (summary.errors[i] != 0) {
+      table.add(summary.errors[i], std::string(code_text(code)) + ": " + std::string(code_meaning(code)));
+    }
+  }
+  if (summary.dropped != 0)
+    table.add(summary.dropped, "datagrams dropped: after an error their channel waits for a reset");
+  for (std::size_t i = 0; i < net::kVerdicts; ++i) {
+    const auto verdict = static_cast<net::Verdict>(i);
+    const net::VerdictClass kind = net::verdict_class(verdict);
+    if (summary.verdicts[i] != 0 && (kind == net::VerdictClass::Damaged || kind == net::VerdictClass::Cut)) {
+      table.add(summary.verdicts[i], std::string(net::verdict_text(verdict)));
+    }
+  }
+  if (summary.incomplete != 0) table.add(summary.incomplete, "messages of which a chunk is missing");
+  if (summary.oversized != 0) table.add(summary.oversized, "messages of chunks that are longer than a datagram may be");
+  if (summary.ungrouped != 0)
+    table.add(summary.ungrouped, "datagrams of groups beyond the number that is decoded at once");
+  if (summary.faults != 0)
+    table.add(summary.faults,
+              "capture" + std::string(summary.faults == 1 ? " that ends" : "s that end") + " before the time");
+  return table;
+}
+
+}  // namespace
+
+std::uint64_t Summary::decode_errors() const noexcept {
+  return std::accumulate(errors.begin(), errors.end(), std::uint64_t{0});
+}
+
+std::uint64_t Summary::error_count() const noexcept {
+  std::uint64_t count = decode_errors() + dropped + incomplete + oversized + ungrouped + faults;
+  for (std::size_t i = 0; i < net::kVerdicts; ++i) {
+    const net::VerdictClass kind = net::verdict_class(static_cast<net::Verdict>(i));
+    if (kind == net::VerdictClass::Damaged || kind == net::VerdictClass::Cut) count += verdicts[i];
+  }
+  return count;
+}
+
+std::string grouped(std::uint64_t number) {
+  std::string text = std::to_string(number);
+  for (std::size_t at = text.size(); at > 3; at -= 3) text.insert(at - 3, 1, ',');
+  return text;
+}
+
+std::string byte_text(std::uint64_t bytes) {
+  if (bytes < 1000) return plural(bytes, "byte");
+  double value = static_cast<double>(bytes);
+  constexpr std::array<const char*, 4> kUnits = {"kB", "MB", "GB", "TB"};
+  std::size_t unit = 0;
+  for (value /= 1000; value >= 999.95 && unit + 1 < kUnits.size(); value /= 1000) ++unit;
+  return print("%.1f %s", value, kUnits[unit]);
+}
+
+std::string to_text(const Summary& summary, const Program& program, SummaryStyle style) {
+  std::string text = head_line(summary, style) + totals(summary, style).text("");
+  const auto section = [&](const Table& table, std::string_view title) {
+    if (!table.empty()) text += table.text(title);
+  };
+  section(templates(summary, program), "Messages by template");
+  section(groups(summary), "Datagrams by group");
+  section(left_aside(summary), "Packets left aside");
+  section(errors(summary), "Errors");
+  if (summary.error_count() == 0) text += "\nNo errors.\n";
+  if (!summary.problems.empty()) text += "\n";
+  for (const std::string& problem : summary.problems) text += problem + "\n";
+  if (summary.problems_unnamed != 0) text += "... and " + grouped(summary.problems_unnamed) + " more\n";
+  return text;
+}
+
+}  // namespace stopbit::replay

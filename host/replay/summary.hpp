@@ -1,0 +1,76 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "host/net/packet.hpp"
+#include "microcode/base/error_code.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::replay {
+
+/// What happened to a group's datagrams.
+struct GroupCount {
+  net::Endpoint group;
+  std::uint64_t datagrams = 0;
+};
+
+/// What a replay did. Nothing is lost without being counted:
+///
+///     packets            = filtered + sum of verdicts
+///     verdicts[Accepted] = ungrouped + chunks + datagrams - joined
+struct Summary {
+  std::uint64_t captures = 0;  ///< Read to their end, or as far as they go.
+  std::uint64_t packets = 0;
+  std::uint64_t packet_bytes = 0;  ///< Of the frames, as captured.
+
+  std::array<std::uint64_t, net::kVerdicts> verdicts{};  ///< By net::Verdict, of the packets that may concern us.
+  std::uint64_t ignored_bytes = 0;  ///< Behind the UDP length or behind the length in the preamble.
+  std::uint64_t filtered = 0;       ///< Of groups that were not asked for.
+  std::uint64_t ungrouped = 0;      ///< Not decoded: the channel table was full.
+
+  std::uint64_t datagrams = 0;  ///< Given to the engine; one put together from chunks counts once.
+  std::uint64_t datagram_bytes = 0;
+  std::uint64_t dropped = 0;     ///< Of those, not decoded: the channel waited for a reset after an error.
+  std::uint64_t chunks = 0;      ///< Datagrams that were a part of a message only.
+  std::uint64_t joined = 0;      ///< Datagrams put together from chunks.
+  std::uint64_t incomplete = 0;  ///< Chunked messages of which a chunk was missing, and chunks without a beginning.
+  std::uint64_t oversized = 0;   ///< Chunked messages longer than a datagram may be.
+
+  std::uint64_t messages = 0;
+  std::uint64_t fields = 0;
+  std::vector<std::uint64_t> templates;     ///< Messages by template index of the program.
+  std::array<std::uint64_t, 256> errors{};  ///< Decode errors by ErrorCode.
+  std::uint64_t faults = 0;                 ///< Captures that ended before their time.
+  std::vector<GroupCount> groups;           ///< By channel.
+
+  std::vector<std::string> problems;   ///< The first ones in words: "day.pcap: packet 12, byte 41: ... [D2]".
+  std::uint64_t problems_unnamed = 0;  ///< How many more there were.
+
+  bool stopped = false;  ///< By request, before the end.
+  bool limited = false;  ///< By Options::limit.
+  double seconds = 0;    ///< Wall time from the first packet to the last.
+  std::uint64_t first_arrival_ns = 0;
+  std::uint64_t last_arrival_ns = 0;
+
+  [[nodiscard]] std::uint64_t decode_errors() const noexcept;
+  /// Whatever was damaged, cut, lost or refused. 0 = all that was asked for was decoded; a tool exits with 1 otherwise.
+  [[nodiscard]] std::uint64_t error_count() const noexcept;
+};
+
+struct SummaryStyle {
+  bool timing = true;  ///< Durations and rates; without them the same replay always gives the same text.
+};
+
+/// Some lines for people.
+[[nodiscard]] std::string to_text(const Summary& summary, const Program& program, SummaryStyle style = {});
+
+/// "1,234,567"
+[[nodiscard]] std::string grouped(std::uint64_t number);
+/// "3.4 MB"
+[[nodiscard]] std::string byte_text(std::uint64_t bytes);
+
+}  // namespace stopbit::replay
