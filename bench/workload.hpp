@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/engine/engine.hpp"
+#include "microcode/base/result.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::bench {
+
+/// Datagrams of a capture in memory, with the program that decodes them.
+struct Workload {
+  struct Datagram {
+    std::size_t offset = 0;  ///< In `bytes`.
+    std::size_t length = 0;
+    PacketInfo info;
+  };
+
+  std::string name;
+  Program program;
+  EngineOptions options;
+  std::vector<std::byte> bytes;
+  std::vector<Datagram> datagrams;
+  std::uint64_t data_bytes = 0;              ///< FAST data, preambles not counted.
+  std::optional<std::string> expected_json;  ///< One line a message, if somebody else has said what is right.
+};
+
+/// Reads `folder`/templates.xml, capture.pcap or capture.pcap.gz, and expected.jsonl.gz if it is there.
+[[nodiscard]] Result<std::unique_ptr<Workload>> load_workload(const std::string& name, const std::string& folder,
+                                                              const std::string& framing);
+
+}  // namespace stopbit::bench
