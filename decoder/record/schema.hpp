@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "microcode/base/result.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::record {
+
+/// The part of a program that readers of records need: templates, nodes, blocks, types, constants. A checked view.
+///
+/// The program must outlive the schema and everything made from it, and must not change. Copies are cheap. Any number
+/// of threads may use one schema.
+class Schema {
+ public:
+  /// Checks all that a walk over a record relies on, whatever else is wrong with the program; so that a record and its
+  /// schema may both come from a stranger. Allocates nothing.
+  [[nodiscard]] static Result<Schema> make(const Program& program);
+
+  [[nodiscard]] const Program& program() const noexcept { return *program_; }
+  [[nodiscard]] const Template* find(std::uint16_t template_index) const noexcept {
+    return template_index < program_->templates.size() ? &program_->templates[template_index] : nullptr;
+  }
+  [[nodiscard]] const Node& node(std::size_t index) const noexcept { return program_->nodes[index]; }
+  [[nodiscard]] std::size_t index_of(const Node& node) const noexcept {
+    return static_cast<std::size_t>(&node - program_->nodes.data());
+  }
+  [[nodiscard]] const Block& block(std::uint16_t index) const noexcept { return program_->blocks[index]; }
+  [[nodiscard]] std::string_view name(TextRef ref) const { return program_->name(ref); }
+
+  /// Element `index` of an enumeration or a set; `index` must be below element_count(node).
+  [[nodiscard]] std::string_view element_name(const Node& node, std::size_t index) const {
+    return name(program_->elements[program_->type_infos[node.type_info].first_element + index].name);
+  }
+  [[nodiscard]] std::uint32_t element_count(const Node& node) const noexcept {
+    return program_->type_infos[node.type_info].element_count;
+  }
+
+  /// The field or sequence length that owns the word, null if there is none. Takes time in proportion to the template.
+  [[nodiscard]] const Node* owner(std::uint16_t template_index, std::uint16_t block, std::uint8_t word) const noexcept;
+  /// What a user calls it: a field's name; for a length its own name or else the name of its sequence.
+  [[nodiscard]] std::string_view owner_name(const Node& node) const;
+
+ private:
+  explicit Schema(const Program& program) : program_(&program) {}
+
+  const Program* program_;
+};
+
+constexpr bool is_text(FieldType type) {
+  return type == FieldType::Ascii || type == FieldType::Unicode || type == FieldType::ByteVector;
+}
+
+/// Whether a value's 64 bits are two's complement. True for time stamps, which count from their epoch.
+constexpr bool is_signed(FieldType type) {
+  return type == FieldType::Int8 || type == FieldType::Int16 || type == FieldType::Int32 || type == FieldType::Int64 ||
+         type == FieldType::Timestamp;
+}
+
+}  // namespace stopbit::record

@@ -1,0 +1,201 @@
+#include "decoder/record/text.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace stopbit::record {
+namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
+
+template <class T>
+void append_number(std::string& out, T value) {
+  std::array<char, 24> digits;
+  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
+}
+
+/// What JSON writes for a character below 0x20, a quote or a backslash.
+void append_escape(std::string& out, unsigned char c) {
+  constexpr std::string_view kShort = "\"\"\\\\\bb\ff\nn\rr\tt";  // pairs: character, letter
+  for (std::size_t i = 0; i < kShort.size(); i += 2) {
+    if (static_cast<unsigned char>(kShort[i]) == c) {
+      out += '\\';
+      out += kShort[i + 1];
+      return;
+    }
+  }
+  out += "\\u00";
+  out += kHexDigits[c >> 4];
+  out += kHexDigits[c & 0xF];
+}
+
+constexpr bool is_plain(unsigned char c) {
+  return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+}  // namespace
+
+void append_signed(std::string& out, std::int64_t value) {
+  append_number(out, value);
+}
+
+void append_unsigned(std::string& out, std::uint64_t value) {
+  append_number(out, value);
+}
+
+void append_decimal(std::string& out, std::int64_t mantissa, std::int32_t exponent) {
+  if (exponent >= 0) {
+    append_number(out, mantissa);
+    if (exponent > 0) {
+      out += 'e';
+      append_number(out, exponent);
+    }
+    return;
+  }
+  const auto bits = static_cast<std::uint64_t>(mantissa);
+  if (mantissa < 0) out += '-';
+  std::array<char, 24> digits;
+  const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), mantissa < 0 ? 0 - bits : bits).ptr;
+  const auto length = static_cast<std::size_t>(end - digits.data());
+  const auto fraction = static_cast<std::size_t>(-exponent);
+  if (length > fraction) {
+    out.append(digits.data(), length - fraction);
+    out += '.';
+    out.append(digits.data() + length - fraction, fraction);
+  } else {
+    out += "0.";
+    out.append(fraction - length, '0');
+    out.append(digits.data(), length);
+  }
+}
+
+void append_hex(std::string& out, std::string_view bytes) {
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += kHexDigits[byte >> 4];
+    out += kHexDigits[byte & 0xF];
+  }
+}
+
+std::size_t utf8_length(std::string_view text) noexcept {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (text.empty()) return 0;
+  const unsigned lead = byte(0);
+  if (lead < 0x80) return 1;
+  const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
+                             : lead >= 0xE0 && lead <= 0xEF ? 3
+                             : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                            : 0;
+  if (length == 0 || text.size() < length) return 0;
+  // Overlong forms, surrogates and what lies above U+10FFFF show in the second byte.
+  const unsigned low = lead == 0xE0 ? 0xA0U : lead == 0xF0 ? 0x90U : 0x80U;
+  const unsigned high = lead == 0xED ? 0x9FU : lead == 0xF4 ? 0x8FU : 0xBFU;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return 0;
+  }
+  return length;
+}
+
+void append_utf8(std::string& out, std::string_view bytes, bool is_ascii) {
+  while (!bytes.empty()) {
+    const auto c = static_cast<unsigned char>(bytes.front());
+    std::size_t length = 1;
+    if (c < 0x80) {
+      out += static_cast<char>(c);
+    } else if (is_ascii) {
+      out += static_cast<char>(0xC0 | c >> 6);
+      out += static_cast<char>(0x80 | (c & 0x3F));
+    } else if (const std::size_t whole = utf8_length(bytes); whole != 0) {
+      out.append(bytes, 0, whole);
+      length = whole;
+    } else {
+      out += kReplacement;
+    }
+    bytes.remove_prefix(length);
+  }
+}
+
+void append_json_string(std::string& out, std::string_view bytes, bool is_ascii) {
+  out += '"';
+  while (!bytes.empty()) {
+    std::size_t plain = 0;
+    while (plain < bytes.size() && is_plain(static_cast<unsigned char>(bytes[plain]))) ++plain;
+    out.append(bytes, 0, plain);
+    bytes.remove_prefix(plain);
+    if (bytes.empty()) break;
+    const auto c = static_cast<unsigned char>(bytes.front());
+    std::size_t length = 1;
+    if (c < 0x80 || is_ascii) {
+      append_escape(out, c);
+    } else if (const std::size_t whole = utf8_length(bytes); whole != 0) {
+      out.append(bytes, 0, whole);
+      length = whole;
+    } else {
+      out += kReplacement;
+    }
+    bytes.remove_prefix(length);
+  }
+  out += '"';
+}
+
+std::string_view event_name(EventKind kind) noexcept {
+  switch (kind) {
+    case EventKind::DecodeError:
+      return "error";
+    case EventKind::Dropped:
+      return "dropped";
+    case EventKind::Gap:
+      return "gap";
+    case EventKind::Reset:
+      return "reset";
+    case EventKind::Stale:
+      return "stale";
+    case EventKind::Recovered:
+      return "recovered";
+    case EventKind::LayoutChanged:
+      return "layoutChanged";
+  }
+  return {};
+}
+
+std::string event_detail(const EventView& event) {
+  switch (event.kind()) {
+    case EventKind::DecodeError: {
+      std::string detail(code_meaning(event.code()));
+      if (event.code() == ErrorCode::D9) {
+        detail += ' ';
+        append_unsigned(detail, event.template_id());
+      }
+      return detail;
+    }
+    case EventKind::Dropped:
+      return "the datagram was not decoded: after an error its channel waits for a reset";
+    case EventKind::Gap:
+      return "sequence numbers are missing";
+    case EventKind::Reset:
+      return "the feed has reset the dictionary";
+    case EventKind::Stale:
+      return "what follows may be out of date";
+    case EventKind::Recovered:
+      return "what follows is up to date again";
+    case EventKind::LayoutChanged:
+      return "the records that follow have another layout";
+  }
+  return {};
+}
+
+EventPlace event_place(const Schema& schema, const EventView& event) {
+  EventPlace place;
+  if (event.kind() != EventKind::DecodeError) return place;
+  const Template* item = schema.find(event.template_index());
+  if (item == nullptr) return place;
+  place.template_name = schema.name(item->name);
+  const Node* owner = schema.owner(event.template_index(), event.block(), event.word());
+  if (owner != nullptr) place.field_name = schema.owner_name(*owner);
+  return place;
+}
+
+}  // namespace stopbit::record
