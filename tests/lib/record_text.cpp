@@ -45,6 +45,21 @@ class Rewriter {
     }
   }
 
+  /// A message: the line itself, or the value of a dynamic template reference.
+  bool message(std::string& out, int depth) {
+    const std::size_t begin = at_;
+    std::string name;
+    std::string id;
+    std::string fields;
+    if (take("{\"template\":") && string(name) && take(",\"id\":") && scalar(id) && take(",\"fields\":") &&
+        value(fields, depth + 1) && take("}") && fields.front() == '{') {
+      out += name.substr(1, name.size() - 2) + " " + fields;
+      return true;
+    }
+    at_ = begin;
+    return false;
+  }
+
  private:
   bool scalar(std::string& out) {
     const std::size_t end = std::min(text_.find_first_of(",]} \"", at_), text_.size());
@@ -55,6 +70,7 @@ class Rewriter {
   }
 
   bool list(std::string& out, char open, char close, int depth) {
+    if (message(out, depth)) return true;
     ++at_;
     const bool is_object = open == '{';
     out += open;
@@ -85,13 +101,9 @@ class Rewriter {
 std::optional<std::string> record_text(std::string_view json_line) {
   if (json_line.ends_with('\n')) json_line.remove_suffix(1);
   Rewriter json(json_line);
-  std::string name;
-  std::string id;
-  std::string fields;
-  const bool ok = json.take("{\"template\":") && json.string(name) && json.take(",\"id\":") && json.value(id) &&
-                  json.take(",\"fields\":") && json.value(fields) && json.take("}") && json.at_end();
-  if (!ok || fields.empty() || fields.front() != '{') return std::nullopt;
-  return name.substr(1, name.size() - 2) + " " + fields;
+  std::string text;
+  if (!json.message(text, 0) || !json.at_end()) return std::nullopt;
+  return text;
 }
 
 }  // namespace stopbit::cases

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "decoder/record/json.hpp"
 #include "tests/lib/record_text.hpp"
 #include "tests/lib/recording_sink.hpp"
 
@@ -105,39 +107,32 @@ Run run(const EngineUnderTest& engine, const Program& program, const EngineOptio
   return result;
 }
 
-/// Name of the field at (block, word); the dotted path through groups and sequences. Empty if there is none.
-std::string field_name(const Program& program, const Outcome& outcome) {
-  if (outcome.template_index >= program.templates.size()) return {};
-  const Template& tmpl = program.templates[outcome.template_index];
+/// Name of the field or length at the place of the error, behind the names of the groups and sequences around it. Empty
+/// if there is none.
+std::string field_name(const record::Schema& schema, const Outcome& outcome) {
+  const Node* owner = schema.owner(outcome.template_index, outcome.block, outcome.word);
+  if (owner == nullptr) return {};
+  const std::size_t index = schema.index_of(*owner);
   std::string path;
-  std::vector<std::uint16_t> open;  // ends of the nodes around
-  std::vector<std::string> names;
-  for (std::uint16_t i = tmpl.first_node; i < tmpl.end_node; ++i) {
-    const Node& node = program.nodes[i];
-    while (!open.empty() && open.back() <= i) {
-      open.pop_back();
-      names.pop_back();
-    }
-    const bool is_decimal = node.kind == NodeKind::Field && node.type == FieldType::Decimal;
-    const bool has_word = node.word != isa::kNoWord && node.block == outcome.block;
-    if (has_word && node.kind != NodeKind::Group &&
-        (node.word == outcome.word || (is_decimal && node.word + 1 == outcome.word))) {
-      for (const std::string& name : names) path += name + ".";
-      return path + std::string(program.name(node.name));
-    }
-    if (node.kind == NodeKind::Group || node.kind == NodeKind::Sequence) {
-      open.push_back(node.end);
-      names.emplace_back(program.name(node.name));
-    }
+  for (std::size_t i = schema.find(outcome.template_index)->first_node; i < index; ++i) {
+    const Node& node = schema.node(i);
+    if (node.kind != NodeKind::Field && node.end > index) path += std::string(schema.name(node.name)) + ".";
   }
-  return {};
+  return path + std::string(schema.name(owner->name));
 }
 
-std::vector<std::string> record_lines(const Program& program, const Run& result, std::vector<std::string>& problems) {
+/// The records as cases write them, by way of their JSON lines. Events too must print.
+std::vector<std::string> record_lines(const record::Schema& schema, const Run& result,
+                                      std::vector<std::string>& problems) {
+  record::JsonPrinter printer(schema);
   std::vector<std::string> lines;
   for (const Record& record : result.records) {
+    std::string json;
+    if (const record::ReadError error = printer.print(record, json); error != record::ReadError::None) {
+      problems.push_back("the record cannot be read: " + std::string(record::error_text(error)));
+      continue;
+    }
     if (is_event(record)) continue;
-    const std::string json = record_json(program, record);
     const std::optional<std::string> text = record_text(json);
     if (!text) problems.push_back("not a JSON line of a record: " + json);
     lines.push_back(text.value_or(json));
@@ -146,7 +141,7 @@ std::vector<std::string> record_lines(const Program& program, const Run& result,
 }
 
 /// "D2 at 3", then " in datagram 2" if there are several. The field stands behind that where the case names one.
-std::vector<std::string> error_lines(const CaseFile& file, const Program& program, const std::vector<Step>& steps,
+std::vector<std::string> error_lines(const CaseFile& file, const record::Schema& schema, const std::vector<Step>& steps,
                                      const Run& result) {
   const std::vector<std::string> expected = file.lines(file.find("error"));
   const auto is_datagram = [](const Step& step) { return step.kind == Step::Kind::Datagram; };
@@ -164,7 +159,7 @@ std::vector<std::string> error_lines(const CaseFile& file, const Program& progra
       std::string line = std::string(code_text(outcome.error)) + " at " + std::to_string(outcome.offset_bytes) + where;
       const bool names_field =
           lines.size() >= expected.size() || expected[lines.size()].find(" field ") != std::string::npos;
-      const std::string field = field_name(program, outcome);
+      const std::string field = field_name(schema, outcome);
       if (names_field && !field.empty()) line += " field " + field;
       lines.push_back(std::move(line));
     }
@@ -181,13 +176,13 @@ bool same_records(const std::vector<Record>& a, const std::vector<Record>& b) {
 
 /// Prefixes and single-bit errors of each datagram, each alone on a fresh channel.
 void run_mutations(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
-                   const std::vector<Step>& steps, Report& report) {
+                   const record::Schema& schema, const std::vector<Step>& steps, Report& report) {
   const auto check = [&](const std::vector<std::byte>& bytes, const std::string& what) {
     Step step;
     step.bytes = bytes;
     const Run result = run(engine, program, options, {step});
     std::vector<std::string> problems = result.problems;
-    record_lines(program, result, problems);
+    record_lines(schema, result, problems);
     for (const std::string& problem : problems) report.fail(std::string(engine.name) + ", " + what + ": " + problem);
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
@@ -213,18 +208,20 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
   for (const Step& step : steps) {
     if (step.channel >= options.channels) return report.fail("'-- options' wants a line 'channels N'");
   }
+  const Result<record::Schema> schema = record::Schema::make(program);
+  if (!schema) return report.fail("no schema: " + schema.message());
   std::vector<Record> reference;
   for (const EngineUnderTest& engine : kEngines) {
     Run result = run(engine, program, options, steps);
-    report.compare("records", record_lines(program, result, result.problems), engine.name);
-    report.compare("error", error_lines(file, program, steps, result), engine.name);
+    report.compare("records", record_lines(schema.value(), result, result.problems), engine.name);
+    report.compare("error", error_lines(file, schema.value(), steps, result), engine.name);
     for (const std::string& problem : result.problems) report.fail(std::string(engine.name) + ": " + problem);
     if (&engine == kEngines) {
       reference = result.records;
     } else if (!same_records(reference, result.records)) {
       report.fail(std::string(engine.name) + " writes other bytes than " + std::string(kEngines[0].name));
     }
-    run_mutations(engine, program, options, steps, report);
+    run_mutations(engine, program, options, schema.value(), steps, report);
   }
 }
 

@@ -14,6 +14,12 @@ TEST(RecordText, drops_the_envelope_and_the_quotes_of_keys) {
   EXPECT_EQ(record_text("{\"template\":\"Q\",\"id\":1,\"fields\":{}}"), "Q { }");
 }
 
+TEST(RecordText, shows_references_as_messages) {
+  EXPECT_EQ(record_text("{\"template\":\"M\",\"id\":1,\"fields\":{\"templateRef\":"
+                        "{\"template\":\"X\",\"id\":2,\"fields\":{\"N\":5}},\"A\":1}}"),
+            "M { templateRef: X { N: 5 }, A: 1 }");
+}
+
 TEST(RecordText, refuses_what_is_not_a_record) {
   EXPECT_FALSE(record_text(""));
   EXPECT_FALSE(record_text("{\"error\":\"D2\"}"));
