@@ -1,0 +1,19 @@
+#pragma once
+
+#include "host/tools/command.hpp"
+
+/// One function per command, each in a file of its own.
+namespace stopbit::tools {
+
+[[nodiscard]] Command compile_command();
+[[nodiscard]] Command asm_command();
+[[nodiscard]] Command disasm_command();
+[[nodiscard]] Command verify_command();
+[[nodiscard]] Command info_command();
+[[nodiscard]] Command replay_command();
+[[nodiscard]] Command decode_command();
+[[nodiscard]] Command tail_command();
+[[nodiscard]] Command completion_command();
+[[nodiscard]] Command man_command();
+
+}  // namespace stopbit::tools

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "assembler/assembler.hpp"
+#include "host/tools/commands.hpp"
+#include "host/tools/files.hpp"
+#include "host/tools/program_source.hpp"
+#include "microcode/image/image.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct CompileArguments {
+  std::vector<std::string> inputs;
+  std::string image;
+  std::string listing;
+  std::optional<std::uint64_t> template_id;
+  std::optional<std::uint64_t> string_capacity;
+};
+
+int compile(const CompileArguments& arguments) {
+  if (!arguments.image.empty() && arguments.image == arguments.listing) {
+    throw ToolError(kExitUsage, "-o and --listing name the same file");
+  }
+  const Program program = compile_files(arguments.inputs, arguments.template_id, arguments.string_capacity);
+  require_verified(program, "compiler");  // our own output gets no free pass
+  const std::vector<std::byte> image = image::write(program);
+  if (!arguments.image.empty()) {
+    write_file(arguments.image, {reinterpret_cast<const char*>(image.data()), image.size()}, arguments.inputs);
+  }
+  if (!arguments.listing.empty()) write_file(arguments.listing, assembler::disassemble(program), arguments.inputs);
+  fmt::print(stderr, "{} templates, {} instructions, {} dictionary slots, {} bytes of firmware\n",
+             program.templates.size(), program.code.size(), program.slots.size(), image.size());
+  return kExitDone;
+}
+
+}  // namespace
+
+Command compile_command() {
+  const auto arguments = std::make_shared<CompileArguments>();
+  return {
+      .name = "compile",
+      .summary = "Compiles template files to a firmware image",
+      .description =
+          "Compiles FAST template files to firmware for the decode engine. Several files are compiled as one set: "
+          "their "
+          "templates may refer to each other. Every error is reported with file, line and column. Without -o and "
+          "--listing the files are only checked.\n"
+          "\n"
+          "Template 120 (FastReset), which many feeds send and few files declare, is added if the files lack it.",
+      .options = {{.names = "",
+                   .value = "TEMPLATES.xml",
+                   .help = "Template files; - is stdin.",
+                   .target = &arguments->inputs,
+                   .hint = file_hint({".xml"}),
+                   .required = true},
+                  {.names = "-o,--output",
+                   .value = "FEED.sbf",
+                   .help = "Writes the firmware image; - is stdout.",
+                   .target = &arguments->image,
+                   .hint = file_hint({".sbf"})},
+                  {.names = "--listing",
+                   .value = "FEED.sbasm",
+                   .help = "Writes the assembly listing; - is stdout.",
+                   .target = &arguments->listing,
+                   .hint = file_hint({".sbasm"})},
+                  template_id_option(arguments->template_id),
+                  string_capacity_option(arguments->string_capacity)},
+      .examples = {{"stopbit compile templates.xml -o feed.sbf", "firmware for `stopbit replay --firmware feed.sbf`"},
+                   {"stopbit compile templates.xml --listing -", "shows the program as text"},
+                   {"stopbit compile opra.xml --template-id 1", "checks a file whose only template has no id"}},
+      .run = [arguments] { return compile(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

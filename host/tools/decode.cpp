@@ -1,0 +1,89 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "host/tools/commands.hpp"
+#include "host/tools/hex_source.hpp"
+#include "host/tools/pipeline.hpp"
+#include "host/tools/program_source.hpp"
+#include "host/tools/signals.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct DecodeArguments {
+  std::string input = "-";
+  ProgramSource program;
+  std::string framing = "none";
+  std::string reset;
+  bool strict = false;
+};
+
+int decode(const DecodeArguments& arguments) {
+  replay::Options options;
+  options.framing = framing_from(arguments.framing);
+  if (arguments.reset == "packet") options.framing.reset = ResetRule::Packet;
+  if (arguments.reset == "template") options.framing.reset = ResetRule::Template;
+  if (arguments.reset == "never") options.framing.reset = ResetRule::Never;
+
+  const Program program = load_program(arguments.program);
+  const record::Schema schema = schema_of(program);
+  RecordPrinter printer(schema, Format::Jsonl, Output::open("-"));
+
+  Sources sources;
+  auto lines = std::make_unique<HexSource>(InputFile::open(arguments.input), [&printer] { printer.flush(); });
+  const HexSource& hex = *lines;
+  sources.push_back(std::move(lines));
+
+  catch_stop_signals();
+  const replay::Summary summary = run_pipeline(
+      {.program = program, .options = std::move(options), .strict = arguments.strict, .printer = &printer}, sources);
+  printer.finish();
+  for (const std::string& problem : summary.problems) fmt::print(stderr, "{}\n", problem);
+  if (summary.problems_unnamed != 0) fmt::print(stderr, "... and {} more\n", summary.problems_unnamed);
+  return summary.error_count() == 0 && hex.bad_lines() == 0 ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command decode_command() {
+  const auto arguments = std::make_shared<DecodeArguments>();
+  std::vector<Option> options = {{.names = "",
+                                  .value = "FILE",
+                                  .help = "The datagrams; - is stdin, the default.",
+                                  .target = &arguments->input,
+                                  .hint = file_hint()}};
+  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  Option framing = framing_option(arguments->framing);
+  framing.required = false;
+  framing.help += " Default none.";
+  options.push_back(std::move(framing));
+  options.push_back({.names = "--reset",
+                     .value = "RULE",
+                     .help =
+                         "When the dictionary is reset: before every packet, by templates that ask for it, or never. "
+                         "Default: the framing's rule, which is template with framing none.",
+                     .target = &arguments->reset,
+                     .hint = choice_hint({"packet", "template", "never"})});
+  options.push_back(strict_option(arguments->strict));
+  return {
+      .name = "decode",
+      .summary = "Decodes datagrams written in hex",
+      .description =
+          "Decodes datagrams written in hex, one a line; blanks between bytes, empty lines and comments from # on are "
+          "skipped. Messages and errors are printed as `stopbit replay` prints them. A line that is not hex is "
+          "reported "
+          "on stderr with line and column, and the others are decoded all the same.\n"
+          "\n"
+          "The exit status is 1 if anything could not be decoded.\n"
+          "\n" +
+          framing_text(),
+      .options = std::move(options),
+      .examples = {{"echo 'c0 81 82' | stopbit decode --templates templates.xml", "one datagram from stdin"},
+                   {"stopbit decode messages.hex --firmware feed.sbf --reset packet", "each line stands for itself"}},
+      .run = [arguments] { return decode(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

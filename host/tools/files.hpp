@@ -1,0 +1,85 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "microcode/base/diagnostic.hpp"
+
+/// Files as the commands use them: `-` is stdin or stdout, and what goes wrong is a ToolError that names the file.
+namespace stopbit::tools {
+
+/// An open file; closes it at the end, but not stdin.
+class InputFile {
+ public:
+  [[nodiscard]] static InputFile open(const std::string& path);
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&&) = delete;
+  ~InputFile();
+
+  /// Up to `bytes` bytes; 0 at the end.
+  [[nodiscard]] std::size_t read(char* to, std::size_t bytes);
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  InputFile(std::string name, int file) : name_(std::move(name)), file_(file) {}
+
+  std::string name_;
+  int file_ = -1;
+};
+
+/// The whole file. Longer than `max_bytes`: rejected, without reading on.
+[[nodiscard]] std::string read_file(const std::string& path, std::size_t max_bytes);
+/// A template or assembly text.
+[[nodiscard]] std::shared_ptr<const SourceBuffer> read_text(const std::string& path);
+
+/// A file that is written, or stdout. Buffered; an error is a ToolError of kExitEnvironment, so nothing is lost
+/// silently.
+///
+/// If the reader of a pipe has gone away, writing throws a ToolError of kExitDone without a message: there is nobody
+/// left to write for, and nothing to complain about.
+class Output {
+ public:
+  /// Opens `path` for writing. An existing regular file is emptied; anything that is not one (a pipe, a device) is
+  /// written as it is. Refuses a file that is also one of `inputs`.
+  [[nodiscard]] static Output open(const std::string& path, const std::vector<std::string>& inputs = {});
+
+  Output(Output&& other) noexcept;
+  Output& operator=(Output&&) = delete;
+  /// Drops what was not written. Call close().
+  ~Output();
+
+  void write(std::string_view text);
+  /// What was written and not flushed, to append to. Call flush_if_full() now and then.
+  [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
+  void flush_if_full();
+  /// Hands everything written so far to the system.
+  void flush();
+  /// Flushes and closes. Errors that the system reports late come here.
+  void close();
+  [[nodiscard]] bool is_terminal() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+ private:
+  Output(std::string name, int file) : name_(std::move(name)), file_(file) {}
+  void write_all(std::string_view text);
+  [[noreturn]] void fail(int error);
+
+  std::string name_;
+  int file_ = -1;
+  std::string buffer_;
+};
+
+/// Opens, writes, closes.
+void write_file(const std::string& path, std::string_view content, const std::vector<std::string>& inputs = {});
+
+[[nodiscard]] inline std::span<const std::byte> as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,53 @@
+#include "host/tools/pipeline.hpp"
+
+#include <atomic>
+#include <csignal>
+
+#include "decoder/record/buffer_sink.hpp"
+#include "host/tools/signals.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+/// Prints each record when it is complete in the place that another sink gave.
+class PrintingSink final : public record::RecordSink {
+ public:
+  PrintingSink(record::RecordSink& inner, RecordPrinter& printer) : inner_(inner), printer_(printer) {}
+
+  [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
+  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override {
+    inner_.commit(word0, slots);
+    printer_.print({place_.slots, slots});
+  }
+
+ private:
+  record::RecordSink& inner_;
+  RecordPrinter& printer_;
+  Place place_;
+};
+
+}  // namespace
+
+replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
+  const Program& program = pipeline.program;
+  record::BufferSink memory(pipeline.ring != nullptr ? 0 : program.max_record_slots,
+                            [](std::span<const record::Slot>) {});
+  record::RecordSink* sink = pipeline.ring != nullptr ? pipeline.ring : &memory;
+  std::optional<PrintingSink> printing;
+  if (pipeline.printer != nullptr) sink = &printing.emplace(*sink, *pipeline.printer);
+
+  replay::Options options = pipeline.options;
+  replay::Replay* running = nullptr;
+  options.on_progress = [&](const replay::Progress& progress) {
+    if (pipeline.printer != nullptr) pipeline.printer->flush();
+    const bool printer_failed = pipeline.printer != nullptr && pipeline.printer->failed();
+    if (printer_failed || stop_requested()) running->request_stop();
+    if (pipeline.options.on_progress) pipeline.options.on_progress(progress);
+  };
+  const auto engine = make_interpreter(program, replay::engine_options(options, pipeline.strict));
+  replay::Replay replay(program, *engine, *sink, std::move(options));
+  running = &replay;
+  return replay.run(sources);
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/ingest/packet_source.hpp"
+#include "host/replay/replay.hpp"
+#include "host/tools/record_printer.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::tools {
+
+using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
+
+/// What becomes of the packets of some sources.
+struct Pipeline {
+  const Program& program;  ///< Verified.
+  replay::Options options;
+  bool strict = false;
+  RecordPrinter* printer = nullptr;    ///< Null: records are not printed.
+  record::RecordSink* ring = nullptr;  ///< Null: records go to private memory.
+};
+
+/// Runs the packets of all sources through engine, ring and printer. SIGINT and SIGTERM end it early, in good order.
+[[nodiscard]] replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources);
+
+}  // namespace stopbit::tools

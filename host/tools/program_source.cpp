@@ -1,0 +1,163 @@
+#include "host/tools/program_source.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <limits>
+
+#include "host/tools/files.hpp"
+#include "microcode/image/image.hpp"
+#include "microcode/verify/verify.hpp"
+#include "templates/compiler.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+constexpr std::size_t kShownFindings = 20;
+
+}  // namespace
+
+Option template_id_option(std::optional<std::uint64_t>& target) {
+  return {.names = "--template-id",
+          .value = "N",
+          .help = "The identifier of a file's only template, if the file gives it none.",
+          .target = &target};
+}
+
+Option string_capacity_option(std::optional<std::uint64_t>& target) {
+  return {
+      .names = "--string-capacity",
+      .value = "BYTES",
+      .help = fmt::format("Longest string a dictionary entry holds; default {}, at most {}. A longer one is error X3.",
+                          limits::kDefaultStringCapacity, limits::kMaxStringCapacity),
+      .target = &target};
+}
+
+std::vector<Option> program_options(ProgramSource& source) {
+  return {
+      {.names = "-t,--templates",
+       .value = "TEMPLATES.xml",
+       .help = "Template files, compiled as one set. The list goes on as long as the arguments end in .xml.",
+       .target = &source.templates,
+       .hint = file_hint({".xml"}),
+       .or_next = true,
+       .more_suffix = ".xml"},
+      {.names = "-f,--firmware",
+       .value = "FEED.sbf",
+       .help = "A firmware image, made by `stopbit compile` or `stopbit asm`.",
+       .target = &source.firmware,
+       .hint = file_hint({".sbf"})},
+      template_id_option(source.template_id),
+  };
+}
+
+Program compile_files(const std::vector<std::string>& paths, const std::optional<std::uint64_t>& template_id,
+                      const std::optional<std::uint64_t>& string_capacity) {
+  templates::CompileOptions options;
+  if (template_id) {
+    if (*template_id > std::numeric_limits<std::uint32_t>::max()) {
+      throw ToolError(kExitUsage, "--template-id: a template identifier has 32 bits");
+    }
+    options.template_id = static_cast<std::uint32_t>(*template_id);
+  }
+  if (string_capacity) {
+    if (*string_capacity == 0 || *string_capacity > limits::kMaxStringCapacity) {
+      throw ToolError(kExitUsage, fmt::format("--string-capacity: 1 to {} bytes", limits::kMaxStringCapacity));
+    }
+    options.string_capacity = static_cast<std::uint32_t>(*string_capacity);
+  }
+  std::vector<std::shared_ptr<const SourceBuffer>> sources;
+  for (const std::string& path : paths) sources.push_back(read_text(path));
+
+  Diagnostics diagnostics;
+  std::optional<Program> program = templates::compile(sources, options, diagnostics);
+  std::fputs(diagnostics.format().c_str(), stderr);
+  if (!program) throw ToolError(kExitRejected, fmt::format("{} error(s) in the templates", diagnostics.errors()));
+  return *std::move(program);
+}
+
+Program image_from(std::string_view bytes, const std::string& name) {
+  Result<Program> program = image::read(as_bytes(bytes));
+  if (!program) throw ToolError(kExitRejected, name + ": not a usable firmware image: " + program.message());
+  return std::move(program).value();
+}
+
+Program read_image(const std::string& path) {
+  return image_from(read_file(path, limits::kMaxImageBytes), path);
+}
+
+void require_verified(const Program& program, const std::string& name) {
+  const verify::Report report = verify::check(program);
+  if (report.ok()) return;
+  std::string message = name + ": the program is not safe to run";
+  for (std::size_t i = 0; i < std::min(report.findings.size(), kShownFindings); ++i) {
+    const verify::Finding& finding = report.findings[i];
+    message += fmt::format("\n  {}: {} [{}]", finding.where, finding.message, finding.rule);
+  }
+  if (report.findings.size() > kShownFindings) {
+    message += fmt::format("\n  and {} more", report.findings.size() - kShownFindings);
+  }
+  throw ToolError(kExitRejected, message);
+}
+
+Program load_program(const ProgramSource& source) {
+  if (source.templates.empty() == source.firmware.empty()) {
+    throw ToolError(kExitUsage, "either --templates or --firmware is needed, and not both");
+  }
+  if (!source.templates.empty()) return compile_files(source.templates, source.template_id);
+  if (source.template_id) throw ToolError(kExitUsage, "--template-id goes with --templates");
+  Program program = read_image(source.firmware);
+  require_verified(program, source.firmware);
+  return program;
+}
+
+record::Schema schema_of(const Program& program) {
+  Result<record::Schema> schema = record::Schema::make(program);
+  if (!schema) throw ToolError(kExitRejected, "the records of this program cannot be read: " + schema.message());
+  return std::move(schema).value();
+}
+
+Option framing_option(std::string& target) {
+  return {.names = "--framing",
+          .value = "FRAMING",
+          .help = "What stands before the messages of a datagram; see above.",
+          .target = &target,
+          .hint = open_choice_hint({"cme", "b3", "moex", "t7", "none", "custom:"}),
+          .required = true};
+}
+
+net::Framing framing_from(const std::string& text) {
+  Result<net::Framing> framing = net::parse_framing(text);
+  if (!framing) throw ToolError(kExitUsage, "--framing: " + framing.message());
+  return std::move(framing).value();
+}
+
+std::string framing_text() {
+  return "Framings, and when the dictionary is reset:\n"
+         "  cme      u32 sequence, u8 sub-channel, big-endian; every packet\n"
+         "  b3       u32 sequence, u16 chunks, u16 chunk, u16 length, big-endian; every packet\n"
+         "  moex     u32 sequence, little-endian; every packet\n"
+         "  t7       packet header in FAST; every packet\n"
+         "  none     nothing; by templates that ask for it\n"
+         "  custom:KEY=VALUE,...\n"
+         "           skip=N                 bytes before the first message\n"
+         "           seq=u32be@OFFSET       the sequence number; u16, u32, u64, be or le\n"
+         "           len=u16be@OFFSET       length of the data behind the preamble, if it has one\n"
+         "           blocks=yes             the data is blocks with a size each\n"
+         "           reset=packet           or template, or never\n"
+         "\n"
+         "With reset by template or never, previous values live on from packet to packet. After an error the packets "
+         "of that "
+         "group are then dropped, and counted, up to the next reset: their values could be wrong.";
+}
+
+Option strict_option(bool& target) {
+  return {.names = "--strict",
+          .value = "",
+          .help =
+              "Also refuses what FAST calls reportable errors: overlong integers, presence maps and strings (R6 to R9) "
+              "and text that is not UTF-8 (R2).",
+          .target = &target};
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/record/schema.hpp"
+#include "host/net/framing.hpp"
+#include "host/tools/command.hpp"
+#include "microcode/program.hpp"
+
+/// What commands that decode have in common: where the program comes from, and the framing.
+namespace stopbit::tools {
+
+struct ProgramSource {
+  std::vector<std::string> templates;
+  std::string firmware;
+  std::optional<std::uint64_t> template_id;
+};
+
+/// --templates, --firmware, --template-id. `source` must outlive the options.
+[[nodiscard]] std::vector<Option> program_options(ProgramSource& source);
+[[nodiscard]] Option template_id_option(std::optional<std::uint64_t>& target);
+[[nodiscard]] Option string_capacity_option(std::optional<std::uint64_t>& target);
+
+/// Compiles template files as one set; prints errors and warnings to stderr.
+[[nodiscard]] Program compile_files(const std::vector<std::string>& paths,
+                                    const std::optional<std::uint64_t>& template_id,
+                                    const std::optional<std::uint64_t>& string_capacity = {});
+
+/// A well-formed image, not verified. `name` is what the message of an error begins with.
+[[nodiscard]] Program image_from(std::string_view bytes, const std::string& name);
+[[nodiscard]] Program read_image(const std::string& path);
+
+/// Throws unless the program is safe to run. `name` is what the message begins with.
+void require_verified(const Program& program, const std::string& name);
+
+/// A verified program from whatever `source` names.
+[[nodiscard]] Program load_program(const ProgramSource& source);
+
+/// What readers of its records need of the program, which must outlive the schema.
+[[nodiscard]] record::Schema schema_of(const Program& program);
+
+[[nodiscard]] Option framing_option(std::string& target);
+[[nodiscard]] net::Framing framing_from(const std::string& text);
+/// Paragraphs for the description of a command with --framing.
+[[nodiscard]] std::string framing_text();
+
+[[nodiscard]] Option strict_option(bool& target);
+
+}  // namespace stopbit::tools

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <exception>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "decoder/record/csv.hpp"
+#include "decoder/record/json.hpp"
+#include "host/tools/command.hpp"
+#include "host/tools/files.hpp"
+
+namespace stopbit::tools {
+
+enum class Format : std::uint8_t { None, Jsonl, Csv };
+[[nodiscard]] Format format_from(std::string_view name);
+
+/// Prints records to a file while an engine that must not be disturbed writes them: an error is kept until it is asked
+/// for.
+class RecordPrinter {
+ public:
+  RecordPrinter(const record::Schema& schema, Format format, Output out);
+
+  void print(std::span<const record::Slot> record) noexcept;
+  /// So that a reader sees what was printed so far.
+  void flush() noexcept;
+  /// Throws the error, if there was one; closes the output.
+  void finish();
+  /// Nothing more can be printed.
+  [[nodiscard]] bool failed() const noexcept { return error_ != nullptr; }
+
+ private:
+  template <class Action>
+  void guarded(Action action) noexcept;
+
+  std::optional<record::JsonPrinter> json_;
+  std::optional<record::CsvPrinter> csv_;
+  Output out_;
+  std::exception_ptr error_;
+};
+
+}  // namespace stopbit::tools

@@ -1,0 +1,180 @@
+#include "host/replay/replay.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+
+#include "host/ingest/pcap/pcap_source.hpp"
+#include "host/tools/commands.hpp"
+#include "host/tools/pipeline.hpp"
+#include "host/tools/program_source.hpp"
+#include "host/tools/progress_bar.hpp"
+#include "host/tools/signals.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct ReplayArguments {
+  std::vector<std::string> captures;
+  ProgramSource program;
+  std::string framing;
+  std::string engine = "interp";
+  std::string format;
+  std::string output = "-";
+  std::string ring;
+  std::string pace = "max";
+  std::vector<std::string> groups;
+  std::optional<std::uint64_t> limit;
+  bool strict = false;
+  bool quiet = false;
+};
+
+replay::Options replay_options(const ReplayArguments& arguments) {
+  replay::Options options;
+  options.framing = framing_from(arguments.framing);
+  for (const std::string& group : arguments.groups) {
+    const Result<net::Endpoint> endpoint = net::parse_endpoint(group);
+    if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
+    options.groups.push_back(endpoint.value());
+  }
+  const Result<double> speed = replay::parse_pace(arguments.pace);
+  if (!speed) throw ToolError(kExitUsage, "--pace: " + speed.message());
+  options.speed = speed.value();
+  if (arguments.limit == 0U) throw ToolError(kExitUsage, "--limit: at least 1");
+  options.limit = arguments.limit.value_or(0);
+  return options;
+}
+
+Sources open_captures(const std::vector<std::string>& paths) {
+  Sources sources;
+  for (const std::string& path : paths) {
+    if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
+      throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
+    }
+    Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
+    if (!source) throw ToolError(kExitRejected, source.message());
+    sources.push_back(std::move(source).value());
+  }
+  return sources;
+}
+
+std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
+  std::vector<std::string> inputs = arguments.captures;
+  inputs.insert(inputs.end(), arguments.program.templates.begin(), arguments.program.templates.end());
+  if (!arguments.program.firmware.empty()) inputs.push_back(arguments.program.firmware);
+  return inputs;
+}
+
+int run_replay(const ReplayArguments& arguments) {
+  replay::Options options = replay_options(arguments);
+  const Program program = load_program(arguments.program);
+  const Sources sources = open_captures(arguments.captures);
+  const record::Schema schema = schema_of(program);
+
+  const Format format = format_from(!arguments.format.empty() ? arguments.format
+                                    : arguments.ring.empty()  ? "jsonl"
+                                                              : "none");
+  std::optional<RecordPrinter> printer;
+  bool prints_to_terminal = false;
+  if (format != Format::None) {
+    Output out = Output::open(arguments.output, inputs_of(arguments));
+    prints_to_terminal = out.is_terminal();
+    printer.emplace(schema, format, std::move(out));
+  } else if (arguments.output != "-") {
+    throw ToolError(kExitUsage, "-o: there is nothing to write with --format none");
+  }
+
+  catch_stop_signals();
+  ProgressBar bar(!arguments.quiet && !prints_to_terminal);
+  options.on_progress = [&bar](const replay::Progress& progress) { bar.draw(progress); };
+  const replay::Summary summary = run_pipeline({.program = program,
+                                                .options = std::move(options),
+                                                .strict = arguments.strict,
+                                                .printer = printer ? &*printer : nullptr},
+                                               sources);
+  if (printer) printer->finish();
+  if (!arguments.quiet) std::fputs(replay::to_text(summary, program).c_str(), stderr);
+  return summary.error_count() == 0 ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command replay_command() {
+  const auto arguments = std::make_shared<ReplayArguments>();
+  std::vector<Option> options = {{.names = "",
+                                  .value = "CAPTURE",
+                                  .help = "Captures: pcap or pcapng, plain or gzip; - is stdin.",
+                                  .target = &arguments->captures,
+                                  .hint = file_hint(),
+                                  .required = true}};
+  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  const std::vector<Option> more = {
+      framing_option(arguments->framing),
+      {.names = "--engine",
+       .value = "ENGINE",
+       .help = "What runs the program: interp, the interpreter.",
+       .target = &arguments->engine,
+       .hint = choice_hint({"interp"})},
+      {.names = "--format",
+       .value = "FORMAT",
+       .help = "How records are printed. Default jsonl, or none with --ring.",
+       .target = &arguments->format,
+       .hint = choice_hint({"jsonl", "csv", "none"})},
+      {.names = "-o,--output",
+       .value = "FILE",
+       .help = "Where records are printed; - is stdout, the default.",
+       .target = &arguments->output,
+       .hint = file_hint()},
+      {.names = "--ring",
+       .value = "NAME",
+       .help = "Writes the records to a ring in shared memory, for `stopbit tail NAME` and other readers.",
+       .target = &arguments->ring},
+      {.names = "--pace",
+       .value = "PACE",
+       .help = "max, or a multiple of the capture's own speed. Default max.",
+       .target = &arguments->pace,
+       .hint = open_choice_hint({"max", "1x", "10x"})},
+      {.names = "--group",
+       .value = "A.B.C.D:PORT",
+       .help = "Only packets to this multicast group.",
+       .target = &arguments->groups},
+      {.names = "--limit", .value = "N", .help = "Stops after N datagrams were decoded.", .target = &arguments->limit},
+      strict_option(arguments->strict),
+      {.names = "-q,--quiet",
+       .value = "",
+       .help = "No progress and no summary on stderr.",
+       .target = &arguments->quiet},
+  };
+  options.insert(options.end(), more.begin(), more.end());
+  return {
+      .name = "replay",
+      .summary = "Decodes captures to records",
+      .description =
+          "Decodes the FAST messages of captured packets. Records are printed one a line, written to a ring in shared "
+          "memory, or both. A datagram that cannot be decoded gives a line of its own that says why and where; the "
+          "next "
+          "one is decoded again as soon as the dictionary has been reset. A summary on stderr counts everything that "
+          "was "
+          "seen, decoded, left aside and lost.\n"
+          "\n"
+          "The exit status is 1 if anything could not be decoded.\n"
+          "\n" +
+          framing_text(),
+      .options = std::move(options),
+      .examples = {{"stopbit replay day.pcap --templates templates.xml --framing cme > day.jsonl",
+                    "every message as a JSON line"},
+                   {"stopbit replay day.pcap.gz --firmware feed.sbf --framing t7 --format none",
+                    "only the summary: what is in this capture?"},
+                   {"stopbit replay day.pcap --firmware feed.sbf --framing moex --pace 1x --ring moex",
+                    "as fast as it was captured, for readers of the ring 'moex'"},
+                   {"stopbit replay a.pcap b.pcap -f feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
+                    "two captures in sequence, with a preamble of one's own"}},
+      .run = [arguments] { return run_replay(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools
