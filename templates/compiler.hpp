@@ -16,7 +16,7 @@ struct CompileOptions {
   std::optional<std::uint32_t> template_id;
   /// Adds template 120, FastReset, if no file has an id 120: every feed may send it.
   bool supply_fast_reset = true;
-  std::uint32_t string_capacity = 256;    ///< Bytes of every string slot.
+  std::uint32_t string_capacity = 256;  ///< Bytes of every string slot.
   std::uint32_t max_record_slots = 4096;
 };
 

@@ -1,0 +1,131 @@
+#include "templates/ast/vocabulary.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+namespace stopbit::templates::ast {
+namespace {
+
+using Operator_ = isa::Operator;
+
+constexpr std::pair<std::string_view, Operator_> kOperators[] = {
+    {"constant", Operator_::Con},  {"default", Operator_::Def}, {"copy", Operator_::Cop},
+    {"increment", Operator_::Inc}, {"delta", Operator_::Del},   {"tail", Operator_::Tai},
+};
+
+constexpr std::pair<std::string_view, FieldType> kTypes[] = {
+    {"int8", FieldType::Int8},     {"uInt8", FieldType::UInt8},           {"int16", FieldType::Int16},
+    {"uInt16", FieldType::UInt16}, {"int32", FieldType::Int32},           {"uInt32", FieldType::UInt32},
+    {"int64", FieldType::Int64},   {"uInt64", FieldType::UInt64},         {"decimal", FieldType::Decimal},
+    {"string", FieldType::Ascii},  {"byteVector", FieldType::ByteVector}, {"enum", FieldType::Enum},
+    {"set", FieldType::Set},       {"boolean", FieldType::Boolean},       {"timestamp", FieldType::Timestamp},
+};
+
+constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {
+    {"day", TimeUnit::Day},
+    {"second", TimeUnit::Second},
+    {"millisecond", TimeUnit::Millisecond},
+    {"microsecond", TimeUnit::Microsecond},
+    {"nanosecond", TimeUnit::Nanosecond},
+};
+
+template <class Table, class Value = decltype(std::begin(std::declval<const Table&>())->second)>
+std::optional<std::remove_const_t<Value>> look_up(const Table& table, std::string_view text) {
+  for (const auto& [name, value] : table) {
+    if (name == text) return value;
+  }
+  return std::nullopt;
+}
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return out;
+}
+
+bool one_of(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), text) != words.end();
+}
+
+}  // namespace
+
+bool is_fast(const xml::Element& element) {
+  if (element.name_space.empty()) return true;
+  const std::string uri = lower(element.name_space);
+  return uri.find("fixprotoc") != std::string::npos && (uri.find("/td/") != std::string::npos || uri.ends_with("/td") ||
+                                                        uri.find("template-definition") != std::string::npos);
+}
+
+bool is_reset(const xml::Attribute& attribute) {
+  if (attribute.name != "reset") return false;
+  return attribute.name_space.empty() || lower(attribute.name_space).find("scp") != std::string::npos;
+}
+
+std::optional<isa::Operator> operator_from(std::string_view element) {
+  return look_up(kOperators, element);
+}
+std::optional<FieldType> type_from(std::string_view element) {
+  return look_up(kTypes, element);
+}
+std::optional<TimeUnit> unit_from(std::string_view text) {
+  return look_up(kUnits, text);
+}
+
+std::optional<bool> yes_or_no(std::string_view text) {
+  const std::string word = lower(trim(text));
+  if (one_of(word, {"yes", "y", "true", "1"})) return true;
+  if (one_of(word, {"no", "n", "false", "0"})) return false;
+  return std::nullopt;
+}
+
+std::optional<std::uint32_t> number_from(std::string_view text) {
+  text = trim(text);
+  std::uint32_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+std::string_view operator_name(isa::Operator op) {
+  for (const auto& [name, value] : kOperators) {
+    if (value == op) return name;
+  }
+  return "none";
+}
+
+std::string_view type_name(FieldType type) {
+  if (type == FieldType::Unicode) return "Unicode string";
+  for (const auto& [name, value] : kTypes) {
+    if (value == type) return name;
+  }
+  return "field";
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t begin = text.find_first_not_of(kBlank);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
+}
+
+bool knows_attribute(std::string_view element, std::string_view attribute) {
+  if (element == "templates") return one_of(attribute, {"ns", "templateNs", "dictionary"});
+  if (element == "template") return one_of(attribute, {"name", "id", "ns", "templateNs", "dictionary", "reset"});
+  if (element == "group" || element == "sequence")
+    return one_of(attribute, {"name", "id", "ns", "presence", "dictionary"});
+  if (element == "length") return one_of(attribute, {"name", "id", "ns"});
+  if (element == "typeRef") return one_of(attribute, {"name", "ns"});
+  if (element == "templateRef") return one_of(attribute, {"name", "templateNs", "ns"});
+  if (element == "define") return one_of(attribute, {"name", "ns", "templateNs", "id"});
+  if (element == "element") return one_of(attribute, {"name", "id"});
+  if (element == "exponent" || element == "mantissa") return false;
+  if (operator_from(element)) return one_of(attribute, {"value", "dictionary", "key", "ns"});
+  if (element == "string" && attribute == "charset") return true;
+  if (element == "timestamp" && one_of(attribute, {"unit", "epoch"})) return true;
+  return one_of(attribute, {"name", "id", "ns", "presence"});
+}
+
+}  // namespace stopbit::templates::ast

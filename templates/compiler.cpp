@@ -1,0 +1,68 @@
+#include "templates/compiler.hpp"
+
+#include <string>
+
+#include "microcode/base/limits.hpp"
+#include "microcode/verify/verify.hpp"
+#include "templates/ast/build.hpp"
+#include "templates/ir/flow.hpp"
+#include "templates/lower/lower.hpp"
+#include "templates/report.hpp"
+#include "templates/sema/check.hpp"
+#include "templates/xml/document.hpp"
+
+namespace stopbit::templates {
+namespace {
+
+constexpr std::size_t kMaxFiles = 1024;
+
+void check_options(const std::vector<std::shared_ptr<const SourceBuffer>>& sources, const CompileOptions& options,
+                   Report& report) {
+  const auto at_most = [&](std::size_t value, std::size_t limit, const char* what) {
+    if (value > limit) report.error(ErrorCode::T1, {}, std::string(what) + ": at most " + std::to_string(limit));
+  };
+  at_most(options.string_capacity, limits::kMaxStringCapacity, "string capacity");
+  at_most(options.max_record_slots, limits::kMaxRecordSlots, "slots of a record");
+  at_most(sources.size(), kMaxFiles, "template files");
+  if (options.string_capacity == 0) report.error(ErrorCode::T1, {}, "string capacity: at least 1");
+  if (options.max_record_slots == 0) report.error(ErrorCode::T1, {}, "slots of a record: at least 1");
+}
+
+/// Our own output gets no free pass.
+bool verify_program(const Program& program, Report& report) {
+  for (const verify::Finding& finding : verify::check(program).findings) {
+    report.error(ErrorCode::None, {},
+                 "internal error: the program does not verify: " + finding.where + ": " + finding.message + " (" +
+                     std::string(finding.rule) + ')');
+  }
+  return !report.has_errors();
+}
+
+}  // namespace
+
+std::optional<Program> compile(const std::vector<std::shared_ptr<const SourceBuffer>>& sources,
+                               const CompileOptions& options, Diagnostics& diagnostics) {
+  Report report(diagnostics);
+  check_options(sources, options, report);
+  if (report.has_errors()) return std::nullopt;
+
+  std::vector<std::optional<xml::Element>> documents;
+  std::vector<const xml::Element*> roots;
+  documents.reserve(sources.size());
+  for (const auto& source : sources) {
+    const std::optional<xml::Element>& document = documents.emplace_back(xml::parse(source, report));
+    roots.push_back(document ? &*document : nullptr);
+  }
+  ast::TemplateSet set = ast::build(roots, report);
+  sema::check(set, {options.template_id, options.string_capacity}, report);
+  if (report.has_errors()) return std::nullopt;
+
+  const ir::Module module = ir::expand(set, report);
+  if (report.has_errors()) return std::nullopt;
+  std::optional<Program> program = lower::to_program(
+      module, set, sources, {options.supply_fast_reset, options.string_capacity, options.max_record_slots}, report);
+  if (!program || !verify_program(*program, report)) return std::nullopt;
+  return program;
+}
+
+}  // namespace stopbit::templates

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "templates/ast/ast.hpp"
+#include "templates/report.hpp"
+
+/// The templates as the stream meets them: static references replaced by what they name, groups and sequences flat,
+/// each with the index of its end. Every item becomes one node of the schema.
+namespace stopbit::templates::ir {
+
+/// Application types (typeRef) by number. Type 0 is the one of a message in which no typeRef stands.
+inline constexpr std::uint32_t kAnyType = 0;
+/// Of an item that no typeRef encloses: the type at the place from which its template is reached.
+inline constexpr std::uint32_t kCallersType = UINT32_MAX;
+
+struct Item {
+  NodeKind kind = NodeKind::Field;
+  const ast::Field* field = nullptr;    ///< Field.
+  const ast::Group* group = nullptr;    ///< Group and Sequence.
+  const ast::Length* length = nullptr;  ///< Sequence.
+  const SourceRange* range = nullptr;
+  std::uint32_t template_index = 0;   ///< The current template, which static references switch.
+  std::uint32_t type = kCallersType;  ///< The application type around the item.
+  std::uint32_t end = 0;              ///< Index behind the last item inside.
+};
+
+/// A template with an identifier. Items are in pre-order: those inside item i stand from i + 1 up to `end`.
+struct Message {
+  const ast::Template* of = nullptr;
+  std::uint32_t template_index = 0;
+  std::vector<Item> items;
+};
+
+struct Module {
+  std::vector<Message> messages;
+  std::vector<ast::Name> types;  ///< Names of application types; [0] is empty.
+};
+
+/// Expands every template that has an identifier. The set must be free of errors and outlive the module.
+/// References can expand exponentially: work stops at limits::kMaxFields items, with an error (T1).
+[[nodiscard]] Module expand(const ast::TemplateSet& set, Report& report);
+
+}  // namespace stopbit::templates::ir
