@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "decoder/record/reader.hpp"
+
+namespace stopbit::record {
+
+/// Prints records as CSV in long form, one row a value, because messages nest:
+///
+///   message,packet_sequence,template,path,value
+///   1,3574402,MDIncRefresh_83,MsgSeqNum,3574402
+///   1,3574402,MDIncRefresh_83,MDEntries,1
+///   1,3574402,MDIncRefresh_83,MDEntries[0].MDEntryPx,1411.50
+///   ,3574403,MDIncRefresh_83,!error,"D2 at 41 in packet 12, field MDEntryPx: the integer does not fit ..."
+///
+/// - Messages are numbered from 1 in the order of printing. A message without values has one row, path and value empty.
+/// - A sequence has a row with the number of its elements, which count from 0. A dynamic reference has a row with the
+/// name
+///   of its template; its path is "templateRef".
+/// - Values as in JSON without its quotes; set elements are separated by a space; strings are UTF-8, a byte above 0x7F
+/// of
+///   an ASCII field becomes U+0080 to U+00FF.
+/// - Events have no message number and the path "!error", "!dropped", "!gap", ...
+/// - Quoting as RFC 4180; rows end with \n alone.
+///
+/// The schema's program must outlive the printer. One thread per printer.
+class CsvPrinter {
+ public:
+  explicit CsvPrinter(const Schema& schema) : reader_(schema) {}
+
+  /// The first line, with its end.
+  static constexpr std::string_view kTitle = "message,packet_sequence,template,path,value\n";
+
+  /// Appends the rows of the record at the front of `slots`, a message or an event. On an error nothing is appended.
+  [[nodiscard]] ReadError print(std::span<const Slot> slots, std::string& out);
+
+ private:
+  class Writer;
+
+  void print_event(const Slot& slot, std::string& out) const;
+
+  Reader reader_;
+  std::uint64_t messages_ = 0;
+};
+
+}  // namespace stopbit::record
