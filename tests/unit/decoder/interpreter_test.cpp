@@ -33,7 +33,9 @@ class KeepingSink final : public record::RecordSink {
 Program compile(const std::string& body, std::uint32_t max_record_slots = 64) {
   const auto source = std::make_shared<const SourceBuffer>("test.xml", "<templates>" + body + "</templates>");
   Diagnostics diagnostics;
-  auto program = templates::compile({source}, {.max_record_slots = max_record_slots}, diagnostics);
+  templates::CompileOptions options;
+  options.max_record_slots = max_record_slots;
+  auto program = templates::compile({source}, options, diagnostics);
   EXPECT_TRUE(program) << diagnostics.format();
   return program ? *std::move(program) : Program{};
 }

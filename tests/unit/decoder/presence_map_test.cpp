@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 namespace stopbit::wire {
@@ -9,16 +10,20 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-PresenceMap load(const Bytes& bytes) {
-  Cursor in{std::as_bytes(std::span(bytes))};
+/// A loaded map and the bytes it points into.
+struct Loaded {
+  explicit Loaded(Bytes from) : bytes(std::move(from)) {
+    Cursor in{std::as_bytes(std::span(bytes))};
+    EXPECT_TRUE(map.load(in));
+    EXPECT_EQ(in.offset(), bytes.size());
+  }
+  Bytes bytes;
   PresenceMap map;
-  EXPECT_TRUE(map.load(in));
-  EXPECT_EQ(in.offset(), bytes.size());
-  return map;
-}
+};
 
 TEST(PresenceMap, gives_its_bits_from_the_left_and_zeros_behind_the_end) {
-  PresenceMap map = load({0xc1});
+  Loaded loaded({0xc1});
+  PresenceMap& map = loaded.map;
   EXPECT_TRUE(map.take());
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(map.take());
   EXPECT_TRUE(map.take());
@@ -30,20 +35,22 @@ TEST(PresenceMap, has_no_fixed_length) {
   Bytes bytes(200, 0);
   for (std::size_t bit = 0; bit < bytes.size() * 7; bit += 3) bytes[bit / 7] |= static_cast<std::uint8_t>(0x40U >> bit % 7);
   bytes.back() |= kStop;
-  PresenceMap map = load(bytes);
+  Loaded loaded(bytes);
+  PresenceMap& map = loaded.map;
   for (std::size_t bit = 0; bit < bytes.size() * 7; ++bit) EXPECT_EQ(map.take(), bit % 3 == 0) << bit;
   EXPECT_FALSE(map.take());
 }
 
 TEST(PresenceMap, knows_whether_it_is_overlong) {
-  EXPECT_FALSE(load({0x80}).overlong());
-  EXPECT_TRUE(load({0x40, 0x80}).overlong());
-  EXPECT_TRUE(load({0x00, 0x80}).overlong());
-  EXPECT_FALSE(load({0x00, 0x81}).overlong());
+  EXPECT_FALSE(Loaded({0x80}).map.overlong());
+  EXPECT_TRUE(Loaded({0x40, 0x80}).map.overlong());
+  EXPECT_TRUE(Loaded({0x00, 0x80}).map.overlong());
+  EXPECT_FALSE(Loaded({0x00, 0x81}).map.overlong());
 }
 
 TEST(PresenceMap, knows_whether_bits_are_left_that_nobody_took) {
-  PresenceMap map = load({0xe0});
+  Loaded loaded({0xe0});
+  PresenceMap& map = loaded.map;
   EXPECT_TRUE(map.has_unused_bits());
   EXPECT_TRUE(map.take() && map.take());
   EXPECT_TRUE(map.has_unused_bits());
@@ -51,7 +58,8 @@ TEST(PresenceMap, knows_whether_bits_are_left_that_nobody_took) {
   EXPECT_FALSE(map.has_unused_bits());
   Bytes far(20, 0);
   far.back() = 0x81;
-  PresenceMap long_map = load(far);
+  Loaded long_loaded(far);
+  PresenceMap& long_map = long_loaded.map;
   EXPECT_FALSE(long_map.take());
   EXPECT_TRUE(long_map.has_unused_bits());
 }
