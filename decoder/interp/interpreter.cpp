@@ -278,6 +278,7 @@ bool Interpreter::pop_map() noexcept {
   --map_depth_;
   if (options_.strict && maps_[map_depth_].has_unused_bits()) {
     word_ = isa::kNoWord;
+    entity_offset_ = in_.offset_of(maps_[map_depth_].begin());
     return fail(ErrorCode::R8);
   }
   return true;

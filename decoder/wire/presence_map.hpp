@@ -15,6 +15,7 @@ class PresenceMap {
     do {
       if (p == in.end) return false;
     } while ((*p++ & kStop) == 0);
+    begin_ = in.position;
     next_ = in.position;
     end_ = p;
     overlong_ = p - in.position > 1 && (p[-1] & kData) == 0;
@@ -31,6 +32,9 @@ class PresenceMap {
     --left_;
     return bit;
   }
+
+  /// Its first byte.
+  [[nodiscard]] const std::uint8_t* begin() const noexcept { return begin_; }
 
   /// More than seven bits, the last seven of them zero (R7).
   [[nodiscard]] bool overlong() const noexcept { return overlong_; }
@@ -60,6 +64,7 @@ class PresenceMap {
 
   std::uint64_t bits_ = 0;  ///< Bits not yet taken, the next one on top.
   unsigned left_ = 0;
+  const std::uint8_t* begin_ = nullptr;
   const std::uint8_t* next_ = nullptr;
   const std::uint8_t* end_ = nullptr;
   bool overlong_ = false;

@@ -22,7 +22,10 @@ struct Cursor {
   explicit Cursor(std::span<const std::byte> bytes = {})
       : begin(reinterpret_cast<const std::uint8_t*>(bytes.data())), position(begin), end(begin + bytes.size()) {}
 
-  [[nodiscard]] std::uint32_t offset() const noexcept { return static_cast<std::uint32_t>(position - begin); }
+  [[nodiscard]] std::uint32_t offset_of(const std::uint8_t* place) const noexcept {
+    return static_cast<std::uint32_t>(place - begin);
+  }
+  [[nodiscard]] std::uint32_t offset() const noexcept { return offset_of(position); }
   [[nodiscard]] std::size_t left() const noexcept { return static_cast<std::size_t>(end - position); }
 };
 
