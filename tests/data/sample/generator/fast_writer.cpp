@@ -1,6 +1,6 @@
 #include "tests/data/sample/generator/fast_writer.hpp"
 
-#include <algorithm>
+#include <stdexcept>
 
 namespace stopbit::sample {
 namespace {
@@ -58,7 +58,8 @@ void FastWriter::begin_message(std::uint32_t id, std::string_view name, bool res
   if (!same) put_unsigned(id);
   if (resets) reset();
   previous("template id").number = id;
-  json_ = "{\"template\":\"" + std::string(name) + "\",\"id\":" + std::to_string(id) + ",\"fields\":{";
+  template_name_ = name;
+  json_ = "{\"template\":\"" + template_name_ + "\",\"id\":" + std::to_string(id) + ",\"fields\":{";
 }
 
 std::string FastWriter::end_message() {
@@ -98,7 +99,9 @@ void FastWriter::begin_optional_sequence(std::string_view name, std::optional<st
   json_ += '[';
 }
 
-void FastWriter::end_sequence() { json_ += ']'; }
+void FastWriter::end_sequence() {
+  json_ += ']';
+}
 
 void FastWriter::begin_element() {
   segments_.emplace_back();
@@ -113,7 +116,9 @@ void FastWriter::end_element() {
 
 // ------------------------------------------------------------------------------------------------------------- fields
 
-void FastWriter::constant(std::string_view name, std::string_view value) { json_text(name, value); }
+void FastWriter::constant(std::string_view name, std::string_view value) {
+  json_text(name, value);
+}
 
 void FastWriter::plain(std::string_view name, std::uint64_t value) {
   put_unsigned(value);
@@ -169,13 +174,15 @@ void FastWriter::with_default(std::string_view name, std::string_view value, std
   json_text(name, value);
 }
 
-void FastWriter::with_default_optional(std::string_view name, std::optional<std::uint64_t> value, std::uint64_t initial) {
+void FastWriter::with_default_optional(std::string_view name, std::optional<std::uint64_t> value,
+                                       std::uint64_t initial) {
   segment().bits.push_back(value != initial);
   if (value != initial) put_nullable(value);
   if (value) json_number(name, *value);
 }
 
-void FastWriter::with_default_optional(std::string_view name, std::optional<std::string_view> value, std::string_view initial) {
+void FastWriter::with_default_optional(std::string_view name, std::optional<std::string_view> value,
+                                       std::string_view initial) {
   segment().bits.push_back(value != initial);
   if (value != initial) put_nullable_text(value);
   if (value) json_text(name, *value);
@@ -251,8 +258,8 @@ void FastWriter::delta(std::string_view name, Decimal value) {
 void FastWriter::split_decimal(std::string_view name, Decimal value, std::int32_t initial_exponent) {
   segment().bits.push_back(value.exponent != initial_exponent);
   if (value.exponent != initial_exponent) put_signed(value.exponent);
-  // The mantissa's key is its own, whatever else is called `name`: one per template and field.
-  Previous& last = previous(std::string(name) + " mantissa " + json_.substr(0, json_.find(',')));
+  // The mantissa has no name, so its previous value belongs to this field of this template alone.
+  Previous& last = previous(template_name_ + "/" + std::string(name) + " mantissa");
   put_signed(value.mantissa - last.number.value_or(0));
   last.number = value.mantissa;
   json_decimal(name, value);
@@ -264,12 +271,11 @@ void FastWriter::tail(std::string_view name, std::string_view value) {
   const bool same = last.text && base == value;
   segment().bits.push_back(!same);
   if (!same) {
-    // The shortest tail that makes the value of the base. A base of another length is replaced whole, which takes a tail
-    // at least as long.
+    // The shortest tail that makes the value of the base. A longer value replaces the base; a shorter one has no tail.
+    if (value.size() < base.size())
+      throw std::logic_error("no tail makes '" + std::string(value) + "' of '" + base + "'");
     std::size_t kept = 0;
-    if (base.size() == value.size()) {
-      while (base[kept] == value[kept]) ++kept;
-    }
+    while (base.size() == value.size() && base[kept] == value[kept]) ++kept;
     put_text(value.substr(kept));
   }
   last.text = value;
@@ -278,11 +284,17 @@ void FastWriter::tail(std::string_view name, std::string_view value) {
 
 // -------------------------------------------------------------------------------------------------------- wire, JSON
 
-void FastWriter::put_unsigned(std::uint64_t value) { segment().body += stop_bit(value); }
+void FastWriter::put_unsigned(std::uint64_t value) {
+  segment().body += stop_bit(value);
+}
 
-void FastWriter::put_signed(std::int64_t value) { segment().body += stop_bit_signed(value); }
+void FastWriter::put_signed(std::int64_t value) {
+  segment().body += stop_bit_signed(value);
+}
 
-void FastWriter::put_nullable(std::optional<std::uint64_t> value) { segment().body += stop_bit(value ? *value + 1 : 0); }
+void FastWriter::put_nullable(std::optional<std::uint64_t> value) {
+  segment().body += stop_bit(value ? *value + 1 : 0);
+}
 
 void FastWriter::put_text(std::string_view value) {
   segment().body += value.empty() ? std::string(1, '\0') : std::string(value);

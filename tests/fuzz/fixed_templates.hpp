@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+
+#include "microcode/program.hpp"
+
+namespace stopbit::fuzz {
+
+/// Template sets of our own, in the manner of exchanges' files: an incremental book, reference data, every operator on
+/// every type, references and nested groups. `index` is taken modulo their number. Compiled once.
+[[nodiscard]] const Program& fixed_program(std::uint8_t index);
+
+}  // namespace stopbit::fuzz

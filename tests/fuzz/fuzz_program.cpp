@@ -1,0 +1,157 @@
+// A good program with a few numbers changed anywhere in it, as by an image whose checksums were mended: what the
+// verifier still accepts must be safe to run on any datagram.
+//
+// Input: template set, options, number of changes, each change as table, entry (2), field, value (8); then datagrams.
+
+#include "microcode/verify/verify.hpp"
+#include "tests/fuzz/checks.hpp"
+#include "tests/fuzz/fixed_templates.hpp"
+
+namespace {
+
+using namespace stopbit;
+
+template <class T, class F>
+void change_entry(std::vector<T>& table, std::uint16_t index, F change) {
+  if (!table.empty()) change(table[index % table.size()]);
+}
+
+void change_instruction(isa::Instruction& in, std::uint8_t field, std::uint64_t value) {
+  const auto number = static_cast<std::uint16_t>(value);
+  switch (field % 8) {
+    case 0:
+      in.op = static_cast<isa::DataOp>(value);
+      break;
+    case 1:
+      in.word = static_cast<std::uint8_t>(value);
+      break;
+    case 2:
+      in.slot = number % limits::kMaxSlots;
+      break;
+    case 3:
+      in.constant = number % limits::kMaxConstants;
+      break;
+    case 4:
+      in.control = static_cast<isa::ControlOp>(value % 16);
+      break;
+    case 5:
+      in.target = number % limits::kMaxInstructions;
+      break;
+    case 6:
+      in.pair = !in.pair;
+      break;
+    default:
+      if (const auto decoded = isa::decode(value)) in = *decoded;
+  }
+}
+
+void change_node(Node& node, std::uint8_t field, std::uint64_t value) {
+  const auto number = static_cast<std::uint16_t>(value);
+  switch (field % 12) {
+    case 0:
+      node.kind = static_cast<NodeKind>(value % 5);
+      break;
+    case 1:
+      node.type = static_cast<FieldType>(value % 18);
+      break;
+    case 2:
+      node.optional = !node.optional;
+      break;
+    case 3:
+      node.constant = !node.constant;
+      break;
+    case 4:
+      node.block = number;
+      break;
+    case 5:
+      node.word = static_cast<std::uint8_t>(value);
+      break;
+    case 6:
+      node.element_block = number;
+      break;
+    case 7:
+      node.constant_index = number;
+      break;
+    case 8:
+      node.type_info = number;
+      break;
+    case 9:
+      node.end = number;
+      break;
+    case 10:
+      node.name = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
+      break;
+    default:
+      node.unit = static_cast<TimeUnit>(value % 7);
+  }
+}
+
+void change(Program& program, fuzz::Input& input) {
+  const std::uint8_t table = input.byte();
+  const std::uint16_t index = input.half();
+  const std::uint8_t field = input.byte();
+  const std::uint64_t value = input.word();
+  const auto number = static_cast<std::uint16_t>(value);
+  switch (table % 12) {
+    case 0:
+    case 1:
+    case 2:
+    case 3:
+      return change_entry(program.code, index, [&](auto& in) { change_instruction(in, field, value); });
+    case 4:
+      return change_entry(program.constants, index, [&](Constant& constant) {
+        if (field % 4 == 0) constant.value = value;
+        if (field % 4 == 1) constant.kind = static_cast<ValueKind>(value % 4);
+        if (field % 4 == 2) constant.limit_kind = static_cast<LimitKind>(value % 6);
+        if (field % 4 == 3) constant.limit = static_cast<std::uint32_t>(value);
+      });
+    case 5:
+      return change_entry(program.slots, index, [&](Slot& slot) { slot.string_capacity = number; });
+    case 6:
+      return change_entry(program.blocks, index, [&](Block& block) {
+        if (field % 5 == 0) block.kind = static_cast<BlockKind>(value % 4);
+        if (field % 5 == 1) block.template_index = number;
+        if (field % 5 == 2) block.words = static_cast<std::uint8_t>(value);
+        if (field % 5 == 3) block.first_word = number;
+        if (field % 5 == 4) block.min_bytes = number;
+      });
+    case 7:
+      return change_entry(program.dispatch, index, [&](DispatchEntry& entry) {
+        if (field % 4 == 0) entry.table = number;
+        if (field % 4 == 1) entry.id = static_cast<std::uint32_t>(value);
+        if (field % 4 == 2) entry.template_index = number;
+        if (field % 4 == 3) entry.entry = number;
+      });
+    case 8:
+      return change_entry(program.nodes, index, [&](Node& node) { change_node(node, field, value); });
+    case 9:
+      return change_entry(program.templates, index, [&](Template& item) {
+        if (field % 5 == 0) item.root_block = number;
+        if (field % 5 == 1) item.words = number;
+        if (field % 5 == 2) item.first_node = number;
+        if (field % 5 == 3) item.end_node = number;
+        if (field % 5 == 4) item.reset = !item.reset;
+      });
+    case 10:
+      return change_entry(program.type_infos, index, [&](TypeInfo& info) {
+        if (field % 2 == 0) info.first_element = static_cast<std::uint32_t>(value);
+        if (field % 2 == 1) info.element_count = static_cast<std::uint32_t>(value);
+      });
+    default:
+      program.max_record_slots = static_cast<std::uint32_t>(value % (2 * limits::kMaxRecordSlots));
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::uint8_t kMaxChanges = 8;
+  fuzz::Input input({data, size});
+  Program program = fuzz::fixed_program(input.byte());
+  const EngineOptions options = fuzz::engine_options(input.byte());
+  const std::uint8_t changes = input.byte() % (kMaxChanges + 1);
+  for (std::uint8_t i = 0; i < changes; ++i) change(program, input);
+  if (!verify::check(program).ok()) return 0;
+  fuzz::run_datagrams(program, options, fuzz::take_datagrams(input));
+  return 0;
+}

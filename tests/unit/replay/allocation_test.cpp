@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "host/ingest/pcap/pcap_source.hpp"
+#include "tests/unit/replay/fixture.hpp"
+
+/// Counts every allocation of the process, those of libpcap and zlib included.
+namespace {
+std::size_t allocations = 0;
+}
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STOPBIT_SANITIZER_HOOKS 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define STOPBIT_SANITIZER_HOOKS 1
+#endif
+#endif
+
+#ifdef STOPBIT_SANITIZER_HOOKS
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void*, std::size_t),
+                                                         void (*on_free)(const volatile void*));
+namespace {
+const int installed = __sanitizer_install_malloc_and_free_hooks(
+    [](const volatile void*, std::size_t) { ++allocations; }, [](const volatile void*) {});
+}
+#else
+extern "C" {
+void* __libc_malloc(std::size_t bytes);
+void* __libc_calloc(std::size_t count, std::size_t bytes);
+void* __libc_realloc(void* old, std::size_t bytes);
+void* malloc(std::size_t bytes) {
+  ++allocations;
+  return __libc_malloc(bytes);
+}
+void* calloc(std::size_t count, std::size_t bytes) {
+  ++allocations;
+  return __libc_calloc(count, bytes);
+}
+void* realloc(void* old, std::size_t bytes) {
+  ++allocations;
+  return __libc_realloc(old, bytes);
+}
+}
+#endif
+
+namespace stopbit::replay {
+namespace {
+
+/// An engine that remembers how many allocations there were at its first and its last datagram.
+class WatchedEngine final : public Engine {
+ public:
+  explicit WatchedEngine(std::unique_ptr<Engine> inner) : inner_(std::move(inner)) {}
+  Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
+                 record::RecordSink& sink) noexcept override {
+    if (datagrams_++ == 0) at_first_ = allocations;
+    const Outcome outcome = inner_->decode(datagram, info, sink);
+    at_last_ = allocations;
+    return outcome;
+  }
+  void reset(std::uint16_t channel) noexcept override { inner_->reset(channel); }
+
+  [[nodiscard]] std::size_t datagrams() const { return datagrams_; }
+  [[nodiscard]] std::size_t between() const { return at_last_ - at_first_; }
+
+ private:
+  std::unique_ptr<Engine> inner_;
+  std::size_t datagrams_ = 0;
+  std::size_t at_first_ = 0;
+  std::size_t at_last_ = 0;
+};
+
+void expect_no_allocation(const std::string& templates, const std::string& capture, const char* framing) {
+  const Program program = testing::compile(testing::read_file(templates));
+  Options options;
+  options.framing = testing::framing(framing);
+  options.on_progress = [](const Progress&) {};
+  options.progress_interval_ns = 0;
+  record::BufferSink sink(program.max_record_slots, [](std::span<const record::Slot>) {});
+  WatchedEngine engine(make_interpreter(program, engine_options(options, false)));
+  std::vector<std::unique_ptr<ingest::PacketSource>> sources;
+  for (int i = 0; i < 2; ++i) sources.push_back(std::move(ingest::open_capture(capture)).value());
+  const Summary summary = Replay(program, engine, sink, options).run(sources);
+  EXPECT_EQ(summary.error_count(), 0U);
+  EXPECT_GT(engine.datagrams(), 1U);
+  EXPECT_EQ(engine.between(), 0U) << "allocations between the first and the last of " << engine.datagrams()
+                                  << " datagrams";
+}
+
+TEST(Allocation, is_counted_at_all) {
+  const std::size_t before = allocations;
+  delete new int;
+  std::free(std::malloc(100));
+  EXPECT_GE(allocations, before + 2);
+}
+
+TEST(Allocation, does_not_happen_while_the_sample_is_replayed) {
+  const std::string folder = STOPBIT_SAMPLE_FOLDER;
+  expect_no_allocation(folder + "/templates.xml", folder + "/capture.pcap.gz", "cme");
+}
+
+TEST(Allocation, does_not_happen_while_real_captures_are_replayed) {
+  const char* const corpus = std::getenv("STOPBIT_CORPUS");
+  if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set: no captures of real exchanges";
+  for (const auto& [name, framing] : {std::pair("cme-mdp-2012", "cme"), std::pair("moex-asts-trades-2019", "moex"),
+                                      std::pair("eurex-rdi-2016", "t7"), std::pair("complex30000", "none")}) {
+    const std::string folder = std::string(corpus) + "/" + name;
+    expect_no_allocation(folder + "/templates.xml", folder + "/capture.pcap", framing);
+  }
+}
+
+}  // namespace
+}  // namespace stopbit::replay
