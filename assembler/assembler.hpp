@@ -10,10 +10,12 @@
 /// Text <-> program. The language is described in assembler/README.md.
 namespace stopbit::assembler {
 
-/// Nothing if there were errors; all of them are in `diagnostics`. The program is not verified.
+/// Nothing if there were errors; all of them are in `diagnostics` (after a thousand, the rest of the file is not read).
+/// The program is canonical (see canonical()), not verified.
 [[nodiscard]] std::optional<Program> assemble(std::shared_ptr<const SourceBuffer> source, Diagnostics& diagnostics);
 
-/// A listing that assembles to an equal program.
+/// A listing that assembles to canonical(program), and so to the same image. Instructions must be known, texts inside
+/// their pools, as image::read and verify::check demand; nothing else is.
 [[nodiscard]] std::string disassemble(const Program& program);
 
 }  // namespace stopbit::assembler

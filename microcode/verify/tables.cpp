@@ -1,35 +1,12 @@
 #include <algorithm>
 #include <tuple>
 
+#include "microcode/base/utf8.hpp"
 #include "microcode/text_refs.hpp"
 #include "microcode/verify/findings.hpp"
 
 namespace stopbit::verify {
 namespace {
-
-/// True if the text is UTF-8 without overlong forms, surrogates and values above U+10FFFF.
-bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t at) { return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U; };
-    const unsigned lead = byte(i);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xC2 && lead < 0xE0 ? 2
-                               : lead >= 0xE0 && lead < 0xF0 ? 3
-                               : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                             : 0;
-    if (length == 0) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      if ((byte(i + k) & 0xC0U) != 0x80) return false;
-    }
-    const unsigned second = byte(i + 1);
-    if (lead == 0xE0 && second < 0xA0) return false;
-    if (lead == 0xED && second > 0x9F) return false;
-    if (lead == 0xF0 && second < 0x90) return false;
-    if (lead == 0xF4 && second > 0x8F) return false;
-    i += length;
-  }
-  return true;
-}
 
 void check_sizes(const Program& program, Findings& findings) {
   const auto size = [&](std::string_view table, std::size_t entries, std::size_t most) {

@@ -297,7 +297,7 @@ TEST(AssemblerHostile, survives_damaged_listings) {
   const std::string listing = disassemble(test::sample_program());
   std::mt19937_64 random(3);
   std::size_t still_good = 0;
-  for (int round = 0; round < 3'000; ++round) {
+  for (int round = 0; round < 1'500; ++round) {
     std::string text = listing;
     for (int changes = 0; changes < 3; ++changes) {
       const std::size_t at = random() % text.size();
