@@ -10,7 +10,10 @@ Format format_from(std::string_view name) {
 
 RecordPrinter::RecordPrinter(const record::Schema& schema, Format format, Output out) : out_(std::move(out)) {
   if (format == Format::Jsonl) json_.emplace(schema);
-  if (format == Format::Csv) csv_.emplace(schema);
+  if (format == Format::Csv) {
+    csv_.emplace(schema);
+    out_.buffer() += record::CsvPrinter::kTitle;
+  }
 }
 
 template <class Action>
