@@ -47,7 +47,7 @@ class Writer {
     put(ref.length, 4);
   }
   void instruction(std::string_view /*name*/, const isa::Instruction& value) { put(isa::encode(value), 8); }
-  void reserved(std::size_t count) { put(0, count); }
+  void reserved(std::size_t count) { bytes_.resize(bytes_.size() + count); }
 
   void put(std::uint64_t value, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) bytes_.push_back(static_cast<std::byte>(value >> (8 * i) & 0xFF));
