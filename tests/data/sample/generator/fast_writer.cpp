@@ -58,8 +58,7 @@ void FastWriter::begin_message(std::uint32_t id, std::string_view name, bool res
   if (!same) put_unsigned(id);
   if (resets) reset();
   previous("template id").number = id;
-  template_name_ = name;
-  json_ = "{\"template\":\"" + template_name_ + "\",\"id\":" + std::to_string(id) + ",\"fields\":{";
+  json_ = "{\"template\":\"" + std::string(name) + "\",\"id\":" + std::to_string(id) + ",\"fields\":{";
 }
 
 std::string FastWriter::end_message() {
@@ -258,8 +257,7 @@ void FastWriter::delta(std::string_view name, Decimal value) {
 void FastWriter::split_decimal(std::string_view name, Decimal value, std::int32_t initial_exponent) {
   segment().bits.push_back(value.exponent != initial_exponent);
   if (value.exponent != initial_exponent) put_signed(value.exponent);
-  // The mantissa has no name, so its previous value belongs to this field of this template alone.
-  Previous& last = previous(template_name_ + "/" + std::string(name) + " mantissa");
+  Previous& last = previous(std::string(name) + " mantissa");  // a key of its own, made from the decimal's name
   put_signed(value.mantissa - last.number.value_or(0));
   last.number = value.mantissa;
   json_decimal(name, value);

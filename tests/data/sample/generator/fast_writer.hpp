@@ -91,7 +91,6 @@ class FastWriter {
 
   std::vector<Segment> segments_;
   std::map<std::string, Previous, std::less<>> previous_;
-  std::string template_name_;
   std::string json_;
 };
 

@@ -202,8 +202,8 @@ class Publisher {
     begin(22, "Trade", "AE");
     fast_.copied("Symbol", instrument.symbol);
     fast_.plain("TradeID", 7'000'000'000'000 + ++trades_);
-    fast_.split_decimal("Price", instrument.price(execution.price), -2);
-    fast_.plain("Size", execution.size);
+    fast_.split_decimal("LastPrice", instrument.price(execution.price), -2);
+    fast_.plain("LastSize", execution.size);
     const bool auction = random_.percent(3);
     fast_.with_default_optional("AggressorSide", auction ? std::nullopt : std::optional(side_text(execution.aggressor)),
                                 "B");
