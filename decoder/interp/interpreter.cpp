@@ -73,7 +73,11 @@ bool is_utf8(std::string_view text) {
 }  // namespace
 
 Interpreter::Interpreter(const Program& program, const EngineOptions& options)
-    : program_(program), options_(options), builder_(program) {
+    : program_(program),
+      options_(options),
+      message_code_(steps(program, record::kHeaderWords)),
+      reference_code_(steps(program, record::kReferenceWords)),
+      builder_(program) {
   channels_.reserve(options.channels);
   for (std::uint16_t i = 0; i < options.channels; ++i) channels_.emplace_back(program);
   std::size_t ids = 0;
@@ -84,6 +88,31 @@ Interpreter::Interpreter(const Program& program, const EngineOptions& options)
   for (const DispatchEntry& entry : program.dispatch) {
     if (entry.table == 0 && entry.id < ids) table0_[entry.id] = &entry;
   }
+}
+
+std::vector<Interpreter::Step> Interpreter::steps(const Program& program, std::size_t root_base) {
+  std::vector<std::uint16_t> roots(program.code.size(), kNoBlock);
+  for (const DispatchEntry& entry : program.dispatch) {
+    roots[entry.entry] = program.templates[entry.template_index].root_block;
+  }
+  std::vector<Step> out;
+  out.reserve(program.code.size());
+  // The open block of an instruction is known: the last one that was opened before it in the order of addresses. The
+  // verifier has shown that the other ways to an instruction with a word have the same block open.
+  std::uint16_t open = kNoBlock;
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    const isa::Instruction& in = program.code[i];
+    if (roots[i] != kNoBlock) open = roots[i];
+    if (in.control == ControlOp::Block) open = in.target;
+    Step step{in.op, in.control, in.word, {}, in.slot, in.target, nullptr};
+    if (in.op != DataOp::Pmap) step.constant = &program.constants[in.constant];
+    if (in.word != isa::kNoWord) {
+      const Block& block = program.blocks[open];
+      step.place = record::WordPlace::of(block, block.kind == BlockKind::Root ? root_base : 0, in.word);
+    }
+    out.push_back(step);
+  }
+  return out;
 }
 
 void Interpreter::reset(std::uint16_t channel) noexcept {
@@ -181,7 +210,8 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
 }
 
 bool Interpreter::run_message() noexcept {
-  pc_ = 0;
+  code_ = message_code_.data();
+  next_ = code_;
   map_depth_ = 0;
   loop_depth_ = 0;
   call_depth_ = 0;
@@ -189,9 +219,8 @@ bool Interpreter::run_message() noexcept {
   fields_ = 0;
   current_template_ = 0xFFFF;
   block_ = kNoBlock;
-  const Instruction* code = program_.code.data();
   do {
-    const Instruction& in = code[pc_++];
+    const Step& in = *next_++;
     word_ = in.word;
     entity_offset_ = in_.offset();
     if (in.control == ControlOp::Block) {
@@ -208,7 +237,7 @@ bool Interpreter::run_message() noexcept {
       case DataOp::Nop:
         break;
       case DataOp::Pmap:
-        ok = push_map(in);
+        ok = push_map();
         break;
       case DataOp::Tid:
         ok = take_template_id(in);
@@ -220,7 +249,7 @@ bool Interpreter::run_message() noexcept {
   return true;
 }
 
-bool Interpreter::step_control(const Instruction& in) noexcept {
+bool Interpreter::step_control(const Step& in) noexcept {
   switch (in.control) {
     case ControlOp::Next:
     case ControlOp::Block:
@@ -233,7 +262,7 @@ bool Interpreter::step_control(const Instruction& in) noexcept {
         if (!pop_map()) return false;
       }
       if (--loop.elements_left != 0) {
-        pc_ = in.target;
+        next_ = code_ + in.target;
       } else {
         --loop_depth_;
       }
@@ -241,9 +270,9 @@ bool Interpreter::step_control(const Instruction& in) noexcept {
     }
     case ControlOp::Skip:
       if (!maps_[map_depth_ - 1U].take()) {
-        pc_ = in.target;
+        next_ = code_ + in.target;
       } else if (in.op == DataOp::Nop && in.word != isa::kNoWord) {
-        builder_.store(in.word, 1);
+        builder_.store(in.place, 1);
       }
       return true;
     case ControlOp::Pop:
@@ -257,15 +286,17 @@ bool Interpreter::step_control(const Instruction& in) noexcept {
         complete_ = true;
       } else {
         --call_depth_;
-        pc_ = calls_[call_depth_].return_address;
-        current_template_ = calls_[call_depth_].template_index;
+        const Call& call = calls_[call_depth_];
+        code_ = call.code;
+        next_ = call.return_to;
+        current_template_ = call.template_index;
       }
       return true;
   }
   return true;
 }
 
-bool Interpreter::push_map(const Instruction&) noexcept {
+bool Interpreter::push_map() noexcept {
   if (map_depth_ == maps_.size()) return fail(ErrorCode::X7);
   wire::PresenceMap& map = maps_[map_depth_];
   if (!map.load(in_)) return fail(ErrorCode::X1);
@@ -284,7 +315,7 @@ bool Interpreter::pop_map() noexcept {
   return true;
 }
 
-bool Interpreter::take_template_id(const Instruction& in) noexcept {
+bool Interpreter::take_template_id(const Step& in) noexcept {
   if (maps_[map_depth_ - 1U].take()) {
     std::uint64_t value = 0;
     if (read_integer<Type::U32, false>(value) != Status::Ok) return false;
@@ -305,7 +336,7 @@ const DispatchEntry* Interpreter::find(std::uint16_t table, std::uint32_t id) co
   return at != program_.dispatch.end() && at->table == table && at->id == id ? &*at : nullptr;
 }
 
-bool Interpreter::dispatch(const Instruction& in) noexcept {
+bool Interpreter::dispatch(const Step& in) noexcept {
   const DispatchEntry* entry = find(in.target, template_id_);
   if (entry == nullptr) return fail(ErrorCode::D9);
   const Template& chosen = program_.templates[entry->template_index];
@@ -316,7 +347,8 @@ bool Interpreter::dispatch(const Instruction& in) noexcept {
   const Block& root = program_.blocks[chosen.root_block];
   if (in.control == ControlOp::Call) {
     if (call_depth_ == calls_.size()) return fail(ErrorCode::X7);
-    calls_[call_depth_++] = {pc_, current_template_};
+    calls_[call_depth_++] = {code_, next_, current_template_};
+    code_ = reference_code_.data();
     if (!builder_.open_reference(root, entry->template_index)) return fail(ErrorCode::X4);
   } else {
     message_template_ = entry->template_index;
@@ -324,17 +356,17 @@ bool Interpreter::dispatch(const Instruction& in) noexcept {
   }
   current_template_ = entry->template_index;
   block_ = chosen.root_block;
-  pc_ = entry->entry;
+  next_ = code_ + entry->entry;
   return true;
 }
 
-bool Interpreter::begin_loop(const Instruction& in) noexcept {
+bool Interpreter::begin_loop(const Step& in) noexcept {
   const std::uint64_t count = present_ ? sequence_length_ : 0;
   if (count == 0) {
-    pc_ = in.target;
+    next_ = code_ + in.target;
     return true;
   }
-  const Block& element = program_.blocks[program_.code[pc_].target];
+  const Block& element = program_.blocks[next_->target];
   const std::uint64_t min_bytes = std::max<std::uint64_t>(1, element.min_bytes);
   if (count * min_bytes > in_.left() || count > elements_left_) return fail(ErrorCode::X2);
   elements_left_ -= count;
@@ -470,7 +502,7 @@ Status Interpreter::read_string(std::string_view& text) noexcept {
 // Fields
 
 template <Operator Op, Type T, bool Optional>
-bool Interpreter::field(const Instruction& in) noexcept {
+bool Interpreter::field(const Step& in) noexcept {
   if constexpr (T == Type::Dexp) {
     return exponent<Op, Optional>(in);
   } else if constexpr (T == Type::Dman) {
@@ -519,14 +551,14 @@ std::uint64_t Interpreter::incremented(std::uint64_t value, const Constant& cons
 }
 
 template <Operator Op, Type T, bool Optional>
-bool Interpreter::integer(const Instruction& in) noexcept {
+bool Interpreter::integer(const Step& in) noexcept {
   using State = state::Dictionary::State;
   constexpr state::EntryType kEntry = state::entry_type(T);
   if constexpr (T == Type::Iman) {
     present_ = decimal_ != Decimal::Absent;
     if (!present_) return true;
   }
-  const Constant& constant = program_.constants[in.constant];
+  const Constant& constant = *in.constant;
   std::uint64_t value = 0;
   bool present = true;
   ErrorCode range_code = ErrorCode::D2;
@@ -604,17 +636,17 @@ bool Interpreter::integer(const Instruction& in) noexcept {
     return false;
   if constexpr (Op == Operator::Cop || Op == Operator::Inc || Op == Operator::Del)
     dictionary_->assign(in.slot, kEntry, value);
-  builder_.store(in.word, value);
+  builder_.store(in.place, value);
   if constexpr (T != Type::Iman) ++fields_;
   return true;
 }
 
 /// The exponent of a decimal with one operator decides where both halves come from.
 template <Operator Op, bool Optional>
-bool Interpreter::exponent(const Instruction& in) noexcept {
+bool Interpreter::exponent(const Step& in) noexcept {
   using State = state::Dictionary::State;
   constexpr Type T = Type::Dexp;
-  const Constant& constant = program_.constants[in.constant];
+  const Constant& constant = *in.constant;
   const bool has_initial = constant.kind != ValueKind::None;
   std::uint64_t value = constant.value;
   decimal_ = Decimal::Absent;
@@ -676,17 +708,17 @@ bool Interpreter::exponent(const Instruction& in) noexcept {
   if (!is_exponent_in_range(value)) return fail(ErrorCode::R1);
   if constexpr (Op == Operator::Cop || Op == Operator::Del)
     dictionary_->assign(in.slot, state::EntryType::Decimal, value);
-  builder_.store(in.word, value);
+  builder_.store(in.place, value);
   ++fields_;
   return true;
 }
 
 template <Operator Op>
-bool Interpreter::mantissa(const Instruction& in) noexcept {
+bool Interpreter::mantissa(const Step& in) noexcept {
   constexpr Type T = Type::Dman;
   present_ = decimal_ != Decimal::Absent;
   if (!present_) return true;
-  const Constant& constant = program_.constants[in.constant];
+  const Constant& constant = *in.constant;
   std::uint64_t value = constant.value;
 
   if (decimal_ == Decimal::Previous) {
@@ -705,7 +737,7 @@ bool Interpreter::mantissa(const Instruction& in) noexcept {
   }
   if constexpr (Op == Operator::Cop || Op == Operator::Del)
     dictionary_->assign(in.slot, state::EntryType::Decimal, value);
-  builder_.store(in.word, value);
+  builder_.store(in.place, value);
   return true;
 }
 
@@ -737,10 +769,10 @@ bool Interpreter::apply_tail(std::string_view tail, std::string_view base, std::
 }
 
 template <Operator Op, Type T, bool Optional>
-bool Interpreter::string(const Instruction& in) noexcept {
+bool Interpreter::string(const Step& in) noexcept {
   using State = state::Dictionary::State;
   constexpr state::EntryType kEntry = state::entry_type(T);
-  const Constant& constant = program_.constants[in.constant];
+  const Constant& constant = *in.constant;
   const bool has_initial = constant.kind != ValueKind::None;
   std::string_view value;
   bool present = true;
@@ -854,7 +886,7 @@ bool Interpreter::string(const Instruction& in) noexcept {
     dictionary_->assign(in.slot, kEntry, value);
     value = dictionary_->string(in.slot);
   }
-  if (!builder_.store(in.word, value)) return fail(ErrorCode::X8);
+  if (!builder_.store(in.place, value)) return fail(ErrorCode::X8);
   ++fields_;
   return true;
 }

@@ -25,9 +25,19 @@ class Interpreter final : public Engine {
   void reset(std::uint16_t channel) noexcept override;
 
  private:
-  using Instruction = isa::Instruction;
   using Int128 = wire::Int128;
   enum class Decimal : std::uint8_t { Absent, Stream, Previous, Initial };
+
+  /// An instruction, with what its numbers stand for.
+  struct Step {
+    isa::DataOp op;
+    isa::ControlOp control;
+    std::uint8_t word;
+    record::WordPlace place;
+    std::uint16_t slot;
+    std::uint16_t target;
+    const Constant* constant;
+  };
 
   struct Channel {
     explicit Channel(const Program& program) : dictionary(program) {}
@@ -40,33 +50,37 @@ class Interpreter final : public Engine {
     std::uint8_t maps = 0;  ///< Height of the presence-map stack outside the element.
   };
 
+  /// The caller of a referenced template.
   struct Call {
-    std::uint16_t return_address = 0;
-    std::uint16_t template_index = 0;  ///< Of the caller.
+    const Step* code = nullptr;
+    const Step* return_to = nullptr;
+    std::uint16_t template_index = 0;
   };
+
+  static std::vector<Step> steps(const Program& program, std::size_t root_base);
 
   // Messages.
   bool run_message() noexcept;
-  bool step_control(const Instruction& in) noexcept;
+  bool step_control(const Step& in) noexcept;
   [[nodiscard]] const DispatchEntry* find(std::uint16_t table, std::uint32_t id) const noexcept;
   [[nodiscard]] bool begins_with_reset(std::span<const std::byte> data) const noexcept;
-  bool dispatch(const Instruction& in) noexcept;
-  bool begin_loop(const Instruction& in) noexcept;
-  bool push_map(const Instruction& in) noexcept;
+  bool dispatch(const Step& in) noexcept;
+  bool begin_loop(const Step& in) noexcept;
+  bool push_map() noexcept;
   bool pop_map() noexcept;
-  bool take_template_id(const Instruction& in) noexcept;
+  bool take_template_id(const Step& in) noexcept;
 
   // Fields: one function per operator, for each kind of type.
   template <isa::Operator Op, isa::Type T, bool Optional>
-  bool field(const Instruction& in) noexcept;
+  bool field(const Step& in) noexcept;
   template <isa::Operator Op, isa::Type T, bool Optional>
-  bool integer(const Instruction& in) noexcept;
+  bool integer(const Step& in) noexcept;
   template <isa::Operator Op, bool Optional>
-  bool exponent(const Instruction& in) noexcept;
+  bool exponent(const Step& in) noexcept;
   template <isa::Operator Op>
-  bool mantissa(const Instruction& in) noexcept;
+  bool mantissa(const Step& in) noexcept;
   template <isa::Operator Op, isa::Type T, bool Optional>
-  bool string(const Instruction& in) noexcept;
+  bool string(const Step& in) noexcept;
 
   // Values from the stream. Null only if Optional.
   template <isa::Type T, bool Optional>
@@ -98,9 +112,11 @@ class Interpreter final : public Engine {
   bool fail(ErrorCode code) noexcept;
   void write_error(Outcome& outcome, record::RecordSink& sink) noexcept;
 
-  // The program.
+  // The program. In a dynamic reference a template's root block has another base, so its words have other places.
   const Program& program_;
   const EngineOptions options_;
+  const std::vector<Step> message_code_;
+  const std::vector<Step> reference_code_;
   std::vector<const DispatchEntry*> table0_;  ///< By identifier, for identifiers below its size.
 
   // The datagram.
@@ -115,7 +131,8 @@ class Interpreter final : public Engine {
   std::uint16_t message_index_ = 0;
 
   // The message.
-  std::uint16_t pc_ = 0;
+  const Step* code_ = nullptr;  ///< Instruction 0 of the code that runs.
+  const Step* next_ = nullptr;
   std::array<wire::PresenceMap, limits::kMaxPresenceMapDepth> maps_;
   std::array<Loop, limits::kMaxLoopDepth> loops_;
   std::array<Call, limits::kMaxCallDepth> calls_;

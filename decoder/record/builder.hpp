@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
@@ -34,6 +35,23 @@ struct Event {
   std::uint64_t word6 = 0;
 };
 
+/// Where a word of a block stands, seen from the block's first byte. Depends on the block's base: behind the record's header,
+/// behind a reference's template index, or at the start of a slot.
+struct WordPlace {
+  std::uint16_t value_offset = 0;
+  std::uint16_t tag_offset = 0;
+  std::uint8_t tag = 0;
+
+  static constexpr WordPlace of(const Block& block, std::size_t base, std::uint8_t word) {
+    return at(base + word, value_tag(std::size_t{block.first_word} + word));
+  }
+  static constexpr WordPlace at(std::size_t place, std::uint8_t tag) {
+    const std::size_t slot = place / kValueWords * kSlotBytes;
+    return {static_cast<std::uint16_t>(slot + place % kValueWords * 8),
+            static_cast<std::uint16_t>(slot + kTagWord * 8 + place % kValueWords), tag};
+  }
+};
+
 /// Writes one record after the other into the places a sink gives. Values go straight to their slots; strings wait in a
 /// buffer, because their area comes last. Engines share it, so that all write the same bytes.
 class Builder {
@@ -47,7 +65,6 @@ class Builder {
     place_ = sink.open();
     next_slot_ = 0;
     string_slots_ = 0;
-    values_ = 0;
   }
 
   /// Opens a block at the next free slot; false if the record would exceed its limit (X4).
@@ -55,8 +72,6 @@ class Builder {
     const std::size_t slots = block_slots(base, block.words);
     if (next_slot_ + slots > max_slots_) return false;
     block_ = reinterpret_cast<unsigned char*>(place_.slots + next_slot_);
-    base_ = base;
-    first_word_ = block.first_word % kMaxValueTag;
     for (std::size_t i = 0; i < slots; ++i) {
       Slot& slot = place_.slots[next_slot_ + i];
       for (std::size_t word = 0; word < kValueWords; ++word) store_word(slot.words[word], 0);
@@ -69,41 +84,26 @@ class Builder {
   /// A root block in a dynamic reference: its first word is the template's index.
   [[nodiscard]] bool open_reference(const Block& block, std::uint16_t template_index) noexcept {
     if (!open_block(block, kReferenceWords)) return false;
-    store(0, template_index, kReferenceTag);
+    store(WordPlace::at(0, kReferenceTag), template_index);
     return true;
   }
 
-  void store(std::uint8_t word, std::uint64_t value) noexcept {
-    store(base_ + word, value, kTags[first_word_ + word]);
-    ++values_;
+  void store(WordPlace place, std::uint64_t value) noexcept {
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(block_ + place.value_offset), value, __ATOMIC_RELAXED);
+    __atomic_store_n(block_ + place.tag_offset, place.tag, __ATOMIC_RELAXED);
   }
 
   /// False if the string area is full (X8).
-  [[nodiscard]] bool store(std::uint8_t word, std::string_view text) noexcept {
+  [[nodiscard]] bool store(WordPlace place, std::string_view text) noexcept {
     std::uint64_t value = 0;
-    if (text.size() <= 8) {
-      if (!text.empty()) std::memcpy(&value, text.data(), text.size());
-      if (text.size() < 8) {
-        store(word, value | static_cast<std::uint64_t>(text.size()) << 56);
-        return true;
-      }
-      if ((value & 0x8080808080808080U) == 0) {
-        store(word, value | static_cast<std::uint64_t>(0x80) << 56);
-        return true;
-      }
+    if (text.size() > 8) return store_long(place, text);
+    if (!text.empty()) std::memcpy(&value, text.data(), text.size());
+    if (text.size() == 8) {
+      if ((value & 0x8080808080808080U) != 0) return store_long(place, text);
+      store(place, value | static_cast<std::uint64_t>(0x80) << 56);
+    } else {
+      store(place, value | static_cast<std::uint64_t>(text.size()) << 56);
     }
-    const std::size_t slots = string_slots(text.size());
-    if (slots > limits::kMaxStringSlots - string_slots_) return false;
-    unsigned char* to = strings_.data() + string_slots_ * kStringSlotBytes;
-    std::memcpy(to, text.data(), text.size());
-    std::memset(to + text.size(), 0, slots * kStringSlotBytes - text.size());
-    for (std::size_t i = 0; i < slots; ++i) {
-      const std::size_t bytes = std::min(text.size() - i * kStringSlotBytes, kStringSlotBytes);
-      string_words_[string_slots_ + i] = static_cast<std::uint8_t>((bytes + 7) / 8);
-    }
-    store(word, text.size() | static_cast<std::uint64_t>(string_slots_) << 32 |
-                    static_cast<std::uint64_t>(kLongString) << 56);
-    string_slots_ += slots;
     return true;
   }
 
@@ -121,46 +121,30 @@ class Builder {
     Slot& slot = place_.slots[0];
     store_word(slot.words[kTagWord], tag_word_base(place_.phase, 0));
     block_ = reinterpret_cast<unsigned char*>(place_.slots);
-    store(4,
+    store(WordPlace::at(4, kEventTag),
           static_cast<std::uint64_t>(event.kind) | static_cast<std::uint64_t>(event.code) << 8 |
               static_cast<std::uint64_t>(event.template_index) << 16 | static_cast<std::uint64_t>(event.block) << 32 |
-              static_cast<std::uint64_t>(event.word) << 48,
-          kEventTag);
-    store(5, event.word5, kEventTag);
-    store(6, event.word6, kEventTag);
+              static_cast<std::uint64_t>(event.word) << 48);
+    store(WordPlace::at(5, kEventTag), event.word5);
+    store(WordPlace::at(6, kEventTag), event.word6);
     finish(kEventIndex, message_index, 0, 1);
   }
 
-  /// Values stored since begin; both words of a decimal count.
-  [[nodiscard]] std::uint32_t values() const noexcept { return values_; }
-
  private:
-  static constexpr std::size_t kMaxPlace = kHeaderWords + limits::kMaxBlockWords;
-
-  /// Byte offsets of value word i of a block and of its tag.
-  static constexpr auto kOffsets = [] {
-    std::array<std::uint16_t, kMaxPlace> table{};
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      table[i] = static_cast<std::uint16_t>(i / kValueWords * kSlotBytes + i % kValueWords * 8);
+  bool store_long(WordPlace place, std::string_view text) noexcept {
+    const std::size_t slots = string_slots(text.size());
+    if (slots > limits::kMaxStringSlots - string_slots_) return false;
+    unsigned char* to = strings_.data() + string_slots_ * kStringSlotBytes;
+    std::memcpy(to, text.data(), text.size());
+    std::memset(to + text.size(), 0, slots * kStringSlotBytes - text.size());
+    for (std::size_t i = 0; i < slots; ++i) {
+      const std::size_t bytes = std::min(text.size() - i * kStringSlotBytes, kStringSlotBytes);
+      string_words_[string_slots_ + i] = static_cast<std::uint8_t>((bytes + 7) / 8);
     }
-    return table;
-  }();
-  static constexpr auto kTagOffsets = [] {
-    std::array<std::uint16_t, kMaxPlace> table{};
-    for (std::size_t i = 0; i < table.size(); ++i) {
-      table[i] = static_cast<std::uint16_t>(i / kValueWords * kSlotBytes + kTagWord * 8 + i % kValueWords);
-    }
-    return table;
-  }();
-  static constexpr auto kTags = [] {
-    std::array<std::uint8_t, kMaxValueTag + limits::kMaxBlockWords> table{};
-    for (std::size_t i = 0; i < table.size(); ++i) table[i] = value_tag(i);
-    return table;
-  }();
-
-  void store(std::size_t place, std::uint64_t value, std::uint8_t tag) noexcept {
-    __atomic_store_n(reinterpret_cast<std::uint64_t*>(block_ + kOffsets[place]), value, __ATOMIC_RELAXED);
-    __atomic_store_n(block_ + kTagOffsets[place], tag, __ATOMIC_RELAXED);
+    store(place, text.size() | static_cast<std::uint64_t>(string_slots_) << 32 |
+                     static_cast<std::uint64_t>(kLongString) << 56);
+    string_slots_ += slots;
+    return true;
   }
 
   void write_string_slot(std::size_t index) noexcept {
@@ -202,10 +186,7 @@ class Builder {
   RecordSink::Place place_;
   std::size_t next_slot_ = 0;
   unsigned char* block_ = nullptr;  ///< First byte of the open block.
-  std::size_t base_ = 0;
-  std::size_t first_word_ = 0;  ///< Of the open block, mod kMaxValueTag.
   std::size_t string_slots_ = 0;
-  std::uint32_t values_ = 0;
   std::array<unsigned char, limits::kMaxStringBytes> strings_;
   std::array<std::uint8_t, limits::kMaxStringSlots> string_words_;
 };
