@@ -1,6 +1,7 @@
 #include "templates/compiler.hpp"
 
 #include <string>
+#include <utility>
 
 #include "microcode/base/limits.hpp"
 #include "microcode/verify/verify.hpp"
@@ -46,14 +47,13 @@ std::optional<Program> compile(const std::vector<std::shared_ptr<const SourceBuf
   check_options(sources, options, report);
   if (report.has_errors()) return std::nullopt;
 
-  std::vector<std::optional<xml::Element>> documents;
-  std::vector<const xml::Element*> roots;
-  documents.reserve(sources.size());
+  std::vector<xml::Element> documents;
   for (const auto& source : sources) {
-    const std::optional<xml::Element>& document = documents.emplace_back(xml::parse(source, report));
-    roots.push_back(document ? &*document : nullptr);
+    if (std::optional<xml::Element> document = xml::parse(source, report)) documents.push_back(std::move(*document));
   }
-  ast::TemplateSet set = ast::build(roots, report);
+  // A file that could not be read at all would make every reference to it an error.
+  if (documents.size() != sources.size()) return std::nullopt;
+  ast::TemplateSet set = ast::build(documents, report);
   sema::check(set, {options.template_id, options.string_capacity}, report);
   if (report.has_errors()) return std::nullopt;
 

@@ -39,9 +39,9 @@ class Builder {
  public:
   explicit Builder(Report& report) : report_(report) {}
 
-  TemplateSet run(const std::vector<const xml::Element*>& documents) {
+  TemplateSet run(const std::vector<xml::Element>& documents) {
     for (std::size_t i = 0; i < documents.size(); ++i) {
-      if (documents[i]) collect(*documents[i], static_cast<std::uint16_t>(i));
+      collect(documents[i], static_cast<std::uint16_t>(i));
     }
     for (const Definition& definition : definitions_) check(definition);
     for (const Root& root : roots_) build_template(root);
@@ -464,7 +464,7 @@ class Builder {
 
 }  // namespace
 
-TemplateSet build(const std::vector<const xml::Element*>& documents, Report& report) {
+TemplateSet build(const std::vector<xml::Element>& documents, Report& report) {
   return Builder(report).run(documents);
 }
 

@@ -197,8 +197,8 @@ class Lowering {
       set_place(*item.range, node);
       if (item.field) describe(*item.field, node);
       if (item.group) describe(*item.group, node);
-      if (item.length && item.length->name) {
-        node.length_name = names_.intern(item.length->name->text);
+      if (item.length) {
+        if (item.length->name) node.length_name = names_.intern(item.length->name->text);
         node.length_id = item.length->id;
       }
     }

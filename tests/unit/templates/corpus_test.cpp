@@ -1,0 +1,51 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "microcode/verify/verify.hpp"
+#include "tests/unit/templates/compile_text.hpp"
+
+namespace stopbit::templates {
+namespace {
+
+std::string read_file(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::filesystem::path> template_files(const std::filesystem::path& corpus) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
+    if (entry.path().extension() == ".xml") files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+TEST(TemplateCorpus, compiles_to_verified_programs) {
+  const char* corpus = std::getenv("STOPBIT_CORPUS");
+  if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
+  const std::vector<std::filesystem::path> files = template_files(corpus);
+  EXPECT_GE(files.size(), 20U);
+  for (const std::filesystem::path& path : files) {
+    CompileOptions options;
+    if (path.filename() == "opra.xml") options.template_id = 1;  // Its template has no identifier.
+    const Compiled compiled = compile_text(read_file(path), options);
+    ASSERT_TRUE(compiled.program) << path << '\n' << compiled.diagnostics.format();
+    EXPECT_TRUE(verify::check(*compiled.program).ok()) << path;
+  }
+}
+
+TEST(TemplateCorpus, needs_an_identifier_for_a_file_without_any) {
+  const char* corpus = std::getenv("STOPBIT_CORPUS");
+  if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
+  const Compiled compiled = compile_text(read_file(std::filesystem::path(corpus) / "templates/opra.xml"));
+  EXPECT_EQ(summary(compiled.diagnostics), "T5@3:5");
+}
+
+}  // namespace
+}  // namespace stopbit::templates
