@@ -32,7 +32,7 @@ std::string read_all(ByteStream& stream, std::size_t piece = 1000) {
 /// Text that does not compress to nothing, longer than the buffers.
 std::string long_text() {
   std::string text;
-  for (int i = 0; text.size() < 700'000; ++i) text += std::to_string(i * 2'654'435'761U);
+  for (unsigned i = 0; text.size() < 700'000; ++i) text += std::to_string(i * 2'654'435'761U);
   return text;
 }
 

@@ -63,7 +63,7 @@ TEST(ParseFrame, finds_the_payload_behind_every_link_header) {
 TEST(ParseFrame, takes_up_to_four_vlan_tags) {
   const ByteVector ip = ipv4(udp(kPayload));
   ByteVector tags;
-  for (const std::size_t type : {0x88A8, 0x8100, 0x9100, 0x9200}) {
+  for (const std::size_t type : {0x88A8UL, 0x8100UL, 0x9100UL, 0x9200UL}) {
     tags = tags + be16(type) + be16(0x2064);
     expect_payload(LinkType::Ethernet, ethernet(ip, tags + be16(0x0800)));
   }

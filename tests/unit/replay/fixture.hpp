@@ -85,8 +85,7 @@ class MemorySource final : public ingest::PacketSource {
 class Bench {
  public:
   Bench(const Program& program, Options options, bool strict = false)
-      : program_(program),
-        schema_(record::Schema::make(program).value()),
+      : schema_(record::Schema::make(program).value()),
         printer_(schema_),
         sink_(program.max_record_slots, Print{this}),
         engine_(make_interpreter(program, engine_options(options, strict))),
@@ -120,7 +119,6 @@ class Bench {
     }
   };
 
-  const Program& program_;
   record::Schema schema_;
   record::JsonPrinter printer_;
   std::string lines_;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "host/tools/progress.hpp"
+#include "host/replay/replay.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 namespace stopbit::replay {
@@ -88,25 +88,6 @@ TEST(SummaryText, reads_like_a_report) {
 
 TEST(SummaryText, of_nothing_is_short) {
   EXPECT_EQ(to_text(Summary{}, Program{}, {.timing = false}).substr(0, 20), "Replayed 0 captures\n");
-}
-
-TEST(ProgressLine, shows_bar_rate_and_time_left) {
-  Progress progress;
-  progress.bytes_done = 450;
-  progress.bytes_total = 1000;
-  progress.packets = 1'234'567;
-  progress.seconds = 9;
-  EXPECT_EQ(tools::progress_line(progress),
-            "[#############-----------------]  45 %  1,234,567 packets, 137,174 per second, 11 s left");
-  progress.bytes_total = 0;
-  EXPECT_EQ(tools::progress_line(progress), "1,234,567 packets, 137,174 per second") << "a pipe has no end";
-}
-
-TEST(ProgressLine, makes_durations_readable) {
-  EXPECT_EQ(tools::duration_text(0), "0 s");
-  EXPECT_EQ(tools::duration_text(59.5), "1 min 00 s");
-  EXPECT_EQ(tools::duration_text(185), "3 min 05 s");
-  EXPECT_EQ(tools::duration_text(7800), "2 h 10 min");
 }
 
 TEST(Progress, guesses_the_time_left_only_with_a_ground) {
