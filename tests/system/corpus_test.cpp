@@ -1,0 +1,227 @@
+// Real captures and template files, from the folder that STOPBIT_CORPUS names.
+
+#include <gtest/gtest.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assembler/assembler.hpp"
+#include "decoder/engine/engine.hpp"
+#include "decoder/record/buffer_sink.hpp"
+#include "decoder/record/json.hpp"
+#include "host/ingest/pcap/pcap_source.hpp"
+#include "host/net/framing.hpp"
+#include "microcode/image/image.hpp"
+#include "microcode/verify/verify.hpp"
+#include "templates/compiler.hpp"
+#include "tests/lib/case_file.hpp"
+
+namespace stopbit {
+namespace {
+
+std::optional<std::filesystem::path> corpus() {
+  const char* folder = std::getenv("STOPBIT_CORPUS");
+  if (folder == nullptr || *folder == '\0') return std::nullopt;
+  return folder;
+}
+
+std::optional<Program> compile(const std::filesystem::path& path, const templates::CompileOptions& options) {
+  const auto text = cases::read_file(path);
+  if (!text) {
+    ADD_FAILURE() << path << " cannot be read";
+    return std::nullopt;
+  }
+  Diagnostics diagnostics;
+  auto program =
+      templates::compile({std::make_shared<SourceBuffer>(path.filename().string(), *text)}, options, diagnostics);
+  EXPECT_TRUE(program) << diagnostics.format();
+  return program;
+}
+
+/// The lines of a gzip file.
+class GzipLines {
+ public:
+  explicit GzipLines(const std::filesystem::path& path) : file_(gzopen(path.c_str(), "rb")) {}
+  ~GzipLines() {
+    if (file_ != nullptr) gzclose(file_);
+  }
+  GzipLines(const GzipLines&) = delete;
+  GzipLines& operator=(const GzipLines&) = delete;
+
+  [[nodiscard]] bool good() const { return file_ != nullptr; }
+  /// Nothing at the end.
+  std::optional<std::string> next() {
+    std::string line;
+    char buffer[4096];
+    while (gzgets(file_, buffer, sizeof buffer) != nullptr) {
+      line += buffer;
+      if (line.back() == '\n') {
+        line.pop_back();
+        return line;
+      }
+    }
+    return line.empty() ? std::nullopt : std::optional(line);
+  }
+
+ private:
+  gzFile file_;
+};
+
+/// White space outside strings does not matter.
+std::string without_space(const std::string& json) {
+  std::string result;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (in_string && json[i] == '\\' && i + 1 < json.size()) {
+      result += json[i++];
+    } else if (json[i] == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (json[i] == ' ' || json[i] == '\t')) {
+      continue;
+    }
+    result += json[i];
+  }
+  return result;
+}
+
+/// Finds FIX tag 34, MsgSeqNum.
+struct SequenceFinder : record::Visitor {
+  void field(const Node& node, const record::Value& value) {
+    if (node.id == 34) sequence = value.bits;
+  }
+  std::optional<std::uint64_t> sequence;
+};
+
+struct Capture {
+  const char* folder;
+  const char* framing;
+  std::uint64_t packets;
+  std::uint64_t messages;
+  bool sequence_is_tag_34;  ///< The preamble's sequence number is the message's.
+};
+
+void PrintTo(const Capture& capture, std::ostream* out) {
+  *out << capture.folder;
+}
+
+class Captures : public testing::TestWithParam<Capture> {};
+
+TEST_P(Captures, decode_to_the_expected_lines) {
+  if (!corpus()) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
+  const Capture& expected = GetParam();
+  const std::filesystem::path folder = *corpus() / expected.folder;
+
+  // Through the image, as a user's program goes.
+  const auto compiled = compile(folder / "templates.xml", {});
+  ASSERT_TRUE(compiled);
+  const Result<Program> loaded = image::read(image::write(*compiled));
+  ASSERT_TRUE(loaded) << loaded.message();
+  const Program& program = loaded.value();
+  ASSERT_TRUE(verify::check(program).ok());
+  const Result<record::Schema> schema = record::Schema::make(program);
+  ASSERT_TRUE(schema) << schema.message();
+
+  GzipLines lines(folder / "expected.jsonl.gz");
+  ASSERT_TRUE(lines.good());
+  auto source = ingest::open_capture((folder / "capture.pcap").string());
+  ASSERT_TRUE(source) << source.message();
+  const auto framing = net::parse_framing(expected.framing);
+  ASSERT_TRUE(framing) << framing.message();
+
+  record::JsonPrinter printer(schema.value());
+  record::Reader reader(schema.value());
+  std::uint64_t packets = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t preamble_sequence = 0;
+  std::size_t differences = 0;
+  constexpr std::size_t kShown = 3;
+  const auto on_record = [&](std::span<const record::Slot> slots) {
+    ++messages;
+    std::string line;
+    const record::ReadError error = printer.print(slots, line);
+    if (!line.empty()) line.pop_back();
+    const std::string wanted = lines.next().value_or("(no more lines)");
+    if ((error != record::ReadError::None || without_space(line) != without_space(wanted)) && differences++ < kShown) {
+      ADD_FAILURE() << "packet " << packets << ", message " << messages << ": " << record::error_text(error)
+                    << "\nexpected " << wanted << "\ngot      " << line;
+    }
+    SequenceFinder finder;
+    if (expected.sequence_is_tag_34 && reader.read(slots, finder) == record::ReadError::None &&
+        finder.sequence != preamble_sequence && differences++ < kShown) {
+      ADD_FAILURE() << "packet " << packets << ": preamble and tag 34 disagree";
+    }
+  };
+  record::BufferSink sink(program.max_record_slots, on_record);
+  EngineOptions options;
+  options.reset = framing.value().reset;
+  const std::unique_ptr<Engine> engine = make_interpreter(program, options);
+
+  ingest::Packet packet;
+  ingest::Next next = ingest::Next::End;
+  while ((next = source.value()->next(packet)) == ingest::Next::Packet) {
+    net::Datagram datagram;
+    ASSERT_EQ(net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram), net::Verdict::Accepted);
+    const net::Preamble preamble = net::read_preamble(framing.value(), datagram.payload);
+    ASSERT_EQ(preamble.error, ErrorCode::None) << "packet " << packet.number;
+    ++packets;
+    preamble_sequence = preamble.sequence;
+    PacketInfo info;
+    info.number = packet.number;
+    info.data_offset = preamble.data_begin;
+    const Outcome outcome = engine->decode(datagram.payload.first(preamble.data_end), info, sink);
+    ASSERT_EQ(outcome.error, ErrorCode::None)
+        << "packet " << packet.number << ": " << code_text(outcome.error) << " at " << outcome.offset_bytes;
+    ASSERT_FALSE(outcome.dropped);
+  }
+  EXPECT_EQ(next, ingest::Next::End);
+  EXPECT_EQ(differences, 0U);
+  EXPECT_EQ(packets, expected.packets);
+  EXPECT_EQ(messages, expected.messages);
+  EXPECT_FALSE(lines.next()) << "more lines are expected than messages came";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Captures,
+                         testing::Values(Capture{"cme-mdp-2012", "cme", 10'000, 10'000, true},
+                                         Capture{"moex-asts-trades-2019", "moex", 5'020, 5'020, true},
+                                         Capture{"eurex-rdi-2016", "t7", 1, 20, false},
+                                         Capture{"complex30000", "none", 30'001, 30'001, false}),
+                         [](const auto& test) {
+                           std::string name = test.param.folder;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
+
+TEST(Templates, of_real_exchanges_compile_and_survive_image_and_listing) {
+  if (!corpus()) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(*corpus())) {
+    if (entry.path().extension() != ".xml") continue;
+    SCOPED_TRACE(entry.path().string());
+    ++files;
+    templates::CompileOptions options;
+    options.template_id = 1;  // for the files whose only template has none
+    const auto program = compile(entry.path(), options);
+    if (!program) continue;
+    EXPECT_TRUE(verify::check(*program).ok());
+    const std::vector<std::byte> bytes = image::write(*program);
+    const Result<Program> read = image::read(bytes);
+    ASSERT_TRUE(read) << read.message();
+    EXPECT_TRUE(read.value() == *program);
+
+    Diagnostics diagnostics;
+    const auto listing = std::make_shared<SourceBuffer>("listing", assembler::disassemble(*program));
+    const auto assembled = assembler::assemble(listing, diagnostics);
+    ASSERT_TRUE(assembled) << diagnostics.format();
+    EXPECT_EQ(image::write(*assembled), bytes);
+  }
+  EXPECT_EQ(files, 20U);
+}
+
+}  // namespace
+}  // namespace stopbit
