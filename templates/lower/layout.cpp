@@ -144,10 +144,13 @@ class Planner {
 
   /// Also makes it the current one.
   std::uint16_t add_block(BlockKind kind, const SourceRange& range) {
+    needs_block_ = false;
     if (blocks_.size() == limits::kMaxBlocks) {
-      report_.error(ErrorCode::T1, range,
-                    "the templates need more than " + std::to_string(limits::kMaxBlocks) + " record blocks");
-      blocks_.pop_back();  // The layout is lost; the table stays within its limit.
+      if (!std::exchange(is_full_, true)) {
+        report_.error(ErrorCode::T1, range,
+                      "the templates need more than " + std::to_string(limits::kMaxBlocks) + " record blocks");
+      }
+      return current_;
     }
     current_ = static_cast<std::uint16_t>(blocks_.size());
     Block block;
@@ -155,7 +158,6 @@ class Planner {
     block.template_index = template_index_;
     block.first_word = words_;
     blocks_.push_back(block);
-    needs_block_ = false;
     return current_;
   }
 
@@ -189,6 +191,7 @@ class Planner {
   std::uint16_t words_ = 0;
   bool needs_block_ = false;
   bool is_too_wide_ = false;
+  bool is_full_ = false;
 };
 
 }  // namespace

@@ -111,6 +111,7 @@ class Lowering {
       out.source = of.source;
       set_place(of.range, out);
       layouts_.push_back(std::move(layout));
+      if (report_.has_errors() && program_.blocks.size() == limits::kMaxBlocks) return;
       has_reset = has_reset || out.id == kFastResetId;
     }
     if (options_.supply_fast_reset && !has_reset) supply_fast_reset();

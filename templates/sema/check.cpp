@@ -162,17 +162,32 @@ class Checker {
   }
 
   void check(ast::Field& field) {
-    const ast::Enumeration* enumeration =
-        field.enumeration == ast::kNoEnumeration ? nullptr : &set_.enumerations[field.enumeration];
+    const ElementIndex* elements = elements_of(field);
     if (!field.parts) {
       check_operator(field.op, field.type, field.optional, quoted(field.name.text));
-      return convert_value(field.op, field.type, enumeration, field.name.text);
+      convert_value(field.op, field.type, elements, field.name.text);
+      return warn_if_ambiguous(field);
     }
     check_operator(field.parts->exponent, FieldType::Int32, field.optional,
                    "the exponent of " + quoted(field.name.text));
     check_operator(field.parts->mantissa, FieldType::Int64, false, "the mantissa of " + quoted(field.name.text));
     convert_exponent_value(field.parts->exponent, field.name.text);
     convert_value(field.parts->mantissa, FieldType::Int64, nullptr, field.name.text);
+  }
+
+  const ElementIndex* elements_of(const ast::Field& field) {
+    if (field.enumeration == ast::kNoEnumeration) return nullptr;
+    const auto place = element_indices_.try_emplace(field.enumeration, set_.enumerations[field.enumeration]).first;
+    return &place->second;
+  }
+
+  void warn_if_ambiguous(const ast::Field& field) {
+    if (field.type != FieldType::Enum || !field.op.initial) return;
+    if (!is_ambiguous(*field.op.text, *elements_of(field))) return;
+    const ast::Enumeration& enumeration = set_.enumerations[field.enumeration];
+    report_.warning(field.op.text_range, "value " + quoted(*field.op.text) +
+                                             " is taken as the number on the wire, which means element " +
+                                             quoted(enumeration.elements[field.op.initial->integer].name));
   }
 
   void check_operator(const Operator& op, FieldType type, bool optional, const std::string& what) {
@@ -191,15 +206,10 @@ class Checker {
     }
   }
 
-  void convert_value(Operator& op, FieldType type, const ast::Enumeration* enumeration, const std::string& name) {
+  void convert_value(Operator& op, FieldType type, const ElementIndex* elements, const std::string& name) {
     if (!op.text || !applies(op.kind, type)) return;
-    take(op, convert(*op.text, type, enumeration), name);
+    take(op, convert(*op.text, type, elements), name);
     if (!op.initial) return;
-    if (type == FieldType::Enum && is_ambiguous(*op.text, *enumeration)) {
-      report_.warning(op.text_range, "value " + quoted(*op.text) +
-                                         " is taken as the number on the wire, which means element " +
-                                         quoted(enumeration->elements[op.initial->integer].name));
-    }
     const bool has_slot = op.kind != Kind::Con && op.kind != Kind::Def;
     const std::size_t most = has_slot ? options_.max_initial_bytes : limits::kMaxStringBytes;
     if (op.initial->bytes.size() > most) {
@@ -264,6 +274,7 @@ class Checker {
   Report& report_;
   std::map<ast::Name, std::size_t> names_;
   std::map<std::string_view, std::size_t> names_by_text_;
+  std::map<std::size_t, ElementIndex> element_indices_;
   std::vector<std::vector<Reference>> references_;
   std::vector<Mark> marks_;
   std::vector<std::size_t> path_;

@@ -80,44 +80,33 @@ Result<ast::Value> hex_bytes(std::string_view text) {
   return value;
 }
 
-std::optional<std::size_t> find_element(std::string_view text, const ast::Enumeration& enumeration) {
-  for (const auto member : {&ast::EnumerationElement::name, &ast::EnumerationElement::label}) {
-    for (std::size_t i = 0; i < enumeration.elements.size(); ++i) {
-      if (!text.empty() && enumeration.elements[i].*member == text) return i;
-    }
-  }
-  return std::nullopt;
+Failure no_element(std::string_view text, const ElementIndex& elements) {
+  return {quoted(text) + " is not an element" + (elements.name().empty() ? "" : " of " + quoted(elements.name()))};
 }
 
-Failure no_element(std::string_view text, const ast::Enumeration& enumeration) {
-  return {quoted(text) + " is not an element" + (enumeration.name.empty() ? "" : " of " + quoted(enumeration.name))};
-}
-
-Result<ast::Value> enumerated(std::string_view text, const ast::Enumeration& enumeration) {
+Result<ast::Value> enumerated(std::string_view text, const ElementIndex& elements) {
   text = ast::trim(text);
   ast::Value value;
-  if (const std::optional<std::uint32_t> number = ast::number_from(text);
-      number && *number < enumeration.elements.size()) {
+  if (const std::optional<std::uint32_t> number = ast::number_from(text); number && *number < elements.size()) {
     value.integer = *number;
-  } else if (const std::optional<std::size_t> index = find_element(text, enumeration)) {
+  } else if (const std::optional<std::size_t> index = elements.find(text)) {
     value.integer = *index;
   } else {
-    return no_element(text, enumeration);
+    return no_element(text, elements);
   }
   return value;
 }
 
-Result<ast::Value> set(std::string_view text, const ast::Enumeration& enumeration) {
+Result<ast::Value> set(std::string_view text, const ElementIndex& elements) {
   text = ast::trim(text);
   if (Result<ast::Value> bits = integer<std::uint64_t>(text)) {
-    const std::size_t elements = enumeration.elements.size();
-    if (elements >= 64 || bits.value().integer >> elements == 0) return bits;
+    if (elements.size() >= 64 || bits.value().integer >> elements.size() == 0) return bits;
   }
   ast::Value value;
   while (!text.empty()) {
     const std::string_view name = text.substr(0, text.find_first_of(" \t\r\n"));
-    const std::optional<std::size_t> index = find_element(name, enumeration);
-    if (!index) return no_element(name, enumeration);
+    const std::optional<std::size_t> index = elements.find(name);
+    if (!index) return no_element(name, elements);
     if (*index < 64) value.integer |= std::uint64_t{1} << *index;
     text = ast::trim(text.substr(name.size()));
   }
@@ -137,7 +126,23 @@ Result<ast::Value> boolean(std::string_view text) {
 
 }  // namespace
 
-Result<ast::Value> convert(std::string_view text, FieldType type, const ast::Enumeration* enumeration) {
+ElementIndex::ElementIndex(const ast::Enumeration& enumeration)
+    : name_(enumeration.name), size_(enumeration.elements.size()) {
+  for (const auto member : {&ast::EnumerationElement::name, &ast::EnumerationElement::label}) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      const std::string& text = enumeration.elements[i].*member;
+      if (!text.empty()) index_.try_emplace(text, i);
+    }
+  }
+}
+
+std::optional<std::size_t> ElementIndex::find(std::string_view text) const {
+  const auto found = index_.find(text);
+  if (found == index_.end()) return std::nullopt;
+  return found->second;
+}
+
+Result<ast::Value> convert(std::string_view text, FieldType type, const ElementIndex* elements) {
   ast::Value value;
   switch (type) {
     case FieldType::Int8:
@@ -164,9 +169,9 @@ Result<ast::Value> convert(std::string_view text, FieldType type, const ast::Enu
     case FieldType::Boolean:
       return boolean(text);
     case FieldType::Set:
-      return set(text, *enumeration);
+      return set(text, *elements);
     case FieldType::Enum:
-      return enumerated(text, *enumeration);
+      return enumerated(text, *elements);
     case FieldType::Ascii:
       for (const char c : text) {
         if (static_cast<unsigned char>(c) >= 0x80) return Failure{quoted(text) + " has characters that ASCII lacks"};
@@ -179,11 +184,11 @@ Result<ast::Value> convert(std::string_view text, FieldType type, const ast::Enu
   return Failure{"the type has no values"};
 }
 
-bool is_ambiguous(std::string_view text, const ast::Enumeration& enumeration) {
+bool is_ambiguous(std::string_view text, const ElementIndex& elements) {
   text = ast::trim(text);
   const std::optional<std::uint32_t> number = ast::number_from(text);
-  const std::optional<std::size_t> named = find_element(text, enumeration);
-  return number && named && *number < enumeration.elements.size() && *number != *named;
+  const std::optional<std::size_t> named = elements.find(text);
+  return number && named && *number < elements.size() && *number != *named;
 }
 
 Result<ast::Value> convert_exponent(std::string_view text) {

@@ -96,7 +96,8 @@ TEST(InitialValue, takes_strings_as_they_are) {
 }
 
 TEST(InitialValue, takes_an_element_by_number_name_or_label) {
-  const ast::Enumeration sides{"Side", {{"1", "Buy"}, {"2", "Sell"}, {"Z", "1"}}};
+  const ast::Enumeration enumeration{"Side", {{"1", "Buy"}, {"2", "Sell"}, {"Z", "1"}}};
+  const ElementIndex sides(enumeration);
   const auto element = [&](std::string_view text) { return text_of(convert(text, FieldType::Enum, &sides)); };
   EXPECT_EQ(element("0"), "0");
   EXPECT_EQ(element(" 2 "), "2") << "the number on the wire, not the element named 2";
@@ -107,12 +108,14 @@ TEST(InitialValue, takes_an_element_by_number_name_or_label) {
   EXPECT_TRUE(is_ambiguous("2", sides));
   EXPECT_FALSE(is_ambiguous("0", sides));
   EXPECT_FALSE(is_ambiguous("Sell", sides));
-  const ast::Enumeration hundreds{"", {{"100", ""}}};
+  const ast::Enumeration large_names{"", {{"100", ""}}};
+  const ElementIndex hundreds(large_names);
   EXPECT_EQ(text_of(convert("100", FieldType::Enum, &hundreds)), "0") << "no number of an element, so a name";
 }
 
 TEST(InitialValue, takes_a_set_by_bits_or_names) {
-  const ast::Enumeration flags{"", {{"X", "first"}, {"Y", ""}, {"9", ""}}};
+  const ast::Enumeration enumeration{"", {{"X", "first"}, {"Y", ""}, {"9", ""}}};
+  const ElementIndex flags(enumeration);
   const auto set = [&](std::string_view text) { return text_of(convert(text, FieldType::Set, &flags)); };
   EXPECT_EQ(set("0"), "0");
   EXPECT_EQ(set("7"), "7");
@@ -124,7 +127,8 @@ TEST(InitialValue, takes_a_set_by_bits_or_names) {
   EXPECT_EQ(set("X Q"), "refused");
   ast::Enumeration full;
   full.elements.resize(64, {"e", ""});
-  EXPECT_EQ(text_of(convert("18446744073709551615", FieldType::Set, &full)), "-1");
+  const ElementIndex all(full);
+  EXPECT_EQ(text_of(convert("18446744073709551615", FieldType::Set, &all)), "-1");
 }
 
 TEST(InitialValue, takes_booleans_as_words_or_digits) {
