@@ -144,6 +144,8 @@ class RecordMaker {
   }
 
   RecordMaker& open(std::uint16_t block, std::size_t base = 0) {
+    block_ = block;
+    base_ = base;
     ok_ = builder_.open_block(program_.blocks[block], base) && ok_;
     return *this;
   }
@@ -152,21 +154,22 @@ class RecordMaker {
     return open(program_.templates[template_index].root_block, kHeaderWords);
   }
   RecordMaker& reference(std::uint16_t template_index) {
-    const Block& root = program_.blocks[program_.templates[template_index].root_block];
-    ok_ = builder_.open_reference(root, template_index) && ok_;
+    block_ = program_.templates[template_index].root_block;
+    base_ = kReferenceWords;
+    ok_ = builder_.open_reference(program_.blocks[block_], template_index) && ok_;
     return *this;
   }
   RecordMaker& put(std::uint8_t word, std::uint64_t value) {
-    builder_.store(word, value);
+    builder_.store(place(word), value);
     return *this;
   }
   RecordMaker& put(std::uint8_t word, std::string_view value) {
-    ok_ = builder_.store(word, value) && ok_;
+    ok_ = builder_.store(place(word), value) && ok_;
     return *this;
   }
   RecordMaker& put_decimal(std::uint8_t word, std::int64_t mantissa, std::int64_t exponent) {
-    builder_.store(word, static_cast<std::uint64_t>(exponent));
-    builder_.store(static_cast<std::uint8_t>(word + 1), static_cast<std::uint64_t>(mantissa));
+    builder_.store(place(word), static_cast<std::uint64_t>(exponent));
+    builder_.store(place(static_cast<std::uint8_t>(word + 1)), static_cast<std::uint64_t>(mantissa));
     return *this;
   }
   Header& header() { return header_; }
@@ -187,12 +190,16 @@ class RecordMaker {
     void operator()(std::span<const Slot> slots) const { record->assign(slots.begin(), slots.end()); }
   };
 
+  [[nodiscard]] WordPlace place(std::uint8_t word) const { return WordPlace::of(program_.blocks[block_], base_, word); }
+
   const Program& program_;
   Header header_;
   Builder builder_;
   std::vector<Slot> record_;
   BufferSink<Keep> sink_;
   std::uint16_t template_index_ = 0;
+  std::uint16_t block_ = 0;
+  std::size_t base_ = 0;
   bool ok_ = true;
 };
 

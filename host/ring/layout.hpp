@@ -1,0 +1,78 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "decoder/record/layout.hpp"
+#include "microcode/base/limits.hpp"
+
+/// What a ring segment looks like in memory. ring.md beside it is the page for people, and a test compares the two.
+///
+/// Slots are counted from the beginning of the stream by absolute numbers of 64 bits; slot n lies at place n mod
+/// slot_count. Numbers begin at slot_count, so that lap 0 and memory that was never written match no stamp.
+namespace stopbit::ring {
+
+inline constexpr std::uint64_t kMagic = 0x0A0D'474E'5249'4253;  ///< "SBIRNG\r\n" in memory.
+inline constexpr std::uint32_t kVersion = 1;
+
+inline constexpr std::size_t kHeaderBytes = 1024;
+inline constexpr std::size_t kPageBytes = 4096;  ///< Slots begin at a multiple.
+inline constexpr std::size_t kLinePair = 128;    ///< Processors fetch cache lines in pairs.
+
+inline constexpr std::uint64_t kDefaultSlotCount = 65'536;
+inline constexpr std::uint64_t kMinSlotCount = 16;
+inline constexpr std::uint64_t kMaxSlotCount = 1U << 28;
+inline constexpr std::uint64_t kMaxRecordShare = 8;  ///< A record takes at most an eighth of the ring.
+inline constexpr std::size_t kMarks = 16;
+
+enum class State : std::uint32_t {
+  Running = 1,
+  Finished = 2,  ///< The writer has ended in good order; no record follows.
+};
+
+/// Begins the segment. Words that change lie on line pairs of their own: readers poll slots, not these.
+struct Header {
+  // Written once, before the segment has its name.
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t max_record_slots;
+  std::uint64_t slot_count;    ///< A power of two.
+  std::uint64_t slots_offset;  ///< Bytes from the segment's beginning, as the next ones.
+  std::uint64_t segment_bytes;
+  std::uint64_t image_offset;
+  std::uint64_t image_bytes;
+  std::uint64_t layout_hash;  ///< Of the image.
+  std::uint64_t epoch;        ///< Time of creation, ns since 1970: another writer, another epoch.
+  std::uint32_t writer_pid;
+  std::uint32_t image_generation;
+
+  alignas(kLinePair) std::uint64_t heartbeat_ns;  ///< Set by the writer when it likes.
+  std::uint32_t state;                            ///< State.
+
+  alignas(
+      kLinePair) std::uint64_t head;  ///< Number of the slot behind the last committed record: the next begins there.
+
+  alignas(kLinePair) std::uint64_t claim;  ///< Slots below this number may be written at any time.
+
+  alignas(kLinePair)
+      std::uint64_t marks[kMarks];  ///< Numbers of slots at which records begin: places to start reading. 0 = none yet.
+};
+static_assert(sizeof(Header) <= kHeaderBytes);
+
+constexpr bool phase_of(std::uint64_t number, std::uint64_t slot_count) {
+  return (number / slot_count & 1) != 0;
+}
+
+/// The tag word of a record's first slot without the tags of its values: header tags, phase, slot number 0.
+inline constexpr std::uint64_t kFirstSlotMask = 0xFF00'0000'FFFF'FFFF;
+constexpr std::uint64_t first_slot_tags(bool phase) {
+  return record::tag_word_base(phase, 0) | record::kHeaderTag | (record::kHeaderTag + 1ULL) << 8 |
+         (record::kHeaderTag + 2ULL) << 16 | (record::kHeaderTag + 3ULL) << 24;
+}
+
+/// How far the claim runs ahead of the records when it is moved; also the distance of marks.
+constexpr std::uint64_t claim_step(std::uint64_t slot_count) {
+  return slot_count / kMarks;
+}
+
+}  // namespace stopbit::ring

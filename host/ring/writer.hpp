@@ -1,0 +1,70 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "decoder/record/sink.hpp"
+#include "host/ring/layout.hpp"
+#include "host/ring/segment.hpp"
+#include "microcode/base/result.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::ring {
+
+struct WriterOptions {
+  std::uint64_t slot_count = kDefaultSlotCount;  ///< A power of two, at least eight records of the program.
+  std::uint32_t image_generation = 0;
+};
+
+/// Writes records into shared memory for any number of readers, and never waits for one: who is too slow loses records,
+/// and learns how many slots. Holds the image too, so that a reader needs nothing but the ring.
+///
+/// One thread. After create there is no allocation, system call or page fault. The segment stays when the writer is
+/// gone, so that late readers find its last records; the next writer of the name replaces it.
+class Writer final : public record::RecordSink {
+ public:
+  /// Makes the segment and gives it its name only when it is complete. Leftovers of a dead writer are replaced; a name
+  /// that has a live writer, or belongs to something that is no ring, is refused.
+  [[nodiscard]] static Result<Writer> create(std::string_view name, const Program& program,
+                                             const WriterOptions& options = {});
+
+  Writer(Writer&&) = default;
+  Writer& operator=(Writer&&) = delete;
+  ~Writer() override;
+
+  [[nodiscard]] Place open() noexcept override;
+  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override;
+
+  /// Tells readers that the writer is well. Their tools show the age.
+  void beat(std::uint64_t now_ns) noexcept;
+
+  /// Tells readers that no record follows. The destructor does the same.
+  void finish() noexcept;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] std::uint64_t slot_count() const noexcept { return slot_count_; }
+  [[nodiscard]] std::uint64_t epoch() const noexcept;
+  /// Number of the slot the next record begins at, unless padding comes first.
+  [[nodiscard]] std::uint64_t head() const noexcept { return number_; }
+
+ private:
+  Writer() = default;
+
+  [[nodiscard]] Header& header() const noexcept { return *reinterpret_cast<Header*>(mapping_.data()); }
+  [[nodiscard]] record::Slot& slot(std::uint64_t number) const noexcept { return slots_[number & (slot_count_ - 1)]; }
+  void write_pad(std::uint64_t slots) noexcept;
+  void claim_ahead() noexcept;
+
+  std::string path_;
+  Descriptor file_;  ///< Holds the lock.
+  Mapping mapping_;
+  record::Slot* slots_ = nullptr;
+  std::uint64_t slot_count_ = 0;
+  std::uint64_t max_record_slots_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t claim_ = 0;
+  std::uint64_t claims_ = 0;  ///< How often the claim was moved.
+};
+
+}  // namespace stopbit::ring

@@ -1,0 +1,65 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "host/ring/layout.hpp"
+#include "tests/unit/record/markdown.hpp"
+
+namespace stopbit::ring {
+namespace {
+
+const std::string kPage = STOPBIT_SOURCE_FOLDER "/host/ring/ring.md";
+
+TEST(RingPage, tells_the_offset_and_size_of_every_header_field) {
+  struct Place {
+    std::size_t offset;
+    std::size_t bytes;
+  };
+#define STOPBIT_PLACE(field)                         \
+  {                                                  \
+#field, {                                        \
+      offsetof(Header, field), sizeof(Header::field) \
+    }                                                \
+  }
+  std::map<std::string, Place> places = {
+      STOPBIT_PLACE(magic),        STOPBIT_PLACE(version),      STOPBIT_PLACE(max_record_slots),
+      STOPBIT_PLACE(slot_count),   STOPBIT_PLACE(slots_offset), STOPBIT_PLACE(segment_bytes),
+      STOPBIT_PLACE(image_offset), STOPBIT_PLACE(image_bytes),  STOPBIT_PLACE(layout_hash),
+      STOPBIT_PLACE(epoch),        STOPBIT_PLACE(writer_pid),   STOPBIT_PLACE(image_generation),
+      STOPBIT_PLACE(heartbeat_ns), STOPBIT_PLACE(state),        STOPBIT_PLACE(head),
+      STOPBIT_PLACE(claim),        STOPBIT_PLACE(marks),
+  };
+#undef STOPBIT_PLACE
+  for (const test::Row& row : test::table_rows(kPage, {"offset", "bytes", "field"})) {
+    ASSERT_EQ(places.count(row[2]), 1U) << row[2];
+    EXPECT_EQ(std::stoul(row[0]), places[row[2]].offset) << row[2];
+    EXPECT_EQ(std::stoul(row[1]), places[row[2]].bytes) << row[2];
+    places.erase(row[2]);
+  }
+  EXPECT_TRUE(places.empty()) << places.begin()->first << " is not on the page";
+  EXPECT_EQ(sizeof(Header), offsetof(Header, marks) + sizeof(Header::marks));
+}
+
+TEST(RingPage, tells_the_constants) {
+  std::map<std::string, std::uint64_t> constants = {
+      {"kVersion", kVersion},   {"kHeaderBytes", kHeaderBytes},   {"kPageBytes", kPageBytes},
+      {"kLinePair", kLinePair}, {"kMinSlotCount", kMinSlotCount}, {"kDefaultSlotCount", kDefaultSlotCount},
+      {"kMarks", kMarks},       {"kMaxSlotCount", kMaxSlotCount}, {"kMaxRecordShare", kMaxRecordShare},
+  };
+  for (const test::Row& row : test::table_rows(kPage, {"constant", "value"})) {
+    ASSERT_EQ(constants.count(row[0]), 1U) << row[0];
+    EXPECT_EQ(std::stoull(row[1]), constants[row[0]]) << row[0];
+    constants.erase(row[0]);
+  }
+  EXPECT_TRUE(constants.empty()) << constants.begin()->first << " is not on the page";
+}
+
+TEST(RingPage, tells_the_magic) {
+  const std::uint64_t magic = kMagic;
+  EXPECT_EQ(std::string_view(reinterpret_cast<const char*>(&magic), 8), "SBIRNG\r\n");
+  EXPECT_EQ(static_cast<int>(State::Running), 1);
+  EXPECT_EQ(static_cast<int>(State::Finished), 2);
+}
+
+}  // namespace
+}  // namespace stopbit::ring
