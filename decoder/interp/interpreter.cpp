@@ -149,9 +149,8 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
 
   current_template_ = 0xFFFF;
   block_ = kNoBlock;
-  word_ = isa::kNoWord;
-  entity_offset_ = in_.offset();
-  error_ = data_is_inside ? ErrorCode::None : ErrorCode::X9;
+  error_ = ErrorCode::None;
+  if (!data_is_inside) fail_at(ErrorCode::X9, in_.end);
   while (error_ == ErrorCode::None && in_.position != in_.end) {
     builder_.begin(sink, header_);
     if (!run_message()) break;
@@ -165,8 +164,7 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
     ++message_index_;
   }
   if (error_ == ErrorCode::None && datagram.size() > limits::kMaxDatagramBytes) {
-    entity_offset_ = limits::kMaxDatagramBytes;
-    fail(ErrorCode::X1);
+    fail_at(ErrorCode::X1, in_.end);
   }
   outcome.offset_bytes = in_.offset();
   if (error_ != ErrorCode::None) write_error(outcome, sink);
@@ -175,11 +173,11 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
 
 void Interpreter::write_error(Outcome& outcome, record::RecordSink& sink) noexcept {
   outcome.error = error_;
-  outcome.offset_bytes = entity_offset_;
+  outcome.offset_bytes = error_offset_;
   outcome.template_id = error_ == ErrorCode::D9 ? template_id_ : 0;
   outcome.template_index = current_template_;
-  outcome.block = word_ == isa::kNoWord ? kNoBlock : block_;
-  outcome.word = word_;
+  outcome.block = error_word_ == isa::kNoWord ? kNoBlock : block_;
+  outcome.word = error_word_;
   if (options_.reset != ResetRule::Packet) channel_->waits_for_reset = true;
   builder_.write_event(sink, header_,
                        {.kind = record::EventKind::DecodeError,
@@ -193,7 +191,15 @@ void Interpreter::write_error(Outcome& outcome, record::RecordSink& sink) noexce
 }
 
 bool Interpreter::fail(ErrorCode code) noexcept {
+  fail_at(code, entity_);
+  error_word_ = step_->word;
+  return false;
+}
+
+bool Interpreter::fail_at(ErrorCode code, const std::uint8_t* place) noexcept {
   error_ = code;
+  error_offset_ = in_.offset_of(place);
+  error_word_ = isa::kNoWord;
   return false;
 }
 
@@ -209,10 +215,10 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
   return entry != nullptr && program_.templates[entry->template_index].reset;
 }
 
-bool Interpreter::run_message() noexcept {
+[[gnu::flatten]] bool Interpreter::run_message() noexcept {
   code_ = message_code_.data();
   next_ = code_;
-  map_depth_ = 0;
+  map_ = maps_.data();  // the element below the first map: never taken from
   loop_depth_ = 0;
   call_depth_ = 0;
   complete_ = false;
@@ -221,8 +227,8 @@ bool Interpreter::run_message() noexcept {
   block_ = kNoBlock;
   do {
     const Step& in = *next_++;
-    word_ = in.word;
-    entity_offset_ = in_.offset();
+    step_ = &in;
+    entity_ = in_.position;
     if (in.control == ControlOp::Block) {
       block_ = in.target;
       if (!builder_.open_block(program_.blocks[in.target], 0)) return fail(ErrorCode::X4);
@@ -258,7 +264,7 @@ bool Interpreter::step_control(const Step& in) noexcept {
       return begin_loop(in);
     case ControlOp::Lend: {
       Loop& loop = loops_[loop_depth_ - 1U];
-      while (map_depth_ > loop.maps) {
+      while (map_ != loop.map) {
         if (!pop_map()) return false;
       }
       if (--loop.elements_left != 0) {
@@ -269,7 +275,7 @@ bool Interpreter::step_control(const Step& in) noexcept {
       return true;
     }
     case ControlOp::Skip:
-      if (!maps_[map_depth_ - 1U].take()) {
+      if (!map_->take()) {
         next_ = code_ + in.target;
       } else if (in.op == DataOp::Nop && in.word != isa::kNoWord) {
         builder_.store(in.place, 1);
@@ -297,26 +303,19 @@ bool Interpreter::step_control(const Step& in) noexcept {
 }
 
 bool Interpreter::push_map() noexcept {
-  if (map_depth_ == maps_.size()) return fail(ErrorCode::X7);
-  wire::PresenceMap& map = maps_[map_depth_];
-  if (!map.load(in_)) return fail(ErrorCode::X1);
-  if (options_.strict && map.overlong()) return fail(ErrorCode::R7);
-  ++map_depth_;
-  return true;
+  if (map_ == &maps_.back()) return fail(ErrorCode::X7);
+  if (!map_[1].load(in_)) return fail(ErrorCode::X1);
+  ++map_;
+  return !(options_.strict && map_->overlong()) || fail(ErrorCode::R7);
 }
 
 bool Interpreter::pop_map() noexcept {
-  --map_depth_;
-  if (options_.strict && maps_[map_depth_].has_unused_bits()) {
-    word_ = isa::kNoWord;
-    entity_offset_ = in_.offset_of(maps_[map_depth_].begin());
-    return fail(ErrorCode::R8);
-  }
-  return true;
+  const wire::PresenceMap& map = *map_--;
+  return !(options_.strict && map.has_unused_bits()) || fail_at(ErrorCode::R8, map.begin());
 }
 
 bool Interpreter::take_template_id(const Step& in) noexcept {
-  if (maps_[map_depth_ - 1U].take()) {
+  if (map_->take()) {
     std::uint64_t value = 0;
     if (read_integer<Type::U32, false>(value) != Status::Ok) return false;
     dictionary_->assign(in.slot, state::EntryType::U32, value);
@@ -371,7 +370,7 @@ bool Interpreter::begin_loop(const Step& in) noexcept {
   if (count * min_bytes > in_.left() || count > elements_left_) return fail(ErrorCode::X2);
   elements_left_ -= count;
   if (loop_depth_ == loops_.size()) return fail(ErrorCode::X7);
-  loops_[loop_depth_++] = {static_cast<std::uint32_t>(count), map_depth_};
+  loops_[loop_depth_++] = {static_cast<std::uint32_t>(count), map_};
   return true;
 }
 
@@ -442,22 +441,17 @@ template <bool Optional>
 Status Interpreter::read_ascii(std::string_view& text) noexcept {
   const std::uint8_t* first = in_.position;
   const std::uint8_t* p = first;
-  do {
+  std::size_t length = 0;
+  for (std::uint8_t byte = 0; (byte & wire::kStop) == 0; ++length) {
     if (p == in_.end) {
       fail(ErrorCode::X1);
       return Status::Error;
     }
-  } while ((*p++ & wire::kStop) == 0);
-  in_.position = p;
-  const auto length = static_cast<std::size_t>(p - first);
-  // Without its stop bit the string must stand in a buffer. One that is longer than any record can hold is refused by
-  // its length, so it may stay as it is.
-  if (length > ascii_.size()) {
-    text = {reinterpret_cast<const char*>(first), length};
-    return Status::Ok;
+    byte = *p++;
+    // A string that is longer than any record can hold is refused by its length, so its rest need not be kept.
+    if (length < ascii_.size()) ascii_[length] = static_cast<char>(byte & wire::kData);
   }
-  std::memcpy(ascii_.data(), first, length);
-  ascii_[length - 1] = static_cast<char>(ascii_[length - 1] & wire::kData);
+  in_.position = p;
   text = {ascii_.data(), length};
   if ((*first & wire::kData) != 0) [[likely]]
     return Status::Ok;
@@ -568,10 +562,10 @@ bool Interpreter::integer(const Step& in) noexcept {
     if (status == Status::Error) return false;
     present = status == Status::Ok;
   } else if constexpr (Op == Operator::Con) {
-    present = !Optional || maps_[map_depth_ - 1U].take();
+    present = !Optional || map_->take();
     value = constant.value;
   } else if constexpr (Op == Operator::Def) {
-    if (maps_[map_depth_ - 1U].take()) {
+    if (map_->take()) {
       const Status status = read_integer<T, Optional>(value);
       if (status == Status::Error) return false;
       present = status == Status::Ok;
@@ -580,7 +574,7 @@ bool Interpreter::integer(const Step& in) noexcept {
       value = constant.value;
     }
   } else if constexpr (Op == Operator::Cop || Op == Operator::Inc) {
-    if (maps_[map_depth_ - 1U].take()) {
+    if (map_->take()) {
       const Status status = read_integer<T, Optional>(value);
       if (status == Status::Error) return false;
       present = status == Status::Ok;
@@ -656,9 +650,9 @@ bool Interpreter::exponent(const Step& in) noexcept {
     if (status == Status::Error) return false;
     if (status == Status::Ok) decimal_ = Decimal::Stream;
   } else if constexpr (Op == Operator::Con) {
-    if (!Optional || maps_[map_depth_ - 1U].take()) decimal_ = Decimal::Initial;
+    if (!Optional || map_->take()) decimal_ = Decimal::Initial;
   } else if constexpr (Op == Operator::Def || Op == Operator::Cop) {
-    if (maps_[map_depth_ - 1U].take()) {
+    if (map_->take()) {
       const Status status = read_integer<T, Optional>(value);
       if (status == Status::Error) return false;
       if (status == Status::Ok) decimal_ = Decimal::Stream;
@@ -782,10 +776,10 @@ bool Interpreter::string(const Step& in) noexcept {
     if (status == Status::Error) return false;
     present = status == Status::Ok;
   } else if constexpr (Op == Operator::Con) {
-    present = !Optional || maps_[map_depth_ - 1U].take();
+    present = !Optional || map_->take();
     value = program_.constant_bytes(constant.bytes());
   } else if constexpr (Op == Operator::Def) {
-    if (maps_[map_depth_ - 1U].take()) {
+    if (map_->take()) {
       const Status status = read_string<T, Optional>(value);
       if (status == Status::Error) return false;
       present = status == Status::Ok;
@@ -794,7 +788,7 @@ bool Interpreter::string(const Step& in) noexcept {
       value = program_.constant_bytes(constant.bytes());
     }
   } else if constexpr (Op == Operator::Cop) {
-    if (maps_[map_depth_ - 1U].take()) {
+    if (map_->take()) {
       const Status status = read_string<T, Optional>(value);
       if (status == Status::Error) return false;
       present = status == Status::Ok;
@@ -817,7 +811,7 @@ bool Interpreter::string(const Step& in) noexcept {
     }
     if (!present) dictionary_->set_empty(in.slot);
   } else if constexpr (Op == Operator::Tai) {
-    if (maps_[map_depth_ - 1U].take()) {
+    if (map_->take()) {
       std::string_view tail;
       const Status status = read_string<T, Optional>(tail);
       if (status == Status::Error) return false;

@@ -47,7 +47,7 @@ class Interpreter final : public Engine {
 
   struct Loop {
     std::uint32_t elements_left = 0;
-    std::uint8_t maps = 0;  ///< Height of the presence-map stack outside the element.
+    const wire::PresenceMap* map = nullptr;  ///< On top of the stack outside the element.
   };
 
   /// The caller of a referenced template.
@@ -109,7 +109,9 @@ class Interpreter final : public Engine {
   template <isa::Type T>
   bool has_previous_type(std::uint16_t slot) noexcept;
 
+  /// Both give false. `fail` is at the entity of the instruction that runs, `fail_at` elsewhere and outside a field.
   bool fail(ErrorCode code) noexcept;
+  bool fail_at(ErrorCode code, const std::uint8_t* place) noexcept;
   void write_error(Outcome& outcome, record::RecordSink& sink) noexcept;
 
   // The program. In a dynamic reference a template's root block has another base, so its words have other places.
@@ -133,10 +135,12 @@ class Interpreter final : public Engine {
   // The message.
   const Step* code_ = nullptr;  ///< Instruction 0 of the code that runs.
   const Step* next_ = nullptr;
-  std::array<wire::PresenceMap, limits::kMaxPresenceMapDepth> maps_;
+  const Step* step_ = nullptr;                                            ///< The instruction that runs.
+  const std::uint8_t* entity_ = nullptr;                                  ///< First byte of what it reads.
+  std::array<wire::PresenceMap, limits::kMaxPresenceMapDepth + 1> maps_;  ///< [0] is the bottom of the stack.
+  wire::PresenceMap* map_ = nullptr;                                      ///< The map of the current segment.
   std::array<Loop, limits::kMaxLoopDepth> loops_;
   std::array<Call, limits::kMaxCallDepth> calls_;
-  std::uint8_t map_depth_ = 0;
   std::uint8_t loop_depth_ = 0;
   std::uint8_t call_depth_ = 0;
   bool complete_ = false;
@@ -152,8 +156,8 @@ class Interpreter final : public Engine {
 
   // The error.
   ErrorCode error_ = ErrorCode::None;
-  std::uint8_t word_ = isa::kNoWord;  ///< Of the instruction that runs.
-  std::uint32_t entity_offset_ = 0;   ///< First byte of the entity that is read.
+  std::uint8_t error_word_ = isa::kNoWord;
+  std::uint32_t error_offset_ = 0;
 
   std::array<char, limits::kMaxStringBytes + 8> ascii_;   ///< The ASCII string just read. Room for its preamble.
   std::array<char, limits::kMaxStringCapacity> scratch_;  ///< Result of a string delta or tail.

@@ -35,8 +35,8 @@ struct Event {
   std::uint64_t word6 = 0;
 };
 
-/// Where a word of a block stands, seen from the block's first byte. Depends on the block's base: behind the record's header,
-/// behind a reference's template index, or at the start of a slot.
+/// Where a word of a block stands, seen from the block's first byte. Depends on the block's base: behind the record's
+/// header, behind a reference's template index, or at the start of a slot.
 struct WordPlace {
   std::uint16_t value_offset = 0;
   std::uint16_t tag_offset = 0;
@@ -97,7 +97,10 @@ class Builder {
   [[nodiscard]] bool store(WordPlace place, std::string_view text) noexcept {
     std::uint64_t value = 0;
     if (text.size() > 8) return store_long(place, text);
-    if (!text.empty()) std::memcpy(&value, text.data(), text.size());
+    // Byte by byte: the bytes were written one by one a moment ago, and a wide load would wait for all of them.
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << 8 * i;
+    }
     if (text.size() == 8) {
       if ((value & 0x8080808080808080U) != 0) return store_long(place, text);
       store(place, value | static_cast<std::uint64_t>(0x80) << 56);
@@ -131,7 +134,7 @@ class Builder {
   }
 
  private:
-  bool store_long(WordPlace place, std::string_view text) noexcept {
+  [[gnu::noinline]] bool store_long(WordPlace place, std::string_view text) noexcept {
     const std::size_t slots = string_slots(text.size());
     if (slots > limits::kMaxStringSlots - string_slots_) return false;
     unsigned char* to = strings_.data() + string_slots_ * kStringSlotBytes;

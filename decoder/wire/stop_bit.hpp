@@ -47,7 +47,7 @@ struct Integer {
 
 /// Reads an entity of any length. False at the end of the datagram. Values outside +-2^kWideBits saturate.
 template <bool Signed>
-[[nodiscard]] bool read_long(Cursor& in, Integer& out) noexcept {
+[[nodiscard, gnu::noinline]] bool read_long(Cursor& in, Integer& out) noexcept {
   constexpr Int128 kBound = static_cast<Int128>(1) << kWideBits;
   if (in.position == in.end) return false;
   const std::uint8_t first = *in.position;
