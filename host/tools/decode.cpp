@@ -40,6 +40,7 @@ int decode(const DecodeArguments& arguments) {
   const replay::Summary summary = run_pipeline(
       {.program = program, .options = std::move(options), .strict = arguments.strict, .printer = &printer}, sources);
   printer.finish();
+  hex.rethrow_error();
   for (const std::string& problem : summary.problems) fmt::print(stderr, "{}\n", problem);
   if (summary.problems_unnamed != 0) fmt::print(stderr, "... and {} more\n", summary.problems_unnamed);
   return summary.error_count() == 0 && hex.bad_lines() == 0 ? kExitDone : kExitRejected;

@@ -41,9 +41,14 @@ ingest::Next HexSource::next(ingest::Packet& packet) noexcept {
     }
     return ingest::Next::End;
   } catch (const std::exception& error) {
+    error_ = std::current_exception();
     fault_ = {.packet = packets_ + 1, .message = error.what()};
     return ingest::Next::Fault;
   }
+}
+
+void HexSource::rethrow_error() const {
+  if (error_) std::rethrow_exception(error_);
 }
 
 bool HexSource::fill() {

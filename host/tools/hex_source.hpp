@@ -1,5 +1,6 @@
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -26,6 +27,8 @@ class HexSource final : public ingest::PacketSource {
   [[nodiscard]] ingest::SourceProgress progress() const noexcept override { return {}; }
   [[nodiscard]] record::TimeQuality time_quality() const noexcept override { return record::TimeQuality::Synthetic; }
 
+  /// Throws what ended the source before its time, if something did.
+  void rethrow_error() const;
   [[nodiscard]] std::uint64_t bad_lines() const noexcept { return bad_lines_; }
 
  private:
@@ -47,6 +50,7 @@ class HexSource final : public ingest::PacketSource {
   std::uint64_t bad_lines_ = 0;
   std::vector<std::byte> frame_;
   ingest::Fault fault_;
+  std::exception_ptr error_;
 };
 
 }  // namespace stopbit::tools

@@ -35,14 +35,14 @@ Option string_capacity_option(std::optional<std::uint64_t>& target) {
 
 std::vector<Option> program_options(ProgramSource& source) {
   return {
-      {.names = "-t,--templates",
+      {.names = "--templates",
        .value = "TEMPLATES.xml",
        .help = "Template files, compiled as one set. The list goes on as long as the arguments end in .xml.",
        .target = &source.templates,
        .hint = file_hint({".xml"}),
        .or_next = true,
        .more_suffix = ".xml"},
-      {.names = "-f,--firmware",
+      {.names = "--firmware",
        .value = "FEED.sbf",
        .help = "A firmware image, made by `stopbit compile` or `stopbit asm`.",
        .target = &source.firmware,

@@ -4,11 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
 #include "host/ingest/pcap/pcap_source.hpp"
+#include "host/ring/name.hpp"
+#include "host/ring/writer.hpp"
 #include "host/tools/commands.hpp"
 #include "host/tools/pipeline.hpp"
 #include "host/tools/program_source.hpp"
@@ -26,6 +29,7 @@ struct ReplayArguments {
   std::string format;
   std::string output = "-";
   std::string ring;
+  std::optional<std::uint64_t> ring_slots;
   std::string pace = "max";
   std::vector<std::string> groups;
   std::optional<std::uint64_t> limit;
@@ -62,11 +66,25 @@ Sources open_captures(const std::vector<std::string>& paths) {
   return sources;
 }
 
+ring::Writer create_ring(const ReplayArguments& arguments, const Program& program) {
+  if (const auto path = ring::path_of(arguments.ring); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
+  ring::WriterOptions options;
+  if (arguments.ring_slots) options.slot_count = *arguments.ring_slots;
+  Result<ring::Writer> writer = ring::Writer::create(arguments.ring, program, options);
+  if (!writer) throw ToolError(kExitEnvironment, writer.message());
+  return std::move(writer).value();
+}
+
 std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
   std::vector<std::string> inputs = arguments.captures;
   inputs.insert(inputs.end(), arguments.program.templates.begin(), arguments.program.templates.end());
   if (!arguments.program.firmware.empty()) inputs.push_back(arguments.program.firmware);
   return inputs;
+}
+
+std::uint64_t wall_clock_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
 int run_replay(const ReplayArguments& arguments) {
@@ -88,14 +106,26 @@ int run_replay(const ReplayArguments& arguments) {
     throw ToolError(kExitUsage, "-o: there is nothing to write with --format none");
   }
 
+  std::optional<ring::Writer> ring;
+  if (!arguments.ring.empty()) {
+    ring.emplace(create_ring(arguments, program));
+  } else if (arguments.ring_slots) {
+    throw ToolError(kExitUsage, "--ring-slots goes with --ring");
+  }
+
   catch_stop_signals();
   ProgressBar bar(!arguments.quiet && !prints_to_terminal);
-  options.on_progress = [&bar](const replay::Progress& progress) { bar.draw(progress); };
-  const replay::Summary summary = run_pipeline({.program = program,
-                                                .options = std::move(options),
-                                                .strict = arguments.strict,
-                                                .printer = printer ? &*printer : nullptr},
-                                               sources);
+  options.on_progress = [&](const replay::Progress& progress) {
+    bar.draw(progress);
+    if (ring) ring->beat(wall_clock_ns());
+  };
+  const Pipeline pipeline{.program = program,
+                          .options = std::move(options),
+                          .strict = arguments.strict,
+                          .printer = printer ? &*printer : nullptr,
+                          .ring = ring ? &*ring : nullptr};
+  const replay::Summary summary = run_pipeline(pipeline, sources);
+  if (ring) ring->finish();
   if (printer) printer->finish();
   if (!arguments.quiet) std::fputs(replay::to_text(summary, program).c_str(), stderr);
   return summary.error_count() == 0 ? kExitDone : kExitRejected;
@@ -133,6 +163,10 @@ Command replay_command() {
        .value = "NAME",
        .help = "Writes the records to a ring in shared memory, for `stopbit tail NAME` and other readers.",
        .target = &arguments->ring},
+      {.names = "--ring-slots",
+       .value = "N",
+       .help = "Size of the ring in slots of 64 bytes, a power of two; default 65536.",
+       .target = &arguments->ring_slots},
       {.names = "--pace",
        .value = "PACE",
        .help = "max, or a multiple of the capture's own speed. Default max.",
@@ -171,7 +205,7 @@ Command replay_command() {
                     "only the summary: what is in this capture?"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing moex --pace 1x --ring moex",
                     "as fast as it was captured, for readers of the ring 'moex'"},
-                   {"stopbit replay a.pcap b.pcap -f feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
+                   {"stopbit replay a.pcap b.pcap --firmware feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
                     "two captures in sequence, with a preamble of one's own"}},
       .run = [arguments] { return run_replay(*arguments); },
   };

@@ -1,0 +1,113 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "host/ring/name.hpp"
+#include "host/ring/reader.hpp"
+#include "host/tools/commands.hpp"
+#include "host/tools/program_source.hpp"
+#include "host/tools/record_printer.hpp"
+#include "host/tools/signals.hpp"
+#include "microcode/image/image.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kIdleWait = 1ms;
+constexpr auto kNameWait = 50ms;
+
+struct TailArguments {
+  std::string ring;
+  std::string format = "jsonl";
+  bool wait = false;
+};
+
+ring::Reader open_ring(const TailArguments& arguments) {
+  if (const auto path = ring::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
+  while (arguments.wait && !ring::exists(arguments.ring) && !stop_requested()) std::this_thread::sleep_for(kNameWait);
+  Result<ring::Reader> reader = ring::Reader::open(arguments.ring);
+  if (!reader) throw ToolError(kExitEnvironment, reader.message());
+  return std::move(reader).value();
+}
+
+/// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more.
+int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name) {
+  bool writer_ended = false;
+  while (!stop_requested() && !printer.failed()) {
+    switch (reader.poll()) {
+      case ring::Poll::Record:
+        printer.print(reader.record());
+        continue;
+      case ring::Poll::Lost:
+        fmt::print(stderr, "stopbit: {}: {} slots lost, the writer was faster\n", name, reader.lost());
+        continue;
+      case ring::Poll::Damaged:
+        fmt::print(stderr, "stopbit: {}: the content of the ring contradicts itself\n", name);
+        return kExitRejected;
+      case ring::Poll::Nothing:
+        break;
+    }
+    // What the writer wrote last may have come between this poll and its end: once more after it.
+    if (writer_ended) break;
+    printer.flush();
+    writer_ended = reader.writer() != ring::WriterState::Running;
+    if (!writer_ended) std::this_thread::sleep_for(kIdleWait);
+  }
+  if (writer_ended && reader.writer() == ring::WriterState::Dead) {
+    fmt::print(stderr, "stopbit: {}: the writer has ended without saying so\n", name);
+    return kExitEnvironment;
+  }
+  return kExitDone;
+}
+
+int tail(const TailArguments& arguments) {
+  catch_stop_signals();
+  ring::Reader reader = open_ring(arguments);
+  const std::span<const std::byte> image = reader.image();
+  const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
+  const record::Schema schema = schema_of(program);
+  RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
+  const int status = print_records(reader, printer, arguments.ring);
+  printer.finish();
+  return status;
+}
+
+}  // namespace
+
+Command tail_command() {
+  const auto arguments = std::make_shared<TailArguments>();
+  return {
+      .name = "tail",
+      .summary = "Prints the records of a ring in shared memory",
+      .description =
+          "Prints the records that `stopbit replay --ring` or another writer puts into a ring in shared memory, from "
+          "the "
+          "oldest that is still there on, and ends when the writer has ended. The ring itself says what its records "
+          "mean. "
+          "Any number of readers may follow a ring, and none of them slows the writer: who is too slow loses records, "
+          "and is told on stderr how many slots.",
+      .options = {{.names = "",
+                   .value = "RING",
+                   .help = "Name of the ring; one with a / is the path of a file.",
+                   .target = &arguments->ring,
+                   .required = true},
+                  {.names = "--format",
+                   .value = "FORMAT",
+                   .help = "How records are printed. Default jsonl.",
+                   .target = &arguments->format,
+                   .hint = choice_hint({"jsonl", "csv"})},
+                  {.names = "--wait",
+                   .value = "",
+                   .help = "Waits for the ring if it is not there yet.",
+                   .target = &arguments->wait}},
+      .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
+                   {"stopbit tail moex --wait --format csv > moex.csv", "may be started before the writer"}},
+      .run = [arguments] { return tail(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools
