@@ -2,6 +2,7 @@
 #include <array>
 
 #include "microcode/verify/findings.hpp"
+#include "microcode/verify/schema_walk.hpp"
 
 namespace stopbit::verify {
 namespace {
@@ -40,6 +41,7 @@ struct State {
 /// What stood when a SEQ began its loop.
 struct Loop {
   State outer;
+  std::uint32_t node = kNone;  ///< The sequence; none if the schema does not know the length's word.
   std::uint32_t depth = 0;
   std::uint64_t inner_rate = 0;   ///< Instructions per byte of the costliest loop inside.
   std::uint64_t inner_chain = 0;  ///< Instructions of one element of the costliest nest inside.
@@ -83,7 +85,10 @@ class FlowCheck {
         states_(code_.size()),
         loops_(code_.size()),
         outer_of_map_(code_.size()),
-        templates_(program.templates.size()) {}
+        templates_(program.templates.size()),
+        walk_(program, claims),
+        is_entry_(code_.size(), false),
+        opened_by_(program.blocks.size(), kNone) {}
 
   void run(std::vector<TemplateCost>& costs) {
     State start;
@@ -125,6 +130,7 @@ class FlowCheck {
     state.least_bytes = 1;
     state.most_steps = 2;
     at_ = entry.entry;
+    is_entry_[at_] = true;
     join(entry.entry, state);
   }
 
@@ -154,6 +160,11 @@ class FlowCheck {
 
   void step() {
     ++state_.most_steps;
+    if (is_entry_[at_]) begin_template();
+    while (!groups_.empty() && groups_.back().end == at_) {
+      follow({SchemaStep::Kind::GroupEnd, groups_.back().node});
+      groups_.pop_back();
+    }
     if (now().control == ControlOp::Block) {
       open_block();
     } else {
@@ -161,6 +172,56 @@ class FlowCheck {
     }
     do_data_op();
     do_control_op();
+  }
+
+  // The code of a template stands in one piece, from its entry to its END, and does what the schema says in the
+  // schema's order: so a reader finds in the record what the code has put there.
+
+  void begin_template() {
+    require(!in_template_, "entry-inside-template", "an entry stands inside the code of a template");
+    walk_.begin(state_.template_index);
+    groups_.clear();
+    entry_ = here();
+    in_template_ = true;
+    follows_ = true;
+  }
+
+  /// The next step of the schema must be this one. After a difference, the rest of the template is not compared; one
+  /// that may follow from an earlier finding is not reported.
+  bool follow(SchemaStep step) {
+    if (!follows_ || walk_.take(step)) return follows_;
+    follows_ = false;
+    return require(!findings_.empty(), "schema-order", "the schema says that something else comes here") && false;
+  }
+
+  /// An optional group whose word is its own, or a field's, begins here; it ends at the jump's target.
+  void begin_group() {
+    const SchemaStep* next = walk_.next();
+    std::uint16_t node = 0;
+    if (now().op == DataOp::Nop && now().word != isa::kNoWord) {
+      if (state_.block == kNoBlock || now().word >= program_.blocks[state_.block].words) return;
+      node = claims_.at(state_.block, now().word).node;
+    } else {
+      if (follows_ && next != nullptr) node = next->node;
+      if (!follow({SchemaStep::Kind::Group, node})) return;
+      require(program_.nodes[node].block == state_.block, "block-missing",
+              "the block of the group's word is not open where the group begins");
+    }
+    require(groups_.empty() || now().target <= groups_.back().end, "jump-out-of-group",
+            "the target is outside the group around");
+    groups_.push_back({node, now().target});
+  }
+
+  /// A block that is no element's is opened once, where something follows that is stored in it.
+  void check_after_block(std::uint16_t number) {
+    require(opened_by_[number] != entry_, "block-opened-twice", "the block is opened a second time");
+    opened_by_[number] = entry_;
+    if (!follows_) return;
+    const SchemaStep* next = walk_.next();
+    const bool stores = next != nullptr && next->kind != SchemaStep::Kind::LoopEnd &&
+                        next->kind != SchemaStep::Kind::GroupEnd && next->kind != SchemaStep::Kind::Reference;
+    require(stores && program_.nodes[next->node].block == number, "block-without-word",
+            "what comes next is not stored in this block");
   }
 
   [[nodiscard]] bool at_loop_start() const { return state_.loop != kNone && state_.loop + 1 == here(); }
@@ -172,6 +233,13 @@ class FlowCheck {
             "the block belongs to another template");
     require(block.kind == (at_loop_start() ? BlockKind::Element : BlockKind::After), "block-kind-here",
             "the first instruction of an element opens an element's block, every other opens an after-block");
+    if (at_loop_start()) {
+      const std::uint32_t sequence = loops_[state_.loop].node;
+      require(sequence == kNone || program_.nodes[sequence].element_block == number, "element-block",
+              "the loop opens another block than the schema says");
+    } else {
+      check_after_block(number);
+    }
     state_.block = number;
     state_.next_word = 0;
     if (state_.loop == kNone) flow().slots += divide_up(block.words, kSlotWords);
@@ -240,6 +308,7 @@ class FlowCheck {
     if (claim.use == WordUse::Witness || in.op == DataOp::Nop) {
       require(claim.use == WordUse::Witness && in.op == DataOp::Nop, "word-type",
               "NOP writes the words of optional groups and nothing else does");
+      follow({SchemaStep::Kind::Witness, claim.node});
       return;
     }
     if (claim.use == WordUse::Length || in.control == ControlOp::Seq) {
@@ -248,10 +317,12 @@ class FlowCheck {
     }
     if (claim.use == WordUse::Mantissa) {
       require(isa::is_mantissa(isa::type_of(in.op)), "word-type", "the word is for a mantissa");
+      follow({SchemaStep::Kind::Mantissa, claim.node});
       return;
     }
     require(isa::is_optional(in.op) == node.optional, "word-presence", "schema and instruction differ in presence");
     if (claim.use == WordUse::Field) check_field(node);
+    follow({claim.use == WordUse::Length ? SchemaStep::Kind::Length : SchemaStep::Kind::Value, claim.node});
   }
 
   void check_field(const Node& node) {
@@ -330,6 +401,7 @@ class FlowCheck {
       case ControlOp::Disp:
         return;
       case ControlOp::Call:
+        follow({SchemaStep::Kind::Reference, walk_.next() == nullptr ? std::uint16_t{0} : walk_.next()->node});
         pop_map();
         state_.block = kNoBlock;
         has_calls_ = true;
@@ -347,6 +419,7 @@ class FlowCheck {
   void skip() {
     take_bit();
     require(inside_loop(now().target), "jump-out-of-loop", "the target is outside the element");
+    begin_group();
     join(now().target, state_);
     join(at_ + 1, state_);
   }
@@ -359,15 +432,11 @@ class FlowCheck {
         !require(inside_loop(behind), "jump-out-of-loop", "the target is outside the element around")) {
       return;
     }
-    const Instruction& first = code_[at_ + 1];
-    const bool in_schema = state_.block != kNoBlock && now().word < program_.blocks[state_.block].words &&
-                           claims_.at(state_.block, now().word).use == WordUse::Length;
-    if (in_schema && first.control == ControlOp::Block) {
-      require(program_.nodes[claims_.at(state_.block, now().word).node].element_block == first.target, "element-block",
-              "the loop opens another block than the schema says");
-    }
     Loop& loop = loops_[at_];
     loop.outer = state_;
+    if (state_.block != kNoBlock && now().word < program_.blocks[state_.block].words) {
+      loop.node = claims_.at(state_.block, now().word).node;
+    }
     loop.depth = state_.loop == kNone ? 1 : loops_[state_.loop].depth + 1;
     require(loop.depth <= limits::kMaxLoopDepth, "loop-depth", "sequences are nested too deeply");
     if (constant_length() == 0) join(behind, state_);
@@ -393,6 +462,7 @@ class FlowCheck {
     const Loop& loop = loops_[seq];
     require(state_.map == loop.outer.map || outer_of_map_[state_.map].map == loop.outer.map, "lend-presence-map",
             "more presence maps are on the stack than the element's own");
+    if (loop.node != kNone) follow({SchemaStep::Kind::LoopEnd, static_cast<std::uint16_t>(loop.node)});
     const Block& element = program_.blocks[code_[seq + 1].target];
     require(element.min_bytes <= state_.least_bytes, "element-min-bytes",
             "an element can take fewer bytes than its block says");
@@ -420,8 +490,14 @@ class FlowCheck {
   void end() {
     require(state_.loop == kNone, "end-inside-loop", "END stands inside a loop");
     require(state_.map == kTemplateMap, "end-inside-group", "a group's presence map is left on the stack");
+    require(!follows_ || walk_.next() == nullptr || !findings_.empty(), "schema-order",
+            "the schema goes on behind the END");
+    require(groups_.empty(), "jump-behind-end", "a group that began before this END ends behind it");
+    in_template_ = false;
+    follows_ = false;
+    groups_.clear();
     TemplateFlow& result = flow();
-      result.least_bytes = std::min(result.least_bytes, state_.least_bytes);
+    result.least_bytes = std::min(result.least_bytes, state_.least_bytes);
     result.most_steps = std::max<std::uint64_t>(result.most_steps, state_.most_steps);
   }
 
@@ -475,6 +551,19 @@ class FlowCheck {
   State state_;
   std::size_t at_ = 0;
   bool has_calls_ = false;
+
+  /// An optional group that the code is in.
+  struct Group {
+    std::uint16_t node;
+    std::size_t end;
+  };
+  SchemaWalk walk_;
+  std::vector<bool> is_entry_;
+  std::vector<Group> groups_;
+  std::vector<std::uint32_t> opened_by_;  ///< By after-block: entry of the template's code that opened it last.
+  std::uint32_t entry_ = kNone;
+  bool in_template_ = false;
+  bool follows_ = false;  ///< The code has done what the schema says so far.
 };
 
 }  // namespace

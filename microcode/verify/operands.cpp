@@ -11,6 +11,8 @@ using isa::Instruction;
 using isa::Operator;
 using isa::Type;
 
+constexpr std::int64_t kMaxExponent = 63;
+
 /// True if the value is one of the op's wire type, stored as 64-bit two's complement.
 bool fits(Type type, std::uint64_t value) {
   const auto is_signed = static_cast<std::int64_t>(value);
@@ -18,10 +20,11 @@ bool fits(Type type, std::uint64_t value) {
     case Type::U32:
       return value <= std::numeric_limits<std::uint32_t>::max();
     case Type::S32:
-    case Type::Iexp:
-    case Type::Dexp:
       return is_signed >= std::numeric_limits<std::int32_t>::min() &&
              is_signed <= std::numeric_limits<std::int32_t>::max();
+    case Type::Iexp:
+    case Type::Dexp:
+      return is_signed >= -kMaxExponent && is_signed <= kMaxExponent;
     default:
       return true;
   }

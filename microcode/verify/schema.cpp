@@ -129,6 +129,11 @@ class SchemaCheck {
     const Constant& constant = program_.constants[node.constant_index];
     require(constant.kind == kind && program_.constants[last].kind == kind, i, "node-constant",
             "the constant is not of the field's type");
+    if (decimal) {
+      const auto exponent = static_cast<std::int64_t>(constant.value);
+      require(exponent >= -63 && exponent <= 63, i, "node-constant", "the constant's exponent is outside -63 to 63");
+    }
+    require(node.type != FieldType::Boolean || constant.value <= 1, i, "node-constant", "the constant is no boolean");
     if (node.type == FieldType::Enum) {
       require(constant.value < program_.type_infos[node.type_info].element_count, i, "node-constant",
               "the constant is not an element");

@@ -21,10 +21,10 @@ struct Finding {
 /// `instructions` + n * `instructions_per_byte` instructions, and at most `slots` + elements * their strides.
 struct TemplateCost {
   std::uint16_t template_index = 0;
-  std::uint32_t instructions = 0;            ///< Executed once; with one element of each loop, which may stay unfinished.
-  std::uint32_t instructions_per_byte = 0;   ///< Added per byte of the datagram by its loops.
-  std::uint32_t slots = 0;                   ///< Slots of its blocks, elements not counted.
-  std::uint32_t min_bytes = 0;               ///< Fewest bytes a message takes.
+  std::uint32_t instructions = 0;  ///< Executed once; with one element of each loop, which may stay unfinished.
+  std::uint32_t instructions_per_byte = 0;  ///< Added per byte of the datagram by its loops.
+  std::uint32_t slots = 0;                  ///< Slots of its blocks, elements not counted.
+  std::uint32_t min_bytes = 0;              ///< Fewest bytes a message takes.
 };
 
 struct Report {

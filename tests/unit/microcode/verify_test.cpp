@@ -282,7 +282,7 @@ const Bad kBad[] = {
     {"word-limit", "code[6]", "enumeration_without_limit", [](Program& p) { p.constants[2] = p.constants[4]; }},
     {"word-limit", "code[21]", "set_with_too_many_bits", [](Program& p) { p.constants[3].limit = 3; }},
     {"word-limit", "code[2]", "small_integer_without_limit", [](Program& p) { p.nodes[1].type = FieldType::UInt8; }},
-    {"element-block", "code[10]", "elements_in_another_block_than_the_schema_says",
+    {"element-block", "code[11]", "elements_in_another_block_than_the_schema_says",
      [](Program& p) {
        p.blocks.push_back({BlockKind::Element, 0, 0, 13, 0});
        p.nodes[7].element_block = 6;
@@ -327,6 +327,62 @@ const Bad kBad[] = {
        p.code[12].control = ControlOp::Next;
      }},
     {"end-inside-loop", "code[13]", "end_in_an_element", [](Program& p) { p.code[13].control = ControlOp::End; }},
+    {"schema-order", "code[17]", "two_fields_in_another_order",
+     [](Program& p) {
+       std::swap(p.nodes[14], p.nodes[15]);
+       p.nodes[14].end = 15;
+       p.nodes[15].end = 16;
+     }},
+    {"schema-order", "code[28]", "field_that_is_never_taken",
+     [](Program& p) {
+       p.nodes.insert(p.nodes.begin() + 22, p.nodes[19]);
+       p.nodes[22].end = 23;
+       p.nodes[22].word = 2;
+       p.nodes[23].end = 24;
+       p.templates[1].end_node = 24;
+       p.blocks[4].words = 3;
+       p.blocks[5].first_word = 8;
+       p.templates[1].words = 9;
+     }},
+    {"schema-order", "code[14]", "sequence_that_ends_too_early", [](Program& p) { p.nodes[7].end = 13; }},
+    {"schema-order", "code[10]", "group_that_ends_too_early", [](Program& p) { p.nodes[5].end = 8; p.nodes[7].end = 8; }},
+    {"schema-order", "code[20]", "branch_without_a_group",
+     [](Program& p) {
+       p.code[20].control = ControlOp::Skip;
+       p.code[20].target = 22;
+     }},
+    {"schema-order", "code[23]", "reference_that_the_schema_lacks",
+     [](Program& p) {
+       p.nodes[18] = p.nodes[22];
+       p.nodes[18].end = 19;
+     }},
+    {"block-opened-twice", "code[28]", "block_opened_twice", [](Program& p) { p.code[28] = nop(ControlOp::Block, 4); p.code.push_back(nop(ControlOp::End)); }},
+    {"block-without-word", "code[28]", "block_in_which_nothing_is_stored",
+     [](Program& p) {
+       p.blocks.push_back({BlockKind::After, 1, 0, 8, 0});
+       p.code[28] = nop(ControlOp::Block, 6);
+       p.code.push_back(nop(ControlOp::End));
+     }},
+    {"jump-out-of-group", "code[9]", "group_that_ends_behind_the_group_around",
+     [](Program& p) {
+       p.code[8] = nop();
+       p.code[9] = nop(ControlOp::Skip, 15);
+       p.code[9].word = 6;
+       p.nodes[6].kind = NodeKind::Group;
+     }},
+    {"entry-inside-template", "code[20]", "entry_in_the_middle",
+     [](Program& p) {
+       p.dispatch.push_back({0, 3, 2, 20});
+       p.templates.push_back(p.templates[1]);
+       p.templates[2].id = 3;
+       p.templates[2].first_node = p.templates[2].end_node;
+       p.templates[2].words = 0;
+       p.templates[2].root_block = 6;
+       p.blocks.push_back({BlockKind::Root, 2, 0, 0, 0});
+     }},
+    {"jump-behind-end", "code[16]", "group_that_ends_behind_the_end", [](Program& p) { p.code[7].target = 17; }},
+    {"node-constant", "nodes[11]", "constant_exponent_too_large", [](Program& p) { p.constants[6].value = 64; }},
+    {"constant-out-of-range", "code[18]", "initial_exponent_too_large", [](Program& p) { p.code[18].constant = 7; }},
     {"end-inside-group", "code[16]", "group_left_open", [](Program& p) { p.code[9].control = ControlOp::Next; p.code[7] = nop(); }},
 };
 
@@ -381,9 +437,14 @@ TEST(Verify, accepts_an_element_of_no_bytes_and_counts_eight_per_byte) {
   program.code[27].op = DataOp::ConU32Opt;
   EXPECT_FALSE(check(program).ok());
   program = test::sample_program();
-  program.code[27] = nop(ControlOp::Lend, 26);
+  program.code[27] = nop(ControlOp::Lend, 26);  // the element is nothing but a constant
+  program.nodes[21].constant = true;
+  program.nodes[21].constant_index = 4;
+  program.nodes[21].block = kNoBlock;
+  program.nodes[21].word = isa::kNoWord;
+  program.blocks[5].words = 0;
   program.blocks[5].min_bytes = 0;
-  program.code[23].control = ControlOp::Call;
+  program.templates[1].words = 7;
   const Report report = check(program);
   ASSERT_TRUE(report.ok()) << text(report);
   EXPECT_EQ(report.costs[1].instructions_per_byte, 17U + 16);
@@ -393,6 +454,7 @@ TEST(Verify, joins_blocks_behind_an_optional_group_with_a_sequence) {
   // Quote's sequence becomes part of its optional group: behind it no block is open, and one is opened at 15.
   Program program = test::sample_program();
   program.code[7].target = 15;
+  program.nodes[5].end = 12;
   const Report report = check(program);
   EXPECT_TRUE(report.ok()) << text(report);
   program.code[15].control = ControlOp::Next;
@@ -400,6 +462,17 @@ TEST(Verify, joins_blocks_behind_an_optional_group_with_a_sequence) {
   const Report without = check(program);
   ASSERT_FALSE(without.ok());
   EXPECT_EQ(without.findings[0].rule, "block-missing");
+}
+
+TEST(Verify, accepts_a_group_whose_witness_is_a_field) {
+  Program program = test::sample_program();
+  program.code[9].op = DataOp::CopU32Man;
+  program.nodes[6].optional = false;
+  program.nodes[5].word = 6;
+  program.code[7].word = isa::kNoWord;
+  program.blocks[0].words = 8;
+  const Report report = check(program);
+  EXPECT_TRUE(report.ok()) << text(report);
 }
 
 TEST(Verify, demands_rising_words_behind_an_optional_group) {
@@ -440,21 +513,54 @@ class VerifyHostile : public testing::Test {
   }
 };
 
+/// A template that is nothing but optional groups, one behind the other, each with one field.
+Program with_groups(std::size_t count) {
+  Program program = test::sample_program();
+  const Program sample = program;
+  program.dispatch = {{0, 1, 0, 2}};
+  program.templates.resize(1);
+  program.code.resize(2);
+  program.code[0].slot = 4'095;
+  program.nodes.clear();
+  program.blocks.clear();
+  const auto block_of = [](std::size_t i) { return static_cast<std::uint16_t>(i / 200); };
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto word = static_cast<std::uint8_t>(i % 200);
+    if (word == 0 && i > 0) program.code.push_back(nop(ControlOp::Block, block_of(i)));
+    program.code.push_back(nop(ControlOp::Skip, static_cast<std::uint16_t>(program.code.size() + 2)));
+    isa::Instruction in;
+    in.op = DataOp::NonU32Man;
+    in.word = word;
+    program.code.push_back(in);
+    Node group = sample.nodes[5];
+    group.block = block_of(i);
+    group.word = word;
+    group.end = static_cast<std::uint16_t>(2 * i + 2);
+    Node field = sample.nodes[1];
+    field.block = group.block;
+    field.word = word;
+    field.end = group.end;
+    program.nodes.push_back(group);
+    program.nodes.push_back(field);
+  }
+  program.code.push_back(nop(ControlOp::End));
+  for (std::size_t i = 0; i < count; i += 200) {
+    const auto words = static_cast<std::uint8_t>(std::min<std::size_t>(200, count - i));
+    const auto kind = i == 0 ? BlockKind::Root : BlockKind::After;
+    program.blocks.push_back({kind, 0, words, static_cast<std::uint16_t>(i), 0});
+  }
+  program.templates[0].words = static_cast<std::uint16_t>(count);
+  program.templates[0].end_node = static_cast<std::uint16_t>(2 * count);
+  return program;
+}
+
 TEST_F(VerifyHostile, many_branches_take_linear_time) {
-  std::vector<isa::Instruction> body;
-  for (std::uint16_t i = 0; i < 4'000; ++i) body.push_back(nop(ControlOp::Skip, static_cast<std::uint16_t>(i + 4)));
-  body.push_back(nop());
-  body.push_back(nop(ControlOp::End));
-  const Report report = checked_in_time(with_code(body));
+  const Report report = checked_in_time(with_groups(4'000));
   EXPECT_TRUE(report.ok()) << text(report);
 }
 
 TEST_F(VerifyHostile, too_many_branches_exceed_the_presence_map) {
-  std::vector<isa::Instruction> body;
-  for (std::uint16_t i = 0; i < 16'000; ++i) body.push_back(nop(ControlOp::Skip, static_cast<std::uint16_t>(i + 4)));
-  body.push_back(nop());
-  body.push_back(nop(ControlOp::End));
-  const Report report = checked_in_time(with_code(body));
+  const Report report = checked_in_time(with_groups(8'000));
   ASSERT_FALSE(report.ok());
   EXPECT_EQ(report.findings[0].rule, "presence-bits");
 }
