@@ -69,8 +69,8 @@ std::string name_and_value(const Option& option) {
 
 std::string full_help(const Option& option) {
   std::string text = option.help;
-  if (option.hint.kind == Hint::Kind::Choice) {
-    text += fmt::format(" {}: {}.", option.hint.open ? "Known" : "One of", fmt::join(option.hint.words, ", "));
+  if (option.hint.kind == Hint::Kind::Choice && !option.hint.open) {
+    text += fmt::format(" One of: {}.", fmt::join(option.hint.words, ", "));
   }
   if (option.repeats() && !option.is_argument()) text += " May be given several times.";
   return text;
