@@ -1,11 +1,11 @@
 #include "templates/ast/build.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "templates/ast/content.hpp"
 #include "templates/ast/vocabulary.hpp"
 
 namespace stopbit::templates::ast {
@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxSetElements = 64;
 constexpr std::size_t kMaxTypeChain = 32;
-constexpr std::size_t kMaxNameBytes = 256;  ///< Names, keys, namespaces: fields carry copies.
 
 /// What elements inherit from those around them.
 struct Scope {
@@ -37,7 +36,7 @@ struct Definition {
 
 class Builder {
  public:
-  explicit Builder(Report& report) : report_(report) {}
+  explicit Builder(Report& report) : report_(report), reader_(report) {}
 
   TemplateSet run(const std::vector<xml::Element>& documents) {
     for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -55,38 +54,9 @@ class Builder {
     std::uint16_t source;
   };
 
-  // --- What may stand where.
-
   void error(const SourceRange& range, const std::string& message) { report_.error(ErrorCode::S1, range, message); }
 
-  void check_element(const xml::Element& element) {
-    if (element.text) error(*element.text, "text is not allowed in element " + quoted(element.name));
-    for (const xml::Attribute& attribute : element.attributes) {
-      if (attribute.name != "value" && attribute.value.size() > kMaxNameBytes) {
-        report_.error(ErrorCode::T1, attribute.range,
-                      "the value of attribute " + quoted(attribute.name) + " has more than " +
-                          std::to_string(kMaxNameBytes) + " bytes");
-      }
-      if (!attribute.name_space.empty() || knows_attribute(element.name, attribute.name)) continue;
-      if (!warned_.emplace(element.range.source.get(), attribute.name).second) continue;
-      report_.warning(attribute.range, "attribute " + quoted(attribute.name) + " is not part of FAST and is ignored");
-    }
-    if (const xml::Attribute* dictionary = element.find("dictionary"); dictionary && dictionary->value.empty()) {
-      error(dictionary->range, "a dictionary needs a name");
-    }
-  }
-
-  void unexpected(const xml::Element& child, const xml::Element& parent) {
-    error(child.range, "element " + quoted(child.name) + " is not allowed in element " + quoted(parent.name));
-  }
-
-  /// Elements without children of their own: operators, typeRef, templateRef, element.
-  void check_leaf(const xml::Element& element) {
-    check_element(element);
-    for (const xml::Element& child : element.children) {
-      if (is_fast(child)) unexpected(child, element);
-    }
-  }
+  // --- Attributes.
 
   std::string required_name(const xml::Element& element) {
     const xml::Attribute* name = element.find("name");
@@ -98,10 +68,10 @@ class Builder {
     return name ? name->value : std::string();
   }
 
+  /// Other identifiers than FIX tags are legal; records have no use for them.
   static std::uint32_t tag_of(const xml::Element& element) {
     const xml::Attribute* id = element.find("id");
-    return id ? number_from(id->value).value_or(0)
-              : 0;  // Other identifiers than FIX tags are legal; records have no use for them.
+    return id ? number_from(id->value).value_or(0) : 0;
   }
 
   std::optional<bool> presence_of(const xml::Element& element) {
@@ -115,12 +85,13 @@ class Builder {
   // --- Files.
 
   void collect(const xml::Element& root, std::uint16_t source) {
-    if (!is_fast(root))
+    if (!is_fast(root)) {
       return error(root.range,
                    "the root element has the namespace " + quoted(root.name_space) + ", which is not FAST's");
+    }
     if (root.name == "template") return roots_.push_back({&root, Scope(), source});
     if (root.name != "templates") return error(root.range, "the root element must be 'templates' or 'template'");
-    check_element(root);
+    reader_.check(root);
     const Scope scope = Scope().inside(root);
     for (const xml::Element& child : root.children) {
       if (!is_fast(child)) continue;
@@ -129,13 +100,13 @@ class Builder {
       } else if (child.name == "define") {
         collect_definition(child, scope.inside(child));
       } else {
-        unexpected(child, root);
+        reader_.unexpected(child, root);
       }
     }
   }
 
   void collect_definition(const xml::Element& element, const Scope& scope) {
-    check_element(element);
+    reader_.check(element);
     const Name name{required_name(element), scope.template_name_space};
     const auto [place, is_new] = definition_index_.try_emplace(name, definitions_.size());
     if (is_new) return definitions_.push_back({name, &element});
@@ -146,8 +117,8 @@ class Builder {
   /// Finds what is wrong with a definition even if nothing uses it.
   void check(const Definition& definition) {
     std::vector<const xml::Element*> layers{definition.element};
-    if (resolve_type(layers, {definition.name.text}, Scope{"", definition.name.name_space, "global"}))
-      build_type(layers, Scope());
+    const Scope scope{"", definition.name.name_space, "global"};
+    if (resolve_type(layers, {definition.name.text}, scope)) build_type(layers, scope);
   }
 
   void build_template(const Root& root) {
@@ -158,7 +129,7 @@ class Builder {
     out.range = out.id_range = element.range;
     out.name = {required_name(element), scope.template_name_space};
     const Report::Scope note(report_, element.range, "in template " + quoted(out.name.text));
-    check_element(element);
+    reader_.check(element);
     if (const xml::Attribute* id = element.find("id")) {
       out.id = number_from(id->value);
       out.id_range = id->range;
@@ -182,7 +153,7 @@ class Builder {
     for (const xml::Element& child : parent.children) {
       if (!is_fast(child)) continue;
       if (child.name == "typeRef") {
-        check_leaf(child);
+        reader_.check_leaf(child);
         if (type) error(child.range, "a second typeRef");
         type = Name{required_name(child), scope.inside(child).name_space};
       } else if (child.name == "length" && length) {
@@ -200,7 +171,7 @@ class Builder {
         build_body(child, inner, sequence.group.type, sequence.group.body, &sequence.length);
         body.push_back({std::move(sequence)});
       } else if (child.name == "templateRef") {
-        check_leaf(child);
+        reader_.check_leaf(child);
         TemplateRef ref;
         ref.range = child.range;
         if (child.find("name")) ref.name = Name{required_name(child), scope.inside(child).template_name_space};
@@ -208,13 +179,13 @@ class Builder {
       } else if (child.name == "field" || type_from(child.name)) {
         if (std::optional<Field> field = build_field(child, scope.inside(child))) body.push_back({std::move(*field)});
       } else {
-        unexpected(child, parent);
+        reader_.unexpected(child, parent);
       }
     }
   }
 
   Group build_group(const xml::Element& element, const Scope& scope) {
-    check_element(element);
+    reader_.check(element);
     Group group;
     group.range = element.range;
     group.name = {required_name(element), scope.inside(element).name_space};
@@ -224,36 +195,24 @@ class Builder {
   }
 
   void build_length(const xml::Element& element, const Scope& scope, Length& length) {
-    check_element(element);
     const Scope inner = scope.inside(element);
     if (element.find("name")) length.name = Name{required_name(element), inner.name_space};
     length.id = tag_of(element);
-    bool has_operator = false;
-    for (const xml::Element& child : element.children) {
-      if (!is_fast(child)) continue;
-      if (!operator_from(child.name)) {
-        unexpected(child, element);
-      } else {
-        take_operator(child, inner, length.op, has_operator);
-      }
-    }
+    if (const xml::Element* op = reader_.content_of(element).op) length.op = build_operator(*op, inner);
   }
 
-  void take_operator(const xml::Element& element, const Scope& outer, Operator& op, bool& has_operator) {
-    if (std::exchange(has_operator, true)) return error(element.range, "a second operator; a field has at most one");
-    check_leaf(element);
+  static Operator build_operator(const xml::Element& element, const Scope& outer) {
     const Scope scope = outer.inside(element);
+    Operator op;
     op.kind = *operator_from(element.name);
     op.range = op.text_range = element.range;
     op.dictionary = scope.dictionary;
-    if (const xml::Attribute* key = element.find("key")) {
-      if (key->value.empty()) error(key->range, "the key is empty");
-      op.key = Name{key->value, scope.name_space};
-    }
+    if (const xml::Attribute* key = element.find("key")) op.key = Name{key->value, scope.name_space};
     if (const xml::Attribute* value = element.find("value")) {
       op.text = value->value;
       op.text_range = value->range;
     }
+    return op;
   }
 
   // --- Fields. A field may be one element, or layers: <field>, <type>, and the content of the type's definition.
@@ -261,10 +220,7 @@ class Builder {
   std::optional<Field> build_field(const xml::Element& element, const Scope& scope) {
     const Name name{required_name(element), scope.name_space};
     std::vector<const xml::Element*> layers{&element};
-    if (!resolve_type(layers, {}, scope)) {
-      check_element(element);
-      return std::nullopt;
-    }
+    if (!resolve_type(layers, {}, scope)) return std::nullopt;
     Field field = build_type(layers, scope);
     field.name = name;
     field.id = tag_of(element);
@@ -276,26 +232,13 @@ class Builder {
   bool resolve_type(std::vector<const xml::Element*>& layers, std::vector<std::string> chain, const Scope& scope) {
     while (!type_from(layers.back()->name)) {
       const xml::Element& layer = *layers.back();
-      const xml::Element* next = layer.name == "type" ? find_definition(layer, chain, scope) : only_type(layer);
+      const Content& content = reader_.content_of(layer);
+      if (layer.name != "type" && !content.type) error(layer.range, "element " + quoted(layer.name) + " has no type");
+      const xml::Element* next = layer.name == "type" ? find_definition(layer, chain, scope) : content.type;
       if (!next) return false;
       layers.push_back(next);
     }
     return true;
-  }
-
-  /// The type in <field> or <define>.
-  const xml::Element* only_type(const xml::Element& layer) {
-    const xml::Element* found = nullptr;
-    for (const xml::Element& child : layer.children) {
-      if (!is_fast(child) || (layer.name == "field" && operator_from(child.name))) continue;
-      if (child.name != "type" && !type_from(child.name)) {
-        unexpected(child, layer);
-      } else if (std::exchange(found, &child)) {
-        error(child.range, "a second type");
-      }
-    }
-    if (!found) error(layer.range, "element " + quoted(layer.name) + " has no type");
-    return found;
   }
 
   const xml::Element* find_definition(const xml::Element& type, std::vector<std::string>& chain, const Scope& scope) {
@@ -319,7 +262,7 @@ class Builder {
     return definitions_[found->second].element;
   }
 
-  /// A field without a name from layers that end in a type. An outer layer's operator and presence hide an inner one's.
+  /// A field without a name from layers that end in a type. What an outer layer says hides what an inner one says.
   Field build_type(const std::vector<const xml::Element*>& layers, const Scope& scope) {
     const xml::Element& innermost = *layers.back();
     Field field;
@@ -327,20 +270,37 @@ class Builder {
     field.type = *type_from(innermost.name);
     field.op.dictionary = scope.dictionary;
     std::optional<bool> optional;
+    const xml::Element* op = nullptr;
     for (const xml::Element* layer : layers) {
-      check_element(*layer);
       const std::optional<bool> presence = presence_of(*layer);
       if (!optional) optional = presence;
+      if (!op) op = reader_.content_of(*layer).op;
     }
     field.optional = optional.value_or(false);
+    if (op) {
+      field.op = build_operator(*op, scope);
+    } else {
+      field.parts = build_parts(reader_.content_of(innermost), scope);
+    }
     read_charset(innermost, field);
     read_timestamp(innermost, field);
-    build_operators(layers, scope, field);
     if (field.type == FieldType::Enum || field.type == FieldType::Set) {
       const xml::Element* outer = layers.size() > 1 ? layers[layers.size() - 2] : nullptr;
       field.enumeration = enumeration_of(innermost, outer && outer->name == "define" ? outer : nullptr);
     }
     return field;
+  }
+
+  std::optional<DecimalParts> build_parts(const Content& content, const Scope& scope) {
+    if (!content.exponent && !content.mantissa) return std::nullopt;
+    const auto part = [&](const xml::Element* element) {
+      if (element && reader_.content_of(*element).op) return build_operator(*reader_.content_of(*element).op, scope);
+      Operator none;
+      none.dictionary = scope.dictionary;
+      if (element) none.range = element->range;
+      return none;
+    };
+    return DecimalParts{part(content.exponent), part(content.mantissa)};
   }
 
   void read_charset(const xml::Element& element, Field& field) {
@@ -363,69 +323,6 @@ class Builder {
       field.unit = known.value_or(TimeUnit::Millisecond);
     }
     if (const xml::Attribute* epoch = element.find("epoch")) field.epoch = epoch->value;
-  }
-
-  void build_operators(const std::vector<const xml::Element*>& layers, const Scope& scope, Field& field) {
-    bool is_decided = false;
-    for (const xml::Element* layer : layers) {
-      Operator op;
-      op.dictionary = scope.dictionary;
-      bool has_operator = false;
-      for (const xml::Element& child : layer->children) {
-        if (!is_fast(child)) continue;
-        if (operator_from(child.name) && layer->name != "define") {
-          take_operator(child, scope, op, has_operator);
-        } else if (layer == layers.back()) {
-          type_content(child, *layer, scope, field);
-        } else if (layer->name == "type") {
-          unexpected(child, *layer);
-        }
-      }
-      if (has_operator && !std::exchange(is_decided, true)) field.op = std::move(op);
-    }
-    if (is_decided && field.parts) {
-      error(field.op.range, "a decimal has either one operator or operators for exponent and mantissa");
-    }
-  }
-
-  /// What may stand in a type besides an operator.
-  void type_content(const xml::Element& child, const xml::Element& type, const Scope& scope, Field& field) {
-    const bool has_length = field.type == FieldType::ByteVector || field.type == FieldType::Unicode;
-    if (field.type == FieldType::Decimal && (child.name == "exponent" || child.name == "mantissa")) {
-      build_part(child, scope, field);
-    } else if (has_length && child.name == "length") {
-      check_leaf(child);  // Only names the preamble; nothing changes on the wire.
-    } else if ((field.type == FieldType::Enum || field.type == FieldType::Set) && child.name == "element") {
-      check_leaf(child);
-    } else {
-      unexpected(child, type);
-    }
-  }
-
-  void build_part(const xml::Element& element, const Scope& scope, Field& field) {
-    check_element(element);
-    if (!field.parts) {
-      field.parts.emplace();
-      for (Operator* op : {&field.parts->exponent, &field.parts->mantissa}) {
-        op->dictionary = scope.dictionary;
-        op->range = op->text_range = element.range;
-      }
-      parts_seen_ = {};
-    }
-    const bool is_mantissa = element.name == "mantissa";
-    if (std::exchange(parts_seen_[is_mantissa], true)) return error(element.range, "a second " + element.name);
-    if (!is_mantissa && parts_seen_[1]) error(element.range, "the exponent comes before the mantissa");
-    Operator& op = is_mantissa ? field.parts->mantissa : field.parts->exponent;
-    op.range = op.text_range = element.range;
-    bool has_operator = false;
-    for (const xml::Element& child : element.children) {
-      if (!is_fast(child)) continue;
-      if (!operator_from(child.name)) {
-        unexpected(child, element);
-      } else {
-        take_operator(child, scope, op, has_operator);
-      }
-    }
   }
 
   std::size_t enumeration_of(const xml::Element& element, const xml::Element* definition) {
@@ -453,13 +350,12 @@ class Builder {
   }
 
   Report& report_;
+  ContentReader reader_;
   TemplateSet set_;
   std::vector<Root> roots_;
   std::vector<Definition> definitions_;
   std::map<Name, std::size_t> definition_index_;
   std::map<const xml::Element*, std::size_t> enumeration_index_;
-  std::set<std::pair<const SourceBuffer*, std::string>> warned_;
-  std::array<bool, 2> parts_seen_ = {};
 };
 
 }  // namespace
