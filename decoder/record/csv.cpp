@@ -8,7 +8,9 @@ namespace stopbit::record {
 namespace {
 
 void append_cell(std::string& out, std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
+  bool is_plain = true;
+  for (const char c : text) is_plain &= c != ',' && c != '"' && c != '\r' && c != '\n';
+  if (is_plain) {
     out += text;
     return;
   }

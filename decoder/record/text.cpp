@@ -100,12 +100,15 @@ std::size_t utf8_length(std::string_view text) noexcept {
 }
 
 void append_utf8(std::string& out, std::string_view bytes, bool is_ascii) {
-  while (!bytes.empty()) {
+  for (;;) {
+    std::size_t plain = 0;
+    while (plain < bytes.size() && static_cast<unsigned char>(bytes[plain]) < 0x80) ++plain;
+    out.append(bytes, 0, plain);
+    bytes.remove_prefix(plain);
+    if (bytes.empty()) return;
     const auto c = static_cast<unsigned char>(bytes.front());
     std::size_t length = 1;
-    if (c < 0x80) {
-      out += static_cast<char>(c);
-    } else if (is_ascii) {
+    if (is_ascii) {
       out += static_cast<char>(0xC0 | c >> 6);
       out += static_cast<char>(0x80 | (c & 0x3F));
     } else if (const std::size_t whole = utf8_length(bytes); whole != 0) {
