@@ -23,12 +23,20 @@ class FlowTable {
 
   /// The number of the group, a new one if it was not seen before; nothing if the table is full.
   [[nodiscard]] std::optional<std::uint16_t> channel(Endpoint group) noexcept {
-    // Half of the cells are always empty, so the search ends.
-    for (std::size_t cell = hash(group) & mask_;; cell = (cell + 1) & mask_) {
-      const std::uint16_t number = cells_[cell];
-      if (number == kEmpty) return add(cell, group);
-      if (flows_[number] == group) return number;
+    std::uint16_t& cell = cell_of(group);
+    if (cell == kEmpty) {
+      if (flows_.size() == max_flows_) return std::nullopt;
+      cell = static_cast<std::uint16_t>(flows_.size());
+      flows_.push_back(group);  // within its reserve
     }
+    return cell;
+  }
+
+  /// The number of a group that was seen before.
+  [[nodiscard]] std::optional<std::uint16_t> find(Endpoint group) noexcept {
+    const std::uint16_t cell = cell_of(group);
+    if (cell == kEmpty) return std::nullopt;
+    return cell;
   }
 
   /// The groups by number.
@@ -43,10 +51,10 @@ class FlowTable {
     return static_cast<std::size_t>(key * 0x9E3779B97F4A7C15U >> 40);
   }
 
-  std::optional<std::uint16_t> add(std::size_t cell, Endpoint group) noexcept {
-    if (flows_.size() == max_flows_) return std::nullopt;
-    cells_[cell] = static_cast<std::uint16_t>(flows_.size());
-    flows_.push_back(group);  // within its reserve
+  /// Where the group's number stands or would stand. Half of the cells are always empty, so the search ends.
+  std::uint16_t& cell_of(Endpoint group) noexcept {
+    std::size_t cell = hash(group) & mask_;
+    while (cells_[cell] != kEmpty && flows_[cells_[cell]] != group) cell = (cell + 1) & mask_;
     return cells_[cell];
   }
 

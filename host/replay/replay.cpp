@@ -160,8 +160,7 @@ void Replay::lose_frame(const ingest::Packet& packet, net::Verdict verdict, net:
         .captured_bytes = packet.frame.size(),
         .original_bytes = packet.original_bytes,
         .group = group});
-  if (group.port == 0) return;
-  if (const auto channel = flows_.channel(group)) invalidate(*channel);
+  if (const auto channel = flows_.find(group)) invalidate(*channel);
 }
 
 void Replay::take_datagram(std::span<const std::byte> datagram, PacketInfo& info) {

@@ -13,17 +13,22 @@ namespace {
 
 constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 
-/// A stdio stream over a ByteStream: what libpcap reads from. Unbuffered, so that the ByteStream knows at which byte
-/// libpcap is; it has a buffer of its own.
+/// A stdio stream over a ByteStream, which libpcap reads from and which must outlive it. Its position is that of
+/// libpcap, not of what is buffered.
 FILE* make_file(ByteStream& stream) {
   const auto read = [](void* cookie, char* to, std::size_t bytes) -> ssize_t {
     return static_cast<ssize_t>(static_cast<ByteStream*>(cookie)->read(reinterpret_cast<std::byte*>(to), bytes));
   };
+  // Only tells where the stream is.
+  const auto seek = [](void* cookie, off64_t* offset, int whence) -> int {
+    if (whence != SEEK_CUR || *offset != 0) return -1;
+    *offset = static_cast<off64_t>(static_cast<ByteStream*>(cookie)->position());
+    return 0;
+  };
   cookie_io_functions_t functions{};
   functions.read = read;
-  FILE* const file = ::fopencookie(&stream, "rb", functions);
-  if (file != nullptr) std::setvbuf(file, nullptr, _IONBF, 0);
-  return file;
+  functions.seek = seek;
+  return ::fopencookie(&stream, "rb", functions);
 }
 
 /// What libpcap says, with advice where its words do not help.
@@ -39,12 +44,12 @@ class PcapSource final : public PacketSource {
  public:
   /// Takes the handle over.
   PcapSource(std::unique_ptr<ByteStream> stream, pcap_t* handle, net::LinkType link)
-      : stream_(std::move(stream)), handle_(handle), link_(link) {}
+      : stream_(std::move(stream)), handle_(handle), file_(pcap_file(handle)), link_(link) {}
   ~PcapSource() override { pcap_close(handle_); }
 
   Next next(Packet& packet) noexcept override {
     if (ended_) return Next::End;
-    const std::uint64_t begin = stream_->position();
+    const std::uint64_t begin = position();
     pcap_pkthdr* header = nullptr;
     const u_char* data = nullptr;
     const int status = pcap_next_ex(handle_, &header, &data);
@@ -67,16 +72,18 @@ class PcapSource final : public PacketSource {
   std::string_view name() const noexcept override { return stream_->name(); }
   const Fault& fault() const noexcept override { return fault_; }
   SourceProgress progress() const noexcept override {
-    return {stream_->file_bytes_done(), stream_->file_bytes_total()};
+    return {stream_->compressed() ? stream_->file_bytes_done() : position(), stream_->file_bytes_total()};
   }
   record::TimeQuality time_quality() const noexcept override { return record::TimeQuality::Kernel; }
 
  private:
+  [[nodiscard]] std::uint64_t position() const noexcept { return static_cast<std::uint64_t>(::ftello(file_)); }
+
   void set_fault(std::uint64_t begin) {
     fault_.packet = packets_ + 1;
     fault_.offset = begin;
     const std::string text = pcap_geterr(handle_);
-    const std::string end = std::to_string(stream_->position());
+    const std::string end = std::to_string(position());
     fault_.message =
         stream_->name() + ": packet " + std::to_string(fault_.packet) + ", at byte " + std::to_string(begin);
     if (!stream_->fault().empty()) {
@@ -90,6 +97,7 @@ class PcapSource final : public PacketSource {
 
   std::unique_ptr<ByteStream> stream_;
   pcap_t* handle_;
+  FILE* file_;  ///< Owned by the handle.
   net::LinkType link_;
   std::uint64_t packets_ = 0;
   bool ended_ = false;

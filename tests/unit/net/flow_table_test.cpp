@@ -11,7 +11,9 @@ TEST(FlowTable, numbers_groups_in_the_order_they_appear) {
   EXPECT_EQ(table.channel({1, 101}), 1);
   EXPECT_EQ(table.channel({2, 100}), 2);
   EXPECT_EQ(table.channel({1, 101}), 1);
-  ASSERT_EQ(table.groups().size(), 3U);
+  EXPECT_EQ(table.find({2, 100}), 2);
+  EXPECT_EQ(table.find({2, 101}), std::nullopt);
+  ASSERT_EQ(table.groups().size(), 3U) << "a search adds nothing";
   EXPECT_EQ(table.groups()[2], (Endpoint{2, 100}));
 }
 
