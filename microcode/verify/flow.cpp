@@ -54,6 +54,7 @@ struct TemplateFlow {
   std::uint64_t rate = 0;
   std::uint64_t chain = 0;
   std::uint16_t bits = 1;  ///< The identifier's.
+  bool calls = false;
 };
 
 /// Fewest bytes a data-op takes from the stream. A mantissa counts only if its exponent cannot be absent.
@@ -404,7 +405,7 @@ class FlowCheck {
         follow({SchemaStep::Kind::Reference, walk_.next() == nullptr ? std::uint16_t{0} : walk_.next()->node});
         pop_map();
         state_.block = kNoBlock;
-        has_calls_ = true;
+        flow().calls = true;
         return join(at_ + 1, state_);
       case ControlOp::End:
         return end();
@@ -530,8 +531,8 @@ class FlowCheck {
       const std::uint64_t slots = item.slots + divide_up(kHeaderWords + root.words, kSlotWords);
       findings_.require(slots <= program_.max_record_slots, "record-slots", "templates", index,
                         "the template's blocks alone exceed max_record_slots");
-      // Every call takes a byte at least, for its presence map.
-      const std::uint64_t rate = has_calls_ ? any_rate + any_steps : item.rate;
+      // A call takes a byte at least, for its presence map, and may lead to any template.
+      const std::uint64_t rate = item.calls ? any_rate + any_steps : item.rate;
       costs.push_back({index, narrow(item.most_steps), narrow(rate), narrow(slots), narrow(item.least_bytes)});
     }
   }
@@ -550,7 +551,6 @@ class FlowCheck {
   std::vector<TemplateFlow> templates_;
   State state_;
   std::size_t at_ = 0;
-  bool has_calls_ = false;
 
   /// An optional group that the code is in.
   struct Group {
