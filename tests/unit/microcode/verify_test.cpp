@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <random>
 #include <set>
@@ -400,6 +401,18 @@ TEST_P(VerifyBad, is_refused_by_name) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, VerifyBad, testing::ValuesIn(kBad), [](const auto& bad) { return bad.param.name; });
+
+TEST(VerifyPage, names_every_rule_that_a_bad_program_breaks) {
+  std::set<std::string> broken = {"loop-depth", "presence-map-depth"};  // by VerifyHostile
+  for (const Bad& bad : kBad) broken.insert(bad.rule);
+  std::ifstream file(STOPBIT_SOURCE_DIR "/microcode/verify/rules.md");
+  ASSERT_TRUE(file) << "microcode/verify/rules.md is missing";
+  std::set<std::string> on_page;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("| `")) on_page.insert(line.substr(3, line.find('`', 3) - 3));
+  }
+  EXPECT_EQ(on_page, broken);
+}
 
 TEST(Verify, accepts_the_sample) {
   const Report report = check(test::sample_program());
