@@ -138,8 +138,7 @@ Table errors(const Summary& summary) {
   if (summary.ungrouped != 0)
     table.add(summary.ungrouped, "datagrams of groups beyond the number that is decoded at once");
   if (summary.faults != 0)
-    table.add(summary.faults,
-              "capture" + std::string(summary.faults == 1 ? " that ends" : "s that end") + " before the time");
+    table.add(summary.faults, "capture" + std::string(summary.faults == 1 ? " that breaks" : "s that break") + " off");
   return table;
 }
 

@@ -77,7 +77,7 @@ TEST(SummaryText, reads_like_a_report) {
   EXPECT_NE(text.find("Errors\n"
                       "             2  D9: no template has the identifier\n"
                       "             1  cut by the capture (snap length)\n"
-                      "             1  capture that ends before the time\n"
+                      "             1  capture that breaks off\n"
                       "\n"
                       "day.pcap: packet 3: something\n"
                       "... and 3 more\n"),
