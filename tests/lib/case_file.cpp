@@ -27,12 +27,17 @@ bool is_header(std::string_view line) {
 }
 
 std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  text = without_trailing_space(text);
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   return text;
 }
 
 }  // namespace
+
+std::string_view without_trailing_space(std::string_view text) {
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  return text;
+}
 
 std::optional<CaseFile> CaseFile::parse(std::shared_ptr<const SourceBuffer> source, Diagnostics& diagnostics) {
   CaseFile result;
@@ -88,7 +93,7 @@ std::vector<std::string> CaseFile::lines(const Section* section) const {
   std::string_view rest = text(*section);
   while (!rest.empty()) {
     const std::size_t end = std::min(rest.find('\n'), rest.size());
-    result.emplace_back(trim(rest.substr(0, end)));
+    result.emplace_back(without_trailing_space(rest.substr(0, end)));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   return result;

@@ -33,7 +33,7 @@ class CaseFile {
   /// The first section of that name, or null.
   [[nodiscard]] const Section* find(std::string_view name) const noexcept;
   [[nodiscard]] std::string_view text(const Section& section) const;
-  /// Lines of the section; none if it is null.
+  /// Lines of the section without white space at their ends; none if it is null.
   [[nodiscard]] std::vector<std::string> lines(const Section* section) const;
   /// The section's text as a file of its own: its lines and columns count from the section's first line.
   [[nodiscard]] std::shared_ptr<const SourceBuffer> as_file(const Section& section,
@@ -47,6 +47,8 @@ class CaseFile {
   std::shared_ptr<const SourceBuffer> source_;
   std::vector<Section> sections_;
 };
+
+[[nodiscard]] std::string_view without_trailing_space(std::string_view text);
 
 /// Reads a whole file; nothing if it cannot be read.
 [[nodiscard]] std::optional<std::string> read_file(const std::filesystem::path& path);

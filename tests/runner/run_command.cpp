@@ -45,7 +45,7 @@ std::vector<std::string> split_lines(const std::string& text) {
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
+    lines.emplace_back(without_trailing_space(std::string_view(text).substr(at, end - at)));
     at = end + 1;
   }
   return lines;
