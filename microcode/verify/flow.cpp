@@ -464,9 +464,9 @@ class FlowCheck {
     require(state_.map == loop.outer.map || outer_of_map_[state_.map].map == loop.outer.map, "lend-presence-map",
             "more presence maps are on the stack than the element's own");
     if (loop.node != kNone) follow({SchemaStep::Kind::LoopEnd, static_cast<std::uint16_t>(loop.node)});
-    const Block& element = program_.blocks[code_[seq + 1].target];
-    require(element.min_bytes <= state_.least_bytes, "element-min-bytes",
-            "an element can take fewer bytes than its block says");
+    const Instruction& first = code_[seq + 1];  // without BLOCK, its target may be anything
+    require(first.control != ControlOp::Block || program_.blocks[first.target].min_bytes <= state_.least_bytes,
+            "element-min-bytes", "an element can take fewer bytes than its block says");
 
     const std::uint64_t rate = loop_rate(state_.most_steps, state_.least_bytes) + loop.inner_rate;
     const std::uint64_t chain = state_.most_steps + loop.inner_chain;

@@ -241,6 +241,11 @@ const Bad kBad[] = {
        p.code[26].control = ControlOp::Next;
        p.code[26].target = 0;
      }},
+    {"element-without-block", "code[26]", "element_that_begins_with_a_jump",
+     [](Program& p) {
+       p.code[26].control = ControlOp::Skip;
+       p.code[26].target = 27;
+     }},
     {"block-of-other-template", "code[15]", "block_of_another_templates", [](Program& p) { p.code[15].target = 4; }},
     {"block-kind-here", "code[15]", "element_block_after_a_loop", [](Program& p) { p.code[15].target = 1; }},
     {"block-kind-here", "code[11]", "after_block_for_an_element", [](Program& p) { p.code[11].target = 2; }},
