@@ -100,12 +100,10 @@ class Planner {
         if (!item.field->optional && words_of(*item.field) != 0) return {i, true};
       } else if (item.kind == NodeKind::Sequence) {
         return {item.group->optional ? std::nullopt : std::optional(i), true};
-      } else if (item.kind == NodeKind::Reference) {
-        return {std::nullopt, true};
-      } else if (!item.group->optional) {
+      } else if (item.kind == NodeKind::Group && !item.group->optional) {
         const Search inner = search(i + 1, item.end);
         if (inner.is_over) return inner;
-      } else if (leaves_block(i + 1, item.end)) {
+      } else if (item.kind == NodeKind::Reference || leaves_block(i + 1, item.end)) {
         return {std::nullopt, true};
       }
     }

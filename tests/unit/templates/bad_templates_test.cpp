@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <ostream>
+
 #include "microcode/base/limits.hpp"
 #include "tests/unit/templates/compile_text.hpp"
 
@@ -12,6 +14,10 @@ struct BadTemplate {
   const char* text;
   const char* expected;
 };
+
+void PrintTo(const BadTemplate& bad, std::ostream* out) {
+  *out << bad.text;
+}
 
 class BadTemplates : public testing::TestWithParam<BadTemplate> {};
 
