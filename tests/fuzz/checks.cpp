@@ -15,8 +15,8 @@ namespace stopbit::fuzz {
 
 void require(bool holds, std::string_view promise, std::string_view detail) {
   if (holds) return;
-  std::fprintf(stderr, "broken promise: %.*s\n%.*s\n", static_cast<int>(promise.size()), promise.data(),
-               static_cast<int>(detail.size()), detail.data());
+  const std::string text = "broken promise: " + std::string(promise) + '\n' + std::string(detail) + '\n';
+  std::fputs(text.c_str(), stderr);
   std::abort();
 }
 
