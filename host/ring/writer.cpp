@@ -53,7 +53,10 @@ std::string take_over(const TemporaryFile& made, const std::string& path, bool& 
   const bool is_ring = ::fstat(old.get(), &opened) == 0 && S_ISREG(opened.st_mode) &&
                        ::pread(old.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == kMagic;
   if (!is_ring) return "'" + path + "' exists and is no ring; it was left alone";
-  if (!lock(old)) return "the ring '" + path + "' has a live writer";
+  if (!lock(old)) {
+    const bool is_held = errno == EAGAIN || errno == EACCES;
+    return is_held ? "the ring '" + path + "' has a live writer" : system_error("lock", path);
+  }
   // Who holds the lock of the file behind the name may replace it: nobody else will.
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {

@@ -107,12 +107,12 @@ TEST_F(RingStress, killed_writers_leave_whole_records) {
       if (!writer) ::_exit(1);
       for (std::uint64_t seed = 1;; ++seed) write_record(writer.value(), slots_of(seed), seed);
     }
-    // Until the ring of this child is there.
-    std::uint64_t mine = 0;
-    while (mine == 0) {
+    const auto is_named = [&] {
       const Result<Reader> probe = Reader::open(name_);
-      if (probe.ok() && probe.value().writer_pid() == static_cast<std::uint32_t>(child)) mine = 1;
-    }
+      return probe.ok() && probe.value().writer_pid() == static_cast<std::uint32_t>(child);
+    };
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!is_named()) ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the child made no ring";
     Reader reader = make_reader();
     Witness witness;
     witness.position = reader.position();
