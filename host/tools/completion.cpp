@@ -17,7 +17,8 @@ std::string shell_quoted(std::string_view text) {
 
 /// Of a help text, what fits in a completion list.
 std::string_view first_sentence(std::string_view help) {
-  return help.substr(0, help.find(". "));
+  const std::string_view sentence = help.substr(0, help.find(". "));
+  return sentence.ends_with('.') ? sentence.substr(0, sentence.size() - 1) : sentence;
 }
 
 std::string command_names() {
@@ -104,12 +105,12 @@ std::string zsh_completer(const Hint& hint) {
     case Hint::Kind::Folder:
       return "_files -/";
     case Hint::Kind::Choice:
-      return fmt::format("({})", fmt::join(hint.words, " "));
+      return fmt::format("({})", zsh_escaped(fmt::format("{}", fmt::join(hint.words, " "))));
     case Hint::Kind::File:
       break;
   }
   if (hint.words.empty()) return "_files";
-  return fmt::format("_files -g \"*({})\"", fmt::join(hint.words, "|"));
+  return fmt::format("_files -g \"*{}\"", fmt::join(hint.words, " *"));
 }
 
 std::string zsh_script() {
