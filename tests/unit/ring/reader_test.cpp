@@ -93,7 +93,8 @@ TEST_F(RingReader, is_not_deceived_by_values_that_look_like_a_header) {
   }
   for (std::uint64_t i = 0; i < kSlots / 2; ++i) {
     ASSERT_EQ(reader.poll(), Poll::Nothing);
-    (void)writer.open();
+    const record::RecordSink::Place place = writer.open();
+    place.slots[0].words[record::kTagWord] = first_slot_tags(place.phase);  // tags first, bait in word 0
     ASSERT_EQ(reader.poll(), Poll::Nothing);
     write_record(writer, 1, i);
     ASSERT_EQ(reader.poll(), Poll::Record);
