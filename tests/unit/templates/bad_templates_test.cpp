@@ -15,9 +15,8 @@ struct BadTemplate {
   const char* expected;
 };
 
-void PrintTo(const BadTemplate& bad, std::ostream* out) {
-  *out << bad.text;
-}
+// NOLINTNEXTLINE(readability-identifier-naming): the name is GoogleTest's.
+void PrintTo(const BadTemplate& bad, std::ostream* out) { *out << bad.text; }
 
 class BadTemplates : public testing::TestWithParam<BadTemplate> {};
 
@@ -275,7 +274,7 @@ TEST(TemplateLimits, refuse_references_that_expand_exponentially) {
     std::string text = "<templates><template name='T0'>" + std::string(leaf) + "</template>";
     for (int i = 1; i < 40; ++i) {
       const std::string reference = "<templateRef name='T" + std::to_string(i - 1) + "'/>";
-      text += "<template name='T" + std::to_string(i) + "'>" + reference + reference + "</template>";
+      text += join({"<template name='T", std::to_string(i), "'>", reference, reference, "</template>"});
     }
     const Compiled compiled =
         compile_text(text + "<template name='M' id='1'><templateRef name='T39'/></template></templates>");
@@ -297,8 +296,9 @@ TEST(TemplateLimits, refuse_a_long_chain_of_references) {
 
 std::string fields(int count, const std::string& attributes = "", const std::string& content = "") {
   std::string out;
-  for (int i = 0; i < count; ++i)
-    out += "<uInt32 name='F" + std::to_string(i) + "' " + attributes + '>' + content + "</uInt32>";
+  for (int i = 0; i < count; ++i) {
+    out += join({"<uInt32 name='F", std::to_string(i), "' ", attributes, ">", content, "</uInt32>"});
+  }
   return out;
 }
 
@@ -332,8 +332,8 @@ TEST(TemplateLimits, allow_4096_slots) {
     std::string text = "<templates>";
     for (int i = 0; i < count; i += 200) {
       const std::string number = std::to_string(i);
-      text += "<template name='T" + number + "' id='" + number + "' dictionary='" + number + "'>" +
-              fields(std::min(200, count - i), "", "<copy/>") + "</template>";
+      text += join({"<template name='T", number, "' id='", number, "' dictionary='", number, "'>",
+                    fields(std::min(200, count - i), "", "<copy/>"), "</template>"});
     }
     return text + "</templates>";
   };
@@ -354,9 +354,7 @@ TEST(TemplateLimits, allow_4096_templates) {
 
 TEST(TemplateLimits, allow_8_nested_sequences) {
   const auto nested = [](int depth) {
-    std::string text = "<uInt32 name='X'/>";
-    for (int i = 0; i < depth; ++i) text = "<sequence name='S'>" + text + "</sequence>";
-    return one_template(text);
+    return one_template(nest("<uInt32 name='X'/>", depth, "<sequence name='S'>", "</sequence>"));
   };
   EXPECT_EQ(first_error(nested(8)), ErrorCode::None);
   EXPECT_EQ(first_error(nested(9)), ErrorCode::T1);
@@ -364,9 +362,8 @@ TEST(TemplateLimits, allow_8_nested_sequences) {
 
 TEST(TemplateLimits, allow_24_nested_presence_maps) {
   const auto nested = [](int depth) {
-    std::string text = "<uInt32 name='X'><copy/></uInt32>";
-    for (int i = 1; i < depth; ++i) text = "<group name='G' presence='optional'>" + text + "</group>";
-    return one_template(text);
+    return one_template(
+        nest("<uInt32 name='X'><copy/></uInt32>", depth - 1, "<group name='G' presence='optional'>", "</group>"));
   };
   EXPECT_EQ(first_error(nested(24)), ErrorCode::None);
   EXPECT_EQ(first_error(nested(25)), ErrorCode::T1);

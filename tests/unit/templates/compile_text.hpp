@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -41,6 +42,21 @@ inline std::string summary(const Diagnostics& diagnostics) {
     const SourceBuffer::Position position = item.range.source->position(item.range.offset);
     out += '@' + std::to_string(position.line) + ':' + std::to_string(position.column);
   }
+  return out;
+}
+
+inline std::string join(std::initializer_list<std::string_view> pieces) {
+  std::string out;
+  for (const std::string_view piece : pieces) out += piece;
+  return out;
+}
+
+/// `inner` with `depth` elements around it.
+inline std::string nest(const std::string& inner, int depth, std::string_view start, std::string_view end) {
+  std::string out;
+  for (int i = 0; i < depth; ++i) out += start;
+  out += inner;
+  for (int i = 0; i < depth; ++i) out += end;
   return out;
 }
 

@@ -20,9 +20,8 @@ class Generator {
     for (unsigned i = 0; i < count; ++i) {
       const std::string number = std::to_string(i);
       const std::string id = i == 0 || below(3) != 0 ? " id='" + number + "'" : "";
-      out += "<template name='T" + number + "'" + id + maybe(" reset='yes'") + ">" +
-             maybe("<typeRef name='Y" + number + "'/>");
-      out += body(i, 0) + "</template>";
+      out += join({"<template name='T", number, "'", id, maybe(" reset='yes'"), ">",
+                   maybe("<typeRef name='Y" + number + "'/>"), body(i, 0), "</template>"});
     }
     return out + "</templates>";
   }

@@ -11,12 +11,12 @@ Program program_of(const Compiled& compiled) {
 }
 
 const Node& node_named(const Program& program, std::string_view name) {
-  static const Node kNone;
+  static const Node none;
   for (const Node& node : program.nodes) {
     if (program.name(node.name) == name) return node;
   }
   ADD_FAILURE() << "no node " << name;
-  return kNone;
+  return none;
 }
 
 TEST(TemplateSchema, is_a_tree_in_pre_order) {
