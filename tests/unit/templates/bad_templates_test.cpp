@@ -16,7 +16,9 @@ struct BadTemplate {
 };
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name is GoogleTest's.
-void PrintTo(const BadTemplate& bad, std::ostream* out) { *out << bad.text; }
+void PrintTo(const BadTemplate& bad, std::ostream* out) {
+  *out << bad.text;
+}
 
 class BadTemplates : public testing::TestWithParam<BadTemplate> {};
 
