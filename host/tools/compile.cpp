@@ -21,8 +21,8 @@ struct CompileArguments {
 };
 
 int compile(const CompileArguments& arguments) {
-  if (!arguments.image.empty() && arguments.image == arguments.listing) {
-    throw ToolError(kExitUsage, "-o and --listing name the same file");
+  if (arguments.image == "-" && arguments.listing == "-") {
+    throw ToolError(kExitUsage, "-o and --listing cannot both be stdout");
   }
   const Program program = compile_files(arguments.inputs, arguments.template_id, arguments.string_capacity);
   require_verified(program, "compiler");  // our own output gets no free pass
@@ -30,7 +30,11 @@ int compile(const CompileArguments& arguments) {
   if (!arguments.image.empty()) {
     write_file(arguments.image, {reinterpret_cast<const char*>(image.data()), image.size()}, arguments.inputs);
   }
-  if (!arguments.listing.empty()) write_file(arguments.listing, assembler::disassemble(program), arguments.inputs);
+  if (!arguments.listing.empty()) {
+    std::vector<std::string> taken = arguments.inputs;
+    taken.push_back(arguments.image);
+    write_file(arguments.listing, assembler::disassemble(program), taken);
+  }
   fmt::print(stderr, "{} templates, {} instructions, {} dictionary slots, {} bytes of firmware\n",
              program.templates.size(), program.code.size(), program.slots.size(), image.size());
   return kExitDone;

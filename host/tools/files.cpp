@@ -81,7 +81,7 @@ Output Output::open(const std::string& path, const std::vector<std::string>& inp
       struct stat in_status = {};
       const bool known = (input == "-" ? ::fstat(STDIN_FILENO, &in_status) : ::stat(input.c_str(), &in_status)) == 0;
       if (known && same_file(in_status, out_status)) {
-        throw ToolError(kExitUsage, path + " is an input; it is not overwritten");
+        throw ToolError(kExitUsage, path + " is an input, or written already; it is not overwritten");
       }
     }
   }

@@ -46,7 +46,7 @@ class InputFile {
 class Output {
  public:
   /// Opens `path` for writing. An existing regular file is emptied; anything that is not one (a pipe, a device) is
-  /// written as it is. Refuses a file that is also one of `inputs`.
+  /// written as it is. Refuses a file that is also one of `inputs`, whatever name it has there.
   [[nodiscard]] static Output open(const std::string& path, const std::vector<std::string>& inputs = {});
 
   Output(Output&& other) noexcept;

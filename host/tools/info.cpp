@@ -9,6 +9,7 @@
 #include "host/tools/commands.hpp"
 #include "host/tools/files.hpp"
 #include "host/tools/program_source.hpp"
+#include "host/tools/text.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -84,18 +85,6 @@ std::string_view kind_text(BlockKind kind) {
       return "after";
   }
   return "?";
-}
-
-std::string json(std::string_view text) {
-  std::string out;
-  record::append_json_string(out, text, false);
-  return out;
-}
-
-/// Names come from a file somebody sent: nothing in them may disturb a terminal or a line.
-std::string plain(std::string_view text) {
-  const std::string quoted = json(text);
-  return quoted.substr(1, quoted.size() - 2);
 }
 
 /// A word of a block, as readers of records find it.

@@ -14,11 +14,11 @@ struct Overloaded : Visitors... {
 template <class... Visitors>
 Overloaded(Visitors...) -> Overloaded<Visitors...>;
 
-std::uint64_t parse_number(const std::string& text) {
+std::uint64_t parse_number(const std::string& name, const std::string& text) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || rest != end) throw CLI::ValidationError("'" + text + "' is not a number");
+  if (error != std::errc{} || rest != end) throw CLI::ValidationError(name, "'" + text + "' is not a number");
   return number;
 }
 
@@ -32,10 +32,11 @@ CLI::Option* add_value(CLI::App& app, const Option& option, const std::string& n
                         },
                         [&](std::optional<std::uint64_t>* target) {
                           return app.add_option_function<std::string>(
-                              names, [target](const std::string& text) { *target = parse_number(text); });
+                              names, [target, names](const std::string& text) { *target = parse_number(names, text); });
                         },
                         [&](std::vector<std::string>* target) {
                           CLI::Option* added = app.add_option(names, *target);
+                          // One value each time; CLI11 would take the name "[a]" for a list, too.
                           if (!option.is_argument()) added->allow_extra_args(false);
                           return added;
                         },

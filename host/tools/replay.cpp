@@ -21,6 +21,9 @@
 namespace stopbit::tools {
 namespace {
 
+/// A replay at full speed outruns every reader: 32 MiB hold a capture of some ten thousand messages until they are read.
+constexpr std::uint64_t kReplayRingSlots = 524'288;
+
 struct ReplayArguments {
   std::vector<std::string> captures;
   ProgramSource program;
@@ -69,7 +72,7 @@ Sources open_captures(const std::vector<std::string>& paths) {
 ring::Writer create_ring(const ReplayArguments& arguments, const Program& program) {
   if (const auto path = ring::path_of(arguments.ring); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
   ring::WriterOptions options;
-  if (arguments.ring_slots) options.slot_count = *arguments.ring_slots;
+  options.slot_count = arguments.ring_slots.value_or(kReplayRingSlots);
   Result<ring::Writer> writer = ring::Writer::create(arguments.ring, program, options);
   if (!writer) throw ToolError(kExitEnvironment, writer.message());
   return std::move(writer).value();
@@ -165,7 +168,7 @@ Command replay_command() {
        .target = &arguments->ring},
       {.names = "--ring-slots",
        .value = "N",
-       .help = "Size of the ring in slots of 64 bytes, a power of two; default 65536.",
+       .help = "Size of the ring in slots of 64 bytes, a power of two; default 524288, 32 MiB.",
        .target = &arguments->ring_slots},
       {.names = "--pace",
        .value = "PACE",

@@ -26,12 +26,14 @@ struct TailArguments {
   bool wait = false;
 };
 
-ring::Reader open_ring(const TailArguments& arguments) {
+/// False if somebody wants us to stop before the ring is there.
+bool wait_for_ring(const TailArguments& arguments) {
   if (const auto path = ring::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
-  while (arguments.wait && !ring::exists(arguments.ring) && !stop_requested()) std::this_thread::sleep_for(kNameWait);
-  Result<ring::Reader> reader = ring::Reader::open(arguments.ring);
-  if (!reader) throw ToolError(kExitEnvironment, reader.message());
-  return std::move(reader).value();
+  while (arguments.wait && !ring::exists(arguments.ring)) {
+    if (stop_requested()) return false;
+    std::this_thread::sleep_for(kNameWait);
+  }
+  return true;
 }
 
 /// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more.
@@ -66,7 +68,10 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
 
 int tail(const TailArguments& arguments) {
   catch_stop_signals();
-  ring::Reader reader = open_ring(arguments);
+  if (!wait_for_ring(arguments)) return kExitDone;
+  Result<ring::Reader> opened = ring::Reader::open(arguments.ring);
+  if (!opened) throw ToolError(kExitEnvironment, opened.message());
+  ring::Reader& reader = opened.value();
   const std::span<const std::byte> image = reader.image();
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);

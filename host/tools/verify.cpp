@@ -7,6 +7,7 @@
 #include "host/tools/commands.hpp"
 #include "host/tools/files.hpp"
 #include "host/tools/program_source.hpp"
+#include "host/tools/text.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -33,7 +34,7 @@ int verify_image(const std::string& path) {
                                          ? fmt::format("{}", cost.instructions)
                                          : fmt::format("{} + {}n", cost.instructions, cost.instructions_per_byte);
     out.write(fmt::format("{:>10}  {:>12}  {:>10}  {:>10}  {}\n", item.id, instructions, cost.slots, cost.min_bytes,
-                          program.name(item.name)));
+                          plain(program.name(item.name))));
   }
   out.close();
   return kExitDone;

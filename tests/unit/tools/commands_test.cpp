@@ -120,6 +120,14 @@ TEST(Compile, refuses_to_overwrite_its_input) {
   EXPECT_EQ(scratch.read("t.xml"), kTemplates);
 }
 
+TEST(Compile, refuses_to_write_image_and_listing_to_one_file) {
+  const Scratch scratch;
+  const std::string path = scratch.write("t.xml", kTemplates);
+  EXPECT_EQ(run_stopbit({"compile", path, "-o", scratch.path("x"), "--listing", scratch.path("./x")}).status,
+            kExitUsage);
+  EXPECT_EQ(run_stopbit({"compile", path, "-o", "-", "--listing", "-"}).status, kExitUsage);
+}
+
 TEST(Compile, a_missing_file_is_an_error_of_the_environment) {
   const Scratch scratch;
   const Finished finished = run_stopbit({"compile", scratch.path("none.xml")});

@@ -78,6 +78,13 @@ TEST(ParseArguments, takes_a_dash_for_an_argument_and_everything_after_two_dashe
   EXPECT_FALSE(values.strict);
 }
 
+TEST(ParseArguments, takes_names_as_they_are) {
+  Values values;
+  ASSERT_TRUE(parse_arguments(sample(values), {"", "a,b", "{}", "%x", "[b", "-o", "[c,d]"}));
+  EXPECT_EQ(values.inputs, (List{"", "a,b", "{}", "%x", "[b"}));
+  EXPECT_EQ(values.output, "[c,d]");
+}
+
 TEST(ParseArguments, help_wins_over_everything_that_is_missing) {
   Values values;
   EXPECT_FALSE(parse_arguments(sample(values), {"--limit", "many", "--help"}));
