@@ -242,6 +242,7 @@ class Maker {
           "k" + std::to_string(static_cast<int>(kind)) + (result.op == Op::Delta ? "d" : "") + std::to_string(below(2));
     }
     std::string dictionary = result.dictionary.empty() ? default_dictionary_ : result.dictionary;
+    if (dictionary.empty()) dictionary = "global";
     if (dictionary == "template") dictionary += ":" + current_;
     result.entry = dictionary + "/" + (result.key.empty() ? name : result.key);
     return result;
