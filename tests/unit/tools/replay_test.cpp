@@ -169,6 +169,17 @@ TEST_F(Replay, the_pace_is_that_of_the_capture) {
   EXPECT_EQ(replay(quotes(1), {"--pace", "soon"}).status, kExitUsage);
 }
 
+TEST_F(Replay, a_terminal_gets_a_progress_bar) {
+  std::vector<CapturedPacket> packets = quotes(3);
+  packets[2].arrival_ns = 400'000'000;
+  const std::string command = command_text(arguments(packets, {"--pace", "1x", "--format", "none"}));
+  const Finished finished = run_script("command -v script >/dev/null || exit 77\nexport stopbit\nscript -qec " +
+                                       shell_quoted(command) + " /dev/null </dev/null");
+  if (finished.status == 77) GTEST_SKIP() << "there is no script command to make a terminal";
+  EXPECT_TRUE(contains(finished.out, "\r[#")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, " %  2 packets, ")) << finished.out;
+}
+
 TEST_F(Replay, a_full_disk_is_reported_and_a_reader_that_goes_away_is_not) {
   const std::string command = command_text(arguments(quotes(100), {"-q"}));
   const Finished full = run_script("exec " + command + " >/dev/full");
