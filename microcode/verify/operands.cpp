@@ -8,7 +8,6 @@ namespace {
 using isa::ControlOp;
 using isa::DataOp;
 using isa::Instruction;
-using isa::Operator;
 using isa::Type;
 
 constexpr std::int64_t kMaxExponent = 63;

@@ -158,6 +158,7 @@ TEST(ImagePage, agrees_with_the_code) {
     }
   }
   std::vector<std::string> sections;
+  sections.reserve(kSectionCount);
   for (const SectionInfo& item : kSections) {
     sections.push_back(std::to_string(static_cast<int>(item.id)) + ' ' + std::string(item.name) + ", " +
                        std::to_string(item.entry_bytes) + (item.entry_bytes == 1 ? " byte" : " bytes") + ", at most " +

@@ -33,7 +33,8 @@ struct Bad {
   std::function<void(Program&)> change;
 };
 
-void PrintTo(const Bad& bad, std::ostream* out) {
+void PrintTo(const Bad& bad, std::ostream* out) {  // NOLINT(readability-identifier-naming): the name GoogleTest calls
+
   *out << bad.name;
 }
 
@@ -648,7 +649,7 @@ TEST(VerifyMutated, decides_about_every_flipped_bit_of_the_code) {
 }
 
 TEST(VerifyMutated, survives_random_instructions) {
-  std::mt19937_64 random(7);
+  std::mt19937_64 random(7);  // NOLINT(cert-msc32-c,cert-msc51-cpp): the same every time
   const Program sample = test::sample_program();
   for (int round = 0; round < 20'000; ++round) {
     Program program = sample;
