@@ -514,6 +514,24 @@ bool Interpreter::has_previous_type(std::uint16_t slot) noexcept {
 }
 
 template <Type T>
+auto Interpreter::previous(const Step& in, ErrorCode if_undefined, ErrorCode if_empty) noexcept -> Source {
+  const auto nothing = [&](ErrorCode code) {
+    if (code == ErrorCode::None) return Source::Nothing;
+    fail(code);
+    return Source::Error;
+  };
+  switch (dictionary_->state(in.slot)) {
+    case state::Dictionary::State::Assigned:
+      return has_previous_type<T>(in.slot) ? Source::Previous : Source::Error;
+    case state::Dictionary::State::Undefined:
+      return has_initial(in) ? Source::Initial : nothing(if_undefined);
+    case state::Dictionary::State::Empty:
+      return nothing(if_empty);
+  }
+  return Source::Error;
+}
+
+template <Type T>
 bool Interpreter::within_limit(const Constant& constant, std::uint64_t value, ErrorCode range_code) noexcept {
   if constexpr (T == Type::Iexp) return is_exponent_in_range(value) || fail(ErrorCode::R1);
   switch (constant.limit_kind) {
@@ -546,90 +564,58 @@ std::uint64_t Interpreter::incremented(std::uint64_t value, const Constant& cons
 
 template <Operator Op, Type T, bool Optional>
 bool Interpreter::integer(const Step& in) noexcept {
-  using State = state::Dictionary::State;
-  constexpr state::EntryType kEntry = state::entry_type(T);
+  constexpr bool kHasSlot = Op == Operator::Cop || Op == Operator::Inc || Op == Operator::Del;
   if constexpr (T == Type::Iman) {
     present_ = decimal_ != Decimal::Absent;
     if (!present_) return true;
   }
   const Constant& constant = *in.constant;
-  std::uint64_t value = 0;
-  bool present = true;
+  std::uint64_t value = constant.value;
+  Source source = Source::Stream;
   ErrorCode range_code = ErrorCode::D2;
 
   if constexpr (Op == Operator::Non) {
-    const Status status = read_integer<T, Optional>(value);
-    if (status == Status::Error) return false;
-    present = status == Status::Ok;
+    source = source_of(read_integer<T, Optional>(value));
   } else if constexpr (Op == Operator::Con) {
-    present = !Optional || map_->take();
-    value = constant.value;
+    source = !Optional || map_->take() ? Source::Initial : Source::Nothing;
   } else if constexpr (Op == Operator::Def) {
     if (map_->take()) {
-      const Status status = read_integer<T, Optional>(value);
-      if (status == Status::Error) return false;
-      present = status == Status::Ok;
+      source = source_of(read_integer<T, Optional>(value));
     } else {
-      present = constant.kind != ValueKind::None;
-      value = constant.value;
+      source = has_initial(in) ? Source::Initial : Source::Nothing;
     }
   } else if constexpr (Op == Operator::Cop || Op == Operator::Inc) {
     if (map_->take()) {
-      const Status status = read_integer<T, Optional>(value);
-      if (status == Status::Error) return false;
-      present = status == Status::Ok;
+      source = source_of(read_integer<T, Optional>(value));
     } else {
-      switch (dictionary_->state(in.slot)) {
-        case State::Assigned:
-          if (!has_previous_type<T>(in.slot)) return false;
-          value = dictionary_->value(in.slot);
-          if constexpr (Op == Operator::Inc) value = incremented<T>(value, constant);
-          break;
-        case State::Undefined:
-          present = constant.kind != ValueKind::None;
-          value = constant.value;
-          if (!present && !Optional) return fail(ErrorCode::D5);
-          break;
-        case State::Empty:
-          present = false;
-          if (!Optional) return fail(ErrorCode::D6);
-          break;
+      source = previous<T>(in, Optional ? ErrorCode::None : ErrorCode::D5, Optional ? ErrorCode::None : ErrorCode::D6);
+      if (source == Source::Previous) {
+        value = dictionary_->value(in.slot);
+        if constexpr (Op == Operator::Inc) value = incremented<T>(value, constant);
       }
     }
-    if (!present) dictionary_->set_empty(in.slot);
+    if (source == Source::Nothing) dictionary_->set_empty(in.slot);
   } else if constexpr (Op == Operator::Del) {
     Int128 delta = 0;
-    const Status status = read_delta<Optional>(delta);
-    if (status == Status::Error) return false;
-    present = status == Status::Ok;
-    if (present) {
-      std::uint64_t base = 0;
-      switch (dictionary_->state(in.slot)) {
-        case State::Assigned:
-          if (!has_previous_type<T>(in.slot)) return false;
-          base = dictionary_->value(in.slot);
-          break;
-        case State::Undefined:
-          base = constant.kind != ValueKind::None ? constant.value : 0;
-          break;
-        case State::Empty:
-          return fail(ErrorCode::D6);
-      }
-      const Int128 sum = number<T>(base) + delta;
+    source = source_of(read_delta<Optional>(delta));
+    if (source == Source::Stream) {
+      const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
+      if (base == Source::Error) return false;
+      const Int128 sum = number<T>(base == Source::Previous ? dictionary_->value(in.slot) : constant.value) + delta;
       range_code = T == Type::Iman || T == Type::Iexp ? ErrorCode::R1 : ErrorCode::R4;
       if (sum < kMin<T> || sum > kMax<T>) return fail(range_code);
       value = static_cast<std::uint64_t>(sum);
     }
   }
 
-  present_ = present;
-  if constexpr (T == Type::Iexp) decimal_ = present ? Decimal::Stream : Decimal::Absent;
+  if (source == Source::Error) return false;
+  present_ = source != Source::Nothing;
+  if constexpr (T == Type::Iexp) decimal_ = present_ ? Decimal::Stream : Decimal::Absent;
   if constexpr (T == Type::U32) sequence_length_ = static_cast<std::uint32_t>(value);
-  if (!present) return true;
-  if ((T == Type::Iexp || constant.limit_kind != LimitKind::None) && !within_limit<T>(constant, value, range_code))
-    return false;
-  if constexpr (Op == Operator::Cop || Op == Operator::Inc || Op == Operator::Del)
-    dictionary_->assign(in.slot, kEntry, value);
+  if (!present_) return true;
+  const bool is_limited = T == Type::Iexp || constant.limit_kind != LimitKind::None;
+  if (is_limited && !within_limit<T>(constant, value, range_code)) return false;
+  if constexpr (kHasSlot) dictionary_->assign(in.slot, state::entry_type(T), value);
   builder_.store(in.place, value);
   if constexpr (T != Type::Iman) ++fields_;
   return true;
@@ -638,70 +624,52 @@ bool Interpreter::integer(const Step& in) noexcept {
 /// The exponent of a decimal with one operator decides where both halves come from.
 template <Operator Op, bool Optional>
 bool Interpreter::exponent(const Step& in) noexcept {
-  using State = state::Dictionary::State;
   constexpr Type T = Type::Dexp;
-  const Constant& constant = *in.constant;
-  const bool has_initial = constant.kind != ValueKind::None;
-  std::uint64_t value = constant.value;
-  decimal_ = Decimal::Absent;
+  std::uint64_t value = in.constant->value;
+  Source source = Source::Stream;
 
   if constexpr (Op == Operator::Non) {
-    const Status status = read_integer<T, Optional>(value);
-    if (status == Status::Error) return false;
-    if (status == Status::Ok) decimal_ = Decimal::Stream;
+    source = source_of(read_integer<T, Optional>(value));
   } else if constexpr (Op == Operator::Con) {
-    if (!Optional || map_->take()) decimal_ = Decimal::Initial;
-  } else if constexpr (Op == Operator::Def || Op == Operator::Cop) {
+    source = !Optional || map_->take() ? Source::Initial : Source::Nothing;
+  } else if constexpr (Op == Operator::Def) {
     if (map_->take()) {
-      const Status status = read_integer<T, Optional>(value);
-      if (status == Status::Error) return false;
-      if (status == Status::Ok) decimal_ = Decimal::Stream;
-    } else if (Op == Operator::Def || dictionary_->state(in.slot) == State::Undefined) {
-      if (has_initial) {
-        decimal_ = Decimal::Initial;
-      } else if (Op == Operator::Cop && !Optional) {
-        return fail(ErrorCode::D5);
-      }
-    } else if (dictionary_->state(in.slot) == State::Assigned) {
-      if (!has_previous_type<T>(in.slot)) return false;
-      value = dictionary_->value(in.slot);
-      decimal_ = Decimal::Previous;
-    } else if (!Optional) {
-      return fail(ErrorCode::D6);
+      source = source_of(read_integer<T, Optional>(value));
+    } else {
+      source = has_initial(in) ? Source::Initial : Source::Nothing;
     }
-    if constexpr (Op == Operator::Cop) {
-      if (decimal_ == Decimal::Absent) dictionary_->set_empty(in.slot);
+  } else if constexpr (Op == Operator::Cop) {
+    if (map_->take()) {
+      source = source_of(read_integer<T, Optional>(value));
+    } else {
+      source = previous<T>(in, Optional ? ErrorCode::None : ErrorCode::D5, Optional ? ErrorCode::None : ErrorCode::D6);
+      if (source == Source::Previous) value = dictionary_->value(in.slot);
     }
+    if (source == Source::Nothing) dictionary_->set_empty(in.slot);
   } else if constexpr (Op == Operator::Del) {
     Int128 delta = 0;
-    const Status status = read_delta<Optional>(delta);
-    if (status == Status::Error) return false;
-    if (status == Status::Ok) {
-      decimal_ = Decimal::Stream;
-      decimal_base_is_previous_ = false;
-      std::uint64_t base = has_initial ? constant.value : 0;
-      switch (dictionary_->state(in.slot)) {
-        case State::Assigned:
-          if (!has_previous_type<T>(in.slot)) return false;
-          base = dictionary_->value(in.slot);
-          decimal_base_is_previous_ = true;
-          break;
-        case State::Undefined:
-          break;
-        case State::Empty:
-          return fail(ErrorCode::D6);
-      }
-      const Int128 sum = number<T>(base) + delta;
+    source = source_of(read_delta<Optional>(delta));
+    if (source == Source::Stream) {
+      const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
+      if (base == Source::Error) return false;
+      decimal_base_is_previous_ = base == Source::Previous;
+      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : value) + delta;
       if (sum < -kMaxExponent || sum > kMaxExponent) return fail(ErrorCode::R1);
       value = static_cast<std::uint64_t>(sum);
     }
   }
 
+  if (source == Source::Error) return false;
+  decimal_ = source == Source::Nothing    ? Decimal::Absent
+             : source == Source::Previous ? Decimal::Previous
+             : source == Source::Initial  ? Decimal::Initial
+                                          : Decimal::Stream;
   present_ = decimal_ != Decimal::Absent;
   if (!present_) return true;
   if (!is_exponent_in_range(value)) return fail(ErrorCode::R1);
-  if constexpr (Op == Operator::Cop || Op == Operator::Del)
+  if constexpr (Op == Operator::Cop || Op == Operator::Del) {
     dictionary_->assign(in.slot, state::EntryType::Decimal, value);
+  }
   builder_.store(in.place, value);
   ++fields_;
   return true;
@@ -712,8 +680,7 @@ bool Interpreter::mantissa(const Step& in) noexcept {
   constexpr Type T = Type::Dman;
   present_ = decimal_ != Decimal::Absent;
   if (!present_) return true;
-  const Constant& constant = *in.constant;
-  std::uint64_t value = constant.value;
+  std::uint64_t value = in.constant->value;
 
   if (decimal_ == Decimal::Previous) {
     value = dictionary_->value(in.slot);
@@ -721,16 +688,16 @@ bool Interpreter::mantissa(const Step& in) noexcept {
     if constexpr (Op == Operator::Del) {
       Int128 delta = 0;
       if (read_delta<false>(delta) == Status::Error) return false;
-      const std::uint64_t initial = constant.kind != ValueKind::None ? constant.value : 0;
-      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : initial) + delta;
+      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : value) + delta;
       if (sum < kMin<T> || sum > kMax<T>) return fail(ErrorCode::R1);
       value = static_cast<std::uint64_t>(sum);
     } else {
       if (read_integer<T, false>(value) == Status::Error) return false;
     }
   }
-  if constexpr (Op == Operator::Cop || Op == Operator::Del)
+  if constexpr (Op == Operator::Cop || Op == Operator::Del) {
     dictionary_->assign(in.slot, state::EntryType::Decimal, value);
+  }
   builder_.store(in.place, value);
   return true;
 }
@@ -764,121 +731,72 @@ bool Interpreter::apply_tail(std::string_view tail, std::string_view base, std::
 
 template <Operator Op, Type T, bool Optional>
 bool Interpreter::string(const Step& in) noexcept {
-  using State = state::Dictionary::State;
-  constexpr state::EntryType kEntry = state::entry_type(T);
-  const Constant& constant = *in.constant;
-  const bool has_initial = constant.kind != ValueKind::None;
+  constexpr bool kHasSlot = Op == Operator::Cop || Op == Operator::Tai || Op == Operator::Del;
   std::string_view value;
-  bool present = true;
+  Source source = Source::Stream;
+  const auto initial = [&] { return program_.constant_bytes(in.constant->bytes()); };
 
   if constexpr (Op == Operator::Non) {
-    const Status status = read_string<T, Optional>(value);
-    if (status == Status::Error) return false;
-    present = status == Status::Ok;
+    source = source_of(read_string<T, Optional>(value));
   } else if constexpr (Op == Operator::Con) {
-    present = !Optional || map_->take();
-    value = program_.constant_bytes(constant.bytes());
+    source = !Optional || map_->take() ? Source::Initial : Source::Nothing;
   } else if constexpr (Op == Operator::Def) {
     if (map_->take()) {
-      const Status status = read_string<T, Optional>(value);
-      if (status == Status::Error) return false;
-      present = status == Status::Ok;
+      source = source_of(read_string<T, Optional>(value));
     } else {
-      present = has_initial;
-      value = program_.constant_bytes(constant.bytes());
+      source = has_initial(in) ? Source::Initial : Source::Nothing;
     }
-  } else if constexpr (Op == Operator::Cop) {
+  } else if constexpr (Op == Operator::Cop || Op == Operator::Tai) {
+    constexpr bool kIsCopy = Op == Operator::Cop;
     if (map_->take()) {
-      const Status status = read_string<T, Optional>(value);
-      if (status == Status::Error) return false;
-      present = status == Status::Ok;
-    } else {
-      switch (dictionary_->state(in.slot)) {
-        case State::Assigned:
-          if (!has_previous_type<T>(in.slot)) return false;
-          value = dictionary_->string(in.slot);
-          break;
-        case State::Undefined:
-          present = has_initial;
-          value = program_.constant_bytes(constant.bytes());
-          if (!present && !Optional) return fail(ErrorCode::D5);
-          break;
-        case State::Empty:
-          present = false;
-          if (!Optional) return fail(ErrorCode::D6);
-          break;
-      }
-    }
-    if (!present) dictionary_->set_empty(in.slot);
-  } else if constexpr (Op == Operator::Tai) {
-    if (map_->take()) {
-      std::string_view tail;
-      const Status status = read_string<T, Optional>(tail);
-      if (status == Status::Error) return false;
-      present = status == Status::Ok;
-      if (present) {
-        std::string_view base = has_initial ? program_.constant_bytes(constant.bytes()) : std::string_view{};
-        if (dictionary_->state(in.slot) == State::Assigned) {
-          if (!has_previous_type<T>(in.slot)) return false;
-          base = dictionary_->string(in.slot);
-        }
-        if (!apply_tail(tail, base, dictionary_->capacity(in.slot), value)) return false;
+      source = source_of(read_string<T, Optional>(value));
+      if (!kIsCopy && source == Source::Stream) {
+        // The base of a tail: previous value, else initial value, else "".
+        const Source base = previous<T>(in, ErrorCode::None, ErrorCode::None);
+        if (base == Source::Error) return false;
+        const std::string_view text = base == Source::Previous ? dictionary_->string(in.slot)
+                                      : has_initial(in)        ? initial()
+                                                               : std::string_view{};
+        if (!apply_tail(value, text, dictionary_->capacity(in.slot), value)) return false;
       }
     } else {
-      switch (dictionary_->state(in.slot)) {
-        case State::Assigned:
-          if (!has_previous_type<T>(in.slot)) return false;
-          value = dictionary_->string(in.slot);
-          break;
-        case State::Undefined:
-          present = has_initial;
-          value = program_.constant_bytes(constant.bytes());
-          if (!present && !Optional) return fail(ErrorCode::D6);
-          break;
-        case State::Empty:
-          present = false;
-          if (!Optional) return fail(ErrorCode::D7);
-          break;
-      }
+      source = previous<T>(in,
+                           Optional  ? ErrorCode::None
+                           : kIsCopy ? ErrorCode::D5
+                                     : ErrorCode::D6,
+                           Optional  ? ErrorCode::None
+                           : kIsCopy ? ErrorCode::D6
+                                     : ErrorCode::D7);
     }
-    if (!present) dictionary_->set_empty(in.slot);
+    if (source == Source::Nothing) dictionary_->set_empty(in.slot);
   } else if constexpr (Op == Operator::Del) {
     std::uint64_t subtraction = 0;
-    const Status status = read_integer<Type::S32, Optional>(subtraction);
-    if (status == Status::Error) {
-      if (error_ == ErrorCode::D2) error_ = ErrorCode::D7;
-      return false;
-    }
-    present = status == Status::Ok;
-    if (present) {
+    source = source_of(read_integer<Type::S32, Optional>(subtraction));
+    if (source == Source::Error && error_ == ErrorCode::D2) error_ = ErrorCode::D7;
+    if (source == Source::Stream) {
       std::string_view addition;
       if (read_string<T, false>(addition) == Status::Error) return false;
-      std::string_view base;
-      switch (dictionary_->state(in.slot)) {
-        case State::Assigned:
-          if (!has_previous_type<T>(in.slot)) return false;
-          base = dictionary_->string(in.slot);
-          break;
-        case State::Undefined:
-          if (has_initial) base = program_.constant_bytes(constant.bytes());
-          break;
-        case State::Empty:
-          return fail(ErrorCode::D6);
-      }
+      const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
+      if (base == Source::Error) return false;
+      const std::string_view text = base == Source::Previous  ? dictionary_->string(in.slot)
+                                    : base == Source::Initial ? initial()
+                                                              : std::string_view{};
       const auto length = static_cast<std::int32_t>(static_cast<std::int64_t>(subtraction));
-      if (!apply_delta(length, addition, base, dictionary_->capacity(in.slot), value)) return false;
+      if (!apply_delta(length, addition, text, dictionary_->capacity(in.slot), value)) return false;
     }
   }
 
-  present_ = present;
-  if (!present) return true;
+  if (source == Source::Error) return false;
+  if (source == Source::Initial) value = initial();
+  if (kHasSlot && source == Source::Previous) value = dictionary_->string(in.slot);
+  present_ = source != Source::Nothing;
+  if (!present_) return true;
   if constexpr (T == Type::Uni) {
     if (options_.strict && !is_utf8(value)) return fail(ErrorCode::R2);
   }
-  if constexpr (Op == Operator::Cop || Op == Operator::Tai || Op == Operator::Del) {
+  if (kHasSlot && source != Source::Previous) {
     if (value.size() > dictionary_->capacity(in.slot)) return fail(ErrorCode::X3);
-    dictionary_->assign(in.slot, kEntry, value);
-    value = dictionary_->string(in.slot);
+    dictionary_->assign(in.slot, state::entry_type(T), value);
   }
   if (!builder_.store(in.place, value)) return fail(ErrorCode::X8);
   ++fields_;

@@ -26,6 +26,8 @@ class Interpreter final : public Engine {
 
  private:
   using Int128 = wire::Int128;
+  /// Where a value comes from. Nothing: it is absent.
+  enum class Source : std::uint8_t { Stream, Previous, Initial, Nothing, Error };
   enum class Decimal : std::uint8_t { Absent, Stream, Previous, Initial };
 
   /// An instruction, with what its numbers stand for.
@@ -108,6 +110,14 @@ class Interpreter final : public Engine {
   [[nodiscard]] std::uint64_t incremented(std::uint64_t value, const Constant& constant) const noexcept;
   template <isa::Type T>
   bool has_previous_type(std::uint16_t slot) noexcept;
+  /// What the dictionary has for an instruction: its previous value, else its initial value, else nothing, which is an
+  /// error if a code says so. D4 if the previous value is of another type.
+  template <isa::Type T>
+  Source previous(const Step& in, ErrorCode if_undefined, ErrorCode if_empty) noexcept;
+  static bool has_initial(const Step& in) noexcept { return in.constant->kind != ValueKind::None; }
+  static Source source_of(wire::Status status) noexcept {
+    return status == wire::Status::Ok ? Source::Stream : status == wire::Status::Null ? Source::Nothing : Source::Error;
+  }
 
   /// Both give false. `fail` is at the entity of the instruction that runs, `fail_at` elsewhere and outside a field.
   bool fail(ErrorCode code) noexcept;
