@@ -49,7 +49,7 @@ TEST(PresenceMap, knows_whether_it_is_overlong) {
 }
 
 TEST(PresenceMap, knows_whether_bits_are_left_that_nobody_took) {
-  Loaded loaded({0xe0});
+  Loaded loaded({0xf0});
   PresenceMap& map = loaded.map;
   EXPECT_TRUE(map.has_unused_bits());
   EXPECT_TRUE(map.take() && map.take());
