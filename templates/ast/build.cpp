@@ -158,6 +158,7 @@ class Builder {
         type = Name{required_name(child), scope.inside(child).name_space};
       } else if (child.name == "length" && length) {
         if (std::exchange(has_length, true)) error(child.range, "a second length");
+        if (!body.empty()) error(child.range, "the length of a sequence comes before its fields");
         build_length(child, scope, *length);
       } else if (child.name == "group") {
         Group group = build_group(child, scope);

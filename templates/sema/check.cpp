@@ -199,7 +199,7 @@ class Checker {
                         ", " + what + " is " + article + std::string(ast::type_name(type)));
     }
     if (op.text) return;
-    if (op.kind == Kind::Con) report_.error(ErrorCode::S4, op.range, "constant " + what + " has no value");
+    if (op.kind == Kind::Con) report_.error(ErrorCode::S4, op.range, what + " is constant and has no value");
     if (op.kind == Kind::Def && !optional) {
       report_.error(ErrorCode::S5, op.range,
                     what + " is mandatory and has the operator 'default', so it needs a value");
