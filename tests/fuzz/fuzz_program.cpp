@@ -145,12 +145,12 @@ void change(Program& program, fuzz::Input& input) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  constexpr std::uint8_t kMaxChanges = 8;
+  constexpr unsigned kMaxChanges = 8;
   fuzz::Input input({data, size});
   Program program = fuzz::fixed_program(input.byte());
   const EngineOptions options = fuzz::engine_options(input.byte());
-  const std::uint8_t changes = input.byte() % (kMaxChanges + 1);
-  for (std::uint8_t i = 0; i < changes; ++i) change(program, input);
+  const unsigned changes = input.byte() % (kMaxChanges + 1);
+  for (unsigned i = 0; i < changes; ++i) change(program, input);
   if (!verify::check(program).ok()) return 0;
   fuzz::run_datagrams(program, options, fuzz::take_datagrams(input));
   return 0;
