@@ -81,7 +81,8 @@ Command decode_command() {
           "\n" +
           framing_text(),
       .options = std::move(options),
-      .examples = {{"echo 'c0 81 82' | stopbit decode --templates templates.xml", "one datagram from stdin"},
+      .examples = {{"echo 'e0 81 81 82 83' | stopbit decode --templates tests/data/sample/templates.xml",
+                    "one datagram from stdin"},
                    {"stopbit decode messages.hex --firmware feed.sbf --reset packet", "each line stands for itself"}},
       .run = [arguments] { return decode(*arguments); },
   };
