@@ -21,7 +21,8 @@
 namespace stopbit::tools {
 namespace {
 
-/// A replay at full speed outruns every reader: 32 MiB hold a capture of some ten thousand messages until they are read.
+/// A replay at full speed outruns every reader: 32 MiB hold a capture of some ten thousand messages until they are
+/// read.
 constexpr std::uint64_t kReplayRingSlots = 524'288;
 
 struct ReplayArguments {
