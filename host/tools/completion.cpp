@@ -29,14 +29,11 @@ std::string command_names() {
 
 std::string bash_completer(const Hint& hint) {
   switch (hint.kind) {
-    case Hint::Kind::None:
-      return "return";
-    case Hint::Kind::Folder:
-      return "_stopbit_files -d";
+    case Hint::Kind::None: return "return";
+    case Hint::Kind::Folder: return "_stopbit_files -d";
     case Hint::Kind::Choice:
       return fmt::format("_stopbit_words {}", shell_quoted(fmt::format("{}", fmt::join(hint.words, " "))));
-    case Hint::Kind::File:
-      break;
+    case Hint::Kind::File: break;
   }
   return hint.words.empty() ? "_stopbit_files -f" : fmt::format("_stopbit_files -f {}", fmt::join(hint.words, " "));
 }
@@ -100,14 +97,10 @@ std::string zsh_escaped(std::string_view text) {
 
 std::string zsh_completer(const Hint& hint) {
   switch (hint.kind) {
-    case Hint::Kind::None:
-      return "";
-    case Hint::Kind::Folder:
-      return "_files -/";
-    case Hint::Kind::Choice:
-      return fmt::format("({})", zsh_escaped(fmt::format("{}", fmt::join(hint.words, " "))));
-    case Hint::Kind::File:
-      break;
+    case Hint::Kind::None: return "";
+    case Hint::Kind::Folder: return "_files -/";
+    case Hint::Kind::Choice: return fmt::format("({})", zsh_escaped(fmt::format("{}", fmt::join(hint.words, " "))));
+    case Hint::Kind::File: break;
   }
   if (hint.words.empty()) return "_files";
   return fmt::format("_files -g \"*{}\"", fmt::join(hint.words, " *"));

@@ -21,68 +21,43 @@ struct InfoArguments {
 
 std::string_view type_text(FieldType type) {
   switch (type) {
-    case FieldType::Int8:
-      return "int8";
-    case FieldType::UInt8:
-      return "uInt8";
-    case FieldType::Int16:
-      return "int16";
-    case FieldType::UInt16:
-      return "uInt16";
-    case FieldType::Int32:
-      return "int32";
-    case FieldType::UInt32:
-      return "uInt32";
-    case FieldType::Int64:
-      return "int64";
-    case FieldType::UInt64:
-      return "uInt64";
-    case FieldType::Decimal:
-      return "decimal";
-    case FieldType::Ascii:
-      return "string";
-    case FieldType::Unicode:
-      return "unicode";
-    case FieldType::ByteVector:
-      return "byteVector";
-    case FieldType::Enum:
-      return "enum";
-    case FieldType::Set:
-      return "set";
-    case FieldType::Boolean:
-      return "boolean";
-    case FieldType::Timestamp:
-      return "timestamp";
+    case FieldType::Int8: return "int8";
+    case FieldType::UInt8: return "uInt8";
+    case FieldType::Int16: return "int16";
+    case FieldType::UInt16: return "uInt16";
+    case FieldType::Int32: return "int32";
+    case FieldType::UInt32: return "uInt32";
+    case FieldType::Int64: return "int64";
+    case FieldType::UInt64: return "uInt64";
+    case FieldType::Decimal: return "decimal";
+    case FieldType::Ascii: return "string";
+    case FieldType::Unicode: return "unicode";
+    case FieldType::ByteVector: return "byteVector";
+    case FieldType::Enum: return "enum";
+    case FieldType::Set: return "set";
+    case FieldType::Boolean: return "boolean";
+    case FieldType::Timestamp: return "timestamp";
   }
   return "?";
 }
 
 std::string_view unit_text(TimeUnit unit) {
   switch (unit) {
-    case TimeUnit::None:
-      break;
-    case TimeUnit::Day:
-      return "day";
-    case TimeUnit::Second:
-      return "second";
-    case TimeUnit::Millisecond:
-      return "millisecond";
-    case TimeUnit::Microsecond:
-      return "microsecond";
-    case TimeUnit::Nanosecond:
-      return "nanosecond";
+    case TimeUnit::None: break;
+    case TimeUnit::Day: return "day";
+    case TimeUnit::Second: return "second";
+    case TimeUnit::Millisecond: return "millisecond";
+    case TimeUnit::Microsecond: return "microsecond";
+    case TimeUnit::Nanosecond: return "nanosecond";
   }
   return "";
 }
 
 std::string_view kind_text(BlockKind kind) {
   switch (kind) {
-    case BlockKind::Root:
-      return "root";
-    case BlockKind::Element:
-      return "element";
-    case BlockKind::After:
-      return "after";
+    case BlockKind::Root: return "root";
+    case BlockKind::Element: return "element";
+    case BlockKind::After: return "after";
   }
   return "?";
 }
@@ -141,15 +116,10 @@ std::string constant_text(const record::Schema& schema, const Node& node) {
                              static_cast<std::int32_t>(constant.value));
       return text;
     case FieldType::Ascii:
-    case FieldType::Unicode:
-      return plain(program.constant_bytes(constant.bytes()));
-    case FieldType::ByteVector:
-      record::append_hex(text, program.constant_bytes(constant.bytes()));
-      return text;
-    case FieldType::Enum:
-      return plain(schema.element_name(node, constant.value));
-    default:
-      break;
+    case FieldType::Unicode: return plain(program.constant_bytes(constant.bytes()));
+    case FieldType::ByteVector: record::append_hex(text, program.constant_bytes(constant.bytes())); return text;
+    case FieldType::Enum: return plain(schema.element_name(node, constant.value));
+    default: break;
   }
   if (record::is_signed(node.type)) {
     record::append_signed(text, static_cast<std::int64_t>(constant.value));
@@ -175,8 +145,7 @@ void add_field(const record::Schema& schema, const Node& node, TemplateRows& row
 
 void add_node(const record::Schema& schema, std::uint16_t template_index, const Node& node, TemplateRows& rows) {
   switch (node.kind) {
-    case NodeKind::Field:
-      return add_field(schema, node, rows);
+    case NodeKind::Field: return add_field(schema, node, rows);
     case NodeKind::Sequence: {
       std::string name = plain(schema.owner_name(node));
       if (node.element_block != kNoBlock && node.length_name.length != 0) {
@@ -197,8 +166,7 @@ void add_node(const record::Schema& schema, std::uint16_t template_index, const 
       }
       return;
     }
-    case NodeKind::Reference:
-      return;
+    case NodeKind::Reference: return;
   }
 }
 

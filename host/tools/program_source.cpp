@@ -67,6 +67,7 @@ Program compile_files(const std::vector<std::string>& paths, const std::optional
     options.string_capacity = static_cast<std::uint32_t>(*string_capacity);
   }
   std::vector<std::shared_ptr<const SourceBuffer>> sources;
+  sources.reserve(paths.size());
   for (const std::string& path : paths) sources.push_back(read_text(path));
 
   Diagnostics diagnostics;

@@ -41,17 +41,14 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
   bool writer_ended = false;
   while (!stop_requested() && !printer.failed()) {
     switch (reader.poll()) {
-      case ring::Poll::Record:
-        printer.print(reader.record());
-        continue;
+      case ring::Poll::Record: printer.print(reader.record()); continue;
       case ring::Poll::Lost:
         fmt::print(stderr, "stopbit: {}: {} slots lost, the writer was faster\n", name, reader.lost());
         continue;
       case ring::Poll::Damaged:
         fmt::print(stderr, "stopbit: {}: the content of the ring contradicts itself\n", name);
         return kExitRejected;
-      case ring::Poll::Nothing:
-        break;
+      case ring::Poll::Nothing: break;
     }
     // What the writer wrote last may have come between this poll and its end: once more after it.
     if (writer_ended) break;

@@ -150,7 +150,7 @@ TEST(ManPages, there_is_one_for_every_command_and_roff_takes_it) {
       testing::shell_quoted(scratch.path("")) +
       "/*.1; do\n"
       "  groff -man -Tascii -ww -z \"$page\"\ndone");
-  EXPECT_TRUE(groff.out == "" || groff.out == "none\n");
+  EXPECT_TRUE(groff.out.empty() || groff.out == "none\n");
   EXPECT_EQ(groff.err, "");
 }
 

@@ -22,7 +22,7 @@ bool contains(std::string_view text, std::string_view part) {
 
 /// An image of kTemplates.
 std::string image_in(const Scratch& scratch) {
-  const std::string image = scratch.path("feed.sbf");
+  std::string image = scratch.path("feed.sbf");
   const Finished finished = run_stopbit({"compile", scratch.write("feed.xml", kTemplates), "-o", image});
   EXPECT_EQ(finished.status, kExitDone) << finished.err;
   return image;
