@@ -86,12 +86,8 @@ class Disassembler {
         case ValueKind::None:
           if (constant.value != 0) out_ += " raw=" + number(constant.value);
           break;
-        case ValueKind::Integer:
-          out_ += ' ' + signed_number(constant.value);
-          break;
-        case ValueKind::Bytes:
-          out_ += ' ' + quoted(program_.constant_bytes(constant.bytes()));
-          break;
+        case ValueKind::Integer: out_ += ' ' + signed_number(constant.value); break;
+        case ValueKind::Bytes: out_ += ' ' + quoted(program_.constant_bytes(constant.bytes())); break;
       }
       if (constant.limit_kind != LimitKind::None || constant.limit != 0) {
         out_ += ' ' + std::string(word_of(kLimitKinds, constant.limit_kind)) + '=' + number(constant.limit);
@@ -370,18 +366,10 @@ class Disassembler {
     if (control.target != isa::TargetUse::None || in.target != 0) {
       pad(line, kTargetColumn);
       switch (control.target) {
-        case isa::TargetUse::Address:
-          line += address(in.target);
-          break;
-        case isa::TargetUse::Block:
-          line += 'b' + number(in.target);
-          break;
-        case isa::TargetUse::Table:
-          line += 't' + number(in.target);
-          break;
-        case isa::TargetUse::None:
-          line += number(in.target);
-          break;
+        case isa::TargetUse::Address: line += address(in.target); break;
+        case isa::TargetUse::Block: line += 'b' + number(in.target); break;
+        case isa::TargetUse::Table: line += 't' + number(in.target); break;
+        case isa::TargetUse::None: line += number(in.target); break;
       }
     }
     if (in.pair) {

@@ -106,23 +106,12 @@ std::size_t Line::read_string(std::string_view text, std::size_t at, std::size_t
       continue;
     }
     switch (escape) {
-      case '"':
-        value += '"';
-        break;
-      case '\\':
-        value += '\\';
-        break;
-      case 'n':
-        value += '\n';
-        break;
-      case 'r':
-        value += '\r';
-        break;
-      case 't':
-        value += '\t';
-        break;
-      default:
-        return bad(at, at + 2, "this is not an escape; there are \\\" \\\\ \\n \\r \\t \\xHH");
+      case '"': value += '"'; break;
+      case '\\': value += '\\'; break;
+      case 'n': value += '\n'; break;
+      case 'r': value += '\r'; break;
+      case 't': value += '\t'; break;
+      default: return bad(at, at + 2, "this is not an escape; there are \\\" \\\\ \\n \\r \\t \\xHH");
     }
     at += 2;
   }
@@ -255,23 +244,12 @@ std::string quoted(std::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     switch (c) {
-      case '"':
-        out += "\\\"";
-        continue;
-      case '\\':
-        out += "\\\\";
-        continue;
-      case '\n':
-        out += "\\n";
-        continue;
-      case '\r':
-        out += "\\r";
-        continue;
-      case '\t':
-        out += "\\t";
-        continue;
-      default:
-        break;
+      case '"': out += "\\\""; continue;
+      case '\\': out += "\\\\"; continue;
+      case '\n': out += "\\n"; continue;
+      case '\r': out += "\\r"; continue;
+      case '\t': out += "\\t"; continue;
+      default: break;
     }
     if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !readable)) {
       out += {'\\', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 0xF]};

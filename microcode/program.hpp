@@ -8,8 +8,9 @@
 #include "microcode/base/limits.hpp"
 #include "microcode/isa/isa.hpp"
 
-/// What compiler, assembler, verifier, image and engines pass to each other: code, tables, and the schema of the records
-/// that the code writes. A Program is plain data: nothing in it may be trusted before verify::check has accepted it.
+/// What compiler, assembler, verifier, image and engines pass to each other: code, tables, and the schema of the
+/// records that the code writes. A Program is plain data: nothing in it may be trusted before verify::check has
+/// accepted it.
 namespace stopbit {
 
 /// A piece of one of the two byte pools of a Program.
@@ -50,8 +51,8 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-/// A way from a template identifier to code. One table per caller where code differs by caller; table 0 is the message's.
-/// Sorted by (table, id); ids are unique in a table.
+/// A way from a template identifier to code. One table per caller where code differs by caller; table 0 is the
+/// message's. Sorted by (table, id); ids are unique in a table.
 struct DispatchEntry {
   std::uint16_t table = 0;
   std::uint32_t id = 0;
@@ -80,8 +81,8 @@ struct Block {
   BlockKind kind = BlockKind::Root;
   std::uint16_t template_index = 0;
   std::uint8_t words = 0;
-  std::uint16_t first_word = 0;     ///< Number of its first word, counted over the template's blocks; tags come from it.
-  std::uint16_t min_bytes = 0;      ///< Element: fewest bytes one element takes from the stream (saturates).
+  std::uint16_t first_word = 0;  ///< Number of its first word, counted over the template's blocks; tags come from it.
+  std::uint16_t min_bytes = 0;   ///< Element: fewest bytes one element takes from the stream (saturates).
   bool operator==(const Block&) const = default;
 };
 
@@ -93,8 +94,22 @@ enum class NodeKind : std::uint8_t {
 };
 
 enum class FieldType : std::uint8_t {
-  Int8 = 0, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64,
-  Decimal, Ascii, Unicode, ByteVector, Enum, Set, Boolean, Timestamp,
+  Int8 = 0,
+  UInt8,
+  Int16,
+  UInt16,
+  Int32,
+  UInt32,
+  Int64,
+  UInt64,
+  Decimal,
+  Ascii,
+  Unicode,
+  ByteVector,
+  Enum,
+  Set,
+  Boolean,
+  Timestamp,
 };
 
 enum class TimeUnit : std::uint8_t { None = 0, Day, Second, Millisecond, Microsecond, Nanosecond };
@@ -107,23 +122,23 @@ struct Node {
   NodeKind kind = NodeKind::Field;
   FieldType type = FieldType::UInt32;  ///< Field only.
   bool optional = false;
-  bool constant = false;               ///< A mandatory constant: no word; the value is in the constant table.
-  TimeUnit unit = TimeUnit::None;      ///< Timestamp only.
-  TextRef epoch;                       ///< Timestamp only: "unix", "today", ...
-  std::uint16_t block = kNoBlock;      ///< Where the word is. Group: where its witness word is.
-  std::uint8_t word = isa::kNoWord;    ///< Field: value (decimal: exponent, the mantissa is the next word). Sequence: length.
-                                       ///< Optional group: the word whose tag says that the group is present.
+  bool constant = false;             ///< A mandatory constant: no word; the value is in the constant table.
+  TimeUnit unit = TimeUnit::None;    ///< Timestamp only.
+  TextRef epoch;                     ///< Timestamp only: "unix", "today", ...
+  std::uint16_t block = kNoBlock;    ///< Where the word is. Group: where its witness word is.
+  std::uint8_t word = isa::kNoWord;  ///< Field: value (decimal: exponent, the mantissa is the next word). Sequence:
+                                     ///< length. Optional group: the word whose tag says that the group is present.
   std::uint16_t element_block = kNoBlock;  ///< Sequence only.
-  std::uint16_t constant_index = 0;    ///< Mandatory constant: value (decimal: exponent, the mantissa is the next entry).
+  std::uint16_t constant_index = 0;  ///< Mandatory constant: value (decimal: exponent, the mantissa is the next entry).
   std::uint16_t type_info = kNoTypeInfo;  ///< Enum and set: their elements.
-  std::uint16_t end = 0;               ///< Index after the last node inside.
-  std::uint32_t id = 0;                ///< FIX tag from the `id` attribute; 0 = none.
+  std::uint16_t end = 0;                  ///< Index after the last node inside.
+  std::uint32_t id = 0;                   ///< FIX tag from the `id` attribute; 0 = none.
   TextRef name;
   TextRef name_space;
-  TextRef length_name;                 ///< Sequence only; empty if the length has none.
-  std::uint32_t length_id = 0;         ///< Sequence only.
-  std::uint16_t source = 0;            ///< Index of the template file.
-  std::uint32_t line = 0;              ///< 0 = unknown.
+  TextRef length_name;          ///< Sequence only; empty if the length has none.
+  std::uint32_t length_id = 0;  ///< Sequence only.
+  std::uint16_t source = 0;     ///< Index of the template file.
+  std::uint32_t line = 0;       ///< 0 = unknown.
   std::uint32_t column = 0;
   bool operator==(const Node&) const = default;
 };
@@ -132,10 +147,10 @@ struct Template {
   std::uint32_t id = 0;
   TextRef name;
   TextRef name_space;
-  bool reset = false;           ///< The dictionary is reset before the message.
-  bool supplied = false;        ///< Not in the file: FastReset, which every feed may send.
+  bool reset = false;     ///< The dictionary is reset before the message.
+  bool supplied = false;  ///< Not in the file: FastReset, which every feed may send.
   std::uint16_t root_block = 0;
-  std::uint16_t words = 0;      ///< Value words over all its blocks.
+  std::uint16_t words = 0;  ///< Value words over all its blocks.
   std::uint16_t first_node = 0;
   std::uint16_t end_node = 0;
   std::uint16_t source = 0;
@@ -179,7 +194,7 @@ struct Program {
   std::vector<TypeInfo> type_infos;
   std::vector<Element> elements;
   std::vector<Source> sources;
-  std::string names;                   ///< UTF-8 text the other tables refer to.
+  std::string names;  ///< UTF-8 text the other tables refer to.
   std::uint32_t max_record_slots = limits::kDefaultMaxRecordSlots;
 
   bool operator==(const Program&) const = default;
@@ -198,16 +213,17 @@ struct Program {
 /// Capability bits the program needs of an engine (isa::Capability).
 [[nodiscard]] std::uint64_t required_capabilities(const Program& program) noexcept;
 
-/// Hash of what a reader of records depends on: templates, blocks, nodes, types and constants by value and name, but not
-/// code, file positions or the order of the pools. Equal hashes mean that records read alike.
+/// Hash of what a reader of records depends on: templates, blocks, nodes, types and constants by value and name, but
+/// not code, file positions or the order of the pools. Equal hashes mean that records read alike.
 [[nodiscard]] std::uint64_t layout_hash(const Program& program);
 
-/// The same program with both pools rebuilt: every text once, in the order of the tables that refer to it, nothing else.
-/// Programs that differ only in their pools become equal. Images are always canonical. References must lie inside the pools.
+/// The same program with both pools rebuilt: every text once, in the order of the tables that refer to it, nothing
+/// else. Programs that differ only in their pools become equal. Images are always canonical. References must lie inside
+/// the pools.
 [[nodiscard]] Program canonical(const Program& program);
 
-/// Bytes and elements that a walk over the schema meets, counting shared ones as often as they are referred to. A file of
-/// some MiB can make this huge; image reader and verifier refuse more than limits::kMaxImageBytes before they walk.
+/// Bytes and elements that a walk over the schema meets, counting shared ones as often as they are referred to. A file
+/// of some MiB can make this huge; image reader and verifier refuse more than limits::kMaxImageBytes before they walk.
 [[nodiscard]] std::uint64_t schema_work(const Program& program);
 
 }  // namespace stopbit

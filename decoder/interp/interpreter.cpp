@@ -240,14 +240,9 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
     ok = field<Operator::op, Type::type, isa::Presence::presence == isa::Presence::Opt>(in); \
     break;
 #include "microcode/isa/opcodes.def"
-      case DataOp::Nop:
-        break;
-      case DataOp::Pmap:
-        ok = push_map();
-        break;
-      case DataOp::Tid:
-        ok = take_template_id(in);
-        break;
+      case DataOp::Nop: break;
+      case DataOp::Pmap: ok = push_map(); break;
+      case DataOp::Tid: ok = take_template_id(in); break;
     }
     if (!ok) return false;
     if (in.control > ControlOp::Block && !step_control(in)) return false;
@@ -258,10 +253,8 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
 bool Interpreter::step_control(const Step& in) noexcept {
   switch (in.control) {
     case ControlOp::Next:
-    case ControlOp::Block:
-      return true;
-    case ControlOp::Seq:
-      return begin_loop(in);
+    case ControlOp::Block: return true;
+    case ControlOp::Seq: return begin_loop(in);
     case ControlOp::Lend: {
       Loop& loop = loops_[loop_depth_ - 1U];
       while (map_ != loop.map) {
@@ -281,11 +274,9 @@ bool Interpreter::step_control(const Step& in) noexcept {
         builder_.store(in.place, 1);
       }
       return true;
-    case ControlOp::Pop:
-      return pop_map();
+    case ControlOp::Pop: return pop_map();
     case ControlOp::Disp:
-    case ControlOp::Call:
-      return dispatch(in);
+    case ControlOp::Call: return dispatch(in);
     case ControlOp::End:
       if (!pop_map()) return false;
       if (call_depth_ == 0) {
@@ -521,12 +512,9 @@ auto Interpreter::previous(const Step& in, ErrorCode if_undefined, ErrorCode if_
     return Source::Error;
   };
   switch (dictionary_->state(in.slot)) {
-    case state::Dictionary::State::Assigned:
-      return has_previous_type<T>(in.slot) ? Source::Previous : Source::Error;
-    case state::Dictionary::State::Undefined:
-      return has_initial(in) ? Source::Initial : nothing(if_undefined);
-    case state::Dictionary::State::Empty:
-      return nothing(if_empty);
+    case state::Dictionary::State::Assigned: return has_previous_type<T>(in.slot) ? Source::Previous : Source::Error;
+    case state::Dictionary::State::Undefined: return has_initial(in) ? Source::Initial : nothing(if_undefined);
+    case state::Dictionary::State::Empty: return nothing(if_empty);
   }
   return Source::Error;
 }
@@ -535,19 +523,15 @@ template <Type T>
 bool Interpreter::within_limit(const Constant& constant, std::uint64_t value, ErrorCode range_code) noexcept {
   if constexpr (T == Type::Iexp) return is_exponent_in_range(value) || fail(ErrorCode::R1);
   switch (constant.limit_kind) {
-    case LimitKind::None:
-      return true;
-    case LimitKind::Unsigned:
-      return value <= constant.limit || fail(range_code);
+    case LimitKind::None: return true;
+    case LimitKind::Unsigned: return value <= constant.limit || fail(range_code);
     case LimitKind::Signed: {
       const auto bound = std::int64_t{1} << (constant.limit - 1);
       const auto signed_value = static_cast<std::int64_t>(value);
       return (signed_value >= -bound && signed_value < bound) || fail(range_code);
     }
-    case LimitKind::Enum:
-      return value < constant.limit || fail(ErrorCode::X5);
-    case LimitKind::Set:
-      return constant.limit >= 64 || value >> constant.limit == 0 || fail(ErrorCode::X6);
+    case LimitKind::Enum: return value < constant.limit || fail(ErrorCode::X5);
+    case LimitKind::Set: return constant.limit >= 64 || value >> constant.limit == 0 || fail(ErrorCode::X6);
   }
   return true;
 }

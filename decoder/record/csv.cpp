@@ -24,15 +24,11 @@ void append_cell(std::string& out, std::string_view text) {
 
 void append_value(const Schema& schema, const Node& node, const Value& value, std::string& out) {
   switch (node.type) {
-    case FieldType::Decimal:
-      return append_decimal(out, value.as_signed(), value.exponent);
+    case FieldType::Decimal: return append_decimal(out, value.as_signed(), value.exponent);
     case FieldType::Ascii:
-    case FieldType::Unicode:
-      return append_utf8(out, value.bytes, node.type == FieldType::Ascii);
-    case FieldType::ByteVector:
-      return append_hex(out, value.bytes);
-    case FieldType::Enum:
-      return append_utf8(out, schema.element_name(node, value.bits), false);
+    case FieldType::Unicode: return append_utf8(out, value.bytes, node.type == FieldType::Ascii);
+    case FieldType::ByteVector: return append_hex(out, value.bytes);
+    case FieldType::Enum: return append_utf8(out, schema.element_name(node, value.bits), false);
     case FieldType::Set:
       for (std::uint32_t i = 0; i < schema.element_count(node); ++i) {
         if ((value.bits >> i & 1) == 0) continue;
@@ -40,11 +36,8 @@ void append_value(const Schema& schema, const Node& node, const Value& value, st
         append_utf8(out, schema.element_name(node, i), false);
       }
       return;
-    case FieldType::Boolean:
-      out += value.bits != 0 ? "true" : "false";
-      return;
-    default:
-      return is_signed(node.type) ? append_signed(out, value.as_signed()) : append_unsigned(out, value.bits);
+    case FieldType::Boolean: out += value.bits != 0 ? "true" : "false"; return;
+    default: return is_signed(node.type) ? append_signed(out, value.as_signed()) : append_unsigned(out, value.bits);
   }
 }
 

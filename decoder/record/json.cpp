@@ -7,18 +7,15 @@ namespace {
 
 void append_value(const Schema& schema, const Node& node, const Value& value, std::string& out) {
   switch (node.type) {
-    case FieldType::Decimal:
-      return append_decimal(out, value.as_signed(), value.exponent);
+    case FieldType::Decimal: return append_decimal(out, value.as_signed(), value.exponent);
     case FieldType::Ascii:
-    case FieldType::Unicode:
-      return append_json_string(out, value.bytes, node.type == FieldType::Ascii);
+    case FieldType::Unicode: return append_json_string(out, value.bytes, node.type == FieldType::Ascii);
     case FieldType::ByteVector:
       out += '"';
       append_hex(out, value.bytes);
       out += '"';
       return;
-    case FieldType::Enum:
-      return append_json_string(out, schema.element_name(node, value.bits), false);
+    case FieldType::Enum: return append_json_string(out, schema.element_name(node, value.bits), false);
     case FieldType::Set: {
       out += '[';
       for (std::uint32_t i = 0; i < schema.element_count(node); ++i) {
@@ -29,11 +26,8 @@ void append_value(const Schema& schema, const Node& node, const Value& value, st
       out += ']';
       return;
     }
-    case FieldType::Boolean:
-      out += value.bits != 0 ? "true" : "false";
-      return;
-    default:
-      return is_signed(node.type) ? append_signed(out, value.as_signed()) : append_unsigned(out, value.bits);
+    case FieldType::Boolean: out += value.bits != 0 ? "true" : "false"; return;
+    default: return is_signed(node.type) ? append_signed(out, value.as_signed()) : append_unsigned(out, value.bits);
   }
 }
 

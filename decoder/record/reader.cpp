@@ -7,38 +7,22 @@ namespace stopbit::record {
 
 std::string_view error_text(ReadError error) noexcept {
   switch (error) {
-    case ReadError::None:
-      return {};
-    case ReadError::Truncated:
-      return "the record's lengths do not fit its slots";
-    case ReadError::ForeignSlot:
-      return "a slot belongs to another record";
-    case ReadError::Pad:
-      return "the slot is padding";
-    case ReadError::UnknownTemplate:
-      return "the record names a template that the schema does not have";
-    case ReadError::UnknownEvent:
-      return "the record is an event of unknown kind";
-    case ReadError::WrongTag:
-      return "a tag is not the one of its word";
-    case ReadError::MissingSlots:
-      return "a block begins where no slot is left";
-    case ReadError::MissingValue:
-      return "a mandatory value is missing";
-    case ReadError::BadString:
-      return "a string has no legal form or leaves the string area";
-    case ReadError::BadValue:
-      return "a value is outside its type";
-    case ReadError::TooManyElements:
-      return "the record has more sequence elements than a datagram can make";
-    case ReadError::TooDeep:
-      return "dynamic references are nested too deeply";
-    case ReadError::TooMuchWork:
-      return "the record takes more work than allowed";
-    case ReadError::TooLong:
-      return "the text of the record is longer than allowed";
-    case ReadError::LeftOver:
-      return "slots remain behind the record's last block";
+    case ReadError::None: return {};
+    case ReadError::Truncated: return "the record's lengths do not fit its slots";
+    case ReadError::ForeignSlot: return "a slot belongs to another record";
+    case ReadError::Pad: return "the slot is padding";
+    case ReadError::UnknownTemplate: return "the record names a template that the schema does not have";
+    case ReadError::UnknownEvent: return "the record is an event of unknown kind";
+    case ReadError::WrongTag: return "a tag is not the one of its word";
+    case ReadError::MissingSlots: return "a block begins where no slot is left";
+    case ReadError::MissingValue: return "a mandatory value is missing";
+    case ReadError::BadString: return "a string has no legal form or leaves the string area";
+    case ReadError::BadValue: return "a value is outside its type";
+    case ReadError::TooManyElements: return "the record has more sequence elements than a datagram can make";
+    case ReadError::TooDeep: return "dynamic references are nested too deeply";
+    case ReadError::TooMuchWork: return "the record takes more work than allowed";
+    case ReadError::TooLong: return "the text of the record is longer than allowed";
+    case ReadError::LeftOver: return "slots remain behind the record's last block";
   }
   return "the error is unknown";
 }

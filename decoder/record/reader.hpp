@@ -102,16 +102,12 @@ inline constexpr std::int64_t kMaxExponent = 63;
 /// Whether `value` (a decimal: its exponent) is one that the type allows beyond its 64 bits.
 constexpr bool is_in_range(FieldType type, std::uint32_t elements, std::uint64_t value) {
   switch (type) {
-    case FieldType::Enum:
-      return value < elements;
-    case FieldType::Set:
-      return elements >= 64 || value >> elements == 0;
-    case FieldType::Boolean:
-      return value <= 1;
+    case FieldType::Enum: return value < elements;
+    case FieldType::Set: return elements >= 64 || value >> elements == 0;
+    case FieldType::Boolean: return value <= 1;
     case FieldType::Decimal:
       return static_cast<std::int64_t>(value) >= -kMaxExponent && static_cast<std::int64_t>(value) <= kMaxExponent;
-    default:
-      return true;
+    default: return true;
   }
 }
 
@@ -174,18 +170,10 @@ class Reader {
       if (visits_left_-- == 0) return fail(ReadError::TooMuchWork);
       bool ok = true;
       switch (node.kind) {
-        case NodeKind::Field:
-          ok = field(node, visitor);
-          break;
-        case NodeKind::Group:
-          ok = group(node, i, visitor);
-          break;
-        case NodeKind::Sequence:
-          ok = sequence(node, i, visitor);
-          break;
-        case NodeKind::Reference:
-          ok = reference(node, visitor);
-          break;
+        case NodeKind::Field: ok = field(node, visitor); break;
+        case NodeKind::Group: ok = group(node, i, visitor); break;
+        case NodeKind::Sequence: ok = sequence(node, i, visitor); break;
+        case NodeKind::Reference: ok = reference(node, visitor); break;
       }
       if (!ok) return false;
       i = node.end;

@@ -57,15 +57,12 @@ class Check {
 
   std::string_view check(const Node& node) {
     switch (node.kind) {
-      case NodeKind::Field:
-        return field(node);
-      case NodeKind::Group:
-        return node.optional ? word(node, 1) : std::string_view{};
+      case NodeKind::Field: return field(node);
+      case NodeKind::Group: return node.optional ? word(node, 1) : std::string_view{};
       case NodeKind::Sequence:
         if (node.element_block >= program_.blocks.size()) return "it has no element block";
         return word(node, 1);
-      case NodeKind::Reference:
-        return {};
+      case NodeKind::Reference: return {};
     }
     return "its kind is unknown";
   }

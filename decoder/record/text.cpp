@@ -146,20 +146,13 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
 
 std::string_view event_name(EventKind kind) noexcept {
   switch (kind) {
-    case EventKind::DecodeError:
-      return "error";
-    case EventKind::Dropped:
-      return "dropped";
-    case EventKind::Gap:
-      return "gap";
-    case EventKind::Reset:
-      return "reset";
-    case EventKind::Stale:
-      return "stale";
-    case EventKind::Recovered:
-      return "recovered";
-    case EventKind::LayoutChanged:
-      return "layoutChanged";
+    case EventKind::DecodeError: return "error";
+    case EventKind::Dropped: return "dropped";
+    case EventKind::Gap: return "gap";
+    case EventKind::Reset: return "reset";
+    case EventKind::Stale: return "stale";
+    case EventKind::Recovered: return "recovered";
+    case EventKind::LayoutChanged: return "layoutChanged";
   }
   return {};
 }
@@ -174,18 +167,12 @@ std::string event_detail(const EventView& event) {
       }
       return detail;
     }
-    case EventKind::Dropped:
-      return "the datagram was not decoded: after an error its channel waits for a reset";
-    case EventKind::Gap:
-      return "sequence numbers are missing";
-    case EventKind::Reset:
-      return "the feed has reset the dictionary";
-    case EventKind::Stale:
-      return "what follows may be out of date";
-    case EventKind::Recovered:
-      return "what follows is up to date again";
-    case EventKind::LayoutChanged:
-      return "the records that follow have another layout";
+    case EventKind::Dropped: return "the datagram was not decoded: after an error its channel waits for a reset";
+    case EventKind::Gap: return "sequence numbers are missing";
+    case EventKind::Reset: return "the feed has reset the dictionary";
+    case EventKind::Stale: return "what follows may be out of date";
+    case EventKind::Recovered: return "what follows is up to date again";
+    case EventKind::LayoutChanged: return "the records that follow have another layout";
   }
   return {};
 }

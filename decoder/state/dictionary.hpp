@@ -16,25 +16,17 @@ enum class EntryType : std::uint8_t { U32, S32, U64, S64, Decimal, Ascii, Unicod
 
 constexpr EntryType entry_type(isa::Type type) {
   switch (type) {
-    case isa::Type::U32:
-      return EntryType::U32;
+    case isa::Type::U32: return EntryType::U32;
     case isa::Type::S32:
-    case isa::Type::Iexp:
-      return EntryType::S32;
-    case isa::Type::U64:
-      return EntryType::U64;
+    case isa::Type::Iexp: return EntryType::S32;
+    case isa::Type::U64: return EntryType::U64;
     case isa::Type::S64:
-    case isa::Type::Iman:
-      return EntryType::S64;
+    case isa::Type::Iman: return EntryType::S64;
     case isa::Type::Dexp:
-    case isa::Type::Dman:
-      return EntryType::Decimal;
-    case isa::Type::Ascii:
-      return EntryType::Ascii;
-    case isa::Type::Uni:
-      return EntryType::Unicode;
-    case isa::Type::Bytes:
-      return EntryType::Bytes;
+    case isa::Type::Dman: return EntryType::Decimal;
+    case isa::Type::Ascii: return EntryType::Ascii;
+    case isa::Type::Uni: return EntryType::Unicode;
+    case isa::Type::Bytes: return EntryType::Bytes;
   }
   return EntryType::U32;
 }

@@ -140,12 +140,9 @@ class CustomParser {
 std::uint64_t load(PreambleField field, const std::byte* datagram) noexcept {
   const std::byte* const from = datagram + field.offset;
   switch (field.bytes) {
-    case 2:
-      return field.big_endian ? load_be<std::uint16_t>(from) : load_le<std::uint16_t>(from);
-    case 4:
-      return field.big_endian ? load_be<std::uint32_t>(from) : load_le<std::uint32_t>(from);
-    default:
-      return field.big_endian ? load_be<std::uint64_t>(from) : load_le<std::uint64_t>(from);
+    case 2: return field.big_endian ? load_be<std::uint16_t>(from) : load_le<std::uint16_t>(from);
+    case 4: return field.big_endian ? load_be<std::uint32_t>(from) : load_le<std::uint32_t>(from);
+    default: return field.big_endian ? load_be<std::uint64_t>(from) : load_le<std::uint64_t>(from);
   }
 }
 
@@ -272,12 +269,9 @@ Result<Framing> parse_framing(std::string_view text) {
 
 Preamble read_preamble(const Framing& framing, Bytes datagram) noexcept {
   switch (framing.kind) {
-    case FramingKind::Fixed:
-      return read_fixed(framing, datagram);
-    case FramingKind::B3:
-      return read_b3(datagram);
-    case FramingKind::T7:
-      return read_t7(datagram);
+    case FramingKind::Fixed: return read_fixed(framing, datagram);
+    case FramingKind::B3: return read_b3(datagram);
+    case FramingKind::T7: return read_t7(datagram);
   }
   return kRefused;
 }

@@ -145,19 +145,15 @@ std::optional<LinkType> link_type_from_dlt(int dlt) noexcept {
     case 0:    // NULL
     case 108:  // LOOP
       return LinkType::Loopback;
-    case 1:
-      return LinkType::Ethernet;
+    case 1: return LinkType::Ethernet;
     case 12:   // DLT_RAW on Linux
     case 14:   // DLT_RAW on OpenBSD
     case 101:  // LINKTYPE_RAW
     case 228:  // IPv4 only
       return LinkType::RawIp;
-    case 113:
-      return LinkType::LinuxSll;
-    case 276:
-      return LinkType::LinuxSll2;
-    default:
-      return std::nullopt;
+    case 113: return LinkType::LinuxSll;
+    case 276: return LinkType::LinuxSll2;
+    default: return std::nullopt;
   }
 }
 
@@ -175,16 +171,11 @@ Verdict parse_frame(LinkType link, Bytes frame, std::size_t original_bytes, Data
   const std::size_t missing = original_bytes > frame.size() ? original_bytes - frame.size() : 0;
   datagram = {};
   switch (link) {
-    case LinkType::Ethernet:
-      return parse_ether_type(frame, missing, 12, 14, datagram);
-    case LinkType::LinuxSll:
-      return parse_ether_type(frame, missing, 14, 16, datagram);
-    case LinkType::LinuxSll2:
-      return parse_ether_type(frame, missing, 0, 20, datagram);
-    case LinkType::RawIp:
-      return parse_ipv4({frame, missing}, datagram);
-    case LinkType::Loopback:
-      return parse_loopback(frame, missing, datagram);
+    case LinkType::Ethernet: return parse_ether_type(frame, missing, 12, 14, datagram);
+    case LinkType::LinuxSll: return parse_ether_type(frame, missing, 14, 16, datagram);
+    case LinkType::LinuxSll2: return parse_ether_type(frame, missing, 0, 20, datagram);
+    case LinkType::RawIp: return parse_ipv4({frame, missing}, datagram);
+    case LinkType::Loopback: return parse_loopback(frame, missing, datagram);
   }
   return Verdict::NotIp;
 }

@@ -21,7 +21,8 @@ std::string_view severity_text(Severity severity) {
 /// Control bytes would disturb the terminal and tabs the caret: both become one blank.
 std::string printable(std::string_view text) {
   std::string out(text);
-  std::replace_if(out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   return out;
 }
 
@@ -37,7 +38,8 @@ void append_excerpt(std::string& out, const SourceRange& range, SourceBuffer::Po
   std::string number = std::to_string(position.line);
   if (number.size() < 5) number.insert(0, 5 - number.size(), ' ');
   out += number + " | " + printable(shown) + '\n';
-  out += std::string(number.size(), ' ') + " | " + std::string(caret - from, ' ') + '^' + std::string(marks - 1, '~') + '\n';
+  out += std::string(number.size(), ' ') + " | " + std::string(caret - from, ' ') + '^' + std::string(marks - 1, '~') +
+         '\n';
 }
 
 }  // namespace
@@ -84,7 +86,8 @@ std::string Diagnostics::format() const {
     SourceBuffer::Position position;
     if (item.range.source) {
       position = item.range.source->position(item.range.offset);
-      out += item.range.source->name() + ':' + std::to_string(position.line) + ':' + std::to_string(position.column) + ": ";
+      out += item.range.source->name() + ':' + std::to_string(position.line) + ':' + std::to_string(position.column) +
+             ": ";
     }
     out += std::string(severity_text(item.severity)) + ": " + printable(item.message);
     if (item.code != ErrorCode::None) out += " [" + std::string(code_text(item.code)) + ']';

@@ -6,8 +6,8 @@
 
 namespace stopbit {
 
-/// Why an input was refused. The enumerators are the codes that users see; the list with its meanings is error_code.def.
-/// Values are part of the record layout (event records carry them): append, never renumber.
+/// Why an input was refused. The enumerators are the codes that users see; the list with its meanings is
+/// error_code.def. Values are part of the record layout (event records carry them): append, never renumber.
 enum class ErrorCode : std::uint8_t {
   None = 0,
 #define STOPBIT_ERROR(enumerator, code, meaning) enumerator,

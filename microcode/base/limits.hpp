@@ -21,21 +21,21 @@ inline constexpr std::size_t kMaxLoopDepth = 8;          ///< nested sequences, 
 inline constexpr std::size_t kMaxCallDepth = 8;          ///< nested dynamic template references
 inline constexpr std::size_t kMaxPresenceMapDepth = 24;  ///< nested segments: message, groups, elements, references
 inline constexpr std::size_t kMaxDatagramBytes = 65'536;
-inline constexpr std::size_t kDefaultStringCapacity = 256;   ///< bytes a dictionary slot holds
+inline constexpr std::size_t kDefaultStringCapacity = 256;  ///< bytes a dictionary slot holds
 inline constexpr std::size_t kMaxStringCapacity = 4'096;
-inline constexpr std::size_t kMaxStringBytes = 14'280;       ///< 255 slots of 56 bytes: the string area of a record
+inline constexpr std::size_t kMaxStringBytes = 14'280;  ///< 255 slots of 56 bytes: the string area of a record
 inline constexpr std::size_t kMaxStringSlots = 255;
 inline constexpr std::size_t kDefaultMaxRecordSlots = 4'096;
-inline constexpr std::size_t kMaxRecordSlots = 65'535;       ///< total slots: 16 bits of the record header
+inline constexpr std::size_t kMaxRecordSlots = 65'535;  ///< total slots: 16 bits of the record header
 
 // Images and texts.
 inline constexpr std::size_t kMaxTemplates = 4'096;
-inline constexpr std::size_t kMaxFields = 65'535;        ///< schema nodes of an image
+inline constexpr std::size_t kMaxFields = 65'535;          ///< schema nodes of an image
 inline constexpr std::size_t kMaxTypeElements = 1U << 20;  ///< elements of all enumerations and sets of an image
-inline constexpr std::size_t kMaxNodeDepth = 64;         ///< nested groups and sequences of a template, references inlined
+inline constexpr std::size_t kMaxNodeDepth = 64;  ///< nested groups and sequences of a template, references inlined
 inline constexpr std::size_t kMaxStringPoolBytes = 4U << 20;
 inline constexpr std::size_t kMaxTextBytes = 16U << 20;  ///< a template or assembly file
 inline constexpr std::size_t kMaxImageBytes = 64U << 20;
-inline constexpr std::size_t kMaxElementDepth = 32;      ///< nested XML elements
+inline constexpr std::size_t kMaxElementDepth = 32;  ///< nested XML elements
 
 }  // namespace stopbit::limits

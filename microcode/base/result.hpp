@@ -15,7 +15,7 @@ struct Failure {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}            // NOLINT(google-explicit-constructor): reads as `return value`
+  Result(T value) : state_(std::move(value)) {}  // NOLINT(google-explicit-constructor): reads as `return value`
   Result(Failure failure) : state_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }

@@ -55,60 +55,42 @@ std::string hex(unsigned value) {
 
 std::string_view text(isa::BitUse use) {
   switch (use) {
-    case isa::BitUse::None:
-      return "";
-    case isa::BitUse::Own:
-      return "own";
-    case isa::BitUse::IfExponent:
-      return "if exponent";
+    case isa::BitUse::None: return "";
+    case isa::BitUse::Own: return "own";
+    case isa::BitUse::IfExponent: return "if exponent";
   }
   return "";
 }
 
 std::string_view text(isa::ConstantUse use) {
   switch (use) {
-    case isa::ConstantUse::Never:
-      return "";
-    case isa::ConstantUse::LimitOnly:
-      return "limit";
-    case isa::ConstantUse::Initial:
-      return "initial";
-    case isa::ConstantUse::Value:
-      return "value";
+    case isa::ConstantUse::Never: return "";
+    case isa::ConstantUse::LimitOnly: return "limit";
+    case isa::ConstantUse::Initial: return "initial";
+    case isa::ConstantUse::Value: return "value";
   }
   return "";
 }
 
 std::string_view text(isa::Wait wait) {
   switch (wait) {
-    case isa::Wait::Nothing:
-      return "";
-    case isa::Wait::ExponentState:
-      return "exponent's state";
-    case isa::Wait::StringLength:
-      return "string's length";
-    case isa::Wait::StringCopy:
-      return "string copied";
-    case isa::Wait::VectorLength:
-      return "vector's length";
-    case isa::Wait::PresenceMap:
-      return "presence map";
-    case isa::Wait::Dispatch:
-      return "dispatch";
+    case isa::Wait::Nothing: return "";
+    case isa::Wait::ExponentState: return "exponent's state";
+    case isa::Wait::StringLength: return "string's length";
+    case isa::Wait::StringCopy: return "string copied";
+    case isa::Wait::VectorLength: return "vector's length";
+    case isa::Wait::PresenceMap: return "presence map";
+    case isa::Wait::Dispatch: return "dispatch";
   }
   return "";
 }
 
 std::string_view text(isa::TargetUse use) {
   switch (use) {
-    case isa::TargetUse::None:
-      return "";
-    case isa::TargetUse::Address:
-      return "address";
-    case isa::TargetUse::Block:
-      return "block";
-    case isa::TargetUse::Table:
-      return "table";
+    case isa::TargetUse::None: return "";
+    case isa::TargetUse::Address: return "address";
+    case isa::TargetUse::Block: return "block";
+    case isa::TargetUse::Table: return "table";
   }
   return "";
 }

@@ -75,37 +75,23 @@ void write_section(Writer& out, Section section, const Program& program) {
     for (const auto& entry : table) describe(entry);
   };
   switch (section) {
-    case Section::Properties:
-      return describe_properties(out, properties_of(program));
-    case Section::Code:
-      return each(program.code, [&](auto& e) { describe_instruction(out, e); });
-    case Section::Constants:
-      return each(program.constants, [&](auto& e) { describe_constant(out, e); });
-    case Section::ConstantPool:
-      return out.raw(std::as_bytes(std::span(program.constant_pool)));
-    case Section::Slots:
-      return each(program.slots, [&](auto& e) { describe_slot(out, e); });
-    case Section::Dispatch:
-      return each(program.dispatch, [&](auto& e) { describe_dispatch(out, e); });
-    case Section::Profiles:
-      return each(program.profiles, [&](auto& e) { describe_profile(out, e); });
-    case Section::Blocks:
-      return each(program.blocks, [&](auto& e) { describe_block(out, e); });
-    case Section::Templates:
-      return each(program.templates, [&](auto& e) { describe_template(out, e); });
-    case Section::Nodes:
-      return each(program.nodes, [&](auto& e) { describe_node(out, e); });
-    case Section::Types:
-      return each(program.type_infos, [&](auto& e) { describe_type(out, e); });
-    case Section::Elements:
-      return each(program.elements, [&](auto& e) { describe_element(out, e); });
-    case Section::Sources:
-      return each(program.sources, [&](auto& e) { describe_source(out, e); });
+    case Section::Properties: return describe_properties(out, properties_of(program));
+    case Section::Code: return each(program.code, [&](auto& e) { describe_instruction(out, e); });
+    case Section::Constants: return each(program.constants, [&](auto& e) { describe_constant(out, e); });
+    case Section::ConstantPool: return out.raw(std::as_bytes(std::span(program.constant_pool)));
+    case Section::Slots: return each(program.slots, [&](auto& e) { describe_slot(out, e); });
+    case Section::Dispatch: return each(program.dispatch, [&](auto& e) { describe_dispatch(out, e); });
+    case Section::Profiles: return each(program.profiles, [&](auto& e) { describe_profile(out, e); });
+    case Section::Blocks: return each(program.blocks, [&](auto& e) { describe_block(out, e); });
+    case Section::Templates: return each(program.templates, [&](auto& e) { describe_template(out, e); });
+    case Section::Nodes: return each(program.nodes, [&](auto& e) { describe_node(out, e); });
+    case Section::Types: return each(program.type_infos, [&](auto& e) { describe_type(out, e); });
+    case Section::Elements: return each(program.elements, [&](auto& e) { describe_element(out, e); });
+    case Section::Sources: return each(program.sources, [&](auto& e) { describe_source(out, e); });
     case Section::Positions:
       each(program.templates, [&](auto& e) { describe_position(out, Position{e.line, e.column, e.source}); });
       return each(program.nodes, [&](auto& e) { describe_position(out, Position{e.line, e.column, e.source}); });
-    case Section::Names:
-      return out.raw(std::as_bytes(std::span(program.names)));
+    case Section::Names: return out.raw(std::as_bytes(std::span(program.names)));
   }
 }
 
@@ -310,15 +296,12 @@ class ImageReader {
 
   Fault read_section(const SectionInfo& section) {
     switch (section.id) {
-      case Section::Properties:
-        return read_properties();
+      case Section::Properties: return read_properties();
       case Section::Code:
         return read_entries(section.id, program_.code, [](auto& v, auto& e) { describe_instruction(v, e); });
       case Section::Constants:
         return read_entries(section.id, program_.constants, [](auto& v, auto& e) { describe_constant(v, e); });
-      case Section::ConstantPool:
-        read_bytes(section.id, program_.constant_pool);
-        return std::nullopt;
+      case Section::ConstantPool: read_bytes(section.id, program_.constant_pool); return std::nullopt;
       case Section::Slots:
         return read_entries(section.id, program_.slots, [](auto& v, auto& e) { describe_slot(v, e); });
       case Section::Dispatch:
@@ -337,11 +320,8 @@ class ImageReader {
         return read_entries(section.id, program_.elements, [](auto& v, auto& e) { describe_element(v, e); });
       case Section::Sources:
         return read_entries(section.id, program_.sources, [](auto& v, auto& e) { describe_source(v, e); });
-      case Section::Positions:
-        return read_positions();
-      case Section::Names:
-        read_bytes(section.id, program_.names);
-        return std::nullopt;
+      case Section::Positions: return read_positions();
+      case Section::Names: read_bytes(section.id, program_.names); return std::nullopt;
     }
     return std::nullopt;
   }

@@ -8,12 +8,40 @@ namespace {
 
 constexpr DataOpInfo kDataOps[] = {
 #define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, bit, constant, slot, window, dr, dw, sr, sw, wait, \
-                        cycles, meaning)                                                                           \
-  {DataOp::enumerator, mnemonic, Operator::op, Type::type, Presence::presence, BitUse::bit, ConstantUse::constant,  \
-   slot, window, dr, dw, sr, sw, Wait::wait, cycles, meaning},
-#define STOPBIT_SPECIAL_OP(enumerator, mnemonic, code, window, wait, cycles, meaning)                            \
-  {DataOp::enumerator, mnemonic, Operator::Special, Type::U32, Presence::Man, BitUse::None, ConstantUse::Never, \
-   false, window, 0, 0, 0, 0, Wait::wait, cycles, meaning},
+                        cycles, meaning)                                                                             \
+  {DataOp::enumerator,                                                                                               \
+   mnemonic,                                                                                                         \
+   Operator::op,                                                                                                     \
+   Type::type,                                                                                                       \
+   Presence::presence,                                                                                               \
+   BitUse::bit,                                                                                                      \
+   ConstantUse::constant,                                                                                            \
+   slot,                                                                                                             \
+   window,                                                                                                           \
+   dr,                                                                                                               \
+   dw,                                                                                                               \
+   sr,                                                                                                               \
+   sw,                                                                                                               \
+   Wait::wait,                                                                                                       \
+   cycles,                                                                                                           \
+   meaning},
+#define STOPBIT_SPECIAL_OP(enumerator, mnemonic, code, window, wait, cycles, meaning) \
+  {DataOp::enumerator,                                                                \
+   mnemonic,                                                                          \
+   Operator::Special,                                                                 \
+   Type::U32,                                                                         \
+   Presence::Man,                                                                     \
+   BitUse::None,                                                                      \
+   ConstantUse::Never,                                                                \
+   false,                                                                             \
+   window,                                                                            \
+   0,                                                                                 \
+   0,                                                                                 \
+   0,                                                                                 \
+   0,                                                                                 \
+   Wait::wait,                                                                        \
+   cycles,                                                                            \
+   meaning},
 #include "microcode/isa/opcodes.def"
 };
 
@@ -34,8 +62,8 @@ constexpr auto kDataOpIndex = [] {
 static_assert(std::size(kDataOps) < 255);
 
 constexpr std::string_view kCapabilityNames[] = {
-    "integers", "decimals",      "strings",    "string copies", "string deltas",
-    "string tails", "vectors", "vector copies", "dynamic references",
+    "integers",     "decimals", "strings",       "string copies",      "string deltas",
+    "string tails", "vectors",  "vector copies", "dynamic references",
 };
 
 }  // namespace

@@ -10,16 +10,17 @@ namespace stopbit::isa {
 
 enum class Operator : std::uint8_t { Non = 0, Con = 1, Def = 2, Cop = 3, Inc = 4, Del = 5, Tai = 6, Special = 7 };
 
-/// What an instruction takes from the stream. What a value means to a reader (enumeration, set, boolean, time) is schema.
+/// What an instruction takes from the stream. What a value means to a reader (enumeration, set, boolean, time) is
+/// schema.
 enum class Type : std::uint8_t {
   U32 = 0,
   S32 = 1,
   U64 = 2,
   S64 = 3,
-  Iexp = 4,   ///< Exponent (int32) of a decimal whose exponent and mantissa have operators of their own.
-  Iman = 5,   ///< Its mantissa (int64); acts only if the exponent is present.
-  Dexp = 6,   ///< Exponent of a decimal with one operator or none.
-  Dman = 7,   ///< Its mantissa; takes no presence bit, follows the exponent in everything.
+  Iexp = 4,  ///< Exponent (int32) of a decimal whose exponent and mantissa have operators of their own.
+  Iman = 5,  ///< Its mantissa (int64); acts only if the exponent is present.
+  Dexp = 6,  ///< Exponent of a decimal with one operator or none.
+  Dman = 7,  ///< Its mantissa; takes no presence bit, follows the exponent in everything.
   Ascii = 8,
   Uni = 9,
   Bytes = 10,
@@ -34,7 +35,15 @@ enum class BitUse : std::uint8_t { None, Own, IfExponent };
 enum class ConstantUse : std::uint8_t { Never, LimitOnly, Initial, Value };
 
 /// What the next instruction must wait for in hardware.
-enum class Wait : std::uint8_t { Nothing, ExponentState, StringLength, StringCopy, VectorLength, PresenceMap, Dispatch };
+enum class Wait : std::uint8_t {
+  Nothing,
+  ExponentState,
+  StringLength,
+  StringCopy,
+  VectorLength,
+  PresenceMap,
+  Dispatch
+};
 
 constexpr std::uint8_t encode_op(Operator op, Type type, Presence presence) {
   return static_cast<std::uint8_t>(static_cast<unsigned>(op) << 5 | static_cast<unsigned>(type) << 1 |
@@ -90,27 +99,41 @@ struct ControlOpInfo {
 [[nodiscard]] std::optional<DataOp> data_op_from_mnemonic(std::string_view mnemonic) noexcept;
 [[nodiscard]] std::optional<ControlOp> control_op_from_mnemonic(std::string_view mnemonic) noexcept;
 
-constexpr Operator operator_of(DataOp op) { return static_cast<Operator>(static_cast<unsigned>(op) >> 5); }
-constexpr Type type_of(DataOp op) { return static_cast<Type>(static_cast<unsigned>(op) >> 1 & 0xF); }
-constexpr bool is_optional(DataOp op) { return (static_cast<unsigned>(op) & 1) != 0; }
-constexpr bool is_special(DataOp op) { return operator_of(op) == Operator::Special; }
-constexpr bool is_string(Type type) { return type >= Type::Ascii; }
-constexpr bool is_exponent(Type type) { return type == Type::Iexp || type == Type::Dexp; }
-constexpr bool is_mantissa(Type type) { return type == Type::Iman || type == Type::Dman; }
+constexpr Operator operator_of(DataOp op) {
+  return static_cast<Operator>(static_cast<unsigned>(op) >> 5);
+}
+constexpr Type type_of(DataOp op) {
+  return static_cast<Type>(static_cast<unsigned>(op) >> 1 & 0xF);
+}
+constexpr bool is_optional(DataOp op) {
+  return (static_cast<unsigned>(op) & 1) != 0;
+}
+constexpr bool is_special(DataOp op) {
+  return operator_of(op) == Operator::Special;
+}
+constexpr bool is_string(Type type) {
+  return type >= Type::Ascii;
+}
+constexpr bool is_exponent(Type type) {
+  return type == Type::Iexp || type == Type::Dexp;
+}
+constexpr bool is_mantissa(Type type) {
+  return type == Type::Iman || type == Type::Dman;
+}
 
-inline constexpr std::uint8_t kNoWord = 255;           ///< The instruction stores nothing.
-inline constexpr std::uint16_t kNoConstant = 0;        ///< Entry 0 of the constant table is empty.
-inline constexpr std::uint16_t kTemplateIdSlot = 0;    ///< Dictionary slot of the template identifier.
+inline constexpr std::uint8_t kNoWord = 255;         ///< The instruction stores nothing.
+inline constexpr std::uint16_t kNoConstant = 0;      ///< Entry 0 of the constant table is empty.
+inline constexpr std::uint16_t kTemplateIdSlot = 0;  ///< Dictionary slot of the template identifier.
 
 /// One instruction. Columns an instruction does not use are zero (word: kNoWord).
 struct Instruction {
   DataOp op = DataOp::Nop;
-  std::uint8_t word = kNoWord;    ///< Word in the current block.
-  std::uint16_t slot = 0;         ///< Dictionary slot; PMAP: bit bound.
-  std::uint16_t constant = 0;     ///< Index of the constant table; PMAP: segment number.
+  std::uint8_t word = kNoWord;  ///< Word in the current block.
+  std::uint16_t slot = 0;       ///< Dictionary slot; PMAP: bit bound.
+  std::uint16_t constant = 0;   ///< Index of the constant table; PMAP: segment number.
   ControlOp control = ControlOp::Next;
-  std::uint16_t target = 0;       ///< Address, block or table, as the control-op says.
-  bool pair = false;              ///< May issue together with the next instruction. Software ignores it.
+  std::uint16_t target = 0;  ///< Address, block or table, as the control-op says.
+  bool pair = false;         ///< May issue together with the next instruction. Software ignores it.
 
   bool operator==(const Instruction&) const = default;
 };
@@ -123,15 +146,15 @@ struct Instruction {
 
 /// What a device must be able to do to run an image; a device publishes the same bits.
 enum class Capability : std::uint64_t {
-  Integers = 1U << 0,        ///< Integers with every operator.
-  Decimals = 1U << 1,        ///< Decimals with every operator.
-  Strings = 1U << 2,         ///< ASCII strings without operator, constant and default.
-  StringCopies = 1U << 3,    ///< ASCII strings with copy.
-  StringDeltas = 1U << 4,    ///< Strings and vectors with delta.
-  StringTails = 1U << 5,     ///< Strings and vectors with tail.
-  Vectors = 1U << 6,         ///< Byte vectors and Unicode strings without operator, constant and default.
-  VectorCopies = 1U << 7,    ///< Byte vectors and Unicode strings with copy.
-  References = 1U << 8,      ///< Dynamic template references.
+  Integers = 1U << 0,      ///< Integers with every operator.
+  Decimals = 1U << 1,      ///< Decimals with every operator.
+  Strings = 1U << 2,       ///< ASCII strings without operator, constant and default.
+  StringCopies = 1U << 3,  ///< ASCII strings with copy.
+  StringDeltas = 1U << 4,  ///< Strings and vectors with delta.
+  StringTails = 1U << 5,   ///< Strings and vectors with tail.
+  Vectors = 1U << 6,       ///< Byte vectors and Unicode strings without operator, constant and default.
+  VectorCopies = 1U << 7,  ///< Byte vectors and Unicode strings with copy.
+  References = 1U << 8,    ///< Dynamic template references.
 };
 
 /// The bit this instruction needs; 0 for those every device has.

@@ -64,12 +64,9 @@ std::uint64_t least_bytes_of(const Instruction& in, const Instruction& before) {
   const Type type = isa::type_of(in.op);
   if (isa::is_mantissa(type) && isa::is_optional(before.op)) return 0;
   switch (isa::operator_of(in.op)) {
-    case Operator::Non:
-      return 1;
-    case Operator::Del:
-      return isa::is_string(type) && !isa::is_optional(in.op) ? 2 : 1;
-    default:
-      return 0;
+    case Operator::Non: return 1;
+    case Operator::Del: return isa::is_string(type) && !isa::is_optional(in.op) ? 2 : 1;
+    default: return 0;
   }
 }
 
@@ -340,43 +337,25 @@ class FlowCheck {
       require(by_limit || by_value, "word-limit", "the instruction does not limit the value as the schema demands");
     };
     switch (node.type) {
-      case FieldType::Int8:
-        is(type == Type::S32);
-        return limited(LimitKind::Signed, 8);
-      case FieldType::Int16:
-        is(type == Type::S32);
-        return limited(LimitKind::Signed, 16);
-      case FieldType::Int32:
-        return is(type == Type::S32);
-      case FieldType::Int64:
-        return is(type == Type::S64);
-      case FieldType::UInt8:
-        is(type == Type::U32);
-        return limited(LimitKind::Unsigned, 0xFF);
-      case FieldType::UInt16:
-        is(type == Type::U32);
-        return limited(LimitKind::Unsigned, 0xFFFF);
-      case FieldType::UInt32:
-        return is(type == Type::U32);
-      case FieldType::UInt64:
-        return is(type == Type::U64);
-      case FieldType::Decimal:
-        return is(isa::is_exponent(type));
-      case FieldType::Ascii:
-        return is(type == Type::Ascii);
-      case FieldType::Unicode:
-        return is(type == Type::Uni);
-      case FieldType::ByteVector:
-        return is(type == Type::Bytes);
+      case FieldType::Int8: is(type == Type::S32); return limited(LimitKind::Signed, 8);
+      case FieldType::Int16: is(type == Type::S32); return limited(LimitKind::Signed, 16);
+      case FieldType::Int32: return is(type == Type::S32);
+      case FieldType::Int64: return is(type == Type::S64);
+      case FieldType::UInt8: is(type == Type::U32); return limited(LimitKind::Unsigned, 0xFF);
+      case FieldType::UInt16: is(type == Type::U32); return limited(LimitKind::Unsigned, 0xFFFF);
+      case FieldType::UInt32: return is(type == Type::U32);
+      case FieldType::UInt64: return is(type == Type::U64);
+      case FieldType::Decimal: return is(isa::is_exponent(type));
+      case FieldType::Ascii: return is(type == Type::Ascii);
+      case FieldType::Unicode: return is(type == Type::Uni);
+      case FieldType::ByteVector: return is(type == Type::Bytes);
       case FieldType::Enum:
         is(type == Type::U32);
         return limited(LimitKind::Enum, program_.type_infos[node.type_info].element_count);
       case FieldType::Set:
         is(type == Type::U32 || type == Type::U64);
         return limited(LimitKind::Set, program_.type_infos[node.type_info].element_count);
-      case FieldType::Boolean:
-        is(type == Type::U32);
-        return limited(LimitKind::Enum, 2);
+      case FieldType::Boolean: is(type == Type::U32); return limited(LimitKind::Enum, 2);
       case FieldType::Timestamp:
         return is(type == Type::S32 || type == Type::S64 || type == Type::U32 || type == Type::U64);
     }
@@ -385,30 +364,24 @@ class FlowCheck {
   void do_control_op() {
     switch (now().control) {
       case ControlOp::Next:
-      case ControlOp::Block:
-        return join(at_ + 1, state_);
-      case ControlOp::Seq:
-        return begin_loop();
-      case ControlOp::Lend:
-        return end_loop();
-      case ControlOp::Skip:
-        return skip();
+      case ControlOp::Block: return join(at_ + 1, state_);
+      case ControlOp::Seq: return begin_loop();
+      case ControlOp::Lend: return end_loop();
+      case ControlOp::Skip: return skip();
       case ControlOp::Pop:
         if (require(state_.map != base_map() && state_.map != kTemplateMap, "pop-without-map",
                     "no group's presence map is on the stack here")) {
           pop_map();
         }
         return join(at_ + 1, state_);
-      case ControlOp::Disp:
-        return;
+      case ControlOp::Disp: return;
       case ControlOp::Call:
         follow({SchemaStep::Kind::Reference, walk_.next() == nullptr ? std::uint16_t{0} : walk_.next()->node});
         pop_map();
         state_.block = kNoBlock;
         flow().calls = true;
         return join(at_ + 1, state_);
-      case ControlOp::End:
-        return end();
+      case ControlOp::End: return end();
     }
   }
 

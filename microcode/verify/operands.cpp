@@ -16,50 +16,38 @@ constexpr std::int64_t kMaxExponent = 63;
 bool fits(Type type, std::uint64_t value) {
   const auto is_signed = static_cast<std::int64_t>(value);
   switch (type) {
-    case Type::U32:
-      return value <= std::numeric_limits<std::uint32_t>::max();
+    case Type::U32: return value <= std::numeric_limits<std::uint32_t>::max();
     case Type::S32:
       return is_signed >= std::numeric_limits<std::int32_t>::min() &&
              is_signed <= std::numeric_limits<std::int32_t>::max();
     case Type::Iexp:
-    case Type::Dexp:
-      return is_signed >= -kMaxExponent && is_signed <= kMaxExponent;
-    default:
-      return true;
+    case Type::Dexp: return is_signed >= -kMaxExponent && is_signed <= kMaxExponent;
+    default: return true;
   }
 }
 
 bool within_limit(const Constant& constant) {
   switch (constant.limit_kind) {
-    case LimitKind::None:
-      return true;
-    case LimitKind::Unsigned:
-      return constant.value <= constant.limit;
+    case LimitKind::None: return true;
+    case LimitKind::Unsigned: return constant.value <= constant.limit;
     case LimitKind::Signed: {
       const auto value = static_cast<std::int64_t>(constant.value);
       const std::int64_t bound = std::int64_t{1} << (constant.limit - 1);
       return value >= -bound && value < bound;
     }
-    case LimitKind::Enum:
-      return constant.value < constant.limit;
-    case LimitKind::Set:
-      return constant.limit >= 64 || constant.value >> constant.limit == 0;
+    case LimitKind::Enum: return constant.value < constant.limit;
+    case LimitKind::Set: return constant.limit >= 64 || constant.value >> constant.limit == 0;
   }
   return false;
 }
 
 bool may_limit(LimitKind kind, Type type) {
   switch (kind) {
-    case LimitKind::None:
-      return true;
-    case LimitKind::Unsigned:
-      return type == Type::U32;
-    case LimitKind::Signed:
-      return type == Type::S32;
-    case LimitKind::Enum:
-      return type == Type::U32;
-    case LimitKind::Set:
-      return type == Type::U32 || type == Type::U64;
+    case LimitKind::None: return true;
+    case LimitKind::Unsigned: return type == Type::U32;
+    case LimitKind::Signed: return type == Type::S32;
+    case LimitKind::Enum: return type == Type::U32;
+    case LimitKind::Set: return type == Type::U32 || type == Type::U64;
   }
   return false;
 }
@@ -183,8 +171,7 @@ class OperandCheck {
         require(in.target < tables, "target-outside-tables", "there is no such dispatch table");
         return;
       }
-      case isa::TargetUse::Address:
-        break;
+      case isa::TargetUse::Address: break;
     }
     if (!require(in.target < code_.size(), "target-outside-code", "the target is behind the end of the code")) return;
     if (in.control == ControlOp::Lend) {

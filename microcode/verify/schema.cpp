@@ -53,12 +53,9 @@ class SchemaCheck {
     require(node.source < program_.sources.size() || program_.templates[template_].supplied, i, "node-source",
             "there is no such source");
     switch (node.kind) {
-      case NodeKind::Field:
-        return check_field(i, node);
-      case NodeKind::Group:
-        return check_group(i, node);
-      case NodeKind::Sequence:
-        return check_sequence(i, node);
+      case NodeKind::Field: return check_field(i, node);
+      case NodeKind::Group: return check_group(i, node);
+      case NodeKind::Sequence: return check_sequence(i, node);
       case NodeKind::Reference:
         require(node.block == kNoBlock && node.word == isa::kNoWord && !node.optional, i, "node-unused-column",
                 "a reference has no word and is mandatory");

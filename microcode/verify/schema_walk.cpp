@@ -40,9 +40,7 @@ void SchemaWalk::add_template(const Program& program, const WordClaims& claims, 
         steps_.push_back({Kind::Length, i});
         open.push_back(i);
         break;
-      case NodeKind::Reference:
-        steps_.push_back({Kind::Reference, i});
-        break;
+      case NodeKind::Reference: steps_.push_back({Kind::Reference, i}); break;
     }
     close(i + std::size_t{1});
   }

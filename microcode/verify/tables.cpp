@@ -51,16 +51,11 @@ void check_texts(const Program& program, Findings& findings) {
 
 bool is_limit(LimitKind kind, std::uint32_t limit) {
   switch (kind) {
-    case LimitKind::None:
-      return limit == 0;
-    case LimitKind::Unsigned:
-      return true;
-    case LimitKind::Signed:
-      return limit >= 1 && limit <= 32;
-    case LimitKind::Enum:
-      return limit >= 1;
-    case LimitKind::Set:
-      return limit >= 1 && limit <= 64;
+    case LimitKind::None: return limit == 0;
+    case LimitKind::Unsigned: return true;
+    case LimitKind::Signed: return limit >= 1 && limit <= 32;
+    case LimitKind::Enum: return limit >= 1;
+    case LimitKind::Set: return limit >= 1 && limit <= 64;
   }
   return false;
 }
@@ -81,14 +76,12 @@ void check_constants(const Program& program, Findings& findings) {
       case ValueKind::None:
         findings.require(constant.value == 0, "constant-kind", "constants", i, "a value without kind must be 0");
         break;
-      case ValueKind::Integer:
-        break;
+      case ValueKind::Integer: break;
       case ValueKind::Bytes:
         findings.require(is_inside(constant.bytes(), program.constant_pool.size()), "constant-outside-pool",
                          "constants", i, "the bytes reach outside the constant pool");
         break;
-      default:
-        findings.add("constant-kind", place("constants", i), "the kind of value is unknown");
+      default: findings.add("constant-kind", place("constants", i), "the kind of value is unknown");
     }
   }
 }

@@ -18,28 +18,20 @@ isa::Type wire_type(FieldType type) {
   switch (type) {
     case FieldType::Int8:
     case FieldType::Int16:
-    case FieldType::Int32:
-      return isa::Type::S32;
+    case FieldType::Int32: return isa::Type::S32;
     case FieldType::UInt8:
     case FieldType::UInt16:
     case FieldType::UInt32:
     case FieldType::Enum:
-    case FieldType::Boolean:
-      return isa::Type::U32;
+    case FieldType::Boolean: return isa::Type::U32;
     case FieldType::Int64:
-    case FieldType::Timestamp:
-      return isa::Type::S64;
+    case FieldType::Timestamp: return isa::Type::S64;
     case FieldType::UInt64:
-    case FieldType::Set:
-      return isa::Type::U64;
-    case FieldType::Ascii:
-      return isa::Type::Ascii;
-    case FieldType::Unicode:
-      return isa::Type::Uni;
-    case FieldType::ByteVector:
-      return isa::Type::Bytes;
-    case FieldType::Decimal:
-      return isa::Type::Dexp;
+    case FieldType::Set: return isa::Type::U64;
+    case FieldType::Ascii: return isa::Type::Ascii;
+    case FieldType::Unicode: return isa::Type::Uni;
+    case FieldType::ByteVector: return isa::Type::Bytes;
+    case FieldType::Decimal: return isa::Type::Dexp;
   }
   return isa::Type::U32;
 }
@@ -50,22 +42,14 @@ void limit(Constant& constant, FieldType type, std::size_t elements) {
     constant.limit = static_cast<std::uint32_t>(bound);
   };
   switch (type) {
-    case FieldType::Int8:
-      return set(LimitKind::Signed, 8);
-    case FieldType::Int16:
-      return set(LimitKind::Signed, 16);
-    case FieldType::UInt8:
-      return set(LimitKind::Unsigned, UINT8_MAX);
-    case FieldType::UInt16:
-      return set(LimitKind::Unsigned, UINT16_MAX);
-    case FieldType::Enum:
-      return set(LimitKind::Enum, elements);
-    case FieldType::Boolean:
-      return set(LimitKind::Enum, 2);
-    case FieldType::Set:
-      return set(LimitKind::Set, elements);
-    default:
-      return;
+    case FieldType::Int8: return set(LimitKind::Signed, 8);
+    case FieldType::Int16: return set(LimitKind::Signed, 16);
+    case FieldType::UInt8: return set(LimitKind::Unsigned, UINT8_MAX);
+    case FieldType::UInt16: return set(LimitKind::Unsigned, UINT16_MAX);
+    case FieldType::Enum: return set(LimitKind::Enum, elements);
+    case FieldType::Boolean: return set(LimitKind::Enum, 2);
+    case FieldType::Set: return set(LimitKind::Set, elements);
+    default: return;
   }
 }
 
@@ -146,18 +130,10 @@ void CodeMaker::body(std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end && code_.size() <= limits::kMaxInstructions; i = (*items_)[i].end) {
     const ir::Item& item = (*items_)[i];
     switch (item.kind) {
-      case NodeKind::Field:
-        field(item, layout_->places[i]);
-        break;
-      case NodeKind::Group:
-        group(i);
-        break;
-      case NodeKind::Sequence:
-        sequence(i);
-        break;
-      case NodeKind::Reference:
-        reference(item);
-        break;
+      case NodeKind::Field: field(item, layout_->places[i]); break;
+      case NodeKind::Group: group(i); break;
+      case NodeKind::Sequence: sequence(i); break;
+      case NodeKind::Reference: reference(item); break;
     }
   }
 }

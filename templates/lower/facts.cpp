@@ -10,12 +10,9 @@ std::size_t bits_of(const ast::Operator& op, bool optional) {
     case Kind::Def:
     case Kind::Cop:
     case Kind::Inc:
-    case Kind::Tai:
-      return 1;
-    case Kind::Con:
-      return optional ? 1 : 0;
-    default:
-      return 0;
+    case Kind::Tai: return 1;
+    case Kind::Con: return optional ? 1 : 0;
+    default: return 0;
   }
 }
 
@@ -40,14 +37,10 @@ std::size_t field_bytes(const ast::Field& field) {
 std::size_t item_bytes(const std::vector<ir::Item>& items, std::size_t index) {
   const ir::Item& item = items[index];
   switch (item.kind) {
-    case NodeKind::Field:
-      return field_bytes(*item.field);
-    case NodeKind::Sequence:
-      return is_always_on_wire(item.length->op) ? 1 : 0;
-    case NodeKind::Reference:
-      return 1;  // The presence map; the identifier may be copied.
-    case NodeKind::Group:
-      break;
+    case NodeKind::Field: return field_bytes(*item.field);
+    case NodeKind::Sequence: return is_always_on_wire(item.length->op) ? 1 : 0;
+    case NodeKind::Reference: return 1;  // The presence map; the identifier may be copied.
+    case NodeKind::Group: break;
   }
   if (item.group->optional) return 0;
   return (presence_bits(items, index + 1, item.end) != 0 ? 1 : 0) + min_bytes(items, index + 1, item.end);
@@ -71,12 +64,9 @@ std::size_t presence_bits(const ir::Item& item) {
     case NodeKind::Field:
       if (!item.field->parts) return bits_of(item.field->op, item.field->optional);
       return bits_of(item.field->parts->exponent, item.field->optional) + bits_of(item.field->parts->mantissa, false);
-    case NodeKind::Group:
-      return item.group->optional ? 1 : 0;
-    case NodeKind::Sequence:
-      return bits_of(item.length->op, item.group->optional);
-    case NodeKind::Reference:
-      return 0;
+    case NodeKind::Group: return item.group->optional ? 1 : 0;
+    case NodeKind::Sequence: return bits_of(item.length->op, item.group->optional);
+    case NodeKind::Reference: return 0;
   }
   return 0;
 }

@@ -35,18 +35,10 @@ class Planner {
     check_depths(begin, map_depth, loop_depth);
     for (std::size_t i = begin; i < end; i = items_[i].end) {
       switch (items_[i].kind) {
-        case NodeKind::Field:
-          take_words(i, words_of(*items_[i].field));
-          break;
-        case NodeKind::Group:
-          plan_group(i, map_depth, loop_depth);
-          break;
-        case NodeKind::Sequence:
-          plan_sequence(i, map_depth, loop_depth);
-          break;
-        case NodeKind::Reference:
-          needs_block_ = true;
-          break;
+        case NodeKind::Field: take_words(i, words_of(*items_[i].field)); break;
+        case NodeKind::Group: plan_group(i, map_depth, loop_depth); break;
+        case NodeKind::Sequence: plan_sequence(i, map_depth, loop_depth); break;
+        case NodeKind::Reference: needs_block_ = true; break;
       }
     }
   }

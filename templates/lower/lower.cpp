@@ -47,15 +47,11 @@ bool any_item(const ir::Message& message, Predicate predicate) {
 
 std::string_view part_name(SlotTable::Part part) {
   switch (part) {
-    case SlotTable::Part::Exponent:
-      return " exponent";
+    case SlotTable::Part::Exponent: return " exponent";
     case SlotTable::Part::Mantissa:
-    case SlotTable::Part::WholeMantissa:
-      return " mantissa";
-    case SlotTable::Part::Length:
-      return " length";
-    case SlotTable::Part::Whole:
-      break;
+    case SlotTable::Part::WholeMantissa: return " mantissa";
+    case SlotTable::Part::Length: return " length";
+    case SlotTable::Part::Whole: break;
   }
   return "";
 }

@@ -32,25 +32,18 @@ bool is_choice(FieldType type) {
 
 bool applies(Kind op, FieldType type) {
   switch (op) {
-    case Kind::Inc:
-      return !is_string(type) && !is_choice(type) && type != FieldType::Decimal;
-    case Kind::Del:
-      return !is_choice(type);
-    case Kind::Tai:
-      return is_string(type);
-    default:
-      return true;
+    case Kind::Inc: return !is_string(type) && !is_choice(type) && type != FieldType::Decimal;
+    case Kind::Del: return !is_choice(type);
+    case Kind::Tai: return is_string(type);
+    default: return true;
   }
 }
 
 std::string_view wanted_type(Kind op) {
   switch (op) {
-    case Kind::Inc:
-      return "an integer";
-    case Kind::Del:
-      return "a number, string or byteVector";
-    default:
-      return "a string or byteVector";
+    case Kind::Inc: return "an integer";
+    case Kind::Del: return "a number, string or byteVector";
+    default: return "a string or byteVector";
   }
 }
 

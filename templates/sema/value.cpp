@@ -145,41 +145,26 @@ std::optional<std::size_t> ElementIndex::find(std::string_view text) const {
 Result<ast::Value> convert(std::string_view text, FieldType type, const ElementIndex* elements) {
   ast::Value value;
   switch (type) {
-    case FieldType::Int8:
-      return integer<std::int8_t>(text);
-    case FieldType::UInt8:
-      return integer<std::uint8_t>(text);
-    case FieldType::Int16:
-      return integer<std::int16_t>(text);
-    case FieldType::UInt16:
-      return integer<std::uint16_t>(text);
-    case FieldType::Int32:
-      return integer<std::int32_t>(text);
-    case FieldType::UInt32:
-      return integer<std::uint32_t>(text);
+    case FieldType::Int8: return integer<std::int8_t>(text);
+    case FieldType::UInt8: return integer<std::uint8_t>(text);
+    case FieldType::Int16: return integer<std::int16_t>(text);
+    case FieldType::UInt16: return integer<std::uint16_t>(text);
+    case FieldType::Int32: return integer<std::int32_t>(text);
+    case FieldType::UInt32: return integer<std::uint32_t>(text);
     case FieldType::Int64:
-    case FieldType::Timestamp:
-      return integer<std::int64_t>(text);
-    case FieldType::UInt64:
-      return integer<std::uint64_t>(text);
-    case FieldType::Decimal:
-      return decimal(text);
-    case FieldType::ByteVector:
-      return hex_bytes(text);
-    case FieldType::Boolean:
-      return boolean(text);
-    case FieldType::Set:
-      return set(text, *elements);
-    case FieldType::Enum:
-      return enumerated(text, *elements);
+    case FieldType::Timestamp: return integer<std::int64_t>(text);
+    case FieldType::UInt64: return integer<std::uint64_t>(text);
+    case FieldType::Decimal: return decimal(text);
+    case FieldType::ByteVector: return hex_bytes(text);
+    case FieldType::Boolean: return boolean(text);
+    case FieldType::Set: return set(text, *elements);
+    case FieldType::Enum: return enumerated(text, *elements);
     case FieldType::Ascii:
       for (const char c : text) {
         if (static_cast<unsigned char>(c) >= 0x80) return Failure{quoted(text) + " has characters that ASCII lacks"};
       }
       [[fallthrough]];
-    case FieldType::Unicode:
-      value.bytes = text;
-      return value;
+    case FieldType::Unicode: value.bytes = text; return value;
   }
   return Failure{"the type has no values"};
 }

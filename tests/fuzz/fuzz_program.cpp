@@ -19,27 +19,13 @@ void change_entry(std::vector<T>& table, std::uint16_t index, F change) {
 void change_instruction(isa::Instruction& in, std::uint8_t field, std::uint64_t value) {
   const auto number = static_cast<std::uint16_t>(value);
   switch (field % 8) {
-    case 0:
-      in.op = static_cast<isa::DataOp>(value);
-      break;
-    case 1:
-      in.word = static_cast<std::uint8_t>(value);
-      break;
-    case 2:
-      in.slot = number % limits::kMaxSlots;
-      break;
-    case 3:
-      in.constant = number % limits::kMaxConstants;
-      break;
-    case 4:
-      in.control = static_cast<isa::ControlOp>(value % 16);
-      break;
-    case 5:
-      in.target = number % limits::kMaxInstructions;
-      break;
-    case 6:
-      in.pair = !in.pair;
-      break;
+    case 0: in.op = static_cast<isa::DataOp>(value); break;
+    case 1: in.word = static_cast<std::uint8_t>(value); break;
+    case 2: in.slot = number % limits::kMaxSlots; break;
+    case 3: in.constant = number % limits::kMaxConstants; break;
+    case 4: in.control = static_cast<isa::ControlOp>(value % 16); break;
+    case 5: in.target = number % limits::kMaxInstructions; break;
+    case 6: in.pair = !in.pair; break;
     default:
       if (const auto decoded = isa::decode(value)) in = *decoded;
   }
@@ -48,41 +34,18 @@ void change_instruction(isa::Instruction& in, std::uint8_t field, std::uint64_t 
 void change_node(Node& node, std::uint8_t field, std::uint64_t value) {
   const auto number = static_cast<std::uint16_t>(value);
   switch (field % 12) {
-    case 0:
-      node.kind = static_cast<NodeKind>(value % 5);
-      break;
-    case 1:
-      node.type = static_cast<FieldType>(value % 18);
-      break;
-    case 2:
-      node.optional = !node.optional;
-      break;
-    case 3:
-      node.constant = !node.constant;
-      break;
-    case 4:
-      node.block = number;
-      break;
-    case 5:
-      node.word = static_cast<std::uint8_t>(value);
-      break;
-    case 6:
-      node.element_block = number;
-      break;
-    case 7:
-      node.constant_index = number;
-      break;
-    case 8:
-      node.type_info = number;
-      break;
-    case 9:
-      node.end = number;
-      break;
-    case 10:
-      node.name = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)};
-      break;
-    default:
-      node.unit = static_cast<TimeUnit>(value % 7);
+    case 0: node.kind = static_cast<NodeKind>(value % 5); break;
+    case 1: node.type = static_cast<FieldType>(value % 18); break;
+    case 2: node.optional = !node.optional; break;
+    case 3: node.constant = !node.constant; break;
+    case 4: node.block = number; break;
+    case 5: node.word = static_cast<std::uint8_t>(value); break;
+    case 6: node.element_block = number; break;
+    case 7: node.constant_index = number; break;
+    case 8: node.type_info = number; break;
+    case 9: node.end = number; break;
+    case 10: node.name = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)}; break;
+    default: node.unit = static_cast<TimeUnit>(value % 7);
   }
 }
 
@@ -96,8 +59,7 @@ void change(Program& program, fuzz::Input& input) {
     case 0:
     case 1:
     case 2:
-    case 3:
-      return change_entry(program.code, index, [&](auto& in) { change_instruction(in, field, value); });
+    case 3: return change_entry(program.code, index, [&](auto& in) { change_instruction(in, field, value); });
     case 4:
       return change_entry(program.constants, index, [&](Constant& constant) {
         if (field % 4 == 0) constant.value = value;
@@ -105,8 +67,7 @@ void change(Program& program, fuzz::Input& input) {
         if (field % 4 == 2) constant.limit_kind = static_cast<LimitKind>(value % 6);
         if (field % 4 == 3) constant.limit = static_cast<std::uint32_t>(value);
       });
-    case 5:
-      return change_entry(program.slots, index, [&](Slot& slot) { slot.string_capacity = number; });
+    case 5: return change_entry(program.slots, index, [&](Slot& slot) { slot.string_capacity = number; });
     case 6:
       return change_entry(program.blocks, index, [&](Block& block) {
         if (field % 5 == 0) block.kind = static_cast<BlockKind>(value % 4);
@@ -122,8 +83,7 @@ void change(Program& program, fuzz::Input& input) {
         if (field % 4 == 2) entry.template_index = number;
         if (field % 4 == 3) entry.entry = number;
       });
-    case 8:
-      return change_entry(program.nodes, index, [&](Node& node) { change_node(node, field, value); });
+    case 8: return change_entry(program.nodes, index, [&](Node& node) { change_node(node, field, value); });
     case 9:
       return change_entry(program.templates, index, [&](Template& item) {
         if (field % 5 == 0) item.root_block = number;
@@ -137,8 +97,7 @@ void change(Program& program, fuzz::Input& input) {
         if (field % 2 == 0) info.first_element = static_cast<std::uint32_t>(value);
         if (field % 2 == 1) info.element_count = static_cast<std::uint32_t>(value);
       });
-    default:
-      program.max_record_slots = static_cast<std::uint32_t>(value % (2 * limits::kMaxRecordSlots));
+    default: program.max_record_slots = static_cast<std::uint32_t>(value % (2 * limits::kMaxRecordSlots));
   }
 }
 

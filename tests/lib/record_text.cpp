@@ -34,14 +34,10 @@ class Rewriter {
   bool value(std::string& out, int depth = 0) {
     if (depth > kMaxDepth || at_ >= text_.size()) return false;
     switch (text_[at_]) {
-      case '{':
-        return list(out, '{', '}', depth);
-      case '[':
-        return list(out, '[', ']', depth);
-      case '"':
-        return string(out);
-      default:
-        return scalar(out);
+      case '{': return list(out, '{', '}', depth);
+      case '[': return list(out, '[', ']', depth);
+      case '"': return string(out);
+      default: return scalar(out);
     }
   }
 

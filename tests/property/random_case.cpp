@@ -40,17 +40,12 @@ struct Range {
 
 Range range_of(Kind kind) {
   switch (kind) {
-    case Kind::U32:
-      return {0, std::numeric_limits<std::uint32_t>::max()};
-    case Kind::I32:
-      return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
-    case Kind::U64:
-      return {0, std::numeric_limits<std::uint64_t>::max()};
+    case Kind::U32: return {0, std::numeric_limits<std::uint32_t>::max()};
+    case Kind::I32: return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+    case Kind::U64: return {0, std::numeric_limits<std::uint64_t>::max()};
     case Kind::Exponent:
-    case Kind::Decimal:
-      return {-kMaxExponent, kMaxExponent};
-    default:
-      return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
+    case Kind::Decimal: return {-kMaxExponent, kMaxExponent};
+    default: return {std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max()};
   }
 }
 
@@ -287,8 +282,7 @@ class Maker {
         return indent + "<decimal" + attributes + "><exponent>" + operator_text(Kind::Exponent, node.op) +
                "</exponent><mantissa>" + operator_text(Kind::Mantissa, node.mantissa) + "</mantissa></decimal>\n";
       case Node::Shape::Group:
-      case Node::Shape::Sequence:
-        break;
+      case Node::Shape::Sequence: break;
     }
     const bool is_group = node.shape == Node::Shape::Group;
     const std::string element = is_group ? "group" : "sequence";
@@ -323,18 +317,12 @@ class Maker {
 
   Int128 random_number(Range range) {
     switch (below(6)) {
-      case 0:
-        return range.min;
-      case 1:
-        return range.max;
-      case 2:
-        return range.max - 1;
-      case 3:
-        return std::max(range.min, -static_cast<Int128>(below(130)));
-      case 4:
-        return std::min(range.max, static_cast<Int128>(below(20'000)));
-      default:
-        return range.min + static_cast<Int128>(random_()) % (range.max - range.min + 1);
+      case 0: return range.min;
+      case 1: return range.max;
+      case 2: return range.max - 1;
+      case 3: return std::max(range.min, -static_cast<Int128>(below(130)));
+      case 4: return std::min(range.max, static_cast<Int128>(below(20'000)));
+      default: return range.min + static_cast<Int128>(random_()) % (range.max - range.min + 1);
     }
   }
 
@@ -497,13 +485,11 @@ class Maker {
         segment.bits += present ? '1' : '0';
         return present ? op.initial : std::nullopt;
       }
-      case Op::Delta:
-        return delta(kind, optional, op, segment);
+      case Op::Delta: return delta(kind, optional, op, segment);
       case Op::Default:
       case Op::Copy:
       case Op::Increment:
-      case Op::Tail:
-        break;
+      case Op::Tail: break;
     }
     std::optional<Value> value;
     const Implied without = implied(kind, optional, op);

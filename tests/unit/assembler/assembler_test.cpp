@@ -302,15 +302,9 @@ TEST(AssemblerHostile, survives_damaged_listings) {
     for (int changes = 0; changes < 3; ++changes) {
       const std::size_t at = random() % text.size();
       switch (random() % 3) {
-        case 0:
-          text[at] = static_cast<char>(random());
-          break;
-        case 1:
-          text.erase(at, random() % 20);
-          break;
-        default:
-          text.insert(at, text.substr(random() % text.size(), random() % 20));
-          break;
+        case 0: text[at] = static_cast<char>(random()); break;
+        case 1: text.erase(at, random() % 20); break;
+        default: text.insert(at, text.substr(random() % text.size(), random() % 20)); break;
       }
     }
     const Assembled result = assemble_text(text);

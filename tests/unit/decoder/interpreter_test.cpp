@@ -43,7 +43,9 @@ Program compile(const std::string& body, std::uint32_t max_record_slots = 64) {
 class Fixture {
  public:
   Fixture(const std::string& body, EngineOptions options, std::uint32_t max_record_slots = 64)
-      : program(compile(body, max_record_slots)), engine(make_interpreter(program, options)), sink(program.max_record_slots) {}
+      : program(compile(body, max_record_slots)),
+        engine(make_interpreter(program, options)),
+        sink(program.max_record_slots) {}
 
   Outcome decode(const Bytes& bytes, PacketInfo info = {}) {
     // A copy of exactly the size, so that a sanitizer sees any access outside.
@@ -61,8 +63,8 @@ class Fixture {
 const std::string kQuote =
     R"(<template name="Quote" id="1"><uInt32 name="Px"><copy/></uInt32></template>
        <template name="Reset" id="2" reset="yes"><uInt32 name="Why"/></template>)";
-const Bytes kQuote5{0xe0, 0x81, 0x85};   // pmap(1 1) tid(1) Px 5
-const Bytes kQuoteCopy{0xc0, 0x81};      // pmap(1 0) tid(1) Px from the dictionary
+const Bytes kQuote5{0xe0, 0x81, 0x85};  // pmap(1 1) tid(1) Px 5
+const Bytes kQuoteCopy{0xc0, 0x81};     // pmap(1 0) tid(1) Px from the dictionary
 const Bytes kReset{0xc0, 0x82, 0x80};
 const Bytes kUnknown{0xc0, 0xe3};
 
@@ -126,7 +128,8 @@ TEST(Interpreter, channels_have_dictionaries_of_their_own) {
 
 TEST(Interpreter, counts_messages_and_marks_the_last_of_a_datagram) {
   Fixture f(kQuote, {});
-  const Outcome outcome = f.decode({0xe0, 0x81, 0x85, 0xa0, 0x86, 0x80}, {.arrival_ns = 11, .sequence = 22, .channel = 0});
+  const Outcome outcome =
+      f.decode({0xe0, 0x81, 0x85, 0xa0, 0x86, 0x80}, {.arrival_ns = 11, .sequence = 22, .channel = 0});
   EXPECT_EQ(outcome.messages, 3U);
   EXPECT_EQ(outcome.fields, 3U);
   EXPECT_EQ(outcome.offset_bytes, 6U);
@@ -155,8 +158,10 @@ TEST(Interpreter, an_error_keeps_the_messages_before_it_and_drops_the_rest) {
 
 TEST(Interpreter, reads_nothing_behind_any_cut_of_a_datagram) {
   Fixture f(R"(<template name="T" id="1"><uInt32 name="A"/><string name="B"/><byteVector name="C"/>
-      <decimal name="D"/><sequence name="S"><length name="N"/><string name="E"><copy/></string></sequence></template>)", {});
-  const Bytes whole{0xc0, 0x81, 0x05, 0x85, 0x41, 0xc2, 0x83, 1, 2, 3, 0xfe, 0x39, 0x45, 0xa3, 0x82, 0xc0, 0x41, 0xc3, 0x80};
+      <decimal name="D"/><sequence name="S"><length name="N"/><string name="E"><copy/></string></sequence></template>)",
+            {});
+  const Bytes whole{0xc0, 0x81, 0x05, 0x85, 0x41, 0xc2, 0x83, 1,    2,   3,
+                    0xfe, 0x39, 0x45, 0xa3, 0x82, 0xc0, 0x41, 0xc3, 0x80};
   ASSERT_EQ(f.decode(whole).error, ErrorCode::None);
   for (std::size_t size = 1; size < whole.size(); ++size) {
     const Outcome outcome = f.decode(Bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)));
@@ -180,7 +185,8 @@ TEST(Interpreter, refuses_a_datagram_beyond_64_KiB) {
   EXPECT_EQ(outcome.messages, limits::kMaxDatagramBytes / kQuote5.size());
 }
 
-const std::string kWide = R"(<template name="T" id="1"><sequence name="S"><length name="N"/><uInt32 name="A"/></sequence></template>)";
+const std::string kWide =
+    R"(<template name="T" id="1"><sequence name="S"><length name="N"/><uInt32 name="A"/></sequence></template>)";
 
 TEST(Interpreter, refuses_a_sequence_longer_than_the_datagram_can_hold) {
   Fixture f(kWide, {});
@@ -203,7 +209,8 @@ TEST(Interpreter, elements_that_take_no_bytes_cannot_multiply) {
   // 60 outer elements of no bytes, each with 40 inner ones of no bytes: 2,400 from a datagram of 64 bytes.
   Fixture f(R"(<template name="T" id="1"><sequence name="O"><length name="N"/>
       <sequence name="I"><length name="M"><constant value="40"/></length><uInt32 name="A"><constant value="1"/></uInt32></sequence>
-      </sequence><byteVector name="Rest"/></template>)", {}, 4096);
+      </sequence><byteVector name="Rest"/></template>)",
+            {}, 4096);
   Bytes bytes{0xc0, 0x81, 0xbc};
   bytes.resize(64, 0x80);
   EXPECT_EQ(f.decode(bytes).error, ErrorCode::X2);

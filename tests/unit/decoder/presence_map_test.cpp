@@ -33,7 +33,8 @@ TEST(PresenceMap, gives_its_bits_from_the_left_and_zeros_behind_the_end) {
 TEST(PresenceMap, has_no_fixed_length) {
   // 200 bytes, 1,400 bits, every third set.
   Bytes bytes(200, 0);
-  for (std::size_t bit = 0; bit < bytes.size() * 7; bit += 3) bytes[bit / 7] |= static_cast<std::uint8_t>(0x40U >> bit % 7);
+  for (std::size_t bit = 0; bit < bytes.size() * 7; bit += 3)
+    bytes[bit / 7] |= static_cast<std::uint8_t>(0x40U >> bit % 7);
   bytes.back() |= kStop;
   Loaded loaded(bytes);
   PresenceMap& map = loaded.map;

@@ -10,7 +10,9 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-Cursor cursor(const Bytes& bytes) { return Cursor(std::as_bytes(std::span(bytes))); }
+Cursor cursor(const Bytes& bytes) {
+  return Cursor(std::as_bytes(std::span(bytes)));
+}
 
 /// The value, if the entity is complete; checks that exactly the entity was taken.
 template <bool Signed>
@@ -38,7 +40,8 @@ TEST(StopBit, reads_the_examples_of_the_specification) {
 TEST(StopBit, reads_the_largest_values_of_every_type_and_their_nullable_forms) {
   EXPECT_EQ(read<false>({0x0f, 0x7f, 0x7f, 0x7f, 0xff})->value, Int128{0xffffffff});
   EXPECT_EQ(read<false>({0x10, 0x00, 0x00, 0x00, 0x80})->value, Int128{0x100000000});
-  EXPECT_EQ(read<false>({0x01, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0xff})->value, Int128{~std::uint64_t{0}});
+  EXPECT_EQ(read<false>({0x01, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0x7f, 0xff})->value,
+            Int128{~std::uint64_t{0}});
   EXPECT_EQ(read<false>({0x02, 0, 0, 0, 0, 0, 0, 0, 0, 0x80})->value, Int128{1} << 64);
   EXPECT_EQ(read<true>({0x01, 0, 0, 0, 0, 0, 0, 0, 0, 0x80})->value, Int128{1} << 63);
 }
@@ -108,7 +111,8 @@ TEST(StopBit, the_short_reader_agrees_with_the_long_one_or_leaves_the_entity_to_
     compare({static_cast<std::uint8_t>(first)});
     for (unsigned second = 0; second < 256; ++second) {
       compare({static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(second)});
-      compare({static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(second), 0x12, 0x55, 0x2a, 0x7f, 0x01, 0x93});
+      compare(
+          {static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(second), 0x12, 0x55, 0x2a, 0x7f, 0x01, 0x93});
       compare({static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(second), 1, 2, 3, 4, 5, 6, 7, 0x88});
     }
   }

@@ -656,24 +656,12 @@ TEST(VerifyMutated, survives_random_instructions) {
     for (int changes = 0; changes < 4; ++changes) {
       isa::Instruction& in = program.code[random() % program.code.size()];
       switch (random() % 6) {
-        case 0:
-          in = program.code[random() % program.code.size()];
-          break;
-        case 1:
-          in.control = static_cast<ControlOp>(random() % 9);
-          break;
-        case 2:
-          in.target = static_cast<std::uint16_t>(random() % 32);
-          break;
-        case 3:
-          in.word = static_cast<std::uint8_t>(random() % 9);
-          break;
-        case 4:
-          in.slot = static_cast<std::uint16_t>(random() % 10);
-          break;
-        default:
-          in.op = program.code[random() % program.code.size()].op;
-          break;
+        case 0: in = program.code[random() % program.code.size()]; break;
+        case 1: in.control = static_cast<ControlOp>(random() % 9); break;
+        case 2: in.target = static_cast<std::uint16_t>(random() % 32); break;
+        case 3: in.word = static_cast<std::uint8_t>(random() % 9); break;
+        case 4: in.slot = static_cast<std::uint16_t>(random() % 10); break;
+        default: in.op = program.code[random() % program.code.size()].op; break;
       }
     }
     const Report report = check(program);

@@ -362,18 +362,10 @@ TEST(RecordReader, survives_any_bytes) {
     for (std::uint64_t i = 1 + below(3); i > 0; --i) {
       std::uint64_t& word = record[below(record.size())].words[below(kSlotWords)];
       switch (below(4)) {
-        case 0:
-          word ^= std::uint64_t{1} << below(64);
-          break;
-        case 1:
-          word = random();
-          break;
-        case 2:
-          word = record[below(record.size())].words[below(kSlotWords)];
-          break;
-        default:
-          word = (word & ~(std::uint64_t{0xFF} << 56)) | below(256) << 56;
-          break;
+        case 0: word ^= std::uint64_t{1} << below(64); break;
+        case 1: word = random(); break;
+        case 2: word = record[below(record.size())].words[below(kSlotWords)]; break;
+        default: word = (word & ~(std::uint64_t{0xFF} << 56)) | below(256) << 56; break;
       }
     }
     if (below(10) == 0) record.resize(below(record.size() + 1));

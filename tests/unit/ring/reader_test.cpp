@@ -24,14 +24,9 @@ std::vector<std::uint64_t> drain(Reader& reader) {
   std::vector<std::uint64_t> seeds;
   for (;;) {
     switch (reader.poll()) {
-      case Poll::Record:
-        seeds.push_back(seed_of(reader.record()));
-        break;
-      case Poll::Nothing:
-        return seeds;
-      default:
-        ADD_FAILURE() << "lost or damaged at " << reader.position();
-        return seeds;
+      case Poll::Record: seeds.push_back(seed_of(reader.record())); break;
+      case Poll::Nothing: return seeds;
+      default: ADD_FAILURE() << "lost or damaged at " << reader.position(); return seeds;
     }
   }
 }

@@ -50,11 +50,8 @@ struct Witness {
         position = reader.position();
         ++laps_lost;
         return true;
-      case Poll::Damaged:
-        damaged = true;
-        return false;
-      case Poll::Nothing:
-        return false;
+      case Poll::Damaged: damaged = true; return false;
+      case Poll::Nothing: return false;
     }
     return false;
   }

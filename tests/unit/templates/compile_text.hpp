@@ -77,20 +77,11 @@ inline std::string constant_text(const Program& program, const Constant& constan
   if (constant.kind == ValueKind::Integer) out += std::to_string(static_cast<std::int64_t>(constant.value));
   if (constant.kind == ValueKind::Bytes) out += '"' + std::string(program.constant_bytes(constant.bytes())) + '"';
   switch (constant.limit_kind) {
-    case LimitKind::None:
-      break;
-    case LimitKind::Unsigned:
-      out += " <=" + std::to_string(constant.limit);
-      break;
-    case LimitKind::Signed:
-      out += " bits<=" + std::to_string(constant.limit);
-      break;
-    case LimitKind::Enum:
-      out += " <" + std::to_string(constant.limit);
-      break;
-    case LimitKind::Set:
-      out += " set" + std::to_string(constant.limit);
-      break;
+    case LimitKind::None: break;
+    case LimitKind::Unsigned: out += " <=" + std::to_string(constant.limit); break;
+    case LimitKind::Signed: out += " bits<=" + std::to_string(constant.limit); break;
+    case LimitKind::Enum: out += " <" + std::to_string(constant.limit); break;
+    case LimitKind::Set: out += " set" + std::to_string(constant.limit); break;
   }
   return '{' + out + '}';
 }

@@ -49,18 +49,15 @@ class Generator {
         " name='" + name() + "'" + presence + maybe(below(3) == 0 ? " dictionary='" + dictionary() + "'" : "");
     switch (depth < 5 ? below(10) : 9) {
       case 0:
-      case 1:
-        return "<group" + attributes + ">" + body(template_number, depth + 1) + "</group>";
+      case 1: return "<group" + attributes + ">" + body(template_number, depth + 1) + "</group>";
       case 2:
         return "<sequence" + attributes + ">" +
                maybe("<length" + maybe(" name='n'") + ">" + integer_operator(!presence.empty()) + "</length>") +
                body(template_number, depth + 1) + "</sequence>";
       case 3:
         return template_number == 0 ? "" : "<templateRef name='T" + std::to_string(below(template_number)) + "'/>";
-      case 4:
-        return "<templateRef/>";
-      default:
-        return field(presence);
+      case 4: return "<templateRef/>";
+      default: return field(presence);
     }
   }
 
@@ -71,15 +68,12 @@ class Generator {
       return "<" + type + attributes + ">" + content + "</" + type + ">";
     };
     switch (below(6)) {
-      case 0:
-        return element("decimal", plain_operator("-12.50", optional) + "");
+      case 0: return element("decimal", plain_operator("-12.50", optional) + "");
       case 1:
         return element("decimal", "<exponent>" + integer_operator(optional) + "</exponent><mantissa>" +
                                       integer_operator(false) + "</mantissa>");
-      case 2:
-        return element(one_of({"string", "byteVector"}), string_operator(optional));
-      case 3:
-        return "<field" + attributes + "><type name='Side'>" + choice_operator(optional) + "</type></field>";
+      case 2: return element(one_of({"string", "byteVector"}), string_operator(optional));
+      case 3: return "<field" + attributes + "><type name='Side'>" + choice_operator(optional) + "</type></field>";
       default:
         return element(one_of({"int8", "uInt8", "int16", "uInt16", "int32", "uInt32", "int64", "uInt64", "timestamp"}),
                        integer_operator(optional));
@@ -90,30 +84,21 @@ class Generator {
 
   std::string choice_operator(bool optional) {
     switch (below(4)) {
-      case 0:
-        return "<constant value='S'/>";
-      case 1:
-        return "<default" + (optional ? maybe(" value='S'") : " value='S'") + "/>";
-      case 2:
-        return "<copy" + maybe(" value='S'") + key() + "/>";
-      default:
-        return "";
+      case 0: return "<constant value='S'/>";
+      case 1: return "<default" + (optional ? maybe(" value='S'") : " value='S'") + "/>";
+      case 2: return "<copy" + maybe(" value='S'") + key() + "/>";
+      default: return "";
     }
   }
 
   std::string plain_operator(const std::string& value, bool optional) {
     const std::string with_value = " value='" + value + "'";
     switch (below(5)) {
-      case 0:
-        return "<constant" + with_value + "/>";
-      case 1:
-        return "<default" + (optional ? maybe(with_value) : with_value) + "/>";
-      case 2:
-        return "<copy" + maybe(with_value) + key() + "/>";
-      case 3:
-        return "<delta" + maybe(with_value) + key() + "/>";
-      default:
-        return "";
+      case 0: return "<constant" + with_value + "/>";
+      case 1: return "<default" + (optional ? maybe(with_value) : with_value) + "/>";
+      case 2: return "<copy" + maybe(with_value) + key() + "/>";
+      case 3: return "<delta" + maybe(with_value) + key() + "/>";
+      default: return "";
     }
   }
 
