@@ -25,6 +25,11 @@ constexpr bool is_narrow(Type type) {
   return type == Type::U32 || type == Type::S32 || type == Type::Iexp || type == Type::Dexp;
 }
 
+/// Whether an operator has a previous value.
+constexpr bool remembers(Operator op) {
+  return op >= Operator::Cop && op <= Operator::Tai;
+}
+
 /// Bounds of a type, for D2 and R4.
 template <Type T>
 constexpr Int128 kMin = !is_signed(T)  ? 0
@@ -547,39 +552,42 @@ std::uint64_t Interpreter::incremented(std::uint64_t value, const Constant& cons
 }
 
 template <Operator Op, Type T, bool Optional>
+auto Interpreter::take_integer(const Step& in, std::uint64_t& value) noexcept -> Source {
+  value = in.constant->value;
+  if constexpr (Op == Operator::Con) {
+    return !Optional || map_->take() ? Source::Initial : Source::Nothing;
+  } else {
+    if (Op == Operator::Non || map_->take()) {
+      const Source source = source_of(read_integer<T, Optional>(value));
+      if (remembers(Op) && source == Source::Nothing) dictionary_->set_empty(in.slot);
+      return source;
+    }
+    if constexpr (!remembers(Op)) {
+      return has_initial(in) ? Source::Initial : Source::Nothing;
+    } else {
+      const Source source =
+          previous<T>(in, Optional ? ErrorCode::None : ErrorCode::D5, Optional ? ErrorCode::None : ErrorCode::D6);
+      if (source == Source::Nothing) dictionary_->set_empty(in.slot);
+      if (source != Source::Previous) return source;
+      value = dictionary_->value(in.slot);
+      if constexpr (Op == Operator::Inc) value = incremented<T>(value, *in.constant);
+      return source;
+    }
+  }
+}
+
+template <Operator Op, Type T, bool Optional>
 bool Interpreter::integer(const Step& in) noexcept {
-  constexpr bool kHasSlot = Op == Operator::Cop || Op == Operator::Inc || Op == Operator::Del;
   if constexpr (T == Type::Iman) {
     present_ = decimal_ != Decimal::Absent;
     if (!present_) return true;
   }
   const Constant& constant = *in.constant;
-  std::uint64_t value = constant.value;
+  std::uint64_t value = 0;
   Source source = Source::Stream;
   ErrorCode range_code = ErrorCode::D2;
 
-  if constexpr (Op == Operator::Non) {
-    source = source_of(read_integer<T, Optional>(value));
-  } else if constexpr (Op == Operator::Con) {
-    source = !Optional || map_->take() ? Source::Initial : Source::Nothing;
-  } else if constexpr (Op == Operator::Def) {
-    if (map_->take()) {
-      source = source_of(read_integer<T, Optional>(value));
-    } else {
-      source = has_initial(in) ? Source::Initial : Source::Nothing;
-    }
-  } else if constexpr (Op == Operator::Cop || Op == Operator::Inc) {
-    if (map_->take()) {
-      source = source_of(read_integer<T, Optional>(value));
-    } else {
-      source = previous<T>(in, Optional ? ErrorCode::None : ErrorCode::D5, Optional ? ErrorCode::None : ErrorCode::D6);
-      if (source == Source::Previous) {
-        value = dictionary_->value(in.slot);
-        if constexpr (Op == Operator::Inc) value = incremented<T>(value, constant);
-      }
-    }
-    if (source == Source::Nothing) dictionary_->set_empty(in.slot);
-  } else if constexpr (Op == Operator::Del) {
+  if constexpr (Op == Operator::Del) {
     Int128 delta = 0;
     source = source_of(read_delta<Optional>(delta));
     if (source == Source::Stream) {
@@ -590,6 +598,8 @@ bool Interpreter::integer(const Step& in) noexcept {
       if (sum < kMin<T> || sum > kMax<T>) return fail(range_code);
       value = static_cast<std::uint64_t>(sum);
     }
+  } else {
+    source = take_integer<Op, T, Optional>(in, value);
   }
 
   if (source == Source::Error) return false;
@@ -599,7 +609,7 @@ bool Interpreter::integer(const Step& in) noexcept {
   if (!present_) return true;
   const bool is_limited = T == Type::Iexp || constant.limit_kind != LimitKind::None;
   if (is_limited && !within_limit<T>(constant, value, range_code)) return false;
-  if constexpr (kHasSlot) dictionary_->assign(in.slot, state::entry_type(T), value);
+  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::entry_type(T), value);
   builder_.store(in.place, value);
   if constexpr (T != Type::Iman) ++fields_;
   return true;
@@ -609,38 +619,23 @@ bool Interpreter::integer(const Step& in) noexcept {
 template <Operator Op, bool Optional>
 bool Interpreter::exponent(const Step& in) noexcept {
   constexpr Type T = Type::Dexp;
-  std::uint64_t value = in.constant->value;
+  std::uint64_t value = 0;
   Source source = Source::Stream;
 
-  if constexpr (Op == Operator::Non) {
-    source = source_of(read_integer<T, Optional>(value));
-  } else if constexpr (Op == Operator::Con) {
-    source = !Optional || map_->take() ? Source::Initial : Source::Nothing;
-  } else if constexpr (Op == Operator::Def) {
-    if (map_->take()) {
-      source = source_of(read_integer<T, Optional>(value));
-    } else {
-      source = has_initial(in) ? Source::Initial : Source::Nothing;
-    }
-  } else if constexpr (Op == Operator::Cop) {
-    if (map_->take()) {
-      source = source_of(read_integer<T, Optional>(value));
-    } else {
-      source = previous<T>(in, Optional ? ErrorCode::None : ErrorCode::D5, Optional ? ErrorCode::None : ErrorCode::D6);
-      if (source == Source::Previous) value = dictionary_->value(in.slot);
-    }
-    if (source == Source::Nothing) dictionary_->set_empty(in.slot);
-  } else if constexpr (Op == Operator::Del) {
+  if constexpr (Op == Operator::Del) {
     Int128 delta = 0;
     source = source_of(read_delta<Optional>(delta));
     if (source == Source::Stream) {
       const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
       if (base == Source::Error) return false;
       decimal_base_is_previous_ = base == Source::Previous;
-      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : value) + delta;
+      const std::uint64_t initial = in.constant->value;
+      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : initial) + delta;
       if (sum < -kMaxExponent || sum > kMaxExponent) return fail(ErrorCode::R1);
       value = static_cast<std::uint64_t>(sum);
     }
+  } else {
+    source = take_integer<Op, T, Optional>(in, value);
   }
 
   if (source == Source::Error) return false;
@@ -651,9 +646,7 @@ bool Interpreter::exponent(const Step& in) noexcept {
   present_ = decimal_ != Decimal::Absent;
   if (!present_) return true;
   if (!is_exponent_in_range(value)) return fail(ErrorCode::R1);
-  if constexpr (Op == Operator::Cop || Op == Operator::Del) {
-    dictionary_->assign(in.slot, state::EntryType::Decimal, value);
-  }
+  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::EntryType::Decimal, value);
   builder_.store(in.place, value);
   ++fields_;
   return true;
@@ -679,9 +672,7 @@ bool Interpreter::mantissa(const Step& in) noexcept {
       if (read_integer<T, false>(value) == Status::Error) return false;
     }
   }
-  if constexpr (Op == Operator::Cop || Op == Operator::Del) {
-    dictionary_->assign(in.slot, state::EntryType::Decimal, value);
-  }
+  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::EntryType::Decimal, value);
   builder_.store(in.place, value);
   return true;
 }
@@ -715,7 +706,6 @@ bool Interpreter::apply_tail(std::string_view tail, std::string_view base, std::
 
 template <Operator Op, Type T, bool Optional>
 bool Interpreter::string(const Step& in) noexcept {
-  constexpr bool kHasSlot = Op == Operator::Cop || Op == Operator::Tai || Op == Operator::Del;
   std::string_view value;
   Source source = Source::Stream;
   const auto initial = [&] { return program_.constant_bytes(in.constant->bytes()); };
@@ -772,13 +762,13 @@ bool Interpreter::string(const Step& in) noexcept {
 
   if (source == Source::Error) return false;
   if (source == Source::Initial) value = initial();
-  if (kHasSlot && source == Source::Previous) value = dictionary_->string(in.slot);
+  if (remembers(Op) && source == Source::Previous) value = dictionary_->string(in.slot);
   present_ = source != Source::Nothing;
   if (!present_) return true;
   if constexpr (T == Type::Uni) {
     if (options_.strict && !is_utf8(value)) return fail(ErrorCode::R2);
   }
-  if (kHasSlot && source != Source::Previous) {
+  if (remembers(Op) && source != Source::Previous) {
     if (value.size() > dictionary_->capacity(in.slot)) return fail(ErrorCode::X3);
     dictionary_->assign(in.slot, state::entry_type(T), value);
   }

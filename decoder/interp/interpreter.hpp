@@ -77,6 +77,8 @@ class Interpreter final : public Engine {
   bool field(const Step& in) noexcept;
   template <isa::Operator Op, isa::Type T, bool Optional>
   bool integer(const Step& in) noexcept;
+  template <isa::Operator Op, isa::Type T, bool Optional>
+  Source take_integer(const Step& in, std::uint64_t& value) noexcept;  ///< Every operator but delta.
   template <isa::Operator Op, bool Optional>
   bool exponent(const Step& in) noexcept;
   template <isa::Operator Op>
