@@ -7,6 +7,7 @@
 
 #include "decoder/record/sink.hpp"
 #include "microcode/base/error_code.hpp"
+#include "microcode/base/limits.hpp"
 #include "microcode/program.hpp"
 
 namespace stopbit {
@@ -18,11 +19,23 @@ enum class ResetRule : std::uint8_t {
   Never,     ///< Only by Engine::reset.
 };
 
+/// What a message may ask for, whatever its program allows: settings, for people who know their feed. Larger values
+/// than the bounds of microcode/base/limits.hpp have no effect: those hold in any case.
+struct EngineLimits {
+  std::uint32_t datagram_bytes = limits::kMaxDatagramBytes;  ///< X1 behind them.
+  std::uint32_t elements = 4'096;      ///< Sequence elements of one message, inner ones included: X2.
+  std::uint32_t empty_elements = 256;  ///< Elements of one sequence whose elements may take no bytes: X2.
+  std::uint32_t nesting = 8;           ///< Sequences inside each other, and dynamic references likewise: X7.
+  std::uint32_t string_bytes =
+      65'536;  ///< Of a string or byte vector: X3. A record holds limits::kMaxStringBytes (X8).
+};
+
 struct EngineOptions {
   ResetRule reset = ResetRule::Packet;
   bool strict = false;         ///< Also signal R2, R6, R7, R8 and R9.
   std::uint16_t channels = 1;  ///< Dictionary contexts. PacketInfo::channel must be below.
   std::uint16_t image_generation = 0;
+  EngineLimits limits = {};
 };
 
 /// What is known of a datagram before it is decoded; goes into the header of its records.
@@ -44,6 +57,7 @@ struct Outcome {
   bool dropped = false;            ///< Not decoded at all: the context waits for its reset.
   std::uint32_t messages = 0;      ///< Complete ones.
   std::uint32_t fields = 0;        ///< Values written, over the complete messages (a decimal counts as one).
+  std::uint64_t instructions = 0;  ///< Executed ones. verify::TemplateCost bounds them.
   std::uint32_t offset_bytes = 0;  ///< In the datagram: first byte of the faulty entity; its end if there is no error.
   std::uint32_t template_id = 0;   ///< D9: the unknown identifier.
   std::uint16_t template_index = 0xFFFF;  ///< Where the error is; 0xFFFF = outside a template.
@@ -58,7 +72,7 @@ class Engine {
   virtual ~Engine() = default;
 
   /// Decodes messages until the datagram ends or one is faulty; a faulty one drops the rest of the datagram.
-  /// Reads nothing outside `datagram`, which may have at most limits::kMaxDatagramBytes (longer: X1 at that offset).
+  /// Reads nothing outside `datagram`, which may have at most EngineLimits::datagram_bytes (longer: X1 at that offset).
   virtual Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                          record::RecordSink& sink) noexcept = 0;
 

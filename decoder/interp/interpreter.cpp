@@ -139,7 +139,8 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
   message_index_ = 0;
   if (options_.reset == ResetRule::Packet) reset(info.channel);
 
-  in_ = wire::Cursor(datagram.first(std::min(datagram.size(), limits::kMaxDatagramBytes)));
+  const std::size_t max_bytes = std::min<std::size_t>(options_.limits.datagram_bytes, limits::kMaxDatagramBytes);
+  in_ = wire::Cursor(datagram.first(std::min(datagram.size(), max_bytes)));
   const bool data_is_inside = info.data_offset <= in_.left();
   in_.position += data_is_inside ? info.data_offset : in_.left();
   elements_left_ = static_cast<std::uint64_t>(kElementsPerByte) * in_.left();
@@ -154,6 +155,7 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
 
   current_template_ = 0xFFFF;
   block_ = kNoBlock;
+  instructions_ = 0;
   error_ = ErrorCode::None;
   if (!data_is_inside) fail_at(ErrorCode::X9, in_.end);
   while (error_ == ErrorCode::None && in_.position != in_.end) {
@@ -168,9 +170,10 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
     outcome.fields += fields_;
     ++message_index_;
   }
-  if (error_ == ErrorCode::None && datagram.size() > limits::kMaxDatagramBytes) {
+  if (error_ == ErrorCode::None && datagram.size() > max_bytes) {
     fail_at(ErrorCode::X1, in_.end);
   }
+  outcome.instructions = instructions_;
   outcome.offset_bytes = in_.offset();
   if (error_ != ErrorCode::None) write_error(outcome, sink);
   return outcome;
@@ -227,12 +230,14 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
   loop_depth_ = 0;
   call_depth_ = 0;
   complete_ = false;
+  message_elements_left_ = options_.limits.elements;
   fields_ = 0;
   current_template_ = 0xFFFF;
   block_ = kNoBlock;
   do {
     const Step& in = *next_++;
     step_ = &in;
+    ++instructions_;
     entity_ = in_.position;
     if (in.control == ControlOp::Block) {
       block_ = in.target;
@@ -341,7 +346,7 @@ bool Interpreter::dispatch(const Step& in) noexcept {
   }
   const Block& root = program_.blocks[chosen.root_block];
   if (in.control == ControlOp::Call) {
-    if (call_depth_ == calls_.size()) return fail(ErrorCode::X7);
+    if (call_depth_ == max_nesting()) return fail(ErrorCode::X7);
     calls_[call_depth_++] = {code_, next_, current_template_};
     code_ = reference_code_.data();
     if (!builder_.open_reference(root, entry->template_index)) return fail(ErrorCode::X4);
@@ -364,8 +369,11 @@ bool Interpreter::begin_loop(const Step& in) noexcept {
   const Block& element = program_.blocks[next_->target];
   const std::uint64_t min_bytes = std::max<std::uint64_t>(1, element.min_bytes);
   if (count * min_bytes > in_.left() || count > elements_left_) return fail(ErrorCode::X2);
+  if (count > message_elements_left_) return fail(ErrorCode::X2);
+  if (element.min_bytes == 0 && count > options_.limits.empty_elements) return fail(ErrorCode::X2);
   elements_left_ -= count;
-  if (loop_depth_ == loops_.size()) return fail(ErrorCode::X7);
+  message_elements_left_ -= static_cast<std::uint32_t>(count);
+  if (loop_depth_ == max_nesting()) return fail(ErrorCode::X7);
   loops_[loop_depth_++] = {static_cast<std::uint32_t>(count), map_};
   return true;
 }
@@ -765,6 +773,7 @@ bool Interpreter::string(const Step& in) noexcept {
   if (remembers(Op) && source == Source::Previous) value = dictionary_->string(in.slot);
   present_ = source != Source::Nothing;
   if (!present_) return true;
+  if (value.size() > options_.limits.string_bytes) return fail(ErrorCode::X3);
   if constexpr (T == Type::Uni) {
     if (options_.strict && !is_utf8(value)) return fail(ErrorCode::R2);
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -68,6 +69,11 @@ class Interpreter final : public Engine {
   [[nodiscard]] bool begins_with_reset(std::span<const std::byte> data) const noexcept;
   bool dispatch(const Step& in) noexcept;
   bool begin_loop(const Step& in) noexcept;
+  /// Of loops, and of calls.
+  [[nodiscard]] std::size_t max_nesting() const noexcept {
+    static_assert(limits::kMaxLoopDepth == limits::kMaxCallDepth);
+    return std::min<std::size_t>(options_.limits.nesting, limits::kMaxLoopDepth);
+  }
   bool push_map() noexcept;
   bool pop_map() noexcept;
   bool take_template_id(const Step& in) noexcept;
@@ -142,6 +148,7 @@ class Interpreter final : public Engine {
   record::Builder builder_;
   const PacketInfo* info_ = nullptr;
   std::uint64_t elements_left_ = 0;  ///< Sequence elements this datagram may still begin.
+  std::uint64_t instructions_ = 0;   ///< Executed for this datagram.
   std::uint16_t message_index_ = 0;
 
   // The message.
@@ -159,6 +166,7 @@ class Interpreter final : public Engine {
   std::uint16_t message_template_ = 0xFFFF;  ///< Of the record.
   std::uint16_t current_template_ = 0xFFFF;  ///< Of the code that runs, which may be a referenced one.
   std::uint16_t block_ = kNoBlock;
+  std::uint32_t message_elements_left_ = 0;  ///< Sequence elements this message may still begin.
   std::uint32_t fields_ = 0;
   std::uint32_t template_id_ = 0;
   std::uint32_t sequence_length_ = 0;      ///< Of the length field just taken; NULL counts as 0.

@@ -170,6 +170,107 @@ TEST(Interpreter, reads_nothing_behind_any_cut_of_a_datagram) {
   }
 }
 
+TEST(InterpreterLimits, elements_of_a_message_count_over_all_its_sequences) {
+  const std::string body = R"(<template name="T" id="1">
+      <sequence name="A"><uInt32 name="X"/></sequence><sequence name="B"><uInt32 name="Y"/></sequence></template>)";
+  const auto message = [](std::uint8_t a, std::uint8_t b) {
+    Bytes bytes{0xc0, 0x81, static_cast<std::uint8_t>(0x80 | a)};
+    bytes.insert(bytes.end(), a, 0x81);
+    bytes.push_back(static_cast<std::uint8_t>(0x80 | b));
+    bytes.insert(bytes.end(), b, 0x81);
+    return bytes;
+  };
+  Fixture f(body, {.limits = {.elements = 5}});
+  EXPECT_EQ(f.decode(message(2, 3)).error, ErrorCode::None);
+  const Outcome outcome = f.decode(message(2, 4));
+  EXPECT_EQ(outcome.error, ErrorCode::X2);
+  EXPECT_EQ(outcome.offset_bytes, 5U) << "the second length";
+
+  Bytes two = message(2, 3);
+  two.insert(two.end(), two.begin(), two.end());
+  EXPECT_EQ(f.decode(Bytes(two)).error, ErrorCode::None) << "each message by itself";
+}
+
+TEST(InterpreterLimits, by_default_a_message_has_4096_elements) {
+  const std::string body = R"(<template name="T" id="1"><sequence name="A"><uInt32 name="X"/></sequence></template>)";
+  const auto message = [](std::uint32_t count) {
+    Bytes bytes{0xc0, 0x81, static_cast<std::uint8_t>(count >> 7), static_cast<std::uint8_t>(0x80 | (count & 0x7f))};
+    bytes.insert(bytes.end(), count, 0x81);
+    return bytes;
+  };
+  Fixture f(body, {}, limits::kMaxRecordSlots);
+  EXPECT_EQ(f.decode(message(4'096)).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(message(4'097)).error, ErrorCode::X2);
+}
+
+TEST(InterpreterLimits, by_default_a_sequence_has_256_elements_that_take_no_bytes) {
+  const std::string body = R"(<template name="T" id="1">
+      <sequence name="A"><uInt32 name="X"><constant value="7"/></uInt32></sequence><byteVector name="B"/></template>)";
+  const auto message = [](std::uint32_t count) {
+    Bytes bytes{0xc0, 0x81, static_cast<std::uint8_t>(count >> 7), static_cast<std::uint8_t>(0x80 | (count & 0x7f)),
+                0x07, 0xe8};
+    bytes.resize(bytes.size() + 1'000);
+    return bytes;
+  };
+  Fixture f(body, {}, limits::kMaxRecordSlots);
+  EXPECT_EQ(f.decode(message(256)).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(message(257)).error, ErrorCode::X2);
+  Fixture wider(body, {.limits = {.empty_elements = 300}}, limits::kMaxRecordSlots);
+  EXPECT_EQ(wider.decode(message(300)).error, ErrorCode::None);
+  EXPECT_EQ(wider.decode(message(301)).error, ErrorCode::X2);
+}
+
+TEST(InterpreterLimits, nesting_counts_sequences_inside_each_other) {
+  const std::string body = R"(<template name="T" id="1"><sequence name="A"><sequence name="B"><sequence name="C">
+      <uInt32 name="X"/></sequence></sequence></sequence></template>)";
+  const Bytes message{0xc0, 0x81, 0x81, 0x81, 0x81, 0x85};
+  Fixture three(body, {.limits = {.nesting = 3}});
+  EXPECT_EQ(three.decode(message).error, ErrorCode::None);
+  Fixture two(body, {.limits = {.nesting = 2}});
+  const Outcome outcome = two.decode(message);
+  EXPECT_EQ(outcome.error, ErrorCode::X7);
+  EXPECT_EQ(outcome.offset_bytes, 4U) << "the length of the third";
+}
+
+TEST(InterpreterLimits, nesting_counts_dynamic_references) {
+  const std::string body = R"(<template name="T" id="1"><templateRef/></template><template name="E" id="2"/>)";
+  const Bytes message{0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x82};
+  Fixture two(body, {.limits = {.nesting = 2}});
+  EXPECT_EQ(two.decode(message).error, ErrorCode::None);
+  Fixture one(body, {.limits = {.nesting = 1}});
+  EXPECT_EQ(one.decode(message).error, ErrorCode::X7);
+}
+
+TEST(InterpreterLimits, strings_of_every_type_have_a_length) {
+  const std::string body = R"(<template name="T" id="1"><string name="A"/><string name="U" charset="unicode"/>
+      <byteVector name="V"><delta value="0102"/></byteVector></template>)";
+  const Bytes message{0xc0, 0x81, 0x41, 0x42, 0xc3, 0x83, 0x41, 0x42, 0x43, 0x80, 0x81, 0x09};
+  Fixture three(body, {.limits = {.string_bytes = 3}});
+  EXPECT_EQ(three.decode(message).error, ErrorCode::None);
+  Fixture two(body, {.limits = {.string_bytes = 2}});
+  const Outcome outcome = two.decode(message);
+  EXPECT_EQ(outcome.error, ErrorCode::X3);
+  EXPECT_EQ(outcome.offset_bytes, 2U);
+  const Bytes only_delta_too_long{0xc0, 0x81, 0xc1, 0x81, 0x41, 0x80, 0x81, 0x09};
+  EXPECT_EQ(two.decode(only_delta_too_long).error, ErrorCode::X3) << "the result of an operator counts";
+}
+
+TEST(InterpreterLimits, datagrams_have_a_length) {
+  const std::string body = R"(<template name="T" id="1"><uInt32 name="X"/></template>)";
+  Fixture f(body, {.limits = {.datagram_bytes = 6}});
+  EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0xc0, 0x81, 0x85}).error, ErrorCode::None);
+  const Outcome outcome = f.decode({0xc0, 0x81, 0x85, 0xc0, 0x81, 0x85, 0xc0});
+  EXPECT_EQ(outcome.error, ErrorCode::X1);
+  EXPECT_EQ(outcome.offset_bytes, 6U);
+  EXPECT_EQ(outcome.messages, 2U) << "what is whole stands";
+}
+
+TEST(Interpreter, counts_instructions) {
+  Fixture f(R"(<template name="T" id="1"><uInt32 name="X"/><uInt32 name="Y"/></template>)", {});
+  EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0x86}).instructions, 4U) << "PMAP, TID and two fields";
+  EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0x86, 0xc0, 0x81, 0x85}).instructions, 8U) << "the faulty one counts";
+}
+
 TEST(Interpreter, refuses_a_preamble_that_is_longer_than_the_datagram) {
   Fixture f(kQuote, {});
   EXPECT_EQ(f.decode({1, 2, 3}, {.data_offset = 4}).error, ErrorCode::X9);
