@@ -29,12 +29,13 @@ std::optional<double> Progress::seconds_left() const noexcept {
   return seconds * static_cast<double>(bytes_total - bytes_done) / static_cast<double>(bytes_done);
 }
 
-EngineOptions engine_options(const Options& options, bool strict) {
+EngineOptions engine_options(const Options& options) {
   EngineOptions engine;
   // A datagram of blocks is several runs of the engine; the reset before it is ours then.
   engine.reset = options.framing.blocks && options.framing.reset == ResetRule::Packet ? ResetRule::Template
                                                                                       : options.framing.reset;
-  engine.strict = strict;
+  engine.strict = options.strict;
+  engine.limits = options.limits;
   engine.channels = options.channels;
   engine.image_generation = options.image_generation;
   return engine;

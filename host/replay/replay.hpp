@@ -45,6 +45,8 @@ struct Options {
   std::vector<net::Endpoint> groups;  ///< Only these; none = all.
   std::uint64_t limit = 0;            ///< Stop after so many datagrams were given to the engine; 0 = no limit.
   double speed = 0;                   ///< Factor of the capture's own speed; 0 = as fast as it goes.
+  bool strict = false;    ///< See EngineOptions.
+  EngineLimits limits = {};
   std::uint16_t image_generation = 0;
   std::uint16_t channels = 256;  ///< At most so many groups: each gets a channel, a dictionary of its own.
   std::uint64_t progress_interval_ns = 100'000'000;
@@ -53,13 +55,13 @@ struct Options {
 };
 
 /// The options that an engine for this replay needs: a dictionary per channel, and the reset rule of the framing.
-[[nodiscard]] EngineOptions engine_options(const Options& options, bool strict);
+[[nodiscard]] EngineOptions engine_options(const Options& options);
 
 /// Replays captures, one after the other. Program, engine and sink must outlive it. Runs on the caller's thread.
 /// Allocates when it is made; while packets flow, only for what goes wrong with a capture file.
 class Replay {
  public:
-  /// `engine` was made with engine_options(options, ...).
+  /// `engine` was made with engine_options(options).
   Replay(const Program& program, Engine& engine, record::RecordSink& sink, Options options);
 
   /// Replays the sources to their end. Once per object.

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "host/tools/commands.hpp"
+#include "host/tools/engine_arguments.hpp"
 #include "host/tools/hex_source.hpp"
 #include "host/tools/pipeline.hpp"
 #include "host/tools/program_source.hpp"
@@ -17,7 +18,7 @@ struct DecodeArguments {
   ProgramSource program;
   std::string framing = "none";
   std::string reset;
-  bool strict = false;
+  EngineArguments engine;
 };
 
 int decode(const DecodeArguments& arguments) {
@@ -26,6 +27,8 @@ int decode(const DecodeArguments& arguments) {
   if (arguments.reset == "packet") options.framing.reset = ResetRule::Packet;
   if (arguments.reset == "template") options.framing.reset = ResetRule::Template;
   if (arguments.reset == "never") options.framing.reset = ResetRule::Never;
+
+  apply(arguments.engine, options);
 
   const Program program = load_program(arguments.program);
   const record::Schema schema = schema_of(program);
@@ -37,8 +40,8 @@ int decode(const DecodeArguments& arguments) {
   sources.push_back(std::move(lines));
 
   catch_stop_signals();
-  const replay::Summary summary = run_pipeline(
-      {.program = program, .options = std::move(options), .strict = arguments.strict, .printer = &printer}, sources);
+  const replay::Summary summary =
+      run_pipeline({.program = program, .options = std::move(options), .printer = &printer}, sources);
   printer.finish();
   hex.rethrow_error();
   for (const std::string& problem : summary.problems) fmt::print(stderr, "{}\n", problem);
@@ -67,7 +70,7 @@ Command decode_command() {
                          "Default: the framing's rule, which is template with framing none.",
                      .target = &arguments->reset,
                      .hint = choice_hint({"packet", "template", "never"})});
-  options.push_back(strict_option(arguments->strict));
+  for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
   return {
       .name = "decode",
       .summary = "Decodes datagrams written in hex",

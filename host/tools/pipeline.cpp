@@ -44,7 +44,7 @@ replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
     if (printer_failed || stop_requested()) running->request_stop();
     if (pipeline.options.on_progress) pipeline.options.on_progress(progress);
   };
-  const auto engine = make_interpreter(program, replay::engine_options(options, pipeline.strict));
+  const auto engine = make_interpreter(program, replay::engine_options(options));
   replay::Replay replay(program, *engine, *sink, std::move(options));
   running = &replay;
   return replay.run(sources);

@@ -17,7 +17,6 @@ using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
 struct Pipeline {
   const Program& program;  ///< Verified.
   replay::Options options;
-  bool strict = false;
   RecordPrinter* printer = nullptr;    ///< Null: records are not printed.
   record::RecordSink* ring = nullptr;  ///< Null: records go to private memory.
 };

@@ -152,13 +152,4 @@ std::string framing_text() {
          "group are then dropped, and counted, up to the next reset: their values could be wrong.";
 }
 
-Option strict_option(bool& target) {
-  return {.names = "--strict",
-          .value = "",
-          .help =
-              "Also refuses what FAST calls reportable errors: overlong integers, presence maps and strings (R6 to R9) "
-              "and text that is not UTF-8 (R2).",
-          .target = &target};
-}
-
 }  // namespace stopbit::tools

@@ -47,6 +47,4 @@ void require_verified(const Program& program, const std::string& name);
 /// Paragraphs for the description of a command with --framing.
 [[nodiscard]] std::string framing_text();
 
-[[nodiscard]] Option strict_option(bool& target);
-
 }  // namespace stopbit::tools

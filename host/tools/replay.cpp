@@ -13,6 +13,7 @@
 #include "host/ring/name.hpp"
 #include "host/ring/writer.hpp"
 #include "host/tools/commands.hpp"
+#include "host/tools/engine_arguments.hpp"
 #include "host/tools/pipeline.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/progress_bar.hpp"
@@ -30,6 +31,7 @@ struct ReplayArguments {
   ProgramSource program;
   std::string framing;
   std::string engine = "interp";
+  EngineArguments engine_arguments;
   std::string format;
   std::string output = "-";
   std::string ring;
@@ -37,7 +39,6 @@ struct ReplayArguments {
   std::string pace = "max";
   std::vector<std::string> groups;
   std::optional<std::uint64_t> limit;
-  bool strict = false;
   bool quiet = false;
 };
 
@@ -54,6 +55,7 @@ replay::Options replay_options(const ReplayArguments& arguments) {
   options.speed = speed.value();
   if (arguments.limit == 0U) throw ToolError(kExitUsage, "--limit: at least 1");
   options.limit = arguments.limit.value_or(0);
+  apply(arguments.engine_arguments, options);
   return options;
 }
 
@@ -125,7 +127,6 @@ int run_replay(const ReplayArguments& arguments) {
   };
   const Pipeline pipeline{.program = program,
                           .options = std::move(options),
-                          .strict = arguments.strict,
                           .printer = printer ? &*printer : nullptr,
                           .ring = ring ? &*ring : nullptr};
   const replay::Summary summary = run_pipeline(pipeline, sources);
@@ -181,13 +182,13 @@ Command replay_command() {
        .help = "Only packets to this multicast group.",
        .target = &arguments->groups},
       {.names = "--limit", .value = "N", .help = "Stops after N datagrams were decoded.", .target = &arguments->limit},
-      strict_option(arguments->strict),
       {.names = "-q,--quiet",
        .value = "",
        .help = "No progress and no summary on stderr.",
        .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());
+  for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   return {
       .name = "replay",
       .summary = "Decodes captures to records",

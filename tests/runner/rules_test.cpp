@@ -48,7 +48,13 @@ std::set<std::string> existing_cases() {
   return result;
 }
 
-/// Codes that begin a line of some case's '-- error'.
+/// The code of an error line that a command printed; empty if the line is another one.
+std::string printed_code(const std::string& line) {
+  constexpr std::string_view kBegin = "{\"error\":\"";
+  return line.starts_with(kBegin) ? line.substr(kBegin.size(), line.find('"', kBegin.size()) - kBegin.size()) : "";
+}
+
+/// Codes that begin a line of some case's '-- error', or that a command printed.
 std::set<std::string> provoked_codes() {
   std::set<std::string> codes;
   for (const auto& path : find_cases(kFolder)) {
@@ -58,6 +64,7 @@ std::set<std::string> provoked_codes() {
     EXPECT_TRUE(file) << diagnostics.format();
     if (!file) continue;
     for (const std::string& line : file->lines(file->find("error"))) codes.insert(line.substr(0, line.find(' ')));
+    for (const std::string& line : file->lines(file->find("stdout"))) codes.insert(printed_code(line));
   }
   return codes;
 }

@@ -84,11 +84,11 @@ class MemorySource final : public ingest::PacketSource {
 /// A replay of sources with everything around it.
 class Bench {
  public:
-  Bench(const Program& program, Options options, bool strict = false)
+  Bench(const Program& program, Options options)
       : schema_(record::Schema::make(program).value()),
         printer_(schema_),
         sink_(program.max_record_slots, Print{this}),
-        engine_(make_interpreter(program, engine_options(options, strict))),
+        engine_(make_interpreter(program, engine_options(options))),
         replay_(program, *engine_, sink_, std::move(options)) {}
   Bench(const Bench&) = delete;
   Bench& operator=(const Bench&) = delete;

@@ -1,0 +1,69 @@
+#include "host/tools/engine_arguments.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+namespace stopbit::tools {
+namespace {
+
+constexpr EngineLimits kDefaults;
+
+void set(std::uint32_t& limit, const std::optional<std::uint64_t>& value, std::string_view name, std::size_t most) {
+  if (!value) return;
+  if (*value > most) throw ToolError(kExitUsage, fmt::format("{}: at most {}", name, most));
+  limit = static_cast<std::uint32_t>(*value);
+}
+
+}  // namespace
+
+std::vector<Option> engine_options(EngineArguments& target) {
+  return {
+      {.names = "--strict",
+       .value = "",
+       .help =
+           "Also refuses what FAST calls reportable errors: overlong integers, presence maps and strings (R6 to R9) "
+           "and text that is not UTF-8 (R2).",
+       .target = &target.strict},
+      {.names = "--max-elements",
+       .value = "N",
+       .help = fmt::format("Most sequence elements of a message, default {}; more are error X2.", kDefaults.elements),
+       .target = &target.max_elements},
+      {.names = "--max-empty-elements",
+       .value = "N",
+       .help =
+           fmt::format("Most elements of a sequence whose elements may take no bytes, default {}; more are error X2.",
+                       kDefaults.empty_elements),
+       .target = &target.max_empty_elements},
+      {.names = "--max-nesting",
+       .value = "N",
+       .help = fmt::format("Most sequences inside each other, and dynamic references likewise; default and most {}; "
+                           "deeper is error X7.",
+                           kDefaults.nesting),
+       .target = &target.max_nesting},
+      {.names = "--max-string",
+       .value = "BYTES",
+       .help = fmt::format("Longest string or byte vector, default {}; a longer one is error X3. The strings of a "
+                           "message share {} bytes in any case (X8).",
+                           kDefaults.string_bytes, limits::kMaxStringBytes),
+       .target = &target.max_string},
+      {.names = "--max-datagram",
+       .value = "BYTES",
+       .help =
+           fmt::format("Longest datagram, default and most {}; what is behind is error X1.", kDefaults.datagram_bytes),
+       .target = &target.max_datagram},
+  };
+}
+
+void apply(const EngineArguments& arguments, replay::Options& options) {
+  options.strict = arguments.strict;
+  EngineLimits& limits = options.limits;
+  constexpr std::size_t kAnyNumber = 0xFFFF'FFFF;
+  set(limits.elements, arguments.max_elements, "--max-elements", kAnyNumber);
+  set(limits.empty_elements, arguments.max_empty_elements, "--max-empty-elements", kAnyNumber);
+  set(limits.nesting, arguments.max_nesting, "--max-nesting", kDefaults.nesting);
+  set(limits.string_bytes, arguments.max_string, "--max-string", kAnyNumber);
+  set(limits.datagram_bytes, arguments.max_datagram, "--max-datagram", kDefaults.datagram_bytes);
+}
+
+}  // namespace stopbit::tools
