@@ -78,7 +78,7 @@ void expect_no_allocation(const std::string& templates, const std::string& captu
   options.on_progress = [](const Progress&) {};
   options.progress_interval_ns = 0;
   record::BufferSink sink(program.max_record_slots, [](std::span<const record::Slot>) {});
-  WatchedEngine engine(make_interpreter(program, engine_options(options, false)));
+  WatchedEngine engine(make_interpreter(program, engine_options(options)));
   std::vector<std::unique_ptr<ingest::PacketSource>> sources;
   for (int i = 0; i < 2; ++i) sources.push_back(std::move(ingest::open_capture(capture)).value());
   const Summary summary = Replay(program, engine, sink, options).run(sources);

@@ -61,7 +61,7 @@ void expect_agreement(const std::string& folder, const char* framing, const char
   options.framing = testing::framing(framing);
   SequenceCheck check(program, field);
   record::BufferSink sink(program.max_record_slots, [&](std::span<const record::Slot> record) { check(record); });
-  const auto engine = make_interpreter(program, engine_options(options, false));
+  const auto engine = make_interpreter(program, engine_options(options));
   std::vector<std::unique_ptr<ingest::PacketSource>> sources;
   sources.push_back(std::move(ingest::open_capture(path + "/capture.pcap")).value());
   const Summary summary = Replay(program, *engine, sink, options).run(sources);

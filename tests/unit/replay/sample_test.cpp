@@ -43,7 +43,8 @@ TEST(Sample, decodes_to_what_its_generator_encoded) {
   const Program program = testing::compile(testing::read_file(kFolder + "/templates.xml"));
   Options options;
   options.framing = testing::framing("cme");
-  testing::Bench bench(program, options, true);
+  options.strict = true;
+  testing::Bench bench(program, options);
   const Summary summary = bench.run(std::move(ingest::open_capture(kCapture)).value());
 
   EXPECT_EQ(summary.error_count(), 0U);
