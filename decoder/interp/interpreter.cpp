@@ -4,8 +4,21 @@
 #include <cstring>
 #include <limits>
 
+#include "decoder/engine/integers.hpp"
+
 namespace stopbit::interp {
 
+using engine::incremented;
+using engine::is_exponent_in_range;
+using engine::is_narrow;
+using engine::is_signed;
+using engine::kMax;
+using engine::kMaxExponent;
+using engine::kMin;
+using engine::limit_error;
+using engine::make_steps;
+using engine::number;
+using engine::remembers;
 using isa::ControlOp;
 using isa::DataOp;
 using isa::Operator;
@@ -17,42 +30,6 @@ namespace {
 
 constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
 constexpr unsigned kElementsPerByte = limits::kMaxLoopDepth;
-
-constexpr bool is_signed(Type type) {
-  return type != Type::U32 && type != Type::U64;
-}
-constexpr bool is_narrow(Type type) {
-  return type == Type::U32 || type == Type::S32 || type == Type::Iexp || type == Type::Dexp;
-}
-
-/// Whether an operator has a previous value.
-constexpr bool remembers(Operator op) {
-  return op >= Operator::Cop && op <= Operator::Tai;
-}
-
-/// Bounds of a type, for D2 and R4.
-template <Type T>
-constexpr Int128 kMin = !is_signed(T)  ? 0
-                        : is_narrow(T) ? std::numeric_limits<std::int32_t>::min()
-                                       : static_cast<Int128>(std::numeric_limits<std::int64_t>::min());
-template <Type T>
-constexpr Int128 kMax = !is_signed(T) ? (is_narrow(T) ? std::numeric_limits<std::uint32_t>::max()
-                                                      : static_cast<Int128>(std::numeric_limits<std::uint64_t>::max()))
-                                      : (is_narrow(T) ? std::numeric_limits<std::int32_t>::max()
-                                                      : static_cast<Int128>(std::numeric_limits<std::int64_t>::max()));
-
-constexpr std::int64_t kMaxExponent = 63;
-constexpr bool is_exponent_in_range(std::uint64_t value) {
-  const auto exponent = static_cast<std::int64_t>(value);
-  return exponent >= -kMaxExponent && exponent <= kMaxExponent;
-}
-
-/// A stored value as the number it stands for.
-template <Type T>
-constexpr Int128 number(std::uint64_t value) {
-  if constexpr (is_signed(T)) return static_cast<std::int64_t>(value);
-  return value;
-}
 
 bool is_utf8(std::string_view text) {
   std::size_t i = 0;
@@ -80,8 +57,8 @@ bool is_utf8(std::string_view text) {
 Interpreter::Interpreter(const Program& program, const EngineOptions& options)
     : program_(program),
       options_(options),
-      message_code_(steps(program, record::kHeaderWords)),
-      reference_code_(steps(program, record::kReferenceWords)),
+      message_code_(make_steps(program, record::kHeaderWords)),
+      reference_code_(make_steps(program, record::kReferenceWords)),
       builder_(program) {
   channels_.reserve(options.channels);
   for (std::uint16_t i = 0; i < options.channels; ++i) channels_.emplace_back(program);
@@ -93,31 +70,6 @@ Interpreter::Interpreter(const Program& program, const EngineOptions& options)
   for (const DispatchEntry& entry : program.dispatch) {
     if (entry.table == 0 && entry.id < ids) table0_[entry.id] = &entry;
   }
-}
-
-std::vector<Interpreter::Step> Interpreter::steps(const Program& program, std::size_t root_base) {
-  std::vector<std::uint16_t> roots(program.code.size(), kNoBlock);
-  for (const DispatchEntry& entry : program.dispatch) {
-    roots[entry.entry] = program.templates[entry.template_index].root_block;
-  }
-  std::vector<Step> out;
-  out.reserve(program.code.size());
-  // The open block of an instruction is known: the last one that was opened before it in the order of addresses. The
-  // verifier has shown that the other ways to an instruction with a word have the same block open.
-  std::uint16_t open = kNoBlock;
-  for (std::size_t i = 0; i < program.code.size(); ++i) {
-    const isa::Instruction& in = program.code[i];
-    if (roots[i] != kNoBlock) open = roots[i];
-    if (in.control == ControlOp::Block) open = in.target;
-    Step step{in.op, in.control, in.word, {}, in.slot, in.target, nullptr};
-    if (in.op != DataOp::Pmap) step.constant = &program.constants[in.constant];
-    if (in.word != isa::kNoWord) {
-      const Block& block = program.blocks[open];
-      step.place = record::WordPlace::of(block, block.kind == BlockKind::Root ? root_base : 0, in.word);
-    }
-    out.push_back(step);
-  }
-  return out;
 }
 
 void Interpreter::reset(std::uint16_t channel) noexcept {
@@ -329,11 +281,7 @@ bool Interpreter::take_template_id(const Step& in) noexcept {
 
 const DispatchEntry* Interpreter::find(std::uint16_t table, std::uint32_t id) const noexcept {
   if (table == 0 && id < table0_.size()) return table0_[id];
-  const auto at = std::lower_bound(program_.dispatch.begin(), program_.dispatch.end(), std::pair(table, id),
-                                   [](const DispatchEntry& entry, const std::pair<std::uint16_t, std::uint32_t>& key) {
-                                     return std::pair(entry.table, entry.id) < key;
-                                   });
-  return at != program_.dispatch.end() && at->table == table && at->id == id ? &*at : nullptr;
+  return engine::find_dispatch(program_, table, id);
 }
 
 bool Interpreter::dispatch(const Step& in) noexcept {
@@ -532,33 +480,6 @@ auto Interpreter::previous(const Step& in, ErrorCode if_undefined, ErrorCode if_
   return Source::Error;
 }
 
-template <Type T>
-bool Interpreter::within_limit(const Constant& constant, std::uint64_t value, ErrorCode range_code) noexcept {
-  if constexpr (T == Type::Iexp) return is_exponent_in_range(value) || fail(ErrorCode::R1);
-  switch (constant.limit_kind) {
-    case LimitKind::None: return true;
-    case LimitKind::Unsigned: return value <= constant.limit || fail(range_code);
-    case LimitKind::Signed: {
-      const auto bound = std::int64_t{1} << (constant.limit - 1);
-      const auto signed_value = static_cast<std::int64_t>(value);
-      return (signed_value >= -bound && signed_value < bound) || fail(range_code);
-    }
-    case LimitKind::Enum: return value < constant.limit || fail(ErrorCode::X5);
-    case LimitKind::Set: return constant.limit >= 64 || value >> constant.limit == 0 || fail(ErrorCode::X6);
-  }
-  return true;
-}
-
-/// The next value; the largest of the type is followed by the smallest.
-template <Type T>
-std::uint64_t Interpreter::incremented(std::uint64_t value, const Constant& constant) const noexcept {
-  if (constant.limit_kind == LimitKind::Unsigned && value == constant.limit) return 0;
-  if (constant.limit_kind == LimitKind::Signed && value == (std::uint64_t{1} << (constant.limit - 1)) - 1)
-    return ~value;
-  if (number<T>(value) == kMax<T>) return static_cast<std::uint64_t>(kMin<T>);
-  return value + 1;
-}
-
 template <Operator Op, Type T, bool Optional>
 auto Interpreter::take_integer(const Step& in, std::uint64_t& value) noexcept -> Source {
   value = in.constant->value;
@@ -616,7 +537,10 @@ bool Interpreter::integer(const Step& in) noexcept {
   if constexpr (T == Type::U32) sequence_length_ = static_cast<std::uint32_t>(value);
   if (!present_) return true;
   const bool is_limited = T == Type::Iexp || constant.limit_kind != LimitKind::None;
-  if (is_limited && !within_limit<T>(constant, value, range_code)) return false;
+  if (is_limited) {
+    const ErrorCode outside = limit_error<T>(constant, value, range_code);
+    if (outside != ErrorCode::None) return fail(outside);
+  }
   if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::entry_type(T), value);
   builder_.store(in.place, value);
   if constexpr (T != Type::Iman) ++fields_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decoder/engine/engine.hpp"
+#include "decoder/engine/steps.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/state/dictionary.hpp"
 #include "decoder/wire/presence_map.hpp"
@@ -27,20 +28,10 @@ class Interpreter final : public Engine {
 
  private:
   using Int128 = wire::Int128;
+  using Step = engine::Step;
   /// Where a value comes from. Nothing: it is absent.
   enum class Source : std::uint8_t { Stream, Previous, Initial, Nothing, Error };
   enum class Decimal : std::uint8_t { Absent, Stream, Previous, Initial };
-
-  /// An instruction, with what its numbers stand for.
-  struct Step {
-    isa::DataOp op;
-    isa::ControlOp control;
-    std::uint8_t word;
-    record::WordPlace place;
-    std::uint16_t slot;
-    std::uint16_t target;
-    const Constant* constant;
-  };
 
   struct Channel {
     explicit Channel(const Program& program) : dictionary(program) {}
@@ -59,8 +50,6 @@ class Interpreter final : public Engine {
     const Step* return_to = nullptr;
     std::uint16_t template_index = 0;
   };
-
-  static std::vector<Step> steps(const Program& program, std::size_t root_base);
 
   // Messages.
   bool run_message() noexcept;
@@ -112,10 +101,6 @@ class Interpreter final : public Engine {
   bool apply_tail(std::string_view tail, std::string_view base, std::size_t capacity,
                   std::string_view& result) noexcept;
 
-  template <isa::Type T>
-  bool within_limit(const Constant& constant, std::uint64_t value, ErrorCode range_code) noexcept;
-  template <isa::Type T>
-  [[nodiscard]] std::uint64_t incremented(std::uint64_t value, const Constant& constant) const noexcept;
   template <isa::Type T>
   bool has_previous_type(std::uint16_t slot) noexcept;
   /// What the dictionary has for an instruction: its previous value, else its initial value, else nothing, which is an

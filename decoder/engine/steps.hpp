@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "decoder/record/word_place.hpp"
+#include "microcode/program.hpp"
+
+/// A verified program, made ready for an executor in software.
+namespace stopbit::engine {
+
+/// An instruction, with what its numbers stand for. Points into the program.
+struct Step {
+  isa::DataOp op;
+  isa::ControlOp control;
+  std::uint8_t word;
+  record::WordPlace place;
+  std::uint16_t slot;
+  std::uint16_t target;
+  const Constant* constant;
+};
+
+/// A step per instruction. In a dynamic reference a template's root block has another base than in a message, so its
+/// words have other places: `root_base` is record::kHeaderWords or record::kReferenceWords.
+[[nodiscard]] std::vector<Step> make_steps(const Program& program, std::size_t root_base);
+
+/// The entry for an identifier, null if the table has none.
+[[nodiscard]] const DispatchEntry* find_dispatch(const Program& program, std::uint16_t table,
+                                                 std::uint32_t id) noexcept;
+
+}  // namespace stopbit::engine

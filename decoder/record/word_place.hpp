@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "decoder/record/layout.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::record {
+
+/// Where a word of a block stands, seen from the block's first byte. Depends on the block's base: behind the record's
+/// header, behind a reference's template index, or at the start of a slot.
+struct WordPlace {
+  std::uint16_t value_offset = 0;
+  std::uint16_t tag_offset = 0;
+  std::uint8_t tag = 0;
+
+  static constexpr WordPlace of(const Block& block, std::size_t base, std::uint8_t word) {
+    return at(base + word, value_tag(std::size_t{block.first_word} + word));
+  }
+  static constexpr WordPlace at(std::size_t place, std::uint8_t tag) {
+    const std::size_t slot = place / kValueWords * kSlotBytes;
+    return {static_cast<std::uint16_t>(slot + place % kValueWords * 8),
+            static_cast<std::uint16_t>(slot + kTagWord * 8 + place % kValueWords), tag};
+  }
+};
+
+}  // namespace stopbit::record
