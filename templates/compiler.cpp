@@ -10,6 +10,7 @@
 #include "templates/lower/lower.hpp"
 #include "templates/report.hpp"
 #include "templates/sema/check.hpp"
+#include "templates/session/session.hpp"
 #include "templates/xml/document.hpp"
 
 namespace stopbit::templates {
@@ -41,20 +42,26 @@ bool verify_program(const Program& program, Report& report) {
 
 }  // namespace
 
-std::optional<Program> compile(const std::vector<std::shared_ptr<const SourceBuffer>>& sources,
+std::optional<Program> compile(const std::vector<std::shared_ptr<const SourceBuffer>>& files,
                                const CompileOptions& options, Diagnostics& diagnostics) {
   Report report(diagnostics);
-  check_options(sources, options, report);
+  check_options(files, options, report);
   if (report.has_errors()) return std::nullopt;
 
   std::vector<xml::Element> documents;
-  for (const auto& source : sources) {
+  for (const auto& source : files) {
     if (std::optional<xml::Element> document = xml::parse(source, report)) documents.push_back(std::move(*document));
   }
   // A file that could not be read at all would make every reference to it an error.
-  if (documents.size() != sources.size()) return std::nullopt;
+  if (documents.size() != files.size()) return std::nullopt;
   ast::TemplateSet set = ast::build(documents, report);
-  sema::check(set, {options.template_id, options.string_capacity}, report);
+  sema::identify(set, options.template_id, report);
+  std::vector<std::shared_ptr<const SourceBuffer>> sources = files;
+  if (options.session_control) {
+    sources.push_back(session::source());
+    session::supply(sources.back(), static_cast<std::uint16_t>(files.size()), set, report);
+  }
+  sema::check(set, options.string_capacity, report);
   if (report.has_errors()) return std::nullopt;
 
   const ir::Module module = ir::expand(set, report);

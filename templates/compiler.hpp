@@ -16,6 +16,9 @@ struct CompileOptions {
   std::optional<std::uint32_t> template_id;
   /// Adds template 120, FastReset, if no file has an id 120: every feed may send it.
   bool supply_fast_reset = true;
+  /// Adds the session control messages of SCP 1.1 (hello, alert, reset, template definitions), so that they are decoded
+  /// as any others. Templates they define on the wire are never compiled: no sender installs programs here.
+  bool session_control = false;
   std::uint32_t string_capacity = 256;  ///< Bytes of every string slot.
   std::uint32_t max_record_slots = 4096;
 };

@@ -18,13 +18,15 @@ struct CompileArguments {
   std::string listing;
   std::optional<std::uint64_t> template_id;
   std::optional<std::uint64_t> string_capacity;
+  bool session_control = false;
 };
 
 int compile(const CompileArguments& arguments) {
   if (arguments.image == "-" && arguments.listing == "-") {
     throw ToolError(kExitUsage, "-o and --listing cannot both be stdout");
   }
-  const Program program = compile_files(arguments.inputs, arguments.template_id, arguments.string_capacity);
+  const Program program =
+      compile_files(arguments.inputs, arguments.template_id, arguments.session_control, arguments.string_capacity);
   require_verified(program, "compiler");  // our own output gets no free pass
   const std::vector<std::byte> image = image::write(program);
   if (!arguments.image.empty()) {
@@ -71,6 +73,7 @@ Command compile_command() {
                    .target = &arguments->listing,
                    .hint = file_hint({".sbasm"})},
                   template_id_option(arguments->template_id),
+                  session_control_option(arguments->session_control),
                   string_capacity_option(arguments->string_capacity)},
       .examples = {{"stopbit compile templates.xml -o feed.sbf", "firmware for `stopbit replay --firmware feed.sbf`"},
                    {"stopbit compile templates.xml --listing -", "shows the program as text"},

@@ -24,6 +24,15 @@ Option template_id_option(std::optional<std::uint64_t>& target) {
           .target = &target};
 }
 
+Option session_control_option(bool& target) {
+  return {.names = "--session-control",
+          .value = "",
+          .help =
+              "Adds the messages of the FAST Session Control Protocol 1.1: hello, alert, reset, template definitions. "
+              "They are decoded and reported; templates that a sender defines are never compiled.",
+          .target = &target};
+}
+
 Option string_capacity_option(std::optional<std::uint64_t>& target) {
   return {
       .names = "--string-capacity",
@@ -48,12 +57,14 @@ std::vector<Option> program_options(ProgramSource& source) {
        .target = &source.firmware,
        .hint = file_hint({".sbf"})},
       template_id_option(source.template_id),
+      session_control_option(source.session_control),
   };
 }
 
 Program compile_files(const std::vector<std::string>& paths, const std::optional<std::uint64_t>& template_id,
-                      const std::optional<std::uint64_t>& string_capacity) {
+                      bool session_control, const std::optional<std::uint64_t>& string_capacity) {
   templates::CompileOptions options;
+  options.session_control = session_control;
   if (template_id) {
     if (*template_id > std::numeric_limits<std::uint32_t>::max()) {
       throw ToolError(kExitUsage, "--template-id: a template identifier has 32 bits");
@@ -105,8 +116,9 @@ Program load_program(const ProgramSource& source) {
   if (source.templates.empty() == source.firmware.empty()) {
     throw ToolError(kExitUsage, "either --templates or --firmware is needed, and not both");
   }
-  if (!source.templates.empty()) return compile_files(source.templates, source.template_id);
+  if (!source.templates.empty()) return compile_files(source.templates, source.template_id, source.session_control);
   if (source.template_id) throw ToolError(kExitUsage, "--template-id goes with --templates");
+  if (source.session_control) throw ToolError(kExitUsage, "--session-control goes with --templates");
   Program program = read_image(source.firmware);
   require_verified(program, source.firmware);
   return program;

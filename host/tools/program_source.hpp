@@ -17,16 +17,18 @@ struct ProgramSource {
   std::vector<std::string> templates;
   std::string firmware;
   std::optional<std::uint64_t> template_id;
+  bool session_control = false;
 };
 
-/// --templates, --firmware, --template-id. `source` must outlive the options.
+/// --templates, --firmware, --template-id, --session-control. `source` must outlive the options.
 [[nodiscard]] std::vector<Option> program_options(ProgramSource& source);
 [[nodiscard]] Option template_id_option(std::optional<std::uint64_t>& target);
+[[nodiscard]] Option session_control_option(bool& target);
 [[nodiscard]] Option string_capacity_option(std::optional<std::uint64_t>& target);
 
 /// Compiles template files as one set; prints errors and warnings to stderr.
 [[nodiscard]] Program compile_files(const std::vector<std::string>& paths,
-                                    const std::optional<std::uint64_t>& template_id,
+                                    const std::optional<std::uint64_t>& template_id, bool session_control,
                                     const std::optional<std::uint64_t>& string_capacity = {});
 
 /// A well-formed image, not verified. `name` is what the message of an error begins with.

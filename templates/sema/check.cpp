@@ -49,11 +49,10 @@ std::string_view wanted_type(Kind op) {
 
 class Checker {
  public:
-  Checker(ast::TemplateSet& set, const Options& options, Report& report)
-      : set_(set), options_(options), report_(report) {}
+  Checker(ast::TemplateSet& set, std::size_t max_initial_bytes, Report& report)
+      : set_(set), max_initial_bytes_(max_initial_bytes), report_(report) {}
 
   void run() {
-    identify();
     names_and_ids();
     references_.resize(set_.templates.size());
     for (std::size_t i = 0; i < set_.templates.size(); ++i) {
@@ -69,33 +68,6 @@ class Checker {
     std::size_t target;
     const SourceRange* range;
   };
-
-  /// Some template must have an identifier; a message starts with one.
-  void identify() {
-    bool has_id = false;
-    for (const ast::Template& item : set_.templates) has_id = has_id || item.id.has_value();
-    if (has_id) {
-      if (options_.template_id) {
-        report_.warning({}, "identifier " + std::to_string(*options_.template_id) +
-                                " is not used: the templates have identifiers of their own");
-      }
-      return;
-    }
-    if (report_.has_errors()) return;  // A template that could not be read may have had one.
-    if (set_.templates.empty()) return report_.error(ErrorCode::T5, {}, "there is no template");
-    const SourceRange& place = set_.templates.front().range;
-    if (set_.templates.size() > 1) {
-      report_.error(
-          ErrorCode::T5, place,
-          "no template has an identifier, so no message can name one; add id=\"...\" to those that are messages");
-    } else if (!options_.template_id) {
-      report_.error(ErrorCode::T5, place,
-                    "template " + quoted(set_.templates.front().name.text) +
-                        " has no identifier; add id=\"...\" or give the compiler the identifier it has in the feed");
-    } else {
-      set_.templates.front().id = options_.template_id;
-    }
-  }
 
   void names_and_ids() {
     std::map<std::uint32_t, const ast::Template*> ids;
@@ -204,7 +176,7 @@ class Checker {
     take(op, convert(*op.text, type, elements), name);
     if (!op.initial) return;
     const bool has_slot = op.kind != Kind::Con && op.kind != Kind::Def;
-    const std::size_t most = has_slot ? options_.max_initial_bytes : limits::kMaxStringBytes;
+    const std::size_t most = has_slot ? max_initial_bytes_ : limits::kMaxStringBytes;
     if (op.initial->bytes.size() > most) {
       report_.error(ErrorCode::T1, op.text_range,
                     "the value has " + std::to_string(op.initial->bytes.size()) + " bytes; at most " +
@@ -263,7 +235,7 @@ class Checker {
   }
 
   ast::TemplateSet& set_;
-  const Options& options_;
+  const std::size_t max_initial_bytes_;
   Report& report_;
   std::map<ast::Name, std::size_t> names_;
   std::map<std::string_view, std::size_t> names_by_text_;
@@ -275,8 +247,34 @@ class Checker {
 
 }  // namespace
 
-void check(ast::TemplateSet& set, const Options& options, Report& report) {
-  Checker(set, options, report).run();
+void identify(ast::TemplateSet& set, std::optional<std::uint32_t> template_id, Report& report) {
+  bool has_id = false;
+  for (const ast::Template& item : set.templates) has_id = has_id || item.id.has_value();
+  if (has_id) {
+    if (template_id) {
+      report.warning({}, "identifier " + std::to_string(*template_id) +
+                             " is not used: the templates have identifiers of their own");
+    }
+    return;
+  }
+  if (report.has_errors()) return;  // A template that could not be read may have had one.
+  if (set.templates.empty()) return report.error(ErrorCode::T5, {}, "there is no template");
+  const SourceRange& place = set.templates.front().range;
+  if (set.templates.size() > 1) {
+    report.error(
+        ErrorCode::T5, place,
+        "no template has an identifier, so no message can name one; add id=\"...\" to those that are messages");
+  } else if (!template_id) {
+    report.error(ErrorCode::T5, place,
+                 "template " + quoted(set.templates.front().name.text) +
+                     " has no identifier; add id=\"...\" or give the compiler the identifier it has in the feed");
+  } else {
+    set.templates.front().id = template_id;
+  }
+}
+
+void check(ast::TemplateSet& set, std::size_t max_initial_bytes, Report& report) {
+  Checker(set, max_initial_bytes, report).run();
 }
 
 }  // namespace stopbit::templates::sema

@@ -8,14 +8,14 @@
 
 namespace stopbit::templates::sema {
 
-struct Options {
-  std::optional<std::uint32_t> template_id;  ///< For the only template, if it has none.
-  std::size_t max_initial_bytes = 0;         ///< What a string slot of the dictionary holds.
-};
+/// Sees to it that some template has an identifier, for a message begins with one. `template_id` is for the only
+/// template, if it has none.
+void identify(ast::TemplateSet& set, std::optional<std::uint32_t> template_id, Report& report);
 
 /// Checks what one element alone does not show: operators and initial values against types, names and identifiers used
-/// twice, template references. Fills in Operator::initial, TemplateRef::target and, where the options say so,
-/// Template::id. Without errors in the report, every static reference names a template and none leads back to its own.
-void check(ast::TemplateSet& set, const Options& options, Report& report);
+/// twice, template references. Fills in Operator::initial and TemplateRef::target. A string of the
+/// dictionary holds `max_initial_bytes`. Without errors in the report, every static reference names a template and none
+/// leads back to its own.
+void check(ast::TemplateSet& set, std::size_t max_initial_bytes, Report& report);
 
 }  // namespace stopbit::templates::sema
