@@ -181,6 +181,8 @@ std::string to_text(const Summary& summary, const Program& program, SummaryStyle
   section(groups(summary), "Datagrams by group");
   section(left_aside(summary), "Packets left aside");
   section(errors(summary), "Errors");
+  if (!summary.session.empty()) text += "\nSession control messages (definitions are reported, never compiled)\n";
+  for (const std::string& message : summary.session) text += "  " + message + "\n";
   if (summary.error_count() == 0) text += "\nNo errors.\n";
   if (!summary.problems.empty()) text += "\n";
   for (const std::string& problem : summary.problems) text += problem + "\n";

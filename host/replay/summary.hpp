@@ -47,7 +47,8 @@ struct Summary {
   std::uint64_t faults = 0;                 ///< Captures that ended before their time.
   std::vector<GroupCount> groups;           ///< By channel.
 
-  std::vector<std::string> problems;   ///< The first ones in words: "day.pcap: packet 12, byte 41: ... [D2]".
+  std::vector<std::string> session;   ///< The first session control messages, as JSON; filled in by who looks for them.
+  std::vector<std::string> problems;  ///< The first ones in words: "day.pcap: packet 12, byte 41: ... [D2]".
   std::uint64_t problems_unnamed = 0;  ///< How many more there were.
 
   bool stopped = false;  ///< By request, before the end.

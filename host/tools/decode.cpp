@@ -44,6 +44,7 @@ int decode(const DecodeArguments& arguments) {
       run_pipeline({.program = program, .options = std::move(options), .printer = &printer}, sources);
   printer.finish();
   hex.rethrow_error();
+  for (const std::string& message : summary.session) fmt::print(stderr, "session control: {}\n", message);
   for (const std::string& problem : summary.problems) fmt::print(stderr, "{}\n", problem);
   if (summary.problems_unnamed != 0) fmt::print(stderr, "... and {} more\n", summary.problems_unnamed);
   return summary.error_count() == 0 && hex.bad_lines() == 0 ? kExitDone : kExitRejected;

@@ -4,6 +4,8 @@
 #include <csignal>
 
 #include "decoder/record/buffer_sink.hpp"
+#include "host/tools/program_source.hpp"
+#include "host/tools/session_log.hpp"
 #include "host/tools/signals.hpp"
 
 namespace stopbit::tools {
@@ -35,6 +37,9 @@ replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
   record::RecordSink* sink = pipeline.ring != nullptr ? pipeline.ring : &memory;
   std::optional<PrintingSink> printing;
   if (pipeline.printer != nullptr) sink = &printing.emplace(*sink, *pipeline.printer);
+  const record::Schema schema = schema_of(program);
+  SessionLog session(*sink, schema);
+  if (session.expects_messages()) sink = &session;
 
   replay::Options options = pipeline.options;
   replay::Replay* running = nullptr;
@@ -47,7 +52,9 @@ replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
   const auto engine = make_interpreter(program, replay::engine_options(options));
   replay::Replay replay(program, *engine, *sink, std::move(options));
   running = &replay;
-  return replay.run(sources);
+  replay::Summary summary = replay.run(sources);
+  summary.session = session.take_lines();
+  return summary;
 }
 
 }  // namespace stopbit::tools

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string_view>
 
 #include "microcode/base/diagnostic.hpp"
 #include "templates/ast/ast.hpp"
@@ -10,9 +9,6 @@
 
 /// The messages of the FAST Session Control Protocol 1.1: reset, hello, alert, template declarations and definitions.
 namespace stopbit::templates::session {
-
-/// Of the names of its templates.
-inline constexpr std::string_view kNamespace = "http://www.fixprotocol.org/ns/fast/scp/1.1";
 
 /// The built-in template file.
 [[nodiscard]] std::shared_ptr<const SourceBuffer> source();
