@@ -54,9 +54,11 @@ bool is_utf8(std::string_view text) {
 
 }  // namespace
 
-Interpreter::Interpreter(const Program& program, const EngineOptions& options)
+template <class Observer>
+Interpreter<Observer>::Interpreter(const Program& program, const EngineOptions& options, Observer& observer)
     : program_(program),
       options_(options),
+      observer_(observer),
       message_code_(make_steps(program, record::kHeaderWords)),
       reference_code_(make_steps(program, record::kReferenceWords)),
       builder_(program) {
@@ -72,7 +74,8 @@ Interpreter::Interpreter(const Program& program, const EngineOptions& options)
   }
 }
 
-void Interpreter::reset(std::uint16_t channel) noexcept {
+template <class Observer>
+void Interpreter<Observer>::reset(std::uint16_t channel) noexcept {
   channels_[channel].dictionary.reset();
   channels_[channel].waits_for_reset = false;
 }
@@ -80,8 +83,9 @@ void Interpreter::reset(std::uint16_t channel) noexcept {
 // ---------------------------------------------------------------------------------------------------------------------
 // Datagrams and messages
 
-Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInfo& info,
-                            record::RecordSink& sink) noexcept {
+template <class Observer>
+Outcome Interpreter<Observer>::decode(std::span<const std::byte> datagram, const PacketInfo& info,
+                                      record::RecordSink& sink) noexcept {
   Outcome outcome;
   info_ = &info;
   header_ = {info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
@@ -105,6 +109,7 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
     return outcome;
   }
 
+  observer_.datagram_begins(*dictionary_);
   current_template_ = 0xFFFF;
   block_ = kNoBlock;
   instructions_ = 0;
@@ -112,12 +117,14 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
   if (!data_is_inside) fail_at(ErrorCode::X9, in_.end);
   while (error_ == ErrorCode::None && in_.position != in_.end) {
     builder_.begin(sink, header_);
+    observer_.message_begins(in_.offset());
     if (!run_message()) break;
     const std::uint8_t flags = in_.position == in_.end ? record::kFlagLastOfPacket : std::uint8_t{0};
     if (!builder_.commit(message_template_, message_index_, flags)) {
       fail(ErrorCode::X4);
       break;
     }
+    observer_.message_ends();
     ++outcome.messages;
     outcome.fields += fields_;
     ++message_index_;
@@ -131,7 +138,8 @@ Outcome Interpreter::decode(std::span<const std::byte> datagram, const PacketInf
   return outcome;
 }
 
-void Interpreter::write_error(Outcome& outcome, record::RecordSink& sink) noexcept {
+template <class Observer>
+void Interpreter<Observer>::write_error(Outcome& outcome, record::RecordSink& sink) noexcept {
   outcome.error = error_;
   outcome.offset_bytes = error_offset_;
   outcome.template_id = error_ == ErrorCode::D9 ? template_id_ : 0;
@@ -150,13 +158,15 @@ void Interpreter::write_error(Outcome& outcome, record::RecordSink& sink) noexce
                        message_index_);
 }
 
-bool Interpreter::fail(ErrorCode code) noexcept {
+template <class Observer>
+bool Interpreter<Observer>::fail(ErrorCode code) noexcept {
   fail_at(code, entity_);
   error_word_ = step_->word;
   return false;
 }
 
-bool Interpreter::fail_at(ErrorCode code, const std::uint8_t* place) noexcept {
+template <class Observer>
+bool Interpreter<Observer>::fail_at(ErrorCode code, const std::uint8_t* place) noexcept {
   error_ = code;
   error_offset_ = in_.offset_of(place);
   error_word_ = isa::kNoWord;
@@ -164,7 +174,8 @@ bool Interpreter::fail_at(ErrorCode code, const std::uint8_t* place) noexcept {
 }
 
 /// Whether the first message names, in so many bytes, a template that resets the dictionary.
-bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexcept {
+template <class Observer>
+bool Interpreter<Observer>::begins_with_reset(std::span<const std::byte> data) const noexcept {
   if (options_.reset != ResetRule::Template) return false;
   wire::Cursor in(data);
   wire::PresenceMap map;
@@ -175,7 +186,8 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
   return entry != nullptr && program_.templates[entry->template_index].reset;
 }
 
-[[gnu::flatten]] bool Interpreter::run_message() noexcept {
+template <class Observer>
+[[gnu::flatten]] bool Interpreter<Observer>::run_message() noexcept {
   code_ = message_code_.data();
   next_ = code_;
   map_ = maps_.data();  // the element below the first map: never taken from
@@ -191,8 +203,10 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
     step_ = &in;
     ++instructions_;
     entity_ = in_.position;
+    observer_.step(static_cast<std::uint16_t>(&in - code_), in_.offset());
     if (in.control == ControlOp::Block) {
       block_ = in.target;
+      observer_.block_opens(block_, builder_.next_slot(), 0);
       if (!builder_.open_block(program_.blocks[in.target], 0)) return fail(ErrorCode::X4);
     }
     bool ok = true;
@@ -212,7 +226,8 @@ bool Interpreter::begins_with_reset(std::span<const std::byte> data) const noexc
   return true;
 }
 
-bool Interpreter::step_control(const Step& in) noexcept {
+template <class Observer>
+bool Interpreter<Observer>::step_control(const Step& in) noexcept {
   switch (in.control) {
     case ControlOp::Next:
     case ControlOp::Block: return true;
@@ -222,7 +237,9 @@ bool Interpreter::step_control(const Step& in) noexcept {
       while (map_ != loop.map) {
         if (!pop_map()) return false;
       }
-      if (--loop.elements_left != 0) {
+      --loop.elements_left;
+      observer_.element_ends(loop.elements_left);
+      if (loop.elements_left != 0) {
         next_ = code_ + in.target;
       } else {
         --loop_depth_;
@@ -230,7 +247,7 @@ bool Interpreter::step_control(const Step& in) noexcept {
       return true;
     }
     case ControlOp::Skip:
-      if (!map_->take()) {
+      if (!take_bit()) {
         next_ = code_ + in.target;
       } else if (in.op == DataOp::Nop && in.word != isa::kNoWord) {
         builder_.store(in.place, 1);
@@ -249,26 +266,40 @@ bool Interpreter::step_control(const Step& in) noexcept {
         code_ = call.code;
         next_ = call.return_to;
         current_template_ = call.template_index;
+        observer_.reference_ends();
       }
       return true;
   }
   return true;
 }
 
-bool Interpreter::push_map() noexcept {
+template <class Observer>
+bool Interpreter<Observer>::push_map() noexcept {
   if (map_ == &maps_.back()) return fail(ErrorCode::X7);
   if (!map_[1].load(in_)) return fail(ErrorCode::X1);
   ++map_;
+  observer_.map_begins(since(map_->begin()));
   return !(options_.strict && map_->overlong()) || fail(ErrorCode::R7);
 }
 
-bool Interpreter::pop_map() noexcept {
+template <class Observer>
+bool Interpreter<Observer>::pop_map() noexcept {
   const wire::PresenceMap& map = *map_--;
+  observer_.map_ends();
   return !(options_.strict && map.has_unused_bits()) || fail_at(ErrorCode::R8, map.begin());
 }
 
-bool Interpreter::take_template_id(const Step& in) noexcept {
-  if (map_->take()) {
+template <class Observer>
+bool Interpreter<Observer>::take_bit() noexcept {
+  const bool bit = map_->take();
+  observer_.bit(bit);
+  return bit;
+}
+
+template <class Observer>
+bool Interpreter<Observer>::take_template_id(const Step& in) noexcept {
+  const bool is_sent = take_bit();
+  if (is_sent) {
     std::uint64_t value = 0;
     if (read_integer<Type::U32, false>(value) != Status::Ok) return false;
     dictionary_->assign(in.slot, state::EntryType::U32, value);
@@ -276,20 +307,24 @@ bool Interpreter::take_template_id(const Step& in) noexcept {
     return fail(ErrorCode::D5);
   }
   template_id_ = static_cast<std::uint32_t>(dictionary_->value(in.slot));
+  observer_.value(is_sent ? Source::Stream : Source::Previous, template_id_);
   return true;
 }
 
-const DispatchEntry* Interpreter::find(std::uint16_t table, std::uint32_t id) const noexcept {
+template <class Observer>
+const DispatchEntry* Interpreter<Observer>::find(std::uint16_t table, std::uint32_t id) const noexcept {
   if (table == 0 && id < table0_.size()) return table0_[id];
   return engine::find_dispatch(program_, table, id);
 }
 
-bool Interpreter::dispatch(const Step& in) noexcept {
+template <class Observer>
+bool Interpreter<Observer>::dispatch(const Step& in) noexcept {
   const DispatchEntry* entry = find(in.target, template_id_);
   if (entry == nullptr) return fail(ErrorCode::D9);
   const Template& chosen = program_.templates[entry->template_index];
   if (chosen.reset && options_.reset != ResetRule::Never) {
     reset(info_->channel);
+    observer_.resets();
     dictionary_->assign(isa::kTemplateIdSlot, state::EntryType::U32, template_id_);
   }
   const Block& root = program_.blocks[chosen.root_block];
@@ -297,18 +332,22 @@ bool Interpreter::dispatch(const Step& in) noexcept {
     if (call_depth_ == max_nesting()) return fail(ErrorCode::X7);
     calls_[call_depth_++] = {code_, next_, current_template_};
     code_ = reference_code_.data();
+    observer_.block_opens(chosen.root_block, builder_.next_slot(), record::kReferenceWords);
     if (!builder_.open_reference(root, entry->template_index)) return fail(ErrorCode::X4);
   } else {
     message_template_ = entry->template_index;
+    observer_.block_opens(chosen.root_block, builder_.next_slot(), record::kHeaderWords);
     if (!builder_.open_block(root, record::kHeaderWords)) return fail(ErrorCode::X4);
   }
   current_template_ = entry->template_index;
   block_ = chosen.root_block;
   next_ = code_ + entry->entry;
+  observer_.template_begins(entry->template_index, in.control == ControlOp::Call);
   return true;
 }
 
-bool Interpreter::begin_loop(const Step& in) noexcept {
+template <class Observer>
+bool Interpreter<Observer>::begin_loop(const Step& in) noexcept {
   const std::uint64_t count = present_ ? sequence_length_ : 0;
   if (count == 0) {
     next_ = code_ + in.target;
@@ -323,23 +362,30 @@ bool Interpreter::begin_loop(const Step& in) noexcept {
   message_elements_left_ -= static_cast<std::uint32_t>(count);
   if (loop_depth_ == max_nesting()) return fail(ErrorCode::X7);
   loops_[loop_depth_++] = {static_cast<std::uint32_t>(count), map_};
+  observer_.loop_begins(static_cast<std::uint32_t>(count));
   return true;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Entities
 
+template <class Observer>
 template <bool Signed>
-bool Interpreter::read_wide(wire::Integer& out) noexcept {
+bool Interpreter<Observer>::read_wide(wire::Integer& out) noexcept {
+  const std::uint8_t* const begin = in_.position;
   if (!wire::read_long<Signed>(in_, out)) return fail(ErrorCode::X1);
+  observer_.integer(since(begin), out.value);
   if (options_.strict && out.overlong) return fail(ErrorCode::R6);
   return true;
 }
 
+template <class Observer>
 template <Type T, bool Optional>
-Status Interpreter::read_integer(std::uint64_t& value) noexcept {
+Status Interpreter<Observer>::read_integer(std::uint64_t& value) noexcept {
+  const std::uint8_t* const begin = in_.position;
   std::int64_t bits = 0;
   if (wire::read_short<is_signed(T)>(in_, bits)) [[likely]] {
+    observer_.integer(since(begin), bits);
     if constexpr (Optional) {
       if (bits == 0) return Status::Null;
       if (bits > 0) --bits;
@@ -367,10 +413,13 @@ Status Interpreter::read_integer(std::uint64_t& value) noexcept {
   return Status::Ok;
 }
 
+template <class Observer>
 template <bool Optional>
-Status Interpreter::read_delta(Int128& delta) noexcept {
+Status Interpreter<Observer>::read_delta(Int128& delta) noexcept {
+  const std::uint8_t* const begin = in_.position;
   std::int64_t bits = 0;
   if (wire::read_short<true>(in_, bits)) [[likely]] {
+    observer_.integer(since(begin), bits);
     delta = bits;
   } else {
     wire::Integer wide;
@@ -389,8 +438,9 @@ Status Interpreter::read_delta(Int128& delta) noexcept {
   return Status::Ok;
 }
 
+template <class Observer>
 template <bool Optional>
-Status Interpreter::read_ascii(std::string_view& text) noexcept {
+Status Interpreter<Observer>::read_ascii(std::string_view& text) noexcept {
   const std::uint8_t* first = in_.position;
   const std::uint8_t* p = first;
   std::size_t length = 0;
@@ -405,15 +455,21 @@ Status Interpreter::read_ascii(std::string_view& text) noexcept {
   }
   in_.position = p;
   text = {ascii_.data(), length};
-  if ((*first & wire::kData) != 0) [[likely]]
+  if ((*first & wire::kData) != 0) [[likely]] {
+    observer_.ascii(since(first), text.substr(0, ascii_.size()), false);
     return Status::Ok;
+  }
 
   // A zero preamble: one zero for the empty string and for strings that begin with a zero, one more for their nullable
   // form.
-  if (Optional && text.size() == 1) return Status::Null;
+  if (Optional && text.size() == 1) {
+    observer_.ascii(since(first), {}, true);
+    return Status::Null;
+  }
   std::size_t preamble = 1;
   if (Optional && (first[1] & wire::kData) == 0) preamble = 2;
   text.remove_prefix(preamble);
+  observer_.ascii(since(first), text.substr(0, ascii_.size() - preamble), false);
   if (options_.strict && !text.empty() && (first[preamble] & wire::kData) != 0) {
     fail(ErrorCode::R9);
     return Status::Error;
@@ -421,8 +477,9 @@ Status Interpreter::read_ascii(std::string_view& text) noexcept {
   return Status::Ok;
 }
 
+template <class Observer>
 template <bool Optional>
-Status Interpreter::read_vector(std::string_view& text) noexcept {
+Status Interpreter<Observer>::read_vector(std::string_view& text) noexcept {
   std::uint64_t length = 0;
   const Status status = read_integer<Type::U32, Optional>(length);
   if (status != Status::Ok) return status;
@@ -430,13 +487,16 @@ Status Interpreter::read_vector(std::string_view& text) noexcept {
     fail(ErrorCode::X1);
     return Status::Error;
   }
-  text = {reinterpret_cast<const char*>(in_.position), static_cast<std::size_t>(length)};
+  const std::uint8_t* const begin = in_.position;
   in_.position += length;
+  text = {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(length)};
+  observer_.vector(since(begin), text);
   return Status::Ok;
 }
 
+template <class Observer>
 template <Type T, bool Optional>
-Status Interpreter::read_string(std::string_view& text) noexcept {
+Status Interpreter<Observer>::read_string(std::string_view& text) noexcept {
   if constexpr (T == Type::Ascii) {
     return read_ascii<Optional>(text);
   } else {
@@ -447,8 +507,9 @@ Status Interpreter::read_string(std::string_view& text) noexcept {
 // ---------------------------------------------------------------------------------------------------------------------
 // Fields
 
+template <class Observer>
 template <Operator Op, Type T, bool Optional>
-bool Interpreter::field(const Step& in) noexcept {
+bool Interpreter<Observer>::field(const Step& in) noexcept {
   if constexpr (T == Type::Dexp) {
     return exponent<Op, Optional>(in);
   } else if constexpr (T == Type::Dman) {
@@ -460,13 +521,15 @@ bool Interpreter::field(const Step& in) noexcept {
   }
 }
 
+template <class Observer>
 template <Type T>
-bool Interpreter::has_previous_type(std::uint16_t slot) noexcept {
+bool Interpreter<Observer>::has_previous_type(std::uint16_t slot) noexcept {
   return dictionary_->type(slot) == state::entry_type(T) || fail(ErrorCode::D4);
 }
 
+template <class Observer>
 template <Type T>
-auto Interpreter::previous(const Step& in, ErrorCode if_undefined, ErrorCode if_empty) noexcept -> Source {
+auto Interpreter<Observer>::previous(const Step& in, ErrorCode if_undefined, ErrorCode if_empty) noexcept -> Source {
   const auto nothing = [&](ErrorCode code) {
     if (code == ErrorCode::None) return Source::Nothing;
     fail(code);
@@ -480,13 +543,14 @@ auto Interpreter::previous(const Step& in, ErrorCode if_undefined, ErrorCode if_
   return Source::Error;
 }
 
+template <class Observer>
 template <Operator Op, Type T, bool Optional>
-auto Interpreter::take_integer(const Step& in, std::uint64_t& value) noexcept -> Source {
+auto Interpreter<Observer>::take_integer(const Step& in, std::uint64_t& value) noexcept -> Source {
   value = in.constant->value;
   if constexpr (Op == Operator::Con) {
-    return !Optional || map_->take() ? Source::Initial : Source::Nothing;
+    return !Optional || take_bit() ? Source::Initial : Source::Nothing;
   } else {
-    if (Op == Operator::Non || map_->take()) {
+    if (Op == Operator::Non || take_bit()) {
       const Source source = source_of(read_integer<T, Optional>(value));
       if (remembers(Op) && source == Source::Nothing) dictionary_->set_empty(in.slot);
       return source;
@@ -505,11 +569,15 @@ auto Interpreter::take_integer(const Step& in, std::uint64_t& value) noexcept ->
   }
 }
 
+template <class Observer>
 template <Operator Op, Type T, bool Optional>
-bool Interpreter::integer(const Step& in) noexcept {
+bool Interpreter<Observer>::integer(const Step& in) noexcept {
   if constexpr (T == Type::Iman) {
     present_ = decimal_ != Decimal::Absent;
-    if (!present_) return true;
+    if (!present_) {
+      observer_.value(Source::Nothing, 0);
+      return true;
+    }
   }
   const Constant& constant = *in.constant;
   std::uint64_t value = 0;
@@ -532,6 +600,7 @@ bool Interpreter::integer(const Step& in) noexcept {
   }
 
   if (source == Source::Error) return false;
+  observer_.value(source, value);
   present_ = source != Source::Nothing;
   if constexpr (T == Type::Iexp) decimal_ = present_ ? Decimal::Stream : Decimal::Absent;
   if constexpr (T == Type::U32) sequence_length_ = static_cast<std::uint32_t>(value);
@@ -548,8 +617,9 @@ bool Interpreter::integer(const Step& in) noexcept {
 }
 
 /// The exponent of a decimal with one operator decides where both halves come from.
+template <class Observer>
 template <Operator Op, bool Optional>
-bool Interpreter::exponent(const Step& in) noexcept {
+bool Interpreter<Observer>::exponent(const Step& in) noexcept {
   constexpr Type T = Type::Dexp;
   std::uint64_t value = 0;
   Source source = Source::Stream;
@@ -571,6 +641,7 @@ bool Interpreter::exponent(const Step& in) noexcept {
   }
 
   if (source == Source::Error) return false;
+  observer_.value(source, value);
   decimal_ = source == Source::Nothing    ? Decimal::Absent
              : source == Source::Previous ? Decimal::Previous
              : source == Source::Initial  ? Decimal::Initial
@@ -584,11 +655,15 @@ bool Interpreter::exponent(const Step& in) noexcept {
   return true;
 }
 
+template <class Observer>
 template <Operator Op>
-bool Interpreter::mantissa(const Step& in) noexcept {
+bool Interpreter<Observer>::mantissa(const Step& in) noexcept {
   constexpr Type T = Type::Dman;
   present_ = decimal_ != Decimal::Absent;
-  if (!present_) return true;
+  if (!present_) {
+    observer_.value(Source::Nothing, 0);
+    return true;
+  }
   std::uint64_t value = in.constant->value;
 
   if (decimal_ == Decimal::Previous) {
@@ -604,13 +679,18 @@ bool Interpreter::mantissa(const Step& in) noexcept {
       if (read_integer<T, false>(value) == Status::Error) return false;
     }
   }
+  observer_.value(decimal_ == Decimal::Previous  ? Source::Previous
+                  : decimal_ == Decimal::Initial ? Source::Initial
+                                                 : Source::Stream,
+                  value);
   if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::EntryType::Decimal, value);
   builder_.store(in.place, value);
   return true;
 }
 
-bool Interpreter::apply_delta(std::int32_t subtraction, std::string_view addition, std::string_view base,
-                              std::size_t capacity, std::string_view& result) noexcept {
+template <class Observer>
+bool Interpreter<Observer>::apply_delta(std::int32_t subtraction, std::string_view addition, std::string_view base,
+                                        std::size_t capacity, std::string_view& result) noexcept {
   // Excess one for the front, so that -1 says "prepend, remove nothing".
   const bool at_front = subtraction < 0;
   const auto removed = static_cast<std::size_t>(at_front ? -(static_cast<std::int64_t>(subtraction) + 1) : subtraction);
@@ -626,8 +706,9 @@ bool Interpreter::apply_delta(std::int32_t subtraction, std::string_view additio
   return true;
 }
 
-bool Interpreter::apply_tail(std::string_view tail, std::string_view base, std::size_t capacity,
-                             std::string_view& result) noexcept {
+template <class Observer>
+bool Interpreter<Observer>::apply_tail(std::string_view tail, std::string_view base, std::size_t capacity,
+                                       std::string_view& result) noexcept {
   const std::string_view kept = base.substr(0, base.size() - std::min(base.size(), tail.size()));
   if (kept.size() + tail.size() > capacity) return fail(ErrorCode::X3);
   char* out = std::copy(kept.begin(), kept.end(), scratch_.data());
@@ -636,8 +717,9 @@ bool Interpreter::apply_tail(std::string_view tail, std::string_view base, std::
   return true;
 }
 
+template <class Observer>
 template <Operator Op, Type T, bool Optional>
-bool Interpreter::string(const Step& in) noexcept {
+bool Interpreter<Observer>::string(const Step& in) noexcept {
   std::string_view value;
   Source source = Source::Stream;
   const auto initial = [&] { return program_.constant_bytes(in.constant->bytes()); };
@@ -645,16 +727,16 @@ bool Interpreter::string(const Step& in) noexcept {
   if constexpr (Op == Operator::Non) {
     source = source_of(read_string<T, Optional>(value));
   } else if constexpr (Op == Operator::Con) {
-    source = !Optional || map_->take() ? Source::Initial : Source::Nothing;
+    source = !Optional || take_bit() ? Source::Initial : Source::Nothing;
   } else if constexpr (Op == Operator::Def) {
-    if (map_->take()) {
+    if (take_bit()) {
       source = source_of(read_string<T, Optional>(value));
     } else {
       source = has_initial(in) ? Source::Initial : Source::Nothing;
     }
   } else if constexpr (Op == Operator::Cop || Op == Operator::Tai) {
     constexpr bool kIsCopy = Op == Operator::Cop;
-    if (map_->take()) {
+    if (take_bit()) {
       source = source_of(read_string<T, Optional>(value));
       if (!kIsCopy && source == Source::Stream) {
         // The base of a tail: previous value, else initial value, else "".
@@ -696,7 +778,10 @@ bool Interpreter::string(const Step& in) noexcept {
   if (source == Source::Initial) value = initial();
   if (remembers(Op) && source == Source::Previous) value = dictionary_->string(in.slot);
   present_ = source != Source::Nothing;
-  if (!present_) return true;
+  if (!present_) {
+    observer_.text(source, {});
+    return true;
+  }
   if (value.size() > options_.limits.string_bytes) return fail(ErrorCode::X3);
   if constexpr (T == Type::Uni) {
     if (options_.strict && !is_utf8(value)) return fail(ErrorCode::R2);
@@ -706,16 +791,26 @@ bool Interpreter::string(const Step& in) noexcept {
     dictionary_->assign(in.slot, state::entry_type(T), value);
   }
   if (!builder_.store(in.place, value)) return fail(ErrorCode::X8);
+  observer_.text(source, value);
   ++fields_;
   return true;
 }
+
+template class Interpreter<Silent>;
+template class Interpreter<trace::Observer>;
 
 }  // namespace stopbit::interp
 
 namespace stopbit {
 
 std::unique_ptr<Engine> make_interpreter(const Program& program, const EngineOptions& options) {
-  return std::make_unique<interp::Interpreter>(program, options);
+  static interp::Silent nobody;
+  return std::make_unique<interp::Interpreter<interp::Silent>>(program, options, nobody);
+}
+
+std::unique_ptr<Engine> make_tracing_interpreter(const Program& program, const EngineOptions& options,
+                                                 trace::Observer& observer) {
+  return std::make_unique<interp::Interpreter<trace::Observer>>(program, options, observer);
 }
 
 }  // namespace stopbit

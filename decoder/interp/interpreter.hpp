@@ -9,6 +9,7 @@
 
 #include "decoder/engine/engine.hpp"
 #include "decoder/engine/steps.hpp"
+#include "decoder/engine/trace.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/state/dictionary.hpp"
 #include "decoder/wire/presence_map.hpp"
@@ -16,11 +17,36 @@
 
 namespace stopbit::interp {
 
+/// What the engine tells when nobody listens: nothing. The same functions as trace::Observer, none of which leaves an
+/// instruction.
+struct Silent {
+  static void datagram_begins(const state::Dictionary& /*dictionary*/) noexcept {}
+  static void message_begins(std::uint32_t /*offset*/) noexcept {}
+  static void message_ends() noexcept {}
+  static void step(std::uint16_t /*address*/, std::uint32_t /*offset*/) noexcept {}
+  static void block_opens(std::uint16_t /*block*/, std::size_t /*first_slot*/, std::size_t /*base*/) noexcept {}
+  static void map_begins(trace::Extent /*bytes*/) noexcept {}
+  static void bit(bool /*is_set*/) noexcept {}
+  static void map_ends() noexcept {}
+  static void integer(trace::Extent /*bytes*/, wire::Int128 /*raw*/) noexcept {}
+  static void ascii(trace::Extent /*bytes*/, std::string_view /*text*/, bool /*is_null*/) noexcept {}
+  static void vector(trace::Extent /*bytes*/, std::string_view /*text*/) noexcept {}
+  static void value(trace::Source /*source*/, std::uint64_t /*value*/) noexcept {}
+  static void text(trace::Source /*source*/, std::string_view /*value*/) noexcept {}
+  static void loop_begins(std::uint32_t /*elements*/) noexcept {}
+  static void element_ends(std::uint32_t /*elements_left*/) noexcept {}
+  static void template_begins(std::uint16_t /*template_index*/, bool /*is_reference*/) noexcept {}
+  static void reference_ends() noexcept {}
+  static void resets() noexcept {}
+};
+
 /// The reference engine: one switch over the instruction list, one template per operator and kind of type, written to
-/// be read beside the rules of FAST 1.1. How a program runs: microcode/README.md.
+/// be read beside the rules of FAST 1.1. How a program runs: microcode/README.md. The observer is Silent or
+/// trace::Observer.
+template <class Observer>
 class Interpreter final : public Engine {
  public:
-  Interpreter(const Program& program, const EngineOptions& options);
+  Interpreter(const Program& program, const EngineOptions& options, Observer& observer);
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override;
@@ -29,8 +55,7 @@ class Interpreter final : public Engine {
  private:
   using Int128 = wire::Int128;
   using Step = engine::Step;
-  /// Where a value comes from. Nothing: it is absent.
-  enum class Source : std::uint8_t { Stream, Previous, Initial, Nothing, Error };
+  using Source = trace::Source;
   enum class Decimal : std::uint8_t { Absent, Stream, Previous, Initial };
 
   struct Channel {
@@ -65,6 +90,7 @@ class Interpreter final : public Engine {
   }
   bool push_map() noexcept;
   bool pop_map() noexcept;
+  bool take_bit() noexcept;
   bool take_template_id(const Step& in) noexcept;
 
   // Fields: one function per operator, for each kind of type.
@@ -112,6 +138,11 @@ class Interpreter final : public Engine {
     return status == wire::Status::Ok ? Source::Stream : status == wire::Status::Null ? Source::Nothing : Source::Error;
   }
 
+  /// From `begin` to where the stream stands.
+  [[nodiscard]] trace::Extent since(const std::uint8_t* begin) const noexcept {
+    return {in_.offset_of(begin), in_.offset()};
+  }
+
   /// Both give false. `fail` is at the entity of the instruction that runs, `fail_at` elsewhere and outside a field.
   bool fail(ErrorCode code) noexcept;
   bool fail_at(ErrorCode code, const std::uint8_t* place) noexcept;
@@ -120,6 +151,7 @@ class Interpreter final : public Engine {
   // The program. In a dynamic reference a template's root block has another base, so its words have other places.
   const Program& program_;
   const EngineOptions options_;
+  Observer& observer_;
   const std::vector<Step> message_code_;
   const std::vector<Step> reference_code_;
   std::vector<const DispatchEntry*> table0_;  ///< By identifier, for identifiers below its size.

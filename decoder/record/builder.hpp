@@ -66,6 +66,9 @@ class Builder {
     return true;
   }
 
+  /// Where the next block will be opened.
+  [[nodiscard]] std::size_t next_slot() const noexcept { return next_slot_; }
+
   /// A root block in a dynamic reference: its first word is the template's index.
   [[nodiscard]] bool open_reference(const Block& block, std::uint16_t template_index) noexcept {
     if (!open_block(block, kReferenceWords)) return false;
