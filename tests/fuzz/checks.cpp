@@ -10,6 +10,7 @@
 #include "assembler/assembler.hpp"
 #include "decoder/record/json.hpp"
 #include "microcode/image/image.hpp"
+#include "microcode/verify/verify.hpp"
 
 namespace stopbit::fuzz {
 
@@ -83,6 +84,7 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
   cases::RecordingSink sink(program);
   const std::unique_ptr<Engine> engine = make_interpreter(program, options);
 
+  const std::vector<verify::TemplateCost> costs = verify::check(program).costs;
   Run run;
   std::uint64_t number = 0;
   for (const std::vector<std::byte>& datagram : datagrams) {
@@ -98,6 +100,8 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
     const std::size_t records = sink.records().size() - records_before;
     const bool is_whole = outcome.error == ErrorCode::None && !outcome.dropped;
     require(outcome.offset_bytes <= datagram.size(), "the offset is inside the datagram");
+    require(outcome.instructions <= verify::instruction_bound(costs, static_cast<std::uint32_t>(datagram.size())),
+            "no more instructions than the verifier's bound");
     require(!is_whole || outcome.offset_bytes == datagram.size(),
             "without an error the datagram is decoded to its end");
     require(records == outcome.messages + (is_whole ? 0U : 1U), "one record per message, and one event per error");

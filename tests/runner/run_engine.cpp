@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "decoder/record/json.hpp"
+#include "microcode/verify/verify.hpp"
 #include "tests/lib/record_text.hpp"
 #include "tests/lib/recording_sink.hpp"
 
@@ -81,7 +82,7 @@ void check_outcome(const Run& run, std::size_t first, const Outcome& outcome, st
 }
 
 Run run(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
-        const std::vector<Step>& steps) {
+        const std::vector<verify::TemplateCost>& costs, const std::vector<Step>& steps) {
   Run result;
   RecordingSink sink(program);
   const std::unique_ptr<Engine> decoder = engine.make(program, options);
@@ -101,6 +102,10 @@ Run run(const EngineUnderTest& engine, const Program& program, const EngineOptio
     const std::size_t first = result.records.size();
     result.outcomes.push_back(decoder->decode({copy.get(), step.bytes.size()}, info, sink));
     result.records = sink.records();
+    if (result.outcomes.back().instructions >
+        verify::instruction_bound(costs, static_cast<std::uint32_t>(step.bytes.size()))) {
+      result.problems.push_back("datagram " + std::to_string(number) + ": more instructions than the verifier's bound");
+    }
     check_outcome(result, first, result.outcomes.back(), step.bytes.size(), number, result.problems);
   }
   for (const std::string& problem : sink.problems()) result.problems.push_back(problem);
@@ -176,11 +181,12 @@ bool same_records(const std::vector<Record>& a, const std::vector<Record>& b) {
 
 /// Prefixes and single-bit errors of each datagram, each alone on a fresh channel.
 void run_mutations(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
-                   const record::Schema& schema, const std::vector<Step>& steps, Report& report) {
+                   const std::vector<verify::TemplateCost>& costs, const record::Schema& schema,
+                   const std::vector<Step>& steps, Report& report) {
   const auto check = [&](const std::vector<std::byte>& bytes, const std::string& what) {
     Step step;
     step.bytes = bytes;
-    const Run result = run(engine, program, options, {step});
+    const Run result = run(engine, program, options, costs, {step});
     std::vector<std::string> problems = result.problems;
     record_lines(schema, result, problems);
     for (const std::string& problem : problems) report.fail(std::string(engine.name) + ", " + what + ": " + problem);
@@ -210,9 +216,10 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
   }
   const Result<record::Schema> schema = record::Schema::make(program);
   if (!schema) return report.fail("no schema: " + schema.message());
+  const std::vector<verify::TemplateCost> costs = verify::check(program).costs;
   std::vector<Record> reference;
   for (const EngineUnderTest& engine : kEngines) {
-    Run result = run(engine, program, options, steps);
+    Run result = run(engine, program, options, costs, steps);
     report.compare("records", record_lines(schema.value(), result, result.problems), engine.name);
     report.compare("error", error_lines(file, schema.value(), steps, result), engine.name);
     for (const std::string& problem : result.problems) report.fail(std::string(engine.name) + ": " + problem);
@@ -221,7 +228,7 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
     } else if (!same_records(reference, result.records)) {
       report.fail(std::string(engine.name) + " writes other bytes than " + std::string(kEngines[0].name));
     }
-    run_mutations(engine, program, options, schema.value(), steps, report);
+    run_mutations(engine, program, options, costs, schema.value(), steps, report);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "decoder/engine/engine.hpp"
+#include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
 
 // What an engine does around the fields: resets, channels, limits, events. The fields themselves have their case files.
@@ -269,6 +270,30 @@ TEST(Interpreter, counts_instructions) {
   Fixture f(R"(<template name="T" id="1"><uInt32 name="X"/><uInt32 name="Y"/></template>)", {});
   EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0x86}).instructions, 4U) << "PMAP, TID and two fields";
   EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0x86, 0xc0, 0x81, 0x85}).instructions, 8U) << "the faulty one counts";
+}
+
+TEST(Interpreter, comes_close_to_the_verifiers_bound) {
+  // The shortest messages there are: map, two fields; the identifier is that of the message before.
+  Fixture f(R"(<template name="T" id="1"><uInt32 name="X"/><uInt32 name="Y"/></template>)", {});
+  Bytes bytes{0xc0, 0x81, 0x85, 0x86};
+  for (int i = 0; i < 10; ++i) bytes.insert(bytes.end(), {0x80, 0x85, 0x86});
+  const std::uint64_t bound = verify::instruction_bound(verify::check(f.program).costs, 34);
+  EXPECT_EQ(f.decode(bytes).instructions, 44U);
+  EXPECT_GE(bound, 44U);
+  EXPECT_LE(bound, 34 * 3 + 4U) << "a datagram of nothing but FastReset, three instructions a byte";
+
+  // Elements without bytes cost most.
+  Fixture g(R"(<template name="T" id="1"><sequence name="A"><uInt32 name="X"><constant value="7"/></uInt32></sequence>
+      <byteVector name="B"/></template>)",
+            {});
+  Bytes empty{0xc0, 0x81, 0x01, 0xe4, 0x01, 0xe4};  // 228 elements, and the bytes that allow them
+  empty.resize(empty.size() + 228);
+  const Outcome outcome = g.decode(empty);
+  EXPECT_EQ(outcome.error, ErrorCode::None);
+  const std::uint64_t most =
+      verify::instruction_bound(verify::check(g.program).costs, static_cast<std::uint32_t>(empty.size()));
+  EXPECT_GT(outcome.instructions, 228U);
+  EXPECT_LE(outcome.instructions, most);
 }
 
 TEST(Interpreter, refuses_a_preamble_that_is_longer_than_the_datagram) {
