@@ -9,6 +9,8 @@
 #include <string>
 
 #include "microcode/base/error_code.hpp"
+#include "microcode/isa/isa.hpp"
+#include "templates/compiler.hpp"
 #include "tests/lib/case_file.hpp"
 
 namespace stopbit::cases {
@@ -91,6 +93,41 @@ TEST(CaseRules, list_only_cases_that_exist) {
 TEST(CaseRules, list_every_case) {
   const std::set<std::string> listed = listed_cases();
   for (const std::string& name : existing_cases()) EXPECT_TRUE(listed.contains(name)) << name;
+}
+
+/// Rows of tables whose last cell names cases, or should.
+TEST(CaseRules, have_no_empty_row) {
+  const std::string text = rules_text();
+  std::size_t rows = 0;
+  for (std::size_t at = 0; (at = text.find("\n| ", at)) != std::string::npos;) {
+    ++at;
+    const std::string line = text.substr(at, text.find('\n', at) - at);
+    if (line.starts_with("| rule |") || line.starts_with("| code |")) continue;
+    if (at > text.find("## Codes without a case")) break;
+    ++rows;
+    EXPECT_NE(line.find(".case`"), std::string::npos) << line;
+  }
+  EXPECT_GT(rows, 50U);
+}
+
+TEST(CaseRules, have_a_decode_case_for_every_instruction) {
+  std::set<isa::DataOp> used;
+  for (const auto& path : find_cases(kFolder / "decode")) {
+    Diagnostics diagnostics;
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), read_file(path).value_or(""));
+    const auto file = CaseFile::parse(source, diagnostics);
+    ASSERT_TRUE(file) << diagnostics.format();
+    std::vector<std::shared_ptr<const SourceBuffer>> templates;
+    for (const Section& section : file->sections()) {
+      if (section.name == "template") templates.push_back(file->as_file(section, "template"));
+    }
+    if (templates.empty()) continue;
+    const auto program = templates::compile(templates, {}, diagnostics);
+    if (!program) continue;  // a case with options of its own
+    for (const isa::Instruction& in : program->code) used.insert(in.op);
+  }
+#define STOPBIT_DATA_OP(enumerator, mnemonic, ...) EXPECT_TRUE(used.contains(isa::DataOp::enumerator)) << mnemonic;
+#include "microcode/isa/opcodes.def"
 }
 
 TEST(CaseRules, have_a_case_for_every_code_or_say_why_not) {
