@@ -2,60 +2,19 @@
 
 #include <algorithm>
 
-#include "decoder/record/views.hpp"
+#include "decoder/record/frame.hpp"
 
 namespace stopbit::record {
-
-std::string_view error_text(ReadError error) noexcept {
-  switch (error) {
-    case ReadError::None: return {};
-    case ReadError::Truncated: return "the record's lengths do not fit its slots";
-    case ReadError::ForeignSlot: return "a slot belongs to another record";
-    case ReadError::Pad: return "the slot is padding";
-    case ReadError::UnknownTemplate: return "the record names a template that the schema does not have";
-    case ReadError::UnknownEvent: return "the record is an event of unknown kind";
-    case ReadError::WrongTag: return "a tag is not the one of its word";
-    case ReadError::MissingSlots: return "a block begins where no slot is left";
-    case ReadError::MissingValue: return "a mandatory value is missing";
-    case ReadError::BadString: return "a string has no legal form or leaves the string area";
-    case ReadError::BadValue: return "a value is outside its type";
-    case ReadError::TooManyElements: return "the record has more sequence elements than a datagram can make";
-    case ReadError::TooDeep: return "dynamic references are nested too deeply";
-    case ReadError::TooMuchWork: return "the record takes more work than allowed";
-    case ReadError::TooLong: return "the text of the record is longer than allowed";
-    case ReadError::LeftOver: return "slots remain behind the record's last block";
-  }
-  return "the error is unknown";
-}
 
 ReadError Cursor::open(std::span<const Slot> slots) noexcept {
   slots_ = {};
   body_slots_ = 0;
   next_slot_ = 0;
   block_ = nullptr;
-  if (slots.empty()) return ReadError::Truncated;
+  if (const ReadError error = check_frame(slots); error != ReadError::None) return error;
   const HeaderView header(slots[0]);
-  if (header.is_pad()) return ReadError::Pad;
-  const std::size_t total = header.slots();
-  const std::size_t strings = header.string_slots();
-  if (total == 0 || total > slots.size() || strings >= total) return ReadError::Truncated;
-  if (header.is_event() && total != 1) return ReadError::Truncated;
-
-  const bool phase = slots[0].words[kTagWord] >> 63 != 0;
-  for (std::size_t i = 0; i < total; ++i) {
-    if ((slots[i].words[kTagWord] ^ tag_word_base(phase, i)) >> 56 != 0) return ReadError::ForeignSlot;
-  }
-  constexpr std::uint64_t kHeaderTags =
-      kHeaderTag | (kHeaderTag + 1U) << 8 | (kHeaderTag + 2U) << 16 | static_cast<std::uint64_t>(kHeaderTag + 3U) << 24;
-  if ((slots[0].words[kTagWord] & 0xFFFF'FFFF) != kHeaderTags) return ReadError::WrongTag;
-  if (header.is_event()) {
-    constexpr std::uint64_t kEventTags = kEventTag | kEventTag << 8 | kEventTag << 16;
-    if ((slots[0].words[kTagWord] >> 32 & 0xFF'FFFF) != kEventTags) return ReadError::WrongTag;
-    const EventKind kind = EventView(slots[0]).kind();
-    if (kind < EventKind::DecodeError || kind > EventKind::LayoutChanged) return ReadError::UnknownEvent;
-  }
-  slots_ = slots.first(total);
-  body_slots_ = total - strings;
+  slots_ = slots.first(header.slots());
+  body_slots_ = slots_.size() - header.string_slots();
   return ReadError::None;
 }
 

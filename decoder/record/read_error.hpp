@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "microcode/base/limits.hpp"
+
 namespace stopbit::record {
 
 /// Why a record cannot be read.
@@ -23,9 +25,37 @@ enum class ReadError : std::uint8_t {
   TooMuchWork,      ///< More schema nodes than kMaxVisits would be visited.
   TooLong,          ///< Its text would be longer than a printer allows.
   LeftOver,         ///< Slots remain behind the last block.
+  ForeignImage,     ///< The record was made with another firmware image than the view was opened for.
 };
 
 /// One sentence without a full stop; empty for None.
-[[nodiscard]] std::string_view error_text(ReadError error) noexcept;
+[[nodiscard]] constexpr std::string_view error_text(ReadError error) noexcept {
+  switch (error) {
+    case ReadError::None: return {};
+    case ReadError::Truncated: return "the record's lengths do not fit its slots";
+    case ReadError::ForeignSlot: return "a slot belongs to another record";
+    case ReadError::Pad: return "the slot is padding";
+    case ReadError::UnknownTemplate: return "the record names a template that the schema does not have";
+    case ReadError::UnknownEvent: return "the record is an event of unknown kind";
+    case ReadError::WrongTag: return "a tag is not the one of its word";
+    case ReadError::MissingSlots: return "a block begins where no slot is left";
+    case ReadError::MissingValue: return "a mandatory value is missing";
+    case ReadError::BadString: return "a string has no legal form or leaves the string area";
+    case ReadError::BadValue: return "a value is outside its type";
+    case ReadError::TooManyElements: return "the record has more sequence elements than a datagram can make";
+    case ReadError::TooDeep: return "dynamic references are nested too deeply";
+    case ReadError::TooMuchWork: return "the record takes more work than allowed";
+    case ReadError::TooLong: return "the text of the record is longer than allowed";
+    case ReadError::LeftOver: return "slots remain behind the record's last block";
+    case ReadError::ForeignImage: return "the record was made with another firmware image";
+  }
+  return "the error is unknown";
+}
+
+/// Bounds of one walk. No record that an engine can make comes near the last.
+inline constexpr std::uint64_t kMaxElements = limits::kMaxLoopDepth * limits::kMaxDatagramBytes;
+inline constexpr std::uint64_t kMaxVisits = 1U << 24;
+
+inline constexpr std::int64_t kMaxExponent = 63;
 
 }  // namespace stopbit::record

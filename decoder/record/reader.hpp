@@ -6,18 +6,13 @@
 #include <string_view>
 
 #include "decoder/record/cursor.hpp"
+#include "decoder/record/read_error.hpp"
 #include "decoder/record/schema.hpp"
 #include "decoder/record/views.hpp"
 
 /// Reads records (layout.md) with nothing but their slots and the schema of the image. Safe on any bytes: a torn or
 /// forged record is an error, never a read outside its slots, and never more work than a constant allows.
 namespace stopbit::record {
-
-/// Bounds of one walk. No record that an engine can make comes near the last.
-inline constexpr std::uint64_t kMaxElements = limits::kMaxLoopDepth * limits::kMaxDatagramBytes;
-inline constexpr std::uint64_t kMaxVisits = 1U << 24;
-
-inline constexpr std::int64_t kMaxExponent = 63;
 
 /// Whether `value` (a decimal: its exponent) is one that the type allows beyond its 64 bits.
 constexpr bool is_in_range(FieldType type, std::uint32_t elements, std::uint64_t value) {

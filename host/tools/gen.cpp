@@ -1,0 +1,68 @@
+#include <memory>
+
+#include "host/tools/commands.hpp"
+#include "host/tools/files.hpp"
+#include "host/tools/program_source.hpp"
+#include "templates/emit/cpp/cpp_view.hpp"
+#include "templates/emit/cpp/identifiers.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct GenArguments {
+  std::string what;
+  ProgramSource program;
+  std::string output = "-";
+  std::optional<std::string> name_space;
+};
+
+int gen(const GenArguments& arguments) {
+  emit::CppOptions options;
+  if (arguments.name_space) options.name_space = *arguments.name_space;
+  if (!emit::is_namespace(options.name_space)) {
+    throw ToolError(kExitUsage, "--namespace: '" + options.name_space + "' is not the name of a namespace");
+  }
+  const Program program = load_program(arguments.program);
+  std::vector<std::string> inputs = arguments.program.templates;
+  inputs.push_back(arguments.program.firmware);
+  write_file(arguments.output, emit::cpp_view(program, options), inputs);
+  return kExitDone;
+}
+
+}  // namespace
+
+Command gen_command() {
+  const auto arguments = std::make_shared<GenArguments>();
+  std::vector<Option> options = {{.names = "",
+                                  .value = "WHAT",
+                                  .help = "cpp: a C++ header with typed views of the records.",
+                                  .target = &arguments->what,
+                                  .hint = choice_hint({"cpp"}),
+                                  .required = true}};
+  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  const std::vector<Option> more = {{.names = "-o,--output",
+                                     .value = "FILE",
+                                     .help = "Where it is written; - is stdout, the default.",
+                                     .target = &arguments->output,
+                                     .hint = file_hint()},
+                                    {.names = "--namespace",
+                                     .value = "NAME",
+                                     .help = "Of the C++ header; default feed. a::b is legal.",
+                                     .target = &arguments->name_space}};
+  options.insert(options.end(), more.begin(), more.end());
+  return {
+      .name = "gen",
+      .summary = "Generates code that reads the records of a feed",
+      .description =
+          "gen cpp writes a C++20 header: a view per template, whose accessors read a record at constant places. It "
+          "needs the headers of decoder/record and no library. A view knows its layout, refuses a ring of another, and "
+          "checks records before it reads them.",
+      .options = std::move(options),
+      .examples = {{"stopbit gen cpp --firmware feed.sbf -o feed.hpp", "namespace feed, in feed.hpp"},
+                   {"stopbit gen cpp --templates cme.xml --namespace cme::mdp -o cme.hpp",
+                    "straight from the template file"}},
+      .run = [arguments] { return gen(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools
