@@ -69,6 +69,17 @@ class Dictionary {
     entry.mark = generation_ << kGenerationShift | kAssigned | static_cast<std::uint64_t>(type);
   }
 
+  /// Takes over an entry as it is, its generation included, from a dictionary of the same program.
+  void copy_entry(std::uint16_t slot, const Dictionary& from) noexcept {
+    entries_[slot] = from.entries_[slot];
+    const Entry& entry = entries_[slot];
+    if (entry.string_length == 0) return;
+    std::memcpy(strings_.get() + entry.string_offset, from.strings_.get() + entry.string_offset, entry.string_length);
+  }
+  [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+  /// Back to an older generation. Whoever calls it must have taken back every entry that changed since.
+  void set_generation(std::uint64_t generation) noexcept { generation_ = generation; }
+
  private:
   static constexpr unsigned kGenerationShift = 8;
   static constexpr std::uint64_t kAssigned = 1U << 7;

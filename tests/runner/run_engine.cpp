@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "decoder/encode/encoder.hpp"
 #include "decoder/record/json.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/lib/record_text.hpp"
@@ -179,6 +180,55 @@ bool same_records(const std::vector<Record>& a, const std::vector<Record>& b) {
   });
 }
 
+/// The bytes an encoder makes of the decoded records, datagram by datagram. Nothing if a message was refused.
+std::optional<std::vector<Step>> encode_again(const Program& program, const EngineOptions& options,
+                                              const record::Schema& schema, const std::vector<Step>& steps,
+                                              const Run& decoded, Report& report) {
+  const encode::EncodeOptions encode_options{options.reset, options.strict, options.limits};
+  std::vector<std::unique_ptr<encode::Encoder>> encoders;
+  for (std::uint16_t i = 0; i < options.channels; ++i) {
+    encoders.push_back(std::make_unique<encode::Encoder>(program, encode_options));
+  }
+  std::vector<Step> encoded = steps;
+  std::size_t record = 0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    encode::Encoder& encoder = *encoders[steps[i].channel];
+    if (steps[i].kind == Step::Kind::Reset) {
+      encoder.reset();
+      continue;
+    }
+    encoder.begin_datagram();
+    encoded[i].bytes.clear();
+    for (std::uint32_t message = 0; message < decoded.outcomes[i].messages; ++message) {
+      const encode::Outcome outcome = encoder.encode(decoded.records[record++]);
+      if (!outcome.ok()) {
+        report.fail("encoder: " + encode::error_text(schema, outcome));
+        return std::nullopt;
+      }
+      encoded[i].bytes.insert(encoded[i].bytes.end(), outcome.bytes.begin(), outcome.bytes.end());
+    }
+    // Under this rule a template that resets names itself always.
+    const bool may_grow = options.reset == ResetRule::Template;
+    if (!may_grow && encoded[i].bytes.size() > steps[i].bytes.size()) {
+      report.fail("encoder: " + std::to_string(encoded[i].bytes.size()) + " bytes for a datagram of " +
+                  std::to_string(steps[i].bytes.size()));
+    }
+  }
+  return encoded;
+}
+
+/// What was decoded without an error must come back from the encoder's bytes.
+void run_encoder(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
+                 const std::vector<verify::TemplateCost>& costs, const record::Schema& schema,
+                 const std::vector<Step>& steps, const Run& decoded, Report& report) {
+  const auto is_clean = [](const Outcome& outcome) { return outcome.error == ErrorCode::None && !outcome.dropped; };
+  if (!std::all_of(decoded.outcomes.begin(), decoded.outcomes.end(), is_clean)) return;
+  const std::optional<std::vector<Step>> encoded = encode_again(program, options, schema, steps, decoded, report);
+  if (!encoded) return;
+  const Run again = run(engine, program, options, costs, *encoded);
+  if (!same_records(decoded.records, again.records)) report.fail("encoder: its bytes give other records");
+}
+
 /// Prefixes and single-bit errors of each datagram, each alone on a fresh channel.
 void run_mutations(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
                    const std::vector<verify::TemplateCost>& costs, const record::Schema& schema,
@@ -228,6 +278,7 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
     } else if (!same_records(reference, result.records)) {
       report.fail(std::string(engine.name) + " writes other bytes than " + std::string(kEngines[0].name));
     }
+    run_encoder(engine, program, options, costs, schema.value(), steps, result, report);
     run_mutations(engine, program, options, costs, schema.value(), steps, report);
   }
 }
