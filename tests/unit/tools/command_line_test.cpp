@@ -15,7 +15,7 @@ bool contains(std::string_view text, std::string_view part) {
 }
 
 TEST(CommandLine, every_command_explains_itself_with_every_option_and_an_example) {
-  ASSERT_EQ(commands().size(), 10U);
+  EXPECT_GE(commands().size(), 10U);
   for (const Command& command : commands()) {
     for (const std::vector<std::string>& ask :
          {std::vector<std::string>{command.name, "--help"}, {command.name, "-h"}, {"help", command.name}}) {
