@@ -18,6 +18,7 @@ struct DecodeArguments {
   ProgramSource program;
   std::string framing = "none";
   std::string reset;
+  std::string format = "jsonl";
   EngineArguments engine;
 };
 
@@ -32,7 +33,7 @@ int decode(const DecodeArguments& arguments) {
 
   const Program program = load_program(arguments.program);
   const record::Schema schema = schema_of(program);
-  RecordPrinter printer(schema, Format::Jsonl, Output::open("-"));
+  RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
 
   Sources sources;
   auto lines = std::make_unique<HexSource>(InputFile::open(arguments.input), [&printer] { printer.flush(); });
@@ -71,6 +72,7 @@ Command decode_command() {
                          "Default: the framing's rule, which is template with framing none.",
                      .target = &arguments->reset,
                      .hint = choice_hint({"packet", "template", "never"})});
+  options.push_back(format_option(arguments->format, "How records are printed. Default jsonl."));
   for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
   return {
       .name = "decode",
@@ -83,7 +85,7 @@ Command decode_command() {
           "\n"
           "The exit status is 1 if anything could not be decoded.\n"
           "\n" +
-          framing_text(),
+          framing_text() + "\n\n" + format_text(),
       .options = std::move(options),
       .examples = {{"echo 'e0 81 81 82 83' | stopbit decode --templates tests/data/sample/templates.xml",
                     "one datagram from stdin"},

@@ -5,11 +5,37 @@
 namespace stopbit::tools {
 
 Format format_from(std::string_view name) {
-  return name == "jsonl" ? Format::Jsonl : name == "csv" ? Format::Csv : Format::None;
+  if (name == "jsonl") return Format::Jsonl;
+  if (name == "csv") return Format::Csv;
+  if (name == "fix") return Format::Fix;
+  if (name == "fix-raw") return Format::FixRaw;
+  return Format::None;
+}
+
+Option format_option(std::string& target, std::string help, bool with_none) {
+  std::vector<std::string> names = {"jsonl", "csv", "fix", "fix-raw"};
+  if (with_none) names.push_back("none");
+  return {.names = "--format",
+          .value = "FORMAT",
+          .help = std::move(help),
+          .target = &target,
+          .hint = choice_hint(std::move(names))};
+}
+
+std::string format_text() {
+  return "Formats:\n"
+         "  jsonl    a JSON object a message\n"
+         "  csv      a row a value\n"
+         "  fix      tag=value text, a line a message, with | between the fields: 35=X|34=5|268=1|279=0|\n"
+         "           Tags are the ids of the template file; a field without id has its name instead. A sequence is\n"
+         "           its length and then the fields of each element. What is no text is written \\xNN.\n"
+         "  fix-raw  as fix, with SOH (01) between the fields and every value byte for byte";
 }
 
 RecordPrinter::RecordPrinter(const record::Schema& schema, Format format, Output out) : out_(std::move(out)) {
   if (format == Format::Jsonl) json_.emplace(schema);
+  if (format == Format::Fix) fix_.emplace(schema, record::FixStyle::Readable);
+  if (format == Format::FixRaw) fix_.emplace(schema, record::FixStyle::Raw);
   if (format == Format::Csv) {
     csv_.emplace(schema);
     out_.buffer() += record::CsvPrinter::kTitle;
@@ -30,6 +56,7 @@ void RecordPrinter::print(std::span<const record::Slot> record) noexcept {
   guarded([&] {
     const record::ReadError error = json_  ? json_->print(record, out_.buffer())
                                     : csv_ ? csv_->print(record, out_.buffer())
+                                    : fix_ ? fix_->print(record, out_.buffer())
                                            : record::ReadError::None;
     if (error != record::ReadError::None) {
       throw ToolError(kExitRejected, "a record cannot be read: " + std::string(record::error_text(error)));

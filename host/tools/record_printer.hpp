@@ -7,14 +7,20 @@
 #include <string_view>
 
 #include "decoder/record/csv.hpp"
+#include "decoder/record/fix.hpp"
 #include "decoder/record/json.hpp"
 #include "host/tools/command.hpp"
 #include "host/tools/files.hpp"
 
 namespace stopbit::tools {
 
-enum class Format : std::uint8_t { None, Jsonl, Csv };
+enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw };
+/// "jsonl", "csv", ...; None for anything else.
 [[nodiscard]] Format format_from(std::string_view name);
+/// --format; the formats are those that print. `help` begins its text.
+[[nodiscard]] Option format_option(std::string& target, std::string help, bool with_none = false);
+/// Paragraphs for the description of a command with --format.
+[[nodiscard]] std::string format_text();
 
 /// Prints records to a file while an engine that must not be disturbed writes them: an error is kept until it is asked
 /// for.
@@ -36,6 +42,7 @@ class RecordPrinter {
 
   std::optional<record::JsonPrinter> json_;
   std::optional<record::CsvPrinter> csv_;
+  std::optional<record::FixPrinter> fix_;
   Output out_;
   std::exception_ptr error_;
 };

@@ -154,11 +154,7 @@ Command replay_command() {
        .help = "What runs the program; interp is the interpreter.",
        .target = &arguments->engine,
        .hint = choice_hint({"interp"})},
-      {.names = "--format",
-       .value = "FORMAT",
-       .help = "How records are printed. Default jsonl, or none with --ring.",
-       .target = &arguments->format,
-       .hint = choice_hint({"jsonl", "csv", "none"})},
+      format_option(arguments->format, "How records are printed. Default jsonl, or none with --ring.", true),
       {.names = "-o,--output",
        .value = "FILE",
        .help = "Where records are printed; - is stdout, the default.",
@@ -202,7 +198,7 @@ Command replay_command() {
           "\n"
           "The exit status is 1 if anything could not be decoded.\n"
           "\n" +
-          framing_text(),
+          framing_text() + "\n\n" + format_text(),
       .options = std::move(options),
       .examples = {{"stopbit replay day.pcap --templates templates.xml --framing cme > day.jsonl",
                     "every message as a JSON line"},

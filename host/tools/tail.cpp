@@ -91,17 +91,14 @@ Command tail_command() {
           "oldest that is still there on, and ends when the writer has ended. The ring itself says what its records "
           "mean. "
           "Any number of readers may follow a ring, and none of them slows the writer: who is too slow loses records, "
-          "and is told on stderr how many slots.",
+          "and is told on stderr how many slots.\n\n" +
+          format_text(),
       .options = {{.names = "",
                    .value = "RING",
                    .help = "Name of the ring; one with a / is the path of a file.",
                    .target = &arguments->ring,
                    .required = true},
-                  {.names = "--format",
-                   .value = "FORMAT",
-                   .help = "How records are printed. Default jsonl.",
-                   .target = &arguments->format,
-                   .hint = choice_hint({"jsonl", "csv"})},
+                  format_option(arguments->format, "How records are printed. Default jsonl."),
                   {.names = "--wait",
                    .value = "",
                    .help = "Waits for the ring if it is not there yet.",
