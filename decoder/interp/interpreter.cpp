@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "decoder/engine/integers.hpp"
 
@@ -27,6 +28,16 @@ using wire::Int128;
 using wire::Status;
 
 namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kIsSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#else
+constexpr bool kIsSanitized = false;
+#endif
+template <class Observer>
+constexpr bool kIsFlat = std::is_same_v<Observer, Silent> && !kIsSanitized;
 
 constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
 constexpr unsigned kElementsPerByte = limits::kMaxLoopDepth;
@@ -118,7 +129,13 @@ Outcome Interpreter<Observer>::decode(std::span<const std::byte> datagram, const
   while (error_ == ErrorCode::None && in_.position != in_.end) {
     builder_.begin(sink, header_);
     observer_.message_begins(in_.offset());
-    if (!run_message()) break;
+    bool complete = false;
+    if constexpr (kIsFlat<Observer>) {
+      complete = run_message_flat();
+    } else {
+      complete = run_message();
+    }
+    if (!complete) break;
     const std::uint8_t flags = in_.position == in_.end ? record::kFlagLastOfPacket : std::uint8_t{0};
     if (!builder_.commit(message_template_, message_index_, flags)) {
       fail(ErrorCode::X4);
@@ -186,8 +203,14 @@ bool Interpreter<Observer>::begins_with_reset(std::span<const std::byte> data) c
   return entry != nullptr && program_.templates[entry->template_index].reset;
 }
 
+/// The same with everything inlined, which is much faster and takes much longer to compile: only where speed counts.
 template <class Observer>
-[[gnu::flatten]] bool Interpreter<Observer>::run_message() noexcept {
+[[gnu::flatten]] bool Interpreter<Observer>::run_message_flat() noexcept {
+  return run_message();
+}
+
+template <class Observer>
+bool Interpreter<Observer>::run_message() noexcept {
   code_ = message_code_.data();
   next_ = code_;
   map_ = maps_.data();  // the element below the first map: never taken from
@@ -795,9 +818,6 @@ bool Interpreter<Observer>::string(const Step& in) noexcept {
   ++fields_;
   return true;
 }
-
-template class Interpreter<Silent>;
-template class Interpreter<trace::Observer>;
 
 }  // namespace stopbit::interp
 

@@ -78,6 +78,7 @@ class Interpreter final : public Engine {
 
   // Messages.
   bool run_message() noexcept;
+  bool run_message_flat() noexcept;
   bool step_control(const Step& in) noexcept;
   [[nodiscard]] const DispatchEntry* find(std::uint16_t table, std::uint32_t id) const noexcept;
   [[nodiscard]] bool begins_with_reset(std::span<const std::byte> data) const noexcept;
