@@ -25,7 +25,7 @@ TEST(RandomMessages, decode_to_what_was_sent) {
   const std::uint64_t first = number("STOPBIT_SEED", 1);
   const std::uint64_t count = number("STOPBIT_SEEDS", kSeeds);
   for (std::uint64_t seed = first; seed < first + count; ++seed) {
-    const std::string text = random_case(seed);
+    const std::string text = case_text(random_case(seed));
     Diagnostics diagnostics;
     const auto file = CaseFile::parse(std::make_shared<const SourceBuffer>("random.case", text), diagnostics);
     ASSERT_TRUE(file) << diagnostics.format();

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
-#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -61,10 +61,11 @@ std::string digits(Int128 number) {
   return {text.rbegin(), text.rend()};
 }
 
-std::string hex(std::string_view bytes) {
+std::string hex(std::string_view bytes, std::string_view between = {}) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const char c : bytes) {
+    if (!text.empty()) text += between;
     text += kDigits[static_cast<unsigned char>(c) >> 4];
     text += kDigits[static_cast<unsigned char>(c) & 15];
   }
@@ -127,42 +128,42 @@ struct Entry {
   Value value;
 };
 
-/// A presence map and what follows it.
+/// A presence map and the entities that follow it.
 struct Segment {
   std::string bits;
-  Bytes body;
+  std::vector<Bytes> entities;
 
-  void append(const Bytes& bytes) { body.insert(body.end(), bytes.begin(), bytes.end()); }
+  void append(Bytes entity) { entities.push_back(std::move(entity)); }
+  void append(std::vector<Bytes> more) {
+    entities.insert(entities.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+  }
 };
 
 class Maker {
  public:
-  explicit Maker(std::uint64_t seed) : random_(seed) {}
+  explicit Maker(Random& random) : random_(random) {}
 
-  std::string make() {
+  RandomCase make() {
+    RandomCase result;
     make_templates();
-    const bool reset_per_packet = chance(50);
-    std::string text = "-- about\nMade up.\n-- options\nreset " + std::string(reset_per_packet ? "packet" : "never") +
-                       "\n-- template\n" + template_text() + "-- bytes\n";
-    std::string records;
+    result.template_text = template_text();
+    result.reset_per_packet = chance(50);
     for (std::uint64_t packet = 0, packets = 1 + below(3); packet < packets; ++packet) {
-      if (reset_per_packet) {
+      if (result.reset_per_packet) {
         dictionary_.clear();
         last_id_.reset();
       }
-      text += "packet\n";
+      result.packets.emplace_back();
       for (std::uint64_t i = 0, messages = 1 + below(6); i < messages; ++i) {
-        std::string record;
-        text += hex_line(message(record)) + "\n";
-        records += record + "\n";
+        result.packets.back().push_back(message(result.records.emplace_back()));
       }
     }
-    return text + "-- records\n" + records;
+    return result;
   }
 
  private:
-  std::uint64_t below(std::uint64_t bound) { return random_() % bound; }
-  bool chance(unsigned percent) { return below(100) < percent; }
+  std::uint64_t below(std::uint64_t bound) { return random_.below(bound); }
+  bool chance(unsigned percent) { return random_.chance(percent); }
 
   // Templates.
 
@@ -322,7 +323,7 @@ class Maker {
       case 2: return range.max - 1;
       case 3: return std::max(range.min, -static_cast<Int128>(below(130)));
       case 4: return std::min(range.max, static_cast<Int128>(below(20'000)));
-      default: return range.min + static_cast<Int128>(random_()) % (range.max - range.min + 1);
+      default: return range.min + static_cast<Int128>(random_.bits()) % (range.max - range.min + 1);
     }
   }
 
@@ -354,14 +355,7 @@ class Maker {
 
   // Messages.
 
-  static std::string hex_line(const Bytes& bytes) {
-    std::string text;
-    for (const std::uint8_t byte : bytes) text += hex({reinterpret_cast<const char*>(&byte), 1}) + " ";
-    text.pop_back();
-    return text;
-  }
-
-  Bytes message(std::string& record) {
+  std::vector<Bytes> message(std::string& record) {
     const Template& item = templates_[below(templates_.size())];
     Segment segment;
     const bool copied = last_id_ == item.id && chance(70);
@@ -372,11 +366,9 @@ class Maker {
     return finish(segment, true);
   }
 
-  static Bytes finish(const Segment& segment, bool has_map) {
-    Bytes bytes;
-    if (has_map) bytes = encode_presence_map(segment.bits);
-    bytes.insert(bytes.end(), segment.body.begin(), segment.body.end());
-    return bytes;
+  static std::vector<Bytes> finish(Segment& segment, bool has_map) {
+    if (has_map) segment.entities.insert(segment.entities.begin(), encode_presence_map(segment.bits));
+    return std::move(segment.entities);
   }
 
   /// Encodes the fields and returns the object they print as.
@@ -542,7 +534,7 @@ class Maker {
     return to;
   }
 
-  std::mt19937_64 random_;
+  Random& random_;
   std::string default_dictionary_;
   std::string current_;  ///< Template that is being made.
   int names_ = 0;
@@ -554,8 +546,31 @@ class Maker {
 
 }  // namespace
 
-std::string random_case(std::uint64_t seed) {
-  return Maker(seed).make();
+RandomCase random_case(Random& random) {
+  return Maker(random).make();
+}
+
+RandomCase random_case(std::uint64_t seed) {
+  Random random(seed);
+  return random_case(random);
+}
+
+std::string case_text(const RandomCase& made) {
+  std::string text = "-- about\nMade up.\n-- options\nreset " +
+                     std::string(made.reset_per_packet ? "packet" : "never") + "\n-- template\n" + made.template_text +
+                     "-- bytes\n";
+  for (const RandomCase::Packet& packet : made.packets) {
+    text += "packet\n";
+    for (const RandomCase::Message& message : packet) {
+      for (const Bytes& entity : message) {
+        text += hex({reinterpret_cast<const char*>(entity.data()), entity.size()}, " ") + " ";
+      }
+      text.back() = '\n';
+    }
+  }
+  text += "-- records\n";
+  for (const std::string& record : made.records) text += record + "\n";
+  return text;
 }
 
 }  // namespace stopbit::cases
