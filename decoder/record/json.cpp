@@ -107,27 +107,37 @@ JsonPrinter::JsonPrinter(const Schema& schema) : reader_(schema) {
     text += ",\"fields\":{";
   }
 
-  keys_.resize(program.nodes.size());
+  const std::vector<std::string> keys = json_keys(schema);
+  keys_.resize(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const Node& node = program.nodes[i];
+    append_json_string(keys_[i], keys[i], false);
+    keys_[i] += ':';
+    if (node.kind == NodeKind::Field && node.constant) {
+      append_value(schema, node, Reader::constant(schema, node), keys_[i]);
+    }
+  }
+}
+
+std::vector<std::string> json_keys(const Schema& schema) {
+  const Program& program = schema.program();
+  std::vector<std::string> keys(program.nodes.size());
   std::vector<std::size_t> references(program.nodes.size() + 1);  // met so far, by parent
   for (const Template& item : program.templates) {
     std::vector<std::size_t> open;  // groups and sequences around the node
     for (std::size_t i = item.first_node; i < item.end_node; ++i) {
       while (!open.empty() && program.nodes[open.back()].end == i) open.pop_back();
       const Node& node = program.nodes[i];
-      std::string name(schema.name(node.name));
+      keys[i] = schema.name(node.name);
       if (node.kind == NodeKind::Reference) {
         std::size_t& number = references[open.empty() ? item.first_node : open.back() + 1];
-        name = kReferenceName;
-        if (++number > 1) append_unsigned(name, number);
-      }
-      append_json_string(keys_[i], name, false);
-      keys_[i] += ':';
-      if (node.kind == NodeKind::Field && node.constant) {
-        append_value(schema, node, Reader::constant(schema, node), keys_[i]);
+        keys[i] = kReferenceName;
+        if (++number > 1) append_unsigned(keys[i], number);
       }
       if (node.kind == NodeKind::Group || node.kind == NodeKind::Sequence) open.push_back(i);
     }
   }
+  return keys;
 }
 
 ReadError JsonPrinter::print(std::span<const Slot> slots, std::string& out) {

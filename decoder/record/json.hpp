@@ -42,4 +42,7 @@ class JsonPrinter {
   std::vector<std::string> templates_;  ///< By template: {"template":"Name","id":1,"fields":{
 };
 
+/// The key of each node of the schema.
+[[nodiscard]] std::vector<std::string> json_keys(const Schema& schema);
+
 }  // namespace stopbit::record

@@ -10,6 +10,7 @@
 
 #include "decoder/encode/encoder.hpp"
 #include "decoder/record/json.hpp"
+#include "decoder/record/json_reader.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/lib/record_text.hpp"
 #include "tests/lib/recording_sink.hpp"
@@ -217,12 +218,44 @@ std::optional<std::vector<Step>> encode_again(const Program& program, const Engi
   return encoded;
 }
 
+/// Without what depends on the place in a datagram or a ring.
+Record values_of(Record record) {
+  record[0].words[0] &= 0xFFFF'FFFF;
+  record[0].words[1] = 0;
+  record[0].words[2] = 0;
+  record[0].words[3] = 0;
+  for (record::Slot& slot : record) slot.words[record::kTagWord] &= ~(std::uint64_t{1} << 63);
+  return record;
+}
+
+/// A record's JSON line must give the record again.
+void read_again(const Program& program, const record::Schema& schema, const Run& decoded, Report& report) {
+  record::JsonPrinter printer(schema);
+  record::JsonReader reader(schema);
+  for (const Record& record : decoded.records) {
+    std::string line;
+    if (printer.print(record, line) != record::ReadError::None) continue;  // told by record_lines
+    line.pop_back();
+    RecordingSink sink(program);
+    if (reader.read(line, sink) != record::JsonReader::Line::Message) {
+      report.fail("the JSON line " + line + " is refused: " + reader.problem().message);
+      continue;
+    }
+    for (const std::string& problem : sink.problems()) report.fail("record of a JSON line: " + problem);
+    const bool lost_bytes = line.find("\xEF\xBF\xBD") != std::string::npos;  // U+FFFD stands for what was no UTF-8
+    if (!lost_bytes && !same_records({values_of(record)}, {values_of(sink.records().at(0))})) {
+      report.fail("the JSON line gives another record: " + line);
+    }
+  }
+}
+
 /// What was decoded without an error must come back from the encoder's bytes.
 void run_encoder(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
                  const std::vector<verify::TemplateCost>& costs, const record::Schema& schema,
                  const std::vector<Step>& steps, const Run& decoded, Report& report) {
   const auto is_clean = [](const Outcome& outcome) { return outcome.error == ErrorCode::None && !outcome.dropped; };
   if (!std::all_of(decoded.outcomes.begin(), decoded.outcomes.end(), is_clean)) return;
+  read_again(program, schema, decoded, report);
   const std::optional<std::vector<Step>> encoded = encode_again(program, options, schema, steps, decoded, report);
   if (!encoded) return;
   const Run again = run(engine, program, options, costs, *encoded);
