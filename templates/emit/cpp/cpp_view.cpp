@@ -221,11 +221,14 @@ class CppView {
     blank();
   }
 
-  /// Lists of elements that mean the same share an enumeration.
+  /// Lists of elements that mean the same share an enumeration. One declared in place has no name of its own: that of
+  /// the first field that uses it counts.
   void enumerations() {
     std::map<std::string, std::string> known;  // content to name
+    enumerations_.resize(program_.type_infos.size());
     for (const Node& item : program_.nodes) {
       if (item.kind != NodeKind::Field || (item.type != FieldType::Enum && item.type != FieldType::Set)) continue;
+      if (!enumerations_[item.type_info].empty()) continue;
       const TypeInfo& info = program_.type_infos[item.type_info];
       const std::string_view name = text(info.name.length != 0 ? info.name : item.name);
       std::string content = fmt::format("{}:{}", name.size(), name);
@@ -240,14 +243,8 @@ class CppView {
         place->second = names_.unique(name);
         enumeration(place->second, info);
       }
-      enumerations_[enumeration_key(item)] = place->second;
+      enumerations_[item.type_info] = place->second;
     }
-  }
-
-  /// A list declared in place has no name of its own: the field's counts.
-  [[nodiscard]] std::pair<std::uint16_t, std::string> enumeration_key(const Node& item) const {
-    const TypeInfo& info = program_.type_infos[item.type_info];
-    return {item.type_info, std::string(info.name.length != 0 ? std::string_view{} : text(item.name))};
   }
 
   void enumeration(const std::string& name, const TypeInfo& info) {
@@ -309,9 +306,8 @@ class CppView {
       case FieldType::Ascii:
       case FieldType::Unicode: return "::stopbit::view::Text";
       case FieldType::ByteVector: return "::stopbit::view::Bytes";
-      case FieldType::Enum: return global(enumerations_.at(enumeration_key(item)));
-      case FieldType::Set:
-        return fmt::format("::stopbit::view::Set<{}>", global(enumerations_.at(enumeration_key(item))));
+      case FieldType::Enum: return global(enumerations_[item.type_info]);
+      case FieldType::Set: return fmt::format("::stopbit::view::Set<{}>", global(enumerations_[item.type_info]));
       case FieldType::Boolean: return "bool";
       case FieldType::Timestamp: {
         const std::string_view unit = unit_type(item.unit);
@@ -572,9 +568,9 @@ class CppView {
   std::string name_space_;
   bool has_references_;
   Scope names_;
-  std::vector<std::string> templates_;  ///< By template: its view's name.
-  std::vector<std::string> structs_;    ///< By template: the struct, which has a parameter if there are references.
-  std::map<std::pair<std::uint16_t, std::string>, std::string> enumerations_;
+  std::vector<std::string> templates_;     ///< By template: its view's name.
+  std::vector<std::string> structs_;       ///< By template: the struct, which has a parameter if there are references.
+  std::vector<std::string> enumerations_;  ///< By type_info: its name.
   std::string out_;
   std::size_t indent_ = 0;
 };

@@ -75,10 +75,14 @@ bool is_namespace(std::string_view name) {
 }
 
 std::string Scope::unique(std::string_view name) {
-  const std::string wanted = identifier(name);
-  const std::string stem = wanted.back() == '_' ? wanted : wanted + '_';
-  std::string given = wanted;
-  for (unsigned number = 2; !taken_.insert(given).second; ++number) given = stem + std::to_string(number);
+  std::string given = identifier(name);
+  if (taken_.insert(given).second) return given;
+  const std::string stem = given.back() == '_' ? given : given + '_';
+  unsigned& number = last_[stem];
+  do {
+    number = std::max(number, 1U) + 1;
+    given = stem + std::to_string(number);
+  } while (!taken_.insert(given).second);
   return given;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,7 @@ class Scope {
 
  private:
   std::set<std::string> taken_;
+  std::map<std::string, unsigned> last_;  ///< Number last given, by what stands before it.
 };
 
 /// A string literal with quotes, of any bytes.
