@@ -27,8 +27,9 @@ std::string format_text() {
          "  jsonl    a JSON object a message\n"
          "  csv      a row a value\n"
          "  fix      tag=value text, a line a message, with | between the fields: 35=X|34=5|268=1|279=0|\n"
-         "           Tags are the ids of the template file; a field without id has its name instead. A sequence is\n"
-         "           its length and then the fields of each element. What is no text is written \\xNN.\n"
+         "           Tags are the ids of the template file; a field without id has its name instead. A\n"
+         "           sequence is its length and then the fields of each element. What is no text is\n"
+         "           written \\xNN.\n"
          "  fix-raw  as fix, with SOH (01) between the fields and every value byte for byte";
 }
 
