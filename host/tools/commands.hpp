@@ -13,6 +13,7 @@ namespace stopbit::tools {
 [[nodiscard]] Command replay_command();
 [[nodiscard]] Command decode_command();
 [[nodiscard]] Command tail_command();
+[[nodiscard]] Command dissector_command();
 [[nodiscard]] Command gen_command();
 [[nodiscard]] Command completion_command();
 [[nodiscard]] Command man_command();

@@ -16,11 +16,6 @@
 namespace stopbit::cases {
 namespace {
 
-struct CaseOptions {
-  EngineOptions engine;
-  templates::CompileOptions compile;
-};
-
 template <class T>
 bool parse_number(std::string_view text, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -44,14 +39,6 @@ bool set_option(std::string_view line, CaseOptions& options) {
   if (key == "max_record_slots") return parse_number(value, options.compile.max_record_slots);
   if (key == "no_fast_reset" && value.empty()) return !(options.compile.supply_fast_reset = false);
   return false;
-}
-
-CaseOptions read_options(const CaseFile& file, Report& report) {
-  CaseOptions options;
-  for (const std::string& line : file.lines(file.find("options"))) {
-    if (!set_option(line, options)) report.fail("unknown option '" + line + "'");
-  }
-  return options;
 }
 
 /// "S2 at 3:31", "error at 3:5"; with the file's name in front of the line if there are several files.
@@ -169,6 +156,14 @@ void run_program_case(const CaseFile& file, Report& report) {
 }
 
 }  // namespace
+
+CaseOptions read_options(const CaseFile& file, Report& report) {
+  CaseOptions options;
+  for (const std::string& line : file.lines(file.find("options"))) {
+    if (!set_option(line, options)) report.fail("unknown option '" + line + "'");
+  }
+  return options;
+}
 
 void run_case(const CaseFile& file, const RunOptions& options, Report& report) {
   if (file.find("run")) return run_command_case(file, options, report);

@@ -1,0 +1,385 @@
+#include "templates/emit/lua/dissector.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "lua_dissector.hpp"
+#include "lua_engine.hpp"
+#include "lua_framing.hpp"
+#include "lua_integer.hpp"
+#include "lua_record.hpp"
+#include "lua_text.hpp"
+#include "microcode/base/error_code.hpp"
+#include "microcode/isa/isa.hpp"
+
+namespace stopbit::emit {
+namespace {
+
+/// A string literal of Lua, of any bytes. Printable ASCII only, so that it can neither end early nor hide anything.
+std::string quoted(std::string_view bytes) {
+  std::string out = "\"";
+  for (const char c : bytes) {
+    if (c >= 0x20 && c < 0x7F && c != '"' && c != '\\') {
+      out += c;
+    } else {
+      out += fmt::format("\\{:03}", static_cast<unsigned char>(c));
+    }
+  }
+  return out + '"';
+}
+
+/// A 64-bit value as integer.lua writes it.
+std::string number(std::uint64_t bits, bool is_signed) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 53;
+  const auto value = static_cast<std::int64_t>(bits);
+  if (is_signed ? value >= -kExact && value < kExact : bits < static_cast<std::uint64_t>(kExact)) {
+    return is_signed ? std::to_string(value) : std::to_string(bits);
+  }
+  const std::string high = is_signed ? std::to_string(value >> 32) : std::to_string(bits >> 32);
+  return fmt::format("{{ {}, {} }}", high, bits & 0xFFFF'FFFF);
+}
+
+constexpr bool is_signed(isa::Type type) {
+  return type != isa::Type::U32 && type != isa::Type::U64;
+}
+
+constexpr bool is_signed(FieldType type) {
+  switch (type) {
+    case FieldType::Int8:
+    case FieldType::Int16:
+    case FieldType::Int32:
+    case FieldType::Int64:
+    case FieldType::Decimal:
+    case FieldType::Timestamp: return true;
+    default: return false;
+  }
+}
+
+constexpr bool is_text(FieldType type) {
+  return type == FieldType::Ascii || type == FieldType::Unicode || type == FieldType::ByteVector;
+}
+
+constexpr std::string_view type_name(FieldType type) {
+  switch (type) {
+    case FieldType::Int8: return "I8";
+    case FieldType::UInt8: return "U8";
+    case FieldType::Int16: return "I16";
+    case FieldType::UInt16: return "U16";
+    case FieldType::Int32: return "I32";
+    case FieldType::UInt32: return "U32";
+    case FieldType::Int64: return "I64";
+    case FieldType::UInt64: return "U64";
+    case FieldType::Decimal: return "DECIMAL";
+    case FieldType::Ascii: return "ASCII";
+    case FieldType::Unicode: return "UNICODE";
+    case FieldType::ByteVector: return "BYTES";
+    case FieldType::Enum: return "ENUM";
+    case FieldType::Set: return "SET";
+    case FieldType::Boolean: return "BOOLEAN";
+    case FieldType::Timestamp: return "TIME";
+  }
+  return "U64";
+}
+
+constexpr std::string_view unit_name(TimeUnit unit) {
+  switch (unit) {
+    case TimeUnit::None: break;
+    case TimeUnit::Day: return "day";
+    case TimeUnit::Second: return "second";
+    case TimeUnit::Millisecond: return "millisecond";
+    case TimeUnit::Microsecond: return "microsecond";
+    case TimeUnit::Nanosecond: return "nanosecond";
+  }
+  return "millisecond";
+}
+
+constexpr std::string_view limit_name(LimitKind kind) {
+  switch (kind) {
+    case LimitKind::None: break;
+    case LimitKind::Unsigned: return "unsigned";
+    case LimitKind::Signed: return "signed";
+    case LimitKind::Enum: return "enum";
+    case LimitKind::Set: return "set";
+  }
+  return {};
+}
+
+constexpr std::string_view kind_name(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::Field: return "field";
+    case NodeKind::Group: return "group";
+    case NodeKind::Sequence: return "sequence";
+    case NodeKind::Reference: return "reference";
+  }
+  return "field";
+}
+
+constexpr std::string_view reset_name(DissectorFraming::Reset reset) {
+  switch (reset) {
+    case DissectorFraming::Reset::Packet: return "packet";
+    case DissectorFraming::Reset::Template: return "template";
+    case DissectorFraming::Reset::Never: return "never";
+  }
+  return "packet";
+}
+
+constexpr std::string_view framing_name(DissectorFraming::Kind kind) {
+  switch (kind) {
+    case DissectorFraming::Kind::Fixed: return "fixed";
+    case DissectorFraming::Kind::B3: return "b3";
+    case DissectorFraming::Kind::T7: return "t7";
+  }
+  return "fixed";
+}
+
+class Writer {
+ public:
+  Writer(const Program& program, const DissectorOptions& options)
+      : program_(program), options_(options), names_(filter_names(program)) {}
+
+  std::string run() {
+    head();
+    line("local feed = {{");
+    settings();
+    code();
+    tables();
+    templates();
+    line("}}\n");
+    module("integer", kLuaInteger);
+    module("text", kLuaText);
+    module("engine", kLuaEngine);
+    module("record", kLuaRecord);
+    module("framing", kLuaFraming);
+    out_ += kLuaDissector;
+    return std::move(out_);
+  }
+
+ private:
+  template <class... Arguments>
+  void line(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
+    fmt::format_to(std::back_inserter(out_), format, std::forward<Arguments>(arguments)...);
+    out_ += '\n';
+  }
+
+  void module(std::string_view name, std::string_view text) {
+    line("local {} = (function()", name);
+    out_ += text;
+    line("end)()\n");
+  }
+
+  void head() {
+    line(
+        "-- Wireshark dissector of the FAST feed '{}', made by `stopbit dissector`: make it again rather than edit it.",
+        options_.name);
+    line("--");
+    line("-- Put this file into the folder of personal Lua plugins (Wireshark: Help, About, Folders), or run");
+    line("--   wireshark -X lua_script:THIS_FILE");
+    line("-- Filters: {0}.Template.Field, for example {0}.{1}", options_.name,
+         names_.nodes.empty() || names_.nodes[0].empty() ? "template" : names_.nodes[0]);
+    line("-- Ports, framing and reset rule can be changed in the preferences of the protocol.\n");
+  }
+
+  void settings() {
+    const DissectorFraming& framing = options_.framing;
+    line("  name = {},", quoted(options_.name));
+    line("  title = {},", quoted("FAST feed " + options_.name));
+    std::string ports;
+    for (const std::uint16_t port : options_.ports) ports += (ports.empty() ? "" : ",") + std::to_string(port);
+    line("  ports = {},", quoted(ports));
+    line("  framing = {{");
+    line("    kind = {}, skip = {}, reset = {},", quoted(framing_name(framing.kind)), framing.skip,
+         quoted(reset_name(framing.reset)));
+    preamble_field("sequence", framing.sequence);
+    preamble_field("length", framing.length);
+    if (framing.blocks) line("    blocks = true,");
+    line("  }},");
+    line("  strict = {},", options_.strict);
+    line("  limits = {{ datagram_bytes = {}, elements = {}, empty_elements = {}, nesting = {}, string_bytes = {} }},",
+         options_.limits.datagram_bytes, options_.limits.elements, options_.limits.empty_elements,
+         options_.limits.nesting, options_.limits.string_bytes);
+    line("  max_record_slots = {},", program_.max_record_slots);
+    line("  errors = {{");
+#define STOPBIT_ERROR(enumerator, code, meaning) error(ErrorCode::enumerator);
+#include "microcode/base/error_code.def"
+#undef STOPBIT_ERROR
+    line("  }},");
+  }
+
+  void preamble_field(std::string_view name, const DissectorFraming::Field& field) {
+    if (field.bytes == 0) return;
+    line("    {} = {{ {}, {}, {} }},", name, field.offset, field.bytes, quoted(field.big_endian ? "be" : "le"));
+  }
+
+  /// Those that a datagram can provoke.
+  void error(ErrorCode code) {
+    const std::string_view text = code_text(code);
+    if (text.starts_with('D') || text.starts_with('X') || text.starts_with('R')) {
+      line("    {} = {},", text, quoted(code_meaning(code)));
+    }
+  }
+
+  void code() {
+    line("  -- The program: microcode/isa/isa.md.");
+    line("  instructions = {},", program_.code.size());
+    line("  code = {{");
+    for (std::size_t i = 0; i < program_.code.size(); ++i) {
+      line("    [{}] = {{ {} }},", i, row(program_.code[i]));
+    }
+    line("  }},");
+  }
+
+  std::string row(const isa::Instruction& in) const {
+    const isa::DataOpInfo& op = *isa::info(in.op);
+    const isa::ControlOpInfo& control = *isa::info(in.control);
+    std::string out = quoted(op.mnemonic);
+    if (in.word != isa::kNoWord) out += fmt::format(", word = {}", in.word);
+    if (op.uses_slot || in.op == isa::DataOp::Tid) out += fmt::format(", slot = {}", in.slot);
+    if (op.constant != isa::ConstantUse::Never && !isa::is_special(in.op)) out += constant(in);
+    if (in.control != isa::ControlOp::Next) out += fmt::format(", control = {}", quoted(control.mnemonic));
+    if (control.target != isa::TargetUse::None) out += fmt::format(", target = {}", in.target);
+    return out;
+  }
+
+  std::string constant(const isa::Instruction& in) const {
+    const Constant& entry = program_.constants[in.constant];
+    std::string out;
+    if (entry.kind == ValueKind::Integer) {
+      out += ", initial = " + number(entry.value, is_signed(isa::type_of(in.op)));
+    } else if (entry.kind == ValueKind::Bytes) {
+      out += ", initial = " + quoted(program_.constant_bytes(entry.bytes()));
+    }
+    if (entry.limit_kind != LimitKind::None) {
+      out += fmt::format(", limit_kind = {}, limit = {}", quoted(limit_name(entry.limit_kind)), entry.limit);
+    }
+    return out;
+  }
+
+  void tables() {
+    line("  slots = {{ -- longest string of a dictionary entry");
+    for (std::size_t i = 0; i < program_.slots.size(); ++i)
+      line("    [{}] = {},", i, program_.slots[i].string_capacity);
+    line("  }},");
+    line("  blocks = {{");
+    for (std::size_t i = 0; i < program_.blocks.size(); ++i) {
+      line("    [{}] = {{ words = {}, min_bytes = {} }},", i, program_.blocks[i].words, program_.blocks[i].min_bytes);
+    }
+    line("  }},");
+    line("  dispatch = {{ -- table, identifier = template, address");
+    for (std::size_t i = 0; i < program_.dispatch.size(); ++i) {
+      const DispatchEntry& entry = program_.dispatch[i];
+      const bool begins = i == 0 || program_.dispatch[i - 1].table != entry.table;
+      if (begins && i != 0) line("    }},");
+      if (begins) line("    [{}] = {{", entry.table);
+      line("      [{}] = {{ {}, {} }},", entry.id, entry.template_index, entry.entry);
+    }
+    line("{}  }},", program_.dispatch.empty() ? "" : "    },\n");
+    line("  types = {{");
+    for (std::size_t i = 0; i < program_.type_infos.size(); ++i) type(i);
+    line("  }},");
+    line("  sources = {{");
+    for (std::size_t i = 0; i < program_.sources.size(); ++i) {
+      line("    [{}] = {},", i, quoted(program_.name(program_.sources[i].name)));
+    }
+    line("  }},");
+  }
+
+  void type(std::size_t index) {
+    const TypeInfo& info = program_.type_infos[index];
+    line("    [{}] = {{", index);
+    line("      count = {},", info.element_count);
+    for (std::uint32_t i = 0; i < info.element_count; ++i) {
+      const Element& element = program_.elements[info.first_element + i];
+      const std::string_view label = program_.name(element.label);
+      line("      [{}] = {{ name = {}{} }},", i, quoted(program_.name(element.name)),
+           label.empty() ? "" : ", label = " + quoted(label));
+    }
+    line("    }},");
+  }
+
+  void templates() {
+    line("  template_count = {},", program_.templates.size());
+    line("  templates = {{");
+    for (std::size_t i = 0; i < program_.templates.size(); ++i) {
+      const Template& item = program_.templates[i];
+      line("    [{}] = {{", i);
+      line("      name = {}, id = {}, filter = {}, root = {}, source = {},{}{}", quoted(program_.name(item.name)),
+           item.id, quoted(names_.templates[i]), item.root_block, item.source,
+           item.line != 0 ? fmt::format(" line = {},", item.line) : "", item.reset ? " reset = true," : "");
+      nodes(item.first_node, item.end_node, 3);
+      line("    }},");
+    }
+    line("  }},");
+  }
+
+  /// Nodes [first, end) and those inside them. The verifier bounds the depth.
+  void nodes(std::size_t first, std::size_t end, std::size_t depth) {
+    const std::string indent(2 * depth, ' ');
+    for (std::size_t i = first; i < end; i = program_.nodes[i].end) {
+      const Node& node = program_.nodes[i];
+      const bool has_nodes = node.end > i + 1;
+      line("{}{{ {}{}", indent, attributes(i), has_nodes ? "" : " },");
+      if (!has_nodes) continue;
+      nodes(i + 1, node.end, depth + 1);
+      line("{}}},", indent);
+    }
+  }
+
+  std::string attributes(std::size_t index) {
+    const Node& node = program_.nodes[index];
+    const std::string_view name =
+        node.kind == NodeKind::Reference ? std::string_view("templateRef") : program_.name(node.name);
+    std::string out = fmt::format("kind = {}, name = {}, filter = {},", quoted(kind_name(node.kind)), quoted(name),
+                                  quoted(names_.nodes[index]));
+    if (node.kind == NodeKind::Field) out += fmt::format(" type = {},", quoted(type_name(node.type)));
+    if (node.optional) out += " optional = true,";
+    if (node.block != kNoBlock && node.word != isa::kNoWord) {
+      out += fmt::format(" block = {}, word = {},", node.block, node.word);
+    }
+    if (node.kind == NodeKind::Sequence) {
+      out += fmt::format(" element_block = {},", node.element_block);
+      if (node.length_name.length != 0)
+        out += fmt::format(" length_name = {},", quoted(program_.name(node.length_name)));
+      const bool has_one_node = node.end == index + 2;
+      if (has_one_node && program_.nodes[index + 1].name.length == 0 &&
+          program_.nodes[index + 1].kind == NodeKind::Field) {
+        out += " is_vector = true,";
+      }
+    }
+    if (node.kind == NodeKind::Field && node.type_info != kNoTypeInfo) {
+      out += fmt::format(" elements = {},", node.type_info);
+    }
+    if (node.kind == NodeKind::Field && node.type == FieldType::Timestamp) {
+      out += fmt::format(" unit = {}, epoch = {},", quoted(unit_name(node.unit)), quoted(program_.name(node.epoch)));
+    }
+    if (node.kind == NodeKind::Field && node.constant) out += constant_value(node);
+    if (node.line != 0) out += fmt::format(" source = {}, line = {},", node.source, node.line);
+    return out;
+  }
+
+  std::string constant_value(const Node& node) const {
+    const Constant& first = program_.constants[node.constant_index];
+    if (is_text(node.type)) return " value = " + quoted(program_.constant_bytes(first.bytes())) + ",";
+    std::string out = " value = " + number(first.value, is_signed(node.type)) + ",";
+    if (node.type == FieldType::Decimal) {
+      const Constant& mantissa = program_.constants[node.constant_index + std::size_t{1}];
+      out += " mantissa = " + number(mantissa.value, true) + ",";
+    }
+    return out;
+  }
+
+  const Program& program_;
+  const DissectorOptions& options_;
+  FilterNames names_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string lua_dissector(const Program& program, const DissectorOptions& options) {
+  return Writer(program, options).run();
+}
+
+}  // namespace stopbit::emit
