@@ -11,6 +11,7 @@
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/runner/run_encoder.hpp"
 #include "tests/runner/run_engine.hpp"
 
 namespace stopbit::cases {
@@ -34,6 +35,7 @@ bool set_option(std::string_view line, CaseOptions& options) {
     return value == "packet" || value == "template" || value == "never";
   }
   if (key == "channels") return parse_number(value, options.engine.channels);
+  if (key == "datagram_bytes") return parse_number(value, options.engine.limits.datagram_bytes);
   if (key == "template_id") return parse_number(value, options.compile.template_id.emplace());
   if (key == "string_capacity") return parse_number(value, options.compile.string_capacity);
   if (key == "max_record_slots") return parse_number(value, options.compile.max_record_slots);
@@ -105,8 +107,9 @@ void run_template_case(const CaseFile& file, Report& report) {
   Diagnostics diagnostics;
   const std::optional<Program> program = templates::compile(sources, options.compile, diagnostics);
   if (program.has_value() == diagnostics.has_errors()) report.fail("a program in spite of errors, or neither");
-  if (!program && file.find("bytes")) return report.fail("the template is refused:\n" + diagnostics.format());
-  if (!file.find("bytes")) {
+  const bool runs = file.find("bytes") || file.find("json");
+  if (!program && runs) return report.fail("the template is refused:\n" + diagnostics.format());
+  if (!runs) {
     if (program && !file.find("error")) round_trip(*program, report);
     return compare_diagnostics(diagnostics, sources.size() > 1, report);
   }
@@ -114,6 +117,7 @@ void run_template_case(const CaseFile& file, Report& report) {
     return report.fail("the verifier refuses the compiler's program: " + std::string(verified.findings[0].rule) +
                        " at " + verified.findings[0].where);
   }
+  if (file.find("json")) return run_encoder_case(file, *program, options.engine, report);
   run_bytes(file, *program, options.engine, report);
 }
 
