@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "templates/compiler.hpp"
 #include "tests/fuzz/checks.hpp"
 
 namespace stopbit::fuzz {
@@ -120,13 +119,10 @@ std::string every_operator() {
 
 std::vector<Program> compile_all() {
   std::vector<Program> programs;
-  for (const std::string& text :
-       {std::string(kBook), std::string(kReferenceData), every_operator(), std::string(kReferences)}) {
+  for (const std::string& text : fixed_template_texts()) {
     Diagnostics diagnostics;
-    templates::CompileOptions options;
-    options.string_capacity = 24;  // small limits are met more often
-    options.max_record_slots = 200;
-    auto program = templates::compile({std::make_shared<SourceBuffer>("fixed.xml", text)}, options, diagnostics);
+    auto program =
+        templates::compile({std::make_shared<SourceBuffer>("fixed.xml", text)}, fixed_compile_options(), diagnostics);
     require(program.has_value(), "our templates are good", diagnostics.format());
     programs.push_back(std::move(*program));
   }
@@ -134,6 +130,18 @@ std::vector<Program> compile_all() {
 }
 
 }  // namespace
+
+const std::vector<std::string>& fixed_template_texts() {
+  static const std::vector<std::string> texts = {kBook, kReferenceData, every_operator(), kReferences};
+  return texts;
+}
+
+templates::CompileOptions fixed_compile_options() {
+  templates::CompileOptions options;
+  options.string_capacity = 24;  // small limits are met more often
+  options.max_record_slots = 200;
+  return options;
+}
 
 const Program& fixed_program(std::uint8_t index) {
   static const std::vector<Program> programs = compile_all();

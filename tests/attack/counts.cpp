@@ -1,0 +1,47 @@
+#include "tests/attack/counts.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+
+namespace stopbit::attack {
+namespace {
+
+#ifdef __has_feature
+constexpr bool kSanitized = __has_feature(address_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
+}  // namespace
+
+std::string json_line(std::string_view attack, std::uint64_t seed, const Counts& counts,
+                      std::chrono::duration<double> time) {
+  std::string errors;
+  for (std::size_t code = 0; code < counts.errors.size(); ++code) {
+    if (counts.errors[code] == 0) continue;
+    errors += fmt::format(R"({}"{}":{})", errors.empty() ? "" : ",", code_text(static_cast<ErrorCode>(code)),
+                          counts.errors[code]);
+  }
+  return fmt::format(
+      R"({{"attack":"{}","seed":{},"sanitized":{},"targets":{},"executions":{},"whole":{},"messages":{},"refused":{},)"
+      R"("accepted":{},"worst_share_percent":{},"errors":{{{}}},"seconds":{:.1f}}})",
+      attack, seed, kSanitized, counts.targets, counts.executions, counts.whole, counts.messages, counts.refused,
+      counts.accepted, counts.worst_share_percent, errors, time.count());
+}
+
+void Progress::tell(const Counts& counts, std::string_view target) {
+  constexpr std::chrono::seconds kPause(10);
+  const Clock::time_point now = Clock::now();
+  if (now - told_ < kPause) return;
+  told_ = now;
+  const std::chrono::duration<double> time = now - begin_;
+  std::fputs(fmt::format("{}: {:.0f} s, {} executions, {} targets, at {}\n", attack_, time.count(), counts.executions,
+                         counts.targets, target)
+                 .c_str(),
+             stderr);
+}
+
+}  // namespace stopbit::attack

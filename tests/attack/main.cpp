@@ -1,0 +1,62 @@
+// stopbit_attack: attacks decoder, images and verifier, and says in one line of JSON what it did. A broken promise ends
+// it with status 1 and leaves a case behind.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "tests/attack/attacks.hpp"
+#include "tests/attack/target.hpp"
+
+namespace stopbit::attack {
+namespace {
+
+struct Attack {
+  const char* name;
+  const char* about;
+  void (*run)(const Plan&, Counts&);
+};
+
+constexpr Attack kAttacks[] = {
+    {"bytes", "every datagram of one and two bytes", attack_with_bytes},
+    {"turns", "every bit of real messages turned, every prefix", attack_with_turned_messages},
+    {"images", "every bit of images turned", attack_with_turned_images},
+    {"programs", "changed and random programs against the verifier", attack_with_programs},
+    {"messages", "random templates, messages, changed messages", attack_with_messages},
+    {"bombs", "lengths that no datagram can hold", attack_with_bombs},
+};
+
+int run(int argc, char** argv) {
+  CLI::App app("Attacks decoder, images and verifier.");
+  Plan plan;
+  std::string keep = ".";
+  app.require_subcommand(1);
+  app.add_option("--seed", plan.seed, "another seed makes other random choices");
+  app.add_flag("--long", plan.is_long, "the long form");
+  app.add_option("--times", plan.times, "so many times the random attempts")->check(CLI::PositiveNumber);
+  app.add_option("--keep", keep, "folder for the case of a failure");
+  for (const Attack& attack : kAttacks) app.add_subcommand(attack.name, attack.about)->fallthrough();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  for (const Attack& attack : kAttacks) {
+    if (!app.got_subcommand(attack.name)) continue;
+    keep_cases_in(keep, attack.name);
+    Counts counts;
+    const auto begin = std::chrono::steady_clock::now();
+    attack.run(plan, counts);
+    require(counts.executions > 0, "an attack attacks");
+    std::puts(json_line(attack.name, plan.seed, counts, std::chrono::steady_clock::now() - begin).c_str());
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace stopbit::attack
+
+int main(int argc, char** argv) {
+  return stopbit::attack::run(argc, argv);
+}

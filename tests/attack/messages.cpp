@@ -1,0 +1,75 @@
+#include <fmt/format.h>
+
+#include "tests/attack/attacks.hpp"
+#include "tests/attack/change_entities.hpp"
+#include "tests/attack/feeds.hpp"
+#include "tests/attack/round_trip.hpp"
+#include "tests/lib/record_text.hpp"
+#include "tests/property/random_case.hpp"
+
+namespace stopbit::attack {
+namespace {
+
+constexpr std::uint64_t kQuickCases = 250;
+constexpr std::uint64_t kCases = 20'000;
+constexpr std::size_t kChanges = 200;       ///< Of each packet.
+constexpr unsigned kRoundTripPercent = 10;  ///< Of the changed packets.
+
+std::vector<Bytes> datagrams_of(const cases::RandomCase& made) {
+  std::vector<Bytes> datagrams;
+  for (const cases::RandomCase::Packet& packet : made.packets) datagrams.push_back(joined(packet));
+  return datagrams;
+}
+
+/// What the sender meant must come out, and go in and out again.
+void check_values(const cases::RandomCase& made, const std::vector<Bytes>& datagrams, RoundTrip& round_trip) {
+  std::string lines;
+  round_trip.check(datagrams, &lines);
+  std::string_view rest = lines;
+  for (const std::string& expected : made.records) {
+    const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const auto got = cases::record_text(line);
+    require(got == expected, "a message decodes to what was sent", fmt::format("sent {}\ngot  {}", expected, line));
+  }
+  require(rest.empty(), "no message that was not sent", rest);
+}
+
+}  // namespace
+
+void attack_with_messages(const Plan& plan, Counts& counts) {
+  Progress progress("messages");
+  const std::uint64_t count = plan.is_long ? kCases * plan.times : kQuickCases;
+  const std::uint64_t first = plan.seed * 1'000'000;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const cases::RandomCase made = cases::random_case(seed);
+    const auto feed = make_feed(fmt::format("seed-{}", seed), made.template_text);
+    feed->reset = made.reset_per_packet ? ResetRule::Packet : ResetRule::Never;
+    feed->strict = seed % 2 == 1;
+    ++counts.targets;
+    progress.tell(counts, feed->name);
+
+    const std::vector<verify::TemplateCost> costs = verify::check(feed->program).costs;
+    Target target(*feed, costs, counts);
+    RoundTrip round_trip(*feed);
+    std::vector<Bytes> datagrams = datagrams_of(made);
+    check_values(made, datagrams, round_trip);
+
+    cases::Random random(seed);
+    for (std::size_t last = 0; last < datagrams.size(); ++last) {
+      std::vector<Bytes> sent(datagrams.begin(), datagrams.begin() + static_cast<std::ptrdiff_t>(last));
+      sent.emplace_back();
+      for (std::size_t change = 0; change < kChanges; ++change) {
+        sent.back() = change_entities(made.packets, last, random);
+        target.reset();
+        for (std::size_t i = 0; i < last; ++i) {
+          require(target.decode(sent[i]).error == ErrorCode::None, "a good packet stays good");
+        }
+        (void)target.attack(sent.back());
+        if (random.chance(kRoundTripPercent)) round_trip.check(sent);
+      }
+    }
+  }
+}
+
+}  // namespace stopbit::attack

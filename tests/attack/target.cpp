@@ -1,0 +1,210 @@
+#include "tests/attack/target.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+#include "assembler/assembler.hpp"
+#include "tests/attack/allocations.hpp"
+
+/// There in a build with sanitizers.
+extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
+
+namespace stopbit::attack {
+namespace {
+
+constexpr std::size_t kMaxHistory = 64;
+constexpr std::size_t kJunkSlots = 4;
+constexpr std::uint64_t kJunk = 0xA5A5'A5A5'A5A5'A5A5;
+
+struct Keeper {
+  std::string folder = ".";
+  std::string attack;
+  const Target* target = nullptr;  ///< The one made last.
+};
+
+Keeper& keeper() {
+  static Keeper it;
+  return it;
+}
+
+/// Once, whoever calls first: an error within an error keeps nothing.
+void keep_case() {
+  const Target* target = std::exchange(keeper().target, nullptr);
+  if (target == nullptr) return;
+  std::string name = keeper().attack + "-" + target->feed().name;
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '-');
+  const std::filesystem::path path = std::filesystem::path(keeper().folder) / (name + ".case");
+  std::ofstream(path) << target->case_text();
+  std::fprintf(stderr, "the case is kept: %s\n", path.c_str());
+}
+
+extern "C" void keep_case_of_signal(int number) {
+  keep_case();
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+std::string hex_line(const Bytes& bytes) {
+  std::string text;
+  for (const std::byte byte : bytes) text += fmt::format("{:02x} ", static_cast<unsigned>(byte));
+  return text;
+}
+
+std::string_view reset_name(ResetRule rule) {
+  switch (rule) {
+    case ResetRule::Packet: return "packet";
+    case ResetRule::Template: return "template";
+    case ResetRule::Never: break;
+  }
+  return "never";
+}
+
+record::Schema schema_of(const Feed& feed) {
+  auto schema = record::Schema::make(feed.program);
+  require(schema.ok(), "a verified program has a schema", feed.name);
+  return schema.value();
+}
+
+/// Looks at every value and its bytes.
+struct Toucher : record::Visitor {
+  void field(const Node&, const record::Value& value) {
+    sum += value.bits + static_cast<std::uint64_t>(value.exponent);
+    for (const char c : value.bytes) sum += static_cast<unsigned char>(c);
+  }
+  void begin_sequence(const Node&, std::uint32_t count) { sum += count; }
+  std::uint64_t sum = 0;
+};
+
+}  // namespace
+
+void fail(std::string_view promise, std::string_view detail) {
+  std::fputs(fmt::format("broken promise: {}\n{}\n", promise, detail).c_str(), stderr);
+  keep_case();
+  std::exit(1);
+}
+
+void keep_cases_in(const std::string& folder, std::string_view attack) {
+  keeper().folder = folder;
+  keeper().attack = attack;
+  if (__sanitizer_set_death_callback != nullptr) {
+    __sanitizer_set_death_callback(keep_case);
+  } else {
+    for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(number, keep_case_of_signal);
+  }
+}
+
+CheckingSink::CheckingSink(const Program& program, const record::Schema& schema)
+    : max_slots_(program.max_record_slots),
+      place_(std::make_unique_for_overwrite<record::Slot[]>(max_slots_)),
+      reader_(schema) {}
+
+record::RecordSink::Place CheckingSink::open() noexcept {
+  std::fill_n(place_[0].words, std::min(kJunkSlots, max_slots_) * record::kSlotWords, kJunk);
+  return {place_.get(), 0, false};
+}
+
+void CheckingSink::commit(std::uint64_t word0, std::uint32_t slots) noexcept {
+  if (slots == 0 || slots > max_slots_) fail("a record has 1 slot up to the program's limit");
+  place_[0].words[0] = word0;
+  const std::span<const record::Slot> record(place_.get(), slots);
+  for (const record::Slot& slot : record) {
+    for (const std::uint64_t word : slot.words) digest = (digest ^ word) * 0x9E37'79B9'7F4A'7C15 + 1;
+  }
+  if (record::HeaderView(record[0]).is_event()) {
+    ++events;
+    if (reader_.open(record) != record::ReadError::None) fail("an event record can be read");
+    return;
+  }
+  ++messages;
+  Toucher toucher;
+  const record::ReadError error = reader_.read(record, toucher);
+  if (error != record::ReadError::None) fail("every record can be read", record::error_text(error));
+  digest += toucher.sum;
+}
+
+Target::Target(const Feed& feed, const std::vector<verify::TemplateCost>& costs, Counts& counts)
+    : feed_(feed),
+      costs_(costs),
+      counts_(counts),
+      schema_(schema_of(feed)),
+      sink_(feed.program, schema_),
+      engine_(make_interpreter(feed.program, {.reset = feed.reset, .strict = feed.strict})) {
+  history_.resize(kMaxHistory);
+  keeper().target = this;
+}
+
+Target::~Target() {
+  if (keeper().target == this) keeper().target = nullptr;
+}
+
+void Target::reset() {
+  engine_->reset(0);
+  history_size_ = 0;
+}
+
+Outcome Target::decode(std::span<const std::byte> datagram) {
+  if (history_size_ == kMaxHistory) history_size_ = 0;  // a case that long helps nobody
+  history_[history_size_++].assign(datagram.begin(), datagram.end());
+  sink_.clear();
+  const std::span<const std::byte> copy = exact_copy(datagram);
+  const std::uint64_t allocations_before = allocations();
+  const Outcome outcome = engine_->decode(copy, {.number = 1}, sink_);
+  require(allocations() == allocations_before, "an engine allocates nothing after it is made");
+
+  const bool failed = outcome.error != ErrorCode::None;
+  require(outcome.offset_bytes <= datagram.size(), "the offset is inside the datagram");
+  require(!failed || !code_text(outcome.error).empty(), "an error has a name");
+  require(failed || outcome.dropped || outcome.offset_bytes == datagram.size(),
+          "without an error the datagram is decoded to its end");
+  require(sink_.messages == outcome.messages, "a record per message");
+  require(sink_.events == (failed || outcome.dropped ? 1U : 0U), "an event per error");
+  const std::uint64_t allowed = bound(datagram.size());
+  if (outcome.instructions > allowed) {
+    fail("no more instructions than the verifier's bound",
+         fmt::format("{} for {} bytes, {} allowed", outcome.instructions, datagram.size(), allowed));
+  }
+  counts_.worst_share_percent = std::max(counts_.worst_share_percent, outcome.instructions * 100 / allowed);
+  return outcome;
+}
+
+std::span<const std::byte> Target::exact_copy(std::span<const std::byte> datagram) {
+  if (datagram.size() >= copies_.size()) copies_.resize(datagram.size() + 1);
+  auto& copy = copies_[datagram.size()];
+  if (copy == nullptr) copy = std::make_unique<std::byte[]>(datagram.size());
+  std::copy(datagram.begin(), datagram.end(), copy.get());
+  return {copy.get(), datagram.size()};
+}
+
+std::uint64_t Target::bound(std::size_t bytes) {
+  if (bytes >= bounds_.size()) bounds_.resize(bytes + 1);
+  if (bounds_[bytes] == 0) bounds_[bytes] = verify::instruction_bound(costs_, static_cast<std::uint32_t>(bytes));
+  return bounds_[bytes];
+}
+
+std::string Target::case_text() const {
+  std::string text = fmt::format("-- about\nKept by an attack on {}.\n-- options\nreset {}\n{}", feed_.name,
+                                 reset_name(feed_.reset), feed_.strict ? "strict\n" : "");
+  if (!feed_.template_text.empty()) {
+    if (feed_.options.template_id) text += fmt::format("template_id {}\n", *feed_.options.template_id);
+    if (!feed_.options.supply_fast_reset) text += "no_fast_reset\n";
+    text += fmt::format("string_capacity {}\nmax_record_slots {}\n", feed_.options.string_capacity,
+                        feed_.options.max_record_slots);
+  }
+  text += feed_.template_text.empty() ? "-- program\n" + assembler::disassemble(feed_.program)
+                                      : "-- template\n" + feed_.template_text;
+  if (text.back() != '\n') text += '\n';
+  text += "-- bytes\n";
+  for (std::size_t i = 0; i < history_size_; ++i) text += "packet " + hex_line(history_[i]) + "\n";
+  return text + "-- records\n";
+}
+
+}  // namespace stopbit::attack

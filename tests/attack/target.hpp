@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decoder/engine/engine.hpp"
+#include "decoder/record/reader.hpp"
+#include "microcode/program.hpp"
+#include "microcode/verify/verify.hpp"
+#include "templates/compiler.hpp"
+#include "tests/attack/counts.hpp"
+
+namespace stopbit::attack {
+
+using Bytes = std::vector<std::byte>;
+
+/// Ends the program: a promise is broken. Tells what and where, and keeps the case of the target under attack.
+[[noreturn]] void fail(std::string_view promise, std::string_view detail = {});
+inline void require(bool holds, std::string_view promise, std::string_view detail = {}) {
+  if (!holds) fail(promise, detail);
+}
+
+/// Where `fail`, a signal and the sanitizers write the case that failed. Call once, before any attack.
+void keep_cases_in(const std::string& folder, std::string_view attack);
+
+/// What an attack runs against.
+struct Feed {
+  std::string name;
+  std::string template_text;          ///< Empty: a kept case has the program's listing.
+  templates::CompileOptions options;  ///< Of the template text.
+  Program program;                    ///< Verified.
+  ResetRule reset = ResetRule::Never;
+  bool strict = false;
+};
+
+/// The place an engine writes to: one record, exactly as long as the program allows, with old junk in front. Reads each
+/// record as a reader of a ring would; allocates nothing after it is made.
+class CheckingSink final : public record::RecordSink {
+ public:
+  CheckingSink(const Program& program, const record::Schema& schema);
+
+  [[nodiscard]] Place open() noexcept override;
+  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override;
+
+  /// Forgets the records seen.
+  void clear() noexcept {
+    messages = events = 0;
+    digest = 0;
+  }
+
+  std::uint32_t messages = 0;
+  std::uint32_t events = 0;
+  std::uint64_t digest = 0;  ///< Of every word of every record.
+
+ private:
+  std::size_t max_slots_;
+  std::unique_ptr<record::Slot[]> place_;
+  record::Reader reader_;
+};
+
+/// An engine under attack. Every datagram goes through `attack` or `decode`, which check what is promised for any
+/// bytes: an outcome with a named error or none, inside the datagram; instructions within the verifier's bound; a
+/// record per message and an event per error, each readable.
+class Target {
+ public:
+  /// The feed must outlive the target. `costs` as verify::check gave them for its program.
+  Target(const Feed& feed, const std::vector<verify::TemplateCost>& costs, Counts& counts);
+  ~Target();
+  Target(const Target&) = delete;
+  Target& operator=(const Target&) = delete;
+
+  [[nodiscard]] const Feed& feed() const noexcept { return feed_; }
+
+  /// An attack: counted.
+  Outcome attack(std::span<const std::byte> datagram) {
+    const Outcome outcome = decode(datagram);
+    counts_.add(outcome);
+    return outcome;
+  }
+  /// Everything that is checked and not counted.
+  Outcome decode(std::span<const std::byte> datagram);
+  void reset();
+
+  /// Of the records of the last datagram.
+  [[nodiscard]] std::uint64_t digest() const noexcept { return sink_.digest; }
+
+  /// The datagrams since the last reset, as a case.
+  [[nodiscard]] std::string case_text() const;
+
+ private:
+  std::span<const std::byte> exact_copy(std::span<const std::byte> datagram);
+  [[nodiscard]] std::uint64_t bound(std::size_t bytes);
+
+  const Feed& feed_;
+  const std::vector<verify::TemplateCost>& costs_;
+  Counts& counts_;
+  record::Schema schema_;
+  CheckingSink sink_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< By size: memory of exactly that size.
+  std::vector<std::uint64_t> bounds_;                 ///< By size, 0 = not yet known.
+  std::vector<Bytes> history_;                        ///< [0, history_size_) are since the last reset.
+  std::size_t history_size_ = 0;
+};
+
+}  // namespace stopbit::attack
