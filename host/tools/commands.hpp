@@ -15,6 +15,7 @@ namespace stopbit::tools {
 [[nodiscard]] Command tail_command();
 [[nodiscard]] Command dissector_command();
 [[nodiscard]] Command gen_command();
+[[nodiscard]] Command diff_command();
 [[nodiscard]] Command completion_command();
 [[nodiscard]] Command man_command();
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "microcode/program.hpp"
+
+namespace stopbit::diff {
+
+/// What is known of a template or node, as pairs of name and text: two sides are compared by them. Everything that
+/// layout_hash covers is here under `layout`.
+struct Facts {
+  using List = std::vector<std::pair<const char*, std::string>>;
+  List layout;
+  List decoder;
+};
+
+/// Puts into words what a program says of its templates.
+class Describer {
+ public:
+  explicit Describer(const Program& program);
+
+  [[nodiscard]] Facts of_template(std::size_t index) const;
+  [[nodiscard]] Facts of_node(std::size_t index) const;
+  /// "feed.xml:12"; empty if that is not known.
+  [[nodiscard]] std::string where(std::uint16_t source, std::uint32_t line) const;
+  [[nodiscard]] const Program& program() const noexcept { return program_; }
+
+ private:
+  [[nodiscard]] std::string text(TextRef ref) const;
+  [[nodiscard]] std::string place(std::uint16_t block, std::uint8_t word) const;
+  [[nodiscard]] std::string type(const Node& node) const;
+  [[nodiscard]] std::string describe(const TypeInfo& info) const;
+  [[nodiscard]] std::string elements(const Node& node) const;
+  [[nodiscard]] std::string constant(const Node& node) const;
+  [[nodiscard]] std::string value(const Constant& constant, FieldType type) const;
+  void add_operators(const Node& node, Facts& facts) const;
+  [[nodiscard]] const isa::Instruction* instruction(std::uint16_t block, std::uint8_t word) const;
+
+  const Program& program_;
+  std::vector<std::string> types_;                     ///< By type_info: its elements.
+  std::vector<std::uint16_t> ranks_;                   ///< By block: its number within its template.
+  std::vector<std::vector<std::uint16_t>> addresses_;  ///< By block and word: the instruction that writes it.
+};
+
+}  // namespace stopbit::diff
