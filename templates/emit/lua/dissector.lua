@@ -307,14 +307,15 @@ local function add_item(view, parent, item, number)
     add_message_head(view, row, item)
     add_items(view, row, item.items)
   else
-    local value
+    local value = item.text
     if node.type == "DECIMAL" then
-      value = integer.approximate(item.value) * 10 ^ item.exponent
+      -- Dividing keeps the value exact where it can be: powers of ten are, up to 10^22.
+      value = integer.approximate(item.value)
+      value = item.exponent < 0 and value / 10 ^ -item.exponent or value * 10 ^ item.exponent
     elseif node.type == "ENUM" then
       value = item.value
-    else
-      value = KINDS[node.type] and KINDS[node.type][2](item.value) or item.text
-      if value == nil then value = item.text end
+    elseif KINDS[node.type] then
+      value = KINDS[node.type][2](item.value)
     end
     local name = node.name ~= "" and node.name or "[" .. number .. "]"
     add(view, parent, node.field, item, value, name .. ": " .. item.text .. date_of(node, item.value))
@@ -335,7 +336,7 @@ local function add_message(view, message)
   view.names[#view.names + 1] = item.template.name
   if view.rows_left == 0 then return end
   view.rows_left = view.rows_left - 1
-  local row = add(view, view.root, item.template.field, item, nil, title_of(item.template))
+  local row = add(view, view.root, item.template.field, item, nil, title_of(item.template) .. (message.complete and "" or ", incomplete"))
   local name_row = row:add(own.template, item.template.name)
   name_row:set_generated()
   add_message_head(view, row, item)

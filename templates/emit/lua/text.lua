@@ -61,14 +61,14 @@ local function escaped(character)
   return ESCAPES[code] or format("\\u%04x", code)
 end
 
--- A string as in JSON, but quotes stay as they are. What is not UTF-8 becomes U+FFFD; in ASCII strings it is escaped.
+-- A string as in JSON, but quotes stay as they are, and DEL does not. What is not UTF-8 becomes U+FFFD; in ASCII strings it is escaped.
 function text.string(bytes, is_ascii)
   if not bytes:find("[%c\\\128-\255]") then return bytes end
   local parts, at = {}, 1
   while at <= #bytes do
     local code = byte(bytes, at)
     local length = 1
-    if code < 32 or code == 92 or (is_ascii and code >= 128) then
+    if code < 32 or code == 92 or code == 127 or (is_ascii and code >= 128) then
       parts[#parts + 1] = escaped(sub(bytes, at, at))
     elseif code < 128 then
       parts[#parts + 1] = sub(bytes, at, at)
