@@ -142,7 +142,8 @@ TEST_F(Cases, are_shown_as_the_engine_decodes_them) {
         too_long += step.bytes.empty() ? 0U : 1U;
         continue;
       }
-      all.push_back({i, step.channel, reset.erase(step.channel) != 0, step.bytes, "datagram " + std::to_string(number)});
+      all.push_back(
+          {i, step.channel, reset.erase(step.channel) != 0, step.bytes, "datagram " + std::to_string(number)});
     }
   }
   EXPECT_LE(too_long, 1U) << "one case is about a datagram that no packet can carry";
@@ -159,7 +160,9 @@ TEST_F(Cases, cut_or_with_a_turned_bit_are_shown_as_the_engine_decodes_them) {
       const std::string what = "datagram " + std::to_string(++number);
       if (step.bytes.size() > kMaxMutatedBytes) continue;
       for (std::size_t length = 1; length < step.bytes.size(); ++length) {
-        all.push_back({i, 0, true,
+        all.push_back({i,
+                       0,
+                       true,
                        {step.bytes.begin(), step.bytes.begin() + static_cast<std::ptrdiff_t>(length)},
                        what + " cut to " + std::to_string(length) + " bytes"});
       }

@@ -121,8 +121,7 @@ class Expectation::Rows : public record::Visitor {
           out += (out.empty() ? "" : ", ") + std::string(schema_.element_name(node, i));
         }
         return "[" + out + "]";
-      default:
-        return record::is_signed(node.type) ? std::to_string(value.as_signed()) : std::to_string(value.bits);
+      default: return record::is_signed(node.type) ? std::to_string(value.as_signed()) : std::to_string(value.bits);
     }
   }
 

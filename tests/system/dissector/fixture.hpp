@@ -64,7 +64,8 @@ class DissectorTest : public testing::Test {
     const auto text = cases::read_file(path);
     if (!text) return std::nullopt;
     Diagnostics diagnostics;
-    auto program = templates::compile({std::make_shared<SourceBuffer>(path.filename().string(), *text)}, {}, diagnostics);
+    auto program =
+        templates::compile({std::make_shared<SourceBuffer>(path.filename().string(), *text)}, {}, diagnostics);
     EXPECT_TRUE(program) << diagnostics.format();
     return program;
   }

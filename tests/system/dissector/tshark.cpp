@@ -14,8 +14,8 @@ namespace stopbit::dissector {
 namespace {
 
 /// Rows of the protocol itself.
-const std::set<std::string_view> kOwnRows = {"sequence",    "chunk",   "chunks",   "sender",  "sending_time", "pmap",
-                                             "template_id", "template", "undecoded"};
+const std::set<std::string_view> kOwnRows = {"sequence", "chunk",       "chunks",   "sender",   "sending_time",
+                                             "pmap",     "template_id", "template", "undecoded"};
 constexpr std::string_view kIncomplete = ", incomplete";
 
 std::string quoted(const std::string& text) {
@@ -96,8 +96,8 @@ std::string tshark_command(const TsharkRun& run, const std::string& arguments) {
   const std::filesystem::path home = run.folder / "home";
   std::filesystem::create_directories(home);
   // Nothing of the user's configuration, and no complaint that a test runs as root.
-  std::string command = "HOME=" + quoted(home) + " XDG_CONFIG_HOME=" + quoted(home) + " WIRESHARK_CONFIG_DIR=" +
-                        quoted(home) + " LC_ALL=C.UTF-8 tshark -n -r " + quoted(run.capture);
+  std::string command = "HOME=" + quoted(home) + " XDG_CONFIG_HOME=" + quoted(home) +
+                        " WIRESHARK_CONFIG_DIR=" + quoted(home) + " LC_ALL=C.UTF-8 tshark -n -r " + quoted(run.capture);
   for (const auto& script : run.scripts) command += " -X " + quoted("lua_script:" + script.string());
   for (const std::string& preference : run.preferences) command += " -o " + quoted(preference);
   if (run.two_passes) command += " -2";

@@ -32,8 +32,8 @@ class Dissection {
   Dissection(const Dissection&) = delete;
   Dissection& operator=(const Dissection&) = delete;
 
-  /// Messages, errors and drops of all protocols that the scripts made, in the order of the capture; nothing at the end.
-  /// Messages that were given up half-way are left out: their error follows.
+  /// Messages, errors and drops of all protocols that the scripts made, in the order of the capture; nothing at the
+  /// end. Messages that were given up half-way are left out: their error follows.
   [[nodiscard]] std::optional<Event> next();
   /// Of the event given last.
   [[nodiscard]] std::uint64_t packet() const noexcept { return packet_; }
