@@ -291,7 +291,8 @@ bool JsonReader::node(const Node& node, std::size_t value, std::size_t around) {
 bool JsonReader::group(const Node& node, std::size_t value, std::size_t around) {
   if (node.optional && !open_block_of(node, around)) return false;
   if (value == 0) return true;
-  if (json_.at(value).kind != Kind::Object) return fail(value, node, ErrorCode::D1, "is a group");
+  if (json_.at(value).kind != Kind::Object)
+    return fail(value, node, ErrorCode::D1, "is a group, which an object stands for");
   const std::size_t index = schema_.index_of(node);
   if (has_own_word_[index]) builder_.store(place(node, node.word), 1);
   return fields(scope_of(node), index + 1, node.end, value);
@@ -306,7 +307,8 @@ bool JsonReader::is_vector(const Node& sequence) const {
 bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t around) {
   if (!open_block_of(node, around)) return false;
   if (value != 0) {
-    if (json_.at(value).kind != Kind::Array) return fail(value, node, ErrorCode::D1, "is a sequence");
+    if (json_.at(value).kind != Kind::Array)
+      return fail(value, node, ErrorCode::D1, "is a sequence, which an array stands for");
     std::uint64_t count = 0;
     each(json_, value, [&](std::size_t) { return ++count != 0; });
     builder_.store(place(node, node.word), count);
@@ -315,7 +317,8 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
     const auto element = [&](std::size_t i) {
       if (!open_block(node.element_block, 0, i)) return false;
       if (has_plain_values) return this->node(schema_.node(first), i, value);
-      if (json_.at(i).kind != Kind::Object) return fail(i, node, ErrorCode::D1, "has objects as elements");
+      if (json_.at(i).kind != Kind::Object)
+        return fail(i, node, ErrorCode::D1, "is a sequence, whose elements are objects");
       return fields(scope_of(node), first, node.end, i);
     };
     if (!each(json_, value, element)) return false;
@@ -325,7 +328,8 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
 }
 
 bool JsonReader::reference(const Node& node, std::size_t value) {
-  if (json_.at(value).kind != Kind::Object) return fail(value, node, ErrorCode::D1, "is a message");
+  if (json_.at(value).kind != Kind::Object)
+    return fail(value, node, ErrorCode::D1, "is a template reference, which an object stands for");
   const Template* item = nullptr;
   if (!message(value, item)) return false;
   open_block_ = kNoBlock;
@@ -483,7 +487,7 @@ bool JsonReader::fail(std::size_t value, const Node& node, ErrorCode code, std::
   std::string message(detail.empty() ? code_meaning(code) : "the field ");
   message += detail;
   if (code != ErrorCode::X11) {
-    message += ", not ";
+    message += ": ";
     message += json.text.empty() ? std::string(kind_name(json.kind)) : quoted(json.text);
   }
   message +=

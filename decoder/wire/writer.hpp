@@ -63,11 +63,12 @@ class Writer {
   void integer(Int128 value) noexcept {
     const std::size_t count = integer_size<Signed>(value);
     if (!room(count)) return;
+    std::uint8_t stop = kStop;
     for (std::size_t i = count; i-- > 0; value >>= 7) {
-      bytes_[size_ + i] = static_cast<std::uint8_t>(value & kData);
+      bytes_[size_ + i] = static_cast<std::uint8_t>((value & kData) | stop);
+      stop = 0;
     }
     size_ += count;
-    bytes_[size_ - 1] |= kStop;
   }
 
   /// NULL of every nullable type.

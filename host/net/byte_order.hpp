@@ -20,4 +20,14 @@ template <class T>
   return static_cast<T>(value);
 }
 
+template <class T>
+constexpr void store_be(std::byte* to, T value) noexcept {
+  for (std::size_t i = 0; i < sizeof(T); ++i) to[i] = static_cast<std::byte>(value >> 8 * (sizeof(T) - 1 - i) & 0xFF);
+}
+
+template <class T>
+constexpr void store_le(std::byte* to, T value) noexcept {
+  for (std::size_t i = 0; i < sizeof(T); ++i) to[i] = static_cast<std::byte>(value >> 8 * i & 0xFF);
+}
+
 }  // namespace stopbit::net

@@ -12,6 +12,7 @@ namespace stopbit::tools {
 [[nodiscard]] Command info_command();
 [[nodiscard]] Command replay_command();
 [[nodiscard]] Command decode_command();
+[[nodiscard]] Command encode_command();
 [[nodiscard]] Command tail_command();
 [[nodiscard]] Command dissector_command();
 [[nodiscard]] Command gen_command();

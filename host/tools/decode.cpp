@@ -25,9 +25,7 @@ struct DecodeArguments {
 int decode(const DecodeArguments& arguments) {
   replay::Options options;
   options.framing = framing_from(arguments.framing);
-  if (arguments.reset == "packet") options.framing.reset = ResetRule::Packet;
-  if (arguments.reset == "template") options.framing.reset = ResetRule::Template;
-  if (arguments.reset == "never") options.framing.reset = ResetRule::Never;
+  set_reset_rule(arguments.reset, options.framing);
 
   apply(arguments.engine, options);
 
@@ -65,13 +63,7 @@ Command decode_command() {
   framing.required = false;
   framing.help += " Default none.";
   options.push_back(std::move(framing));
-  options.push_back({.names = "--reset",
-                     .value = "RULE",
-                     .help =
-                         "When the dictionary is reset: before every packet, by templates that ask for it, or never. "
-                         "Default: the framing's rule, which is template with framing none.",
-                     .target = &arguments->reset,
-                     .hint = choice_hint({"packet", "template", "never"})});
+  options.push_back(reset_option(arguments->reset));
   options.push_back(format_option(arguments->format, "How records are printed. Default jsonl."));
   for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
   return {

@@ -13,7 +13,6 @@ constexpr std::size_t kHeaderBytes = kIpHeaderBytes + kUdpHeaderBytes;
 constexpr std::size_t kMaxPayloadBytes = 65'535 - kHeaderBytes;
 /// Room for the longest datagram with a blank after each byte, and a comment.
 constexpr std::size_t kMaxLineBytes = 1U << 20;
-constexpr std::size_t kChunkBytes = 64 * 1024;
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -29,11 +28,11 @@ bool is_blank(char c) {
 }  // namespace
 
 HexSource::HexSource(InputFile file, std::function<void()> before_read)
-    : file_(std::move(file)), before_read_(std::move(before_read)) {}
+    : lines_(std::move(file), kMaxLineBytes, std::move(before_read)) {}
 
 ingest::Next HexSource::next(ingest::Packet& packet) noexcept {
   try {
-    while (read_line()) {
+    while (lines_.next()) {
       if (!parse_line()) continue;
       write_headers();
       packet = {.frame = frame_, .original_bytes = frame_.size(), .number = packets_, .link = net::LinkType::RawIp};
@@ -51,48 +50,23 @@ void HexSource::rethrow_error() const {
   if (error_) std::rethrow_exception(error_);
 }
 
-bool HexSource::fill() {
-  before_read_();
-  chunk_.resize(kChunkBytes);
-  chunk_.resize(file_.read(chunk_.data(), chunk_.size()));
-  chunk_at_ = 0;
-  return !chunk_.empty();
-}
-
-bool HexSource::read_line() {
-  line_.clear();
-  for (bool any = false;; any = true) {
-    if (chunk_at_ == chunk_.size() && !fill()) {
-      line_number_ += any ? 1 : 0;
-      return any;
-    }
-    const std::size_t end = chunk_.find('\n', chunk_at_);
-    const std::size_t stop = std::min(end, chunk_.size());
-    // A line too long is cut; what is kept of it is still too long, and so it is rejected.
-    if (line_.size() <= kMaxLineBytes) line_.append(chunk_, chunk_at_, stop - chunk_at_);
-    chunk_at_ = std::min(stop + 1, chunk_.size());
-    if (end == std::string::npos) continue;
-    ++line_number_;
-    return true;
-  }
-}
-
 bool HexSource::parse_line() {
   frame_.assign(kHeaderBytes, std::byte{0});
-  if (line_.size() > kMaxLineBytes) {
+  const std::string_view line = lines_.line();
+  if (lines_.is_too_long()) {
     ++packets_;
     return reject(kMaxLineBytes, "the line is too long");
   }
-  for (std::size_t i = 0; i < line_.size(); i += 2) {
-    while (i < line_.size() && is_blank(line_[i])) ++i;
-    if (i == line_.size() || line_[i] == '#') break;
+  for (std::size_t i = 0; i < line.size(); i += 2) {
+    while (i < line.size() && is_blank(line[i])) ++i;
+    if (i == line.size() || line[i] == '#') break;
     if (frame_.size() == kHeaderBytes) ++packets_;
     if (frame_.size() == kHeaderBytes + kMaxPayloadBytes) {
       return reject(i, fmt::format("longer than a UDP datagram can be, {} bytes", kMaxPayloadBytes));
     }
-    const int high = hex_digit(line_[i]);
+    const int high = hex_digit(line[i]);
     if (high < 0) return reject(i, "not a hex digit");
-    const int low = i + 1 < line_.size() ? hex_digit(line_[i + 1]) : -1;
+    const int low = i + 1 < line.size() ? hex_digit(line[i + 1]) : -1;
     if (low < 0) return reject(i + 1, "the second hex digit of a byte is missing");
     frame_.push_back(static_cast<std::byte>(high << 4 | low));
   }
@@ -101,7 +75,7 @@ bool HexSource::parse_line() {
 
 bool HexSource::reject(std::size_t column, std::string_view what) {
   ++bad_lines_;
-  fmt::print(stderr, "{}:{}:{}: error: {}\n", file_.name(), line_number_, column + 1, what);
+  fmt::print(stderr, "{}:{}:{}: error: {}\n", lines_.file_name(), lines_.number(), column + 1, what);
   return false;
 }
 

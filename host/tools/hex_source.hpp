@@ -8,6 +8,7 @@
 
 #include "host/ingest/packet_source.hpp"
 #include "host/tools/files.hpp"
+#include "host/tools/line_reader.hpp"
 
 namespace stopbit::tools {
 
@@ -22,7 +23,7 @@ class HexSource final : public ingest::PacketSource {
   HexSource(InputFile file, std::function<void()> before_read);
 
   [[nodiscard]] ingest::Next next(ingest::Packet& packet) noexcept override;
-  [[nodiscard]] std::string_view name() const noexcept override { return file_.name(); }
+  [[nodiscard]] std::string_view name() const noexcept override { return lines_.file_name(); }
   [[nodiscard]] const ingest::Fault& fault() const noexcept override { return fault_; }
   [[nodiscard]] ingest::SourceProgress progress() const noexcept override { return {}; }
   [[nodiscard]] record::TimeQuality time_quality() const noexcept override { return record::TimeQuality::Synthetic; }
@@ -32,20 +33,12 @@ class HexSource final : public ingest::PacketSource {
   [[nodiscard]] std::uint64_t bad_lines() const noexcept { return bad_lines_; }
 
  private:
-  /// False at the end. The line without its end is in line_.
-  [[nodiscard]] bool read_line();
-  [[nodiscard]] bool fill();
-  /// The bytes of line_ behind the headers in frame_; false if there are none.
+  /// The bytes of the line behind the headers in frame_; false if there are none.
   [[nodiscard]] bool parse_line();
   bool reject(std::size_t column, std::string_view what);  ///< Always false.
   void write_headers();
 
-  InputFile file_;
-  std::function<void()> before_read_;
-  std::string chunk_;
-  std::size_t chunk_at_ = 0;
-  std::string line_;
-  std::uint64_t line_number_ = 0;
+  LineReader lines_;
   std::uint64_t packets_ = 0;
   std::uint64_t bad_lines_ = 0;
   std::vector<std::byte> frame_;

@@ -145,6 +145,22 @@ net::Framing framing_from(const std::string& text) {
   return std::move(framing).value();
 }
 
+Option reset_option(std::string& target) {
+  return {.names = "--reset",
+          .value = "RULE",
+          .help =
+              "When the dictionary is reset: before every packet, by templates that ask for it, or never. Default: the "
+              "framing's rule, which is template with framing none.",
+          .target = &target,
+          .hint = choice_hint({"packet", "template", "never"})};
+}
+
+void set_reset_rule(std::string_view rule, net::Framing& framing) {
+  if (rule == "packet") framing.reset = ResetRule::Packet;
+  if (rule == "template") framing.reset = ResetRule::Template;
+  if (rule == "never") framing.reset = ResetRule::Never;
+}
+
 std::string framing_text() {
   return "Framings, and when the dictionary is reset:\n"
          "  cme      u32 sequence, u8 sub-channel, big-endian; every packet\n"

@@ -46,6 +46,10 @@ void require_verified(const Program& program, const std::string& name);
 
 [[nodiscard]] Option framing_option(std::string& target);
 [[nodiscard]] net::Framing framing_from(const std::string& text);
+/// --reset: the framing's rule, replaced.
+[[nodiscard]] Option reset_option(std::string& target);
+/// `rule` is the option's value; empty leaves the framing's own.
+void set_reset_rule(std::string_view rule, net::Framing& framing);
 /// Paragraphs for the description of a command with --framing.
 [[nodiscard]] std::string framing_text();
 
