@@ -414,9 +414,8 @@ Command encode_command() {
           "\n" +
           framing_text(),
       .options = std::move(options),
-      .examples = {{"stopbit replay day.pcap --firmware feed.sbf --framing cme | stopbit encode --firmware feed.sbf "
-                    "--framing cme -o again.pcap",
-                    "a capture of the same messages"},
+      .examples = {{"stopbit encode day.jsonl --firmware feed.sbf --framing cme -o again.pcap",
+                    "a capture of what `stopbit replay` has printed"},
                    {"stopbit encode made-up.jsonl --templates templates.xml --framing b3 --lines 2 -o ab.pcap",
                     "test data for a feed handler, with both lines"},
                    {"echo '{\"id\":2,\"fields\":{\"MsgSeqNum\":1}}' | stopbit encode --firmware feed.sbf",
