@@ -144,6 +144,28 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
   out += '"';
 }
 
+std::string_view type_name(FieldType type) noexcept {
+  switch (type) {
+    case FieldType::Int8: return "int8";
+    case FieldType::UInt8: return "uInt8";
+    case FieldType::Int16: return "int16";
+    case FieldType::UInt16: return "uInt16";
+    case FieldType::Int32: return "int32";
+    case FieldType::UInt32: return "uInt32";
+    case FieldType::Int64: return "int64";
+    case FieldType::UInt64: return "uInt64";
+    case FieldType::Decimal: return "decimal";
+    case FieldType::Ascii: return "string";
+    case FieldType::Unicode: return "unicode";
+    case FieldType::ByteVector: return "byteVector";
+    case FieldType::Enum: return "enum";
+    case FieldType::Set: return "set";
+    case FieldType::Boolean: return "boolean";
+    case FieldType::Timestamp: return "timestamp";
+  }
+  return "?";
+}
+
 std::string_view event_name(EventKind kind) noexcept {
   switch (kind) {
     case EventKind::DecodeError: return "error";

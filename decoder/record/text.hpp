@@ -28,6 +28,9 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
 /// Bytes of the well-formed UTF-8 character at the front of `text`; 0 if there is none.
 [[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
 
+/// As a template file writes it: "uInt32", "string", "byteVector"; "unicode" for a string of that character set.
+[[nodiscard]] std::string_view type_name(FieldType type) noexcept;
+
 /// "error", "dropped", "gap", ...
 [[nodiscard]] std::string_view event_name(EventKind kind) noexcept;
 

@@ -3,24 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "decoder/record/schema.hpp"
-
 namespace stopbit::replay {
 namespace {
 
 /// How many packets go by between two looks at the clock.
 constexpr std::uint64_t kPacketsPerLook = 256;
-
-/// "template 'Trade' (id 7), field 'Price'" for the place of an error; empty if it is outside a template.
-std::string place_text(const Program& program, const Outcome& outcome) {
-  const auto schema = record::Schema::make(program);
-  const Template* const found = schema ? schema.value().find(outcome.template_index) : nullptr;
-  if (found == nullptr) return {};
-  std::string text = "template '" + std::string(program.name(found->name)) + "' (id " + std::to_string(found->id) + ")";
-  const Node* const node = schema.value().owner(outcome.template_index, outcome.block, outcome.word);
-  if (node != nullptr) text += ", field '" + std::string(schema.value().owner_name(*node)) + "'";
-  return text;
-}
 
 }  // namespace
 
@@ -224,7 +211,7 @@ void Replay::run_blocks(std::span<const std::byte> datagram, const net::Preamble
                                 .source = info.source,
                                 .time_quality = info.time_quality};
     builder_.write_event(sink_, header, {.code = block->error, .word5 = block->begin, .word6 = info.number}, 0);
-    take_error(outcome, info);
+    take_error(outcome, info, datagram);
     invalidate(info.channel);
   }
 }
@@ -235,13 +222,16 @@ bool Replay::run_engine(std::span<const std::byte> datagram, const PacketInfo& i
   summary_.messages += outcome.messages;
   summary_.fields += outcome.fields;
   summary_.dropped += outcome.dropped ? 1 : 0;
-  if (outcome.error != ErrorCode::None) take_error(outcome, info);
+  if (outcome.error != ErrorCode::None) take_error(outcome, info, datagram);
   return outcome.error == ErrorCode::None && !outcome.dropped;
 }
 
-void Replay::take_error(const Outcome& outcome, const PacketInfo& info) {
+void Replay::take_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) {
   ++summary_.errors[static_cast<std::size_t>(outcome.error)];
-  note({.source = source_index_, .packet = info.number, .outcome = outcome});
+  note({.source = source_index_,
+        .packet = info.number,
+        .outcome = outcome,
+        .bytes = excerpt(datagram, outcome.offset_bytes)});
 }
 
 /// Data of the channel was lost: unless each datagram stands for itself, what follows waits for a reset.
@@ -271,12 +261,7 @@ std::string Replay::words(const Problem& problem,
     return start + group + ": more than " + std::to_string(options_.channels) +
            " groups in the capture; this one and those after it are not decoded (choose some with --group)";
   }
-  const std::string place = place_text(program_, outcome);
-  std::string text =
-      start + ", byte " + std::to_string(outcome.offset_bytes) + ": " + std::string(code_meaning(outcome.error));
-  if (outcome.error == ErrorCode::D9) text += " " + std::to_string(outcome.template_id);
-  if (!place.empty()) text += ", in " + place;
-  return text + " [" + std::string(code_text(outcome.error)) + "]";
+  return start + ", " + error_text(program_, outcome, problem.bytes);
 }
 
 void Replay::report_progress(bool finished) {

@@ -16,6 +16,7 @@
 #include "host/net/flow_table.hpp"
 #include "host/net/framing.hpp"
 #include "host/replay/counting_sink.hpp"
+#include "host/replay/error_text.hpp"
 #include "host/replay/pacer.hpp"
 #include "host/replay/summary.hpp"
 
@@ -45,7 +46,7 @@ struct Options {
   std::vector<net::Endpoint> groups;  ///< Only these; none = all.
   std::uint64_t limit = 0;            ///< Stop after so many datagrams were given to the engine; 0 = no limit.
   double speed = 0;                   ///< Factor of the capture's own speed; 0 = as fast as it goes.
-  bool strict = false;    ///< See EngineOptions.
+  bool strict = false;                ///< See EngineOptions.
   EngineLimits limits = {};
   std::uint16_t image_generation = 0;
   std::uint16_t channels = 256;  ///< At most so many groups: each gets a channel, a dictionary of its own.
@@ -80,6 +81,7 @@ class Replay {
     std::size_t original_bytes = 0;
     net::Endpoint group = {};
     Outcome outcome = {};  ///< Else the engine's.
+    Excerpt bytes = {};    ///< Around its place.
   };
   static constexpr std::size_t kNamedProblems = 10;
 
@@ -89,7 +91,7 @@ class Replay {
   void take_datagram(std::span<const std::byte> datagram, PacketInfo& info);
   void run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info);
   bool run_engine(std::span<const std::byte> datagram, const PacketInfo& info);
-  void take_error(const Outcome& outcome, const PacketInfo& info);
+  void take_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram);
   void lose_frame(const ingest::Packet& packet, net::Verdict verdict, net::Endpoint group);
   void invalidate(std::uint16_t channel);
   void note(const Problem& problem);

@@ -13,6 +13,8 @@ namespace stopbit::tools {
 [[nodiscard]] Command replay_command();
 [[nodiscard]] Command decode_command();
 [[nodiscard]] Command encode_command();
+[[nodiscard]] Command explain_command();
+[[nodiscard]] Command guess_command();
 [[nodiscard]] Command tail_command();
 [[nodiscard]] Command dissector_command();
 [[nodiscard]] Command gen_command();

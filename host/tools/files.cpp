@@ -40,13 +40,24 @@ InputFile InputFile::open(const std::string& path) {
 }
 
 InputFile::InputFile(InputFile&& other) noexcept
-    : name_(std::move(other.name_)), file_(std::exchange(other.file_, -1)) {}
+    : name_(std::move(other.name_)), file_(std::exchange(other.file_, -1)), text_(std::move(other.text_)) {}
+
+InputFile InputFile::of_text(std::string name, std::string text) {
+  InputFile file(std::move(name), -1);
+  file.text_ = std::move(text);
+  return file;
+}
 
 InputFile::~InputFile() {
   if (file_ > STDIN_FILENO) ::close(file_);
 }
 
 std::size_t InputFile::read(char* to, std::size_t bytes) {
+  if (file_ < 0) {
+    const std::size_t count = text_.copy(to, bytes);
+    text_.erase(0, count);
+    return count;
+  }
   for (;;) {
     const ssize_t count = ::read(file_, to, bytes);
     if (count >= 0) return static_cast<std::size_t>(count);

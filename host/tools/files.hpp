@@ -18,6 +18,8 @@ namespace stopbit::tools {
 class InputFile {
  public:
   [[nodiscard]] static InputFile open(const std::string& path);
+  /// A text in memory, which is read as a file is.
+  [[nodiscard]] static InputFile of_text(std::string name, std::string text);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
   ~InputFile();
@@ -30,7 +32,8 @@ class InputFile {
   InputFile(std::string name, int file) : name_(std::move(name)), file_(file) {}
 
   std::string name_;
-  int file_ = -1;
+  int file_ = -1;     ///< -1: reads text_.
+  std::string text_;  ///< What is left of it.
 };
 
 /// The whole file. Longer than `max_bytes`: rejected, without reading on.

@@ -19,28 +19,6 @@ struct InfoArguments {
   bool json = false;
 };
 
-std::string_view type_text(FieldType type) {
-  switch (type) {
-    case FieldType::Int8: return "int8";
-    case FieldType::UInt8: return "uInt8";
-    case FieldType::Int16: return "int16";
-    case FieldType::UInt16: return "uInt16";
-    case FieldType::Int32: return "int32";
-    case FieldType::UInt32: return "uInt32";
-    case FieldType::Int64: return "int64";
-    case FieldType::UInt64: return "uInt64";
-    case FieldType::Decimal: return "decimal";
-    case FieldType::Ascii: return "string";
-    case FieldType::Unicode: return "unicode";
-    case FieldType::ByteVector: return "byteVector";
-    case FieldType::Enum: return "enum";
-    case FieldType::Set: return "set";
-    case FieldType::Boolean: return "boolean";
-    case FieldType::Timestamp: return "timestamp";
-  }
-  return "?";
-}
-
 std::string_view unit_text(TimeUnit unit) {
   switch (unit) {
     case TimeUnit::None: break;
@@ -97,7 +75,7 @@ struct TemplateRows {
 };
 
 std::string type_of(const record::Schema& schema, const Node& node) {
-  std::string text(type_text(node.type));
+  std::string text(record::type_name(node.type));
   if (node.type == FieldType::Timestamp) {
     text += fmt::format(" ({}, {})", unit_text(node.unit), plain(schema.name(node.epoch)));
   } else if (node.type == FieldType::Enum || node.type == FieldType::Set) {

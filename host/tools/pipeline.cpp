@@ -1,9 +1,14 @@
 #include "host/tools/pipeline.hpp"
 
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 
 #include "decoder/record/buffer_sink.hpp"
+#include "host/ingest/pcap/pcap_source.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/session_log.hpp"
 #include "host/tools/signals.hpp"
@@ -29,6 +34,21 @@ class PrintingSink final : public record::RecordSink {
 };
 
 }  // namespace
+
+std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {
+  if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
+    throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
+  }
+  Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
+  if (!source) throw ToolError(kExitRejected, source.message());
+  return std::move(source).value();
+}
+
+Sources open_captures(const std::vector<std::string>& paths) {
+  Sources sources;
+  for (const std::string& path : paths) sources.push_back(open_capture(path));
+  return sources;
+}
 
 replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
   const Program& program = pipeline.program;

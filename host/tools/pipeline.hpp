@@ -13,6 +13,10 @@ namespace stopbit::tools {
 
 using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
 
+/// Captures, or stdin for "-". A file that cannot be read or is no capture is a ToolError.
+[[nodiscard]] std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path);
+[[nodiscard]] Sources open_captures(const std::vector<std::string>& paths);
+
 /// What becomes of the packets of some sources.
 struct Pipeline {
   const Program& program;  ///< Verified.

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <memory>
 
-#include "host/ingest/pcap/pcap_source.hpp"
 #include "host/ring/name.hpp"
 #include "host/ring/writer.hpp"
 #include "host/tools/commands.hpp"
@@ -57,19 +56,6 @@ replay::Options replay_options(const ReplayArguments& arguments) {
   options.limit = arguments.limit.value_or(0);
   apply(arguments.engine_arguments, options);
   return options;
-}
-
-Sources open_captures(const std::vector<std::string>& paths) {
-  Sources sources;
-  for (const std::string& path : paths) {
-    if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
-      throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
-    }
-    Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
-    if (!source) throw ToolError(kExitRejected, source.message());
-    sources.push_back(std::move(source).value());
-  }
-  return sources;
 }
 
 ring::Writer create_ring(const ReplayArguments& arguments, const Program& program) {

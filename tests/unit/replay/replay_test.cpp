@@ -135,14 +135,21 @@ TEST_F(ReplayTest, names_errors_with_packet_and_place) {
   EXPECT_EQ(summary.errors[static_cast<std::size_t>(ErrorCode::X1)], 1U);
   EXPECT_EQ(summary.error_count(), 3U);
   ASSERT_EQ(summary.problems.size(), 3U);
-  EXPECT_EQ(summary.problems[0], "test.pcap: packet 2, byte 6: no template has the identifier 99 [D9]");
+  EXPECT_EQ(summary.problems[0],
+            "test.pcap: packet 2, byte 6: no template has the identifier 99 [D9]\n"
+            "  0000: 00 00 00 02 00 c0 e3\n"
+            "                          ^^");
   EXPECT_EQ(summary.problems[1],
             "test.pcap: packet 3, byte 4: the datagram is shorter than the preamble of its framing, or the preamble "
             "contradicts it "
-            "[X9]");
+            "[X9]\n"
+            "  0000: 00 00 00 03\n"
+            "                    ^^");
   EXPECT_EQ(summary.problems[2],
             "test.pcap: packet 4, byte 7: the datagram ends inside an entity, in template 'Value' (id 1), field "
-            "'Number' [X1]");
+            "'Number' (templates.xml:3) [X1]\n"
+            "  0001: 00 00 04 00 e0 81 01\n"
+            "                          ^^");
   EXPECT_EQ(std::count(bench.lines().begin(), bench.lines().end(), '\n'), 5) << bench.lines();
   EXPECT_NE(bench.lines().find("{\"error\":\"X9\",\"packet\":3"), std::string::npos) << bench.lines();
   expect_accounted(summary);
