@@ -54,7 +54,7 @@ local experts = {
   ),
   truncated = ProtoExpert.new(
     feed.name .. ".not_shown",
-    "More fields than are shown",
+    "Not everything is shown",
     expert.group.UNDECODED,
     expert.severity.NOTE
   ),
@@ -324,18 +324,16 @@ end
 
 function add_items(view, parent, items)
   for number, item in ipairs(items) do
-    if view.rows_left == 0 then return end
-    view.rows_left = view.rows_left - 1
     add_item(view, parent, item, number)
   end
 end
 
 local function add_message(view, message)
-  local item = record.read(feed, message)
-  if not item then return end
-  view.names[#view.names + 1] = item.template.name
+  if message.template then view.names[#view.names + 1] = feed.templates[message.template].name end
   if view.rows_left == 0 then return end
-  view.rows_left = view.rows_left - 1
+  local item
+  item, view.rows_left = record.read(feed, message, view.rows_left - 1)
+  if not item then return end
   local row = add(view, view.root, item.template.field, item, nil, title_of(item.template) .. (message.complete and "" or ", incomplete"))
   local name_row = row:add(own.template, item.template.name)
   name_row:set_generated()
@@ -404,8 +402,14 @@ local function decode(view, state, first, last)
     view.note = "[not decoded after " .. since .. "]"
     return true
   end
-  add_failure(view, failure)
   state.failed = true
+  if failure.too_much_work then
+    view.root:add_proto_expert_info(experts.truncated, "Not decoded to the end: it takes too much work here")
+    add_undecoded(view, view.root, failure.offset + 1)
+    view.note = "[not decoded to the end]"
+    return true
+  end
+  add_failure(view, failure)
   return true
 end
 
@@ -547,4 +551,4 @@ end
 
 read_preferences()
 register_ports()
-if feed.ports == "" then udp:add_for_decode_as(proto) end
+udp:add_for_decode_as(proto)

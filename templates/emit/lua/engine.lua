@@ -9,6 +9,8 @@ local STOP = "[\128-\255]"
 local MAX_EXPONENT = 63
 local MAX_MAPS, MAX_NESTING = 24, 8
 local ELEMENTS_PER_BYTE = 8
+-- The reference engine needs no such bound: it is some hundred times as fast. Far beyond what real datagrams take.
+local MAX_STEPS = 4000000
 local ROOT_BASE, REFERENCE_BASE = 4, 1 -- words of a record before a root block
 local SLOT_WORDS, STRING_SLOT_BYTES, MAX_STRING_SLOTS = 7, 56, 255
 
@@ -52,6 +54,8 @@ end
 local function fail_at(code, at)
   error(setmetatable({ code = code, offset = at - 1 }, Failure), 0)
 end
+
+local function give_up() error(setmetatable({ too_much_work = true }, Failure), 0) end
 
 -- ---------------------------------------------------------------------------------------------------------------------
 -- The dictionary. `m.entries` belongs to the channel. While `m.inputs` is there, it collects what the datagram found in
@@ -607,6 +611,8 @@ local function run_message(m)
     local step = code[m.next]
     m.next = m.next + 1
     m.step, m.entity = step, m.at
+    m.steps_left = m.steps_left - 1
+    if m.steps_left < 0 then give_up() end
     if step.control == "BLOCK" then open_block(m, step.target, 0) end
     step.run(m, step)
     if step.act then step.act(m, step) end
@@ -647,9 +653,10 @@ end
 
 -- Decodes data[first, last] and puts its messages, whole or begun, into `messages`.
 --
--- entries: the dictionary of the channel, which changes. inputs: if given, collects what the datagram found in it.
--- @returns the dictionary, and a failure: code, offset, step, template, block, id; dropped if the channel waited for a
---          reset (`waits`).
+-- `state` has the dictionary of the channel, `entries`, which changes; `waits`, if it waits for a reset; and `inputs` and
+-- `known`, empty tables, if what the datagram found in the dictionary is to be collected.
+-- @returns nil or a failure: code, offset, template, block and word, id; `dropped` if the channel waited for a reset;
+--          `too_much_work` if the datagram would take too long.
 function engine.decode(feed, options, state, data, first, last, messages)
   local shown = math.min(last, options.max_bytes)
   local m = {
@@ -663,6 +670,7 @@ function engine.decode(feed, options, state, data, first, last, messages)
     inputs = state.inputs,
     known = state.known,
     messages = messages,
+    steps_left = MAX_STEPS,
     elements_left = ELEMENTS_PER_BYTE * math.max(shown - first + 1, 0),
     max_nesting = math.min(options.max_nesting, MAX_NESTING),
   }
@@ -683,6 +691,7 @@ function engine.decode(feed, options, state, data, first, last, messages)
   if getmetatable(failure) ~= Failure then error(failure, 0) end
   if m.message then m.message.last = #m.data end
   failure.template, failure.id = m.template, m.id
+  failure.offset = failure.offset or m.at - 1
   if failure.step and failure.step.word then
     failure.block, failure.word = m.block.index, failure.step.word
   end

@@ -46,6 +46,16 @@ local function open_block(walk, index)
   return block
 end
 
+-- No more items than allowed: constants take no bytes of a message, so its length bounds nothing.
+local function add_item(walk, items, item)
+  if walk.items_left == 0 then
+    walk.ended = true
+    return
+  end
+  walk.items_left = walk.items_left - 1
+  items[#items + 1] = item
+end
+
 local function word_of(walk, node)
   if not walk.block or walk.block.index ~= node.block then open_block(walk, node.block) end
   return not walk.ended and walk.block[node.word] or nil
@@ -77,14 +87,14 @@ local function field(walk, node, items)
   else
     item.text = scalar_text(walk.feed, node, item.value)
   end
-  items[#items + 1] = item
+  add_item(walk, items, item)
 end
 
 local function group(walk, node, items)
   if node.optional and not word_of(walk, node) then return end
   local item = { node = node, items = {} }
-  items[#items + 1] = item
-  walk_nodes(walk, node, item.items, item)
+  add_item(walk, items, item)
+  if not walk.ended then walk_nodes(walk, node, item.items, item) end
 end
 
 local function sequence(walk, node, items)
@@ -92,21 +102,19 @@ local function sequence(walk, node, items)
   if word then
     local item = { node = node, value = word[1], source = word[4], items = {} }
     if not item.source then cover(item, word[2], word[3]) end
-    items[#items + 1] = item
-    item.count_first, item.count_last = item.first, item.last
+    add_item(walk, items, item)
     for number = 1, word[1] do
-      local block = open_block(walk, node.element_block)
+      local block = not walk.ended and open_block(walk, node.element_block)
       if not block then break end
       if node.is_vector then
         walk_nodes(walk, node, item.items, item)
       else
         local element = { node = node, element = number, items = {}, map = block.map }
         if block.map then cover(element, block.map.first, block.map.last) end
-        item.items[number] = element
-        walk_nodes(walk, node, element.items, element)
+        add_item(walk, item.items, element)
+        if not walk.ended then walk_nodes(walk, node, element.items, element) end
         cover(item, element.first, element.last)
       end
-      if walk.ended then break end
     end
   end
   walk.block = nil
@@ -124,8 +132,8 @@ local function reference(walk, node, items)
   local item = { node = node, template = template, items = {}, map = block.map, id = block.id, id_place = block.id_place }
   cover(item, block.map.first, block.map.last)
   if block.id_place then cover(item, block.id_place[1], block.id_place[2]) end
-  items[#items + 1] = item
-  walk_nodes(walk, template, item.items, item)
+  add_item(walk, items, item)
+  if not walk.ended then walk_nodes(walk, template, item.items, item) end
   walk.block = nil
 end
 
@@ -142,11 +150,12 @@ function walk_nodes(walk, parent, items, item)
   end
 end
 
--- The item of a message that engine.decode gave; nil if it ended before its template was known.
-function record.read(feed, message)
+-- The item of a message that engine.decode gave, with at most so many items in it; nil if it ended before its template was
+-- known. @returns the item, and how many items may still be made
+function record.read(feed, message, items_left)
   local template = message.template and feed.templates[message.template]
   local block = message.blocks[1]
-  if not template or not block then return nil end
+  if not template or not block then return nil, items_left end
   local item = {
     template = template,
     first = message.first,
@@ -156,8 +165,9 @@ function record.read(feed, message)
     id_place = block.id_place,
     items = {},
   }
-  walk_nodes({ feed = feed, blocks = message.blocks, next = 2, block = block }, template, item.items, item)
-  return item
+  local walk = { feed = feed, blocks = message.blocks, next = 2, block = block, items_left = items_left }
+  walk_nodes(walk, template, item.items, item)
+  return item, walk.items_left
 end
 
 -- Name of the field at the place of a failure, behind the names of the groups and sequences around it, and the line of

@@ -2,15 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <map>
+#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "decoder/engine/engine.hpp"
-#include "host/net/framing.hpp"
-#include "templates/compiler.hpp"
+#include "host/net/packet.hpp"
+#include "host/replay/replay.hpp"
 #include "templates/emit/lua/dissector.hpp"
-#include "tests/lib/case_file.hpp"
 #include "tests/system/dissector/tshark.hpp"
 
 namespace stopbit::dissector {
@@ -18,89 +20,55 @@ namespace stopbit::dissector {
 /// A test with a folder of its own, gone with it. Fails without tshark.
 class DissectorTest : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_TRUE(has_tshark()) << "there is no tshark: apt-get install tshark";
-    std::string name = (std::filesystem::temp_directory_path() / "stopbit-dissector-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    run_.folder = name;
-    run_.capture = run_.folder / "capture.pcap";
-  }
-  void TearDown() override {
-    if (!run_.folder.empty()) std::filesystem::remove_all(run_.folder);
-  }
+  void SetUp() override;
+  void TearDown() override;
+
+  static std::optional<Program> compile(const std::filesystem::path& path);
+  static std::optional<Program> compile_text(const std::string& text);
 
   /// The options of a dissector that decodes as an engine with these options.
-  static emit::DissectorOptions options_of(const EngineOptions& engine, const net::Framing& framing = {}) {
-    using Kind = emit::DissectorFraming::Kind;
-    using Reset = emit::DissectorFraming::Reset;
-    emit::DissectorOptions options;
-    options.framing.kind = framing.kind == net::FramingKind::B3   ? Kind::B3
-                           : framing.kind == net::FramingKind::T7 ? Kind::T7
-                                                                  : Kind::Fixed;
-    options.framing.skip = framing.skip;
-    options.framing.sequence = {framing.sequence.offset, framing.sequence.bytes, framing.sequence.big_endian};
-    options.framing.length = {framing.length.offset, framing.length.bytes, framing.length.big_endian};
-    options.framing.blocks = framing.blocks;
-    options.framing.reset = engine.reset == ResetRule::Packet     ? Reset::Packet
-                            : engine.reset == ResetRule::Template ? Reset::Template
-                                                                  : Reset::Never;
-    options.strict = engine.strict;
-    options.limits = {.datagram_bytes = engine.limits.datagram_bytes,
-                      .elements = engine.limits.elements,
-                      .empty_elements = engine.limits.empty_elements,
-                      .nesting = engine.limits.nesting,
-                      .string_bytes = engine.limits.string_bytes};
-    return options;
-  }
+  static emit::DissectorOptions options_of(const EngineOptions& engine, const net::Framing& framing = {});
 
   /// Writes a dissector, to be loaded by the next run.
-  void add_script(const Program& program, const emit::DissectorOptions& options) {
-    const std::filesystem::path path = run_.folder / (options.name + ".lua");
-    std::ofstream(path, std::ios::binary) << emit::lua_dissector(program, options);
-    run_.scripts.push_back(path);
-  }
+  void add_script(const Program& program, const emit::DissectorOptions& options);
 
-  static std::optional<Program> compile(const std::filesystem::path& path) {
-    const auto text = cases::read_file(path);
-    if (!text) return std::nullopt;
-    Diagnostics diagnostics;
-    auto program =
-        templates::compile({std::make_shared<SourceBuffer>(path.filename().string(), *text)}, {}, diagnostics);
-    EXPECT_TRUE(program) << diagnostics.format();
-    return program;
-  }
+  /// tshark must show what a replay of run_.capture gives, value for value, in order. Drops are told once a datagram.
+  /// @returns what the replay counted
+  replay::Summary expect_same_as_replay(const Program& program, const replay::Options& options,
+                                        const std::vector<std::uint16_t>& ports);
 
   TsharkRun run_;
 };
 
-/// Compares events one by one; tells the first few differences.
-class Comparison {
- public:
-  explicit Comparison(Dissection& dissection) : dissection_(dissection) {}
+/// Many feeds in one capture, each with a dissector and a port of its own.
+class FeedsTest : public DissectorTest {
+ protected:
+  struct Feed {
+    std::string name;
+    EngineOptions options;
+    Program program;
+  };
 
-  void expect(const Event& expected, const std::string& where) {
-    ++events_;
-    if (gave_up_) return;
-    const std::optional<Event> actual = dissection_.next();
-    const std::string found = actual ? difference(expected, *actual) : "expected " + expected.title + "\ngot the end";
-    if (found.empty()) return;
-    ADD_FAILURE() << where << ", event " << events_ << ", packet of tshark " << dissection_.packet() << ":\n" << found;
-    // What follows would be shifted.
-    gave_up_ = !actual || expected.title != actual->title;
-  }
+  struct Datagram {
+    std::size_t feed = 0;
+    std::uint16_t channel = 0;
+    bool reset_before = false;  ///< Of the channel: in the capture it goes on in another group.
+    std::vector<std::byte> bytes;
+    std::string what;
+  };
 
-  void expect_end() {
-    if (gave_up_) return;
-    const std::optional<Event> more = dissection_.next();
-    EXPECT_FALSE(more) << "more than expected: " << more->title;
-    EXPECT_EQ(dissection_.problems(), "");
-  }
-  [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
+  /// @returns its number
+  std::size_t add_feed(Feed feed);
+  /// Every prefix of a datagram and every datagram with one bit turned, each alone.
+  static void add_damaged(const Datagram& whole, std::size_t first_byte, std::vector<Datagram>& all);
+  /// tshark must show what an engine gives for each datagram. A feed's datagrams follow each other.
+  void expect_same(const std::vector<Datagram>& all);
+
+  /// Whether an IPv4 packet can carry it, and Wireshark calls a dissector for it.
+  static bool is_sendable(std::span<const std::byte> bytes);
 
  private:
-  Dissection& dissection_;
-  std::uint64_t events_ = 0;
-  bool gave_up_ = false;
+  std::vector<Feed> feeds_;
 };
 
 }  // namespace stopbit::dissector

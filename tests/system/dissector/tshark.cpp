@@ -18,7 +18,7 @@ const std::set<std::string_view> kOwnRows = {"sequence", "chunk",       "chunks"
                                              "pmap",     "template_id", "template", "undecoded"};
 constexpr std::string_view kIncomplete = ", incomplete";
 
-std::string quoted(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -96,10 +96,11 @@ std::string tshark_command(const TsharkRun& run, const std::string& arguments) {
   const std::filesystem::path home = run.folder / "home";
   std::filesystem::create_directories(home);
   // Nothing of the user's configuration, and no complaint that a test runs as root.
-  std::string command = "HOME=" + quoted(home) + " XDG_CONFIG_HOME=" + quoted(home) +
-                        " WIRESHARK_CONFIG_DIR=" + quoted(home) + " LC_ALL=C.UTF-8 tshark -n -r " + quoted(run.capture);
-  for (const auto& script : run.scripts) command += " -X " + quoted("lua_script:" + script.string());
-  for (const std::string& preference : run.preferences) command += " -o " + quoted(preference);
+  std::string command = "HOME=" + shell_quoted(home) + " XDG_CONFIG_HOME=" + shell_quoted(home) +
+                        " WIRESHARK_CONFIG_DIR=" + shell_quoted(home) + " LC_ALL=C.UTF-8 tshark -n -r " +
+                        shell_quoted(run.capture);
+  for (const auto& script : run.scripts) command += " -X " + shell_quoted("lua_script:" + script.string());
+  for (const std::string& preference : run.preferences) command += " -o " + shell_quoted(preference);
   if (run.two_passes) command += " -2";
   return command + " " + arguments;
 }
@@ -107,7 +108,10 @@ std::string tshark_command(const TsharkRun& run, const std::string& arguments) {
 Dissection::Dissection(const TsharkRun& run) : complaints_(run.folder / "tshark.err") {
   for (const auto& script : run.scripts) protocols_.push_back(script.stem());
   std::sort(protocols_.begin(), protocols_.end());
-  pipe_ = ::popen((tshark_command(run, "-T pdml") + " 2>" + quoted(complaints_)).c_str(), "r");
+  std::string shown = "_ws.lua.error";
+  for (const std::string& protocol : protocols_) shown += " " + protocol;
+  pipe_ = ::popen(
+      (tshark_command(run, "-T pdml -J " + shell_quoted(shown)) + " 2>" + shell_quoted(complaints_)).c_str(), "r");
   if (pipe_ == nullptr) throw std::runtime_error("popen");
 }
 
@@ -148,7 +152,7 @@ bool Dissection::read_packet() {
       ProtocolRows(name, events).read(protocol);
     } else if (name == "fake-field-wrapper" || name == "_ws.malformed" || name == "_ws.short") {
       const pugi::xml_node field = protocol.child("field");
-      if (attribute(field, "name") == "_ws.lua.fake" || attribute(field, "name") == "data") continue;
+      if (attribute(field, "name") == "_ws.lua.fake") continue;
       events.push_back({"Lua error: " + std::string(attribute(field, "show")) + " " + std::string(name), {}});
     }
   }
