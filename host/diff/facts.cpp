@@ -16,28 +16,6 @@ constexpr std::uint16_t kNoAddress = 0xFFFF;
 /// Of a list; many fields may have the same long one.
 constexpr std::uint32_t kShownElements = 64;
 
-std::string_view type_text(FieldType type) {
-  switch (type) {
-    case FieldType::Int8: return "int8";
-    case FieldType::UInt8: return "uInt8";
-    case FieldType::Int16: return "int16";
-    case FieldType::UInt16: return "uInt16";
-    case FieldType::Int32: return "int32";
-    case FieldType::UInt32: return "uInt32";
-    case FieldType::Int64: return "int64";
-    case FieldType::UInt64: return "uInt64";
-    case FieldType::Decimal: return "decimal";
-    case FieldType::Ascii: return "string";
-    case FieldType::Unicode: return "unicode";
-    case FieldType::ByteVector: return "byteVector";
-    case FieldType::Enum: return "enum";
-    case FieldType::Set: return "set";
-    case FieldType::Boolean: return "boolean";
-    case FieldType::Timestamp: return "timestamp";
-  }
-  return "?";
-}
-
 std::string_view unit_text(TimeUnit unit) {
   switch (unit) {
     case TimeUnit::None: break;
@@ -134,7 +112,7 @@ std::string Describer::place(std::uint16_t block, std::uint8_t word) const {
 
 std::string Describer::type(const Node& node) const {
   if (node.kind != NodeKind::Field) return std::string(kind_text(node.kind));
-  std::string out(type_text(node.type));
+  std::string out(record::type_name(node.type));
   if (node.type == FieldType::Timestamp) out += fmt::format(" ({}, {})", unit_text(node.unit), text(node.epoch));
   return out;
 }
