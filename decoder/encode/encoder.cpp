@@ -95,7 +95,16 @@ Encoder::Code Encoder::make_code(const Program& program, std::size_t root_base) 
 }
 
 void Encoder::begin_datagram() noexcept {
+  datagram_bytes_ = 0;
+  datagram_elements_ = 0;
+  datagram_needs_ = 0;
   if (options_.reset == ResetRule::Packet) dictionary_.reset();
+}
+
+std::size_t Encoder::owed_bytes() const noexcept {
+  const std::size_t needed =
+      std::max<std::size_t>(datagram_needs_, (datagram_elements_ + kElementsPerByte - 1) / kElementsPerByte);
+  return needed - std::min(needed, datagram_bytes_);
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -111,6 +120,9 @@ Outcome Encoder::encode(std::span<const record::Slot> record) noexcept {
     return outcome_;
   }
   outcome_.bytes = std::as_bytes(std::span(out_.data(), out_.size()));
+  if (needed_ != 0) datagram_needs_ = std::max(datagram_needs_, datagram_bytes_ + needed_);
+  datagram_bytes_ += out_.size();
+  datagram_elements_ += elements_;
   return outcome_;
 }
 
@@ -125,7 +137,7 @@ bool Encoder::run() noexcept {
   call_depth_ = 0;
   complete_ = false;
   elements_ = 0;
-  needed_ = {};
+  needed_ = 0;
   if (!pass(record_.open(record_slots_))) return false;
   for (std::uint64_t steps = 0; !complete_; ++steps) {
     if (steps == kMaxSteps) return fail(ReadError::TooMuchWork);
@@ -139,9 +151,6 @@ bool Encoder::run() noexcept {
   if (!record_.at_end()) return fail(ReadError::LeftOver);
   const std::size_t limit = std::min<std::size_t>(options_.limits.datagram_bytes, limits::kMaxDatagramBytes);
   if (out_.size() > limit) return fail_at(ErrorCode::X13, {template_index_});
-  if (out_.size() < needed_.end || elements_ > kElementsPerByte * out_.size()) {
-    return fail_at(ErrorCode::X2, needed_.place);
-  }
   return true;
 }
 
@@ -210,12 +219,12 @@ bool Encoder::begin_loop(const Step& in) noexcept {
     next_ = in.target;
     return true;
   }
+  // Decoders demand that the least bytes of the elements are left in the datagram.
   const std::uint64_t element_bytes = program_.blocks[code_->steps[next_].target].min_bytes;
   elements_ += count;
   if (elements_ > options_.limits.elements) return fail(ErrorCode::X2);
   if (element_bytes == 0 && count > options_.limits.empty_elements) return fail(ErrorCode::X2);
-  const std::uint64_t end = out_.size() + count * std::max<std::uint64_t>(1, element_bytes);
-  if (end > needed_.end) needed_ = {end, place()};
+  needed_ = std::max<std::size_t>(needed_, out_.size() + count * std::max<std::uint64_t>(1, element_bytes));
   if (loop_depth_ == max_nesting()) return fail(ErrorCode::X7);
   loops_[loop_depth_++] = {count, map_depth_};
   return true;
@@ -261,7 +270,7 @@ bool Encoder::push_map(const Step& in) noexcept {
   if (map_depth_ == maps_.size()) return fail(ErrorCode::X7);
   const std::size_t bytes = std::max<std::size_t>(1, (in.slot + kBitsPerByte - 1) / kBitsPerByte);
   maps_[map_depth_++] = {out_.size(), bytes, 0, needed_};
-  needed_ = {};
+  needed_ = 0;
   out_.open_map(bytes);
   return true;
 }
@@ -269,8 +278,8 @@ bool Encoder::push_map(const Step& in) noexcept {
 void Encoder::pop_map() noexcept {
   const Map& map = maps_[--map_depth_];
   const std::size_t moved = out_.close_map(map.place, map.bytes);
-  if (needed_.end != 0) needed_.end -= moved;
-  if (map.outer_needed.end > needed_.end) needed_ = map.outer_needed;
+  if (needed_ != 0) needed_ -= moved;
+  needed_ = std::max(needed_, map.outer_needed);
 }
 
 void Encoder::put_bit(bool set) noexcept {

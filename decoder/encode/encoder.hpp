@@ -58,8 +58,13 @@ class Encoder {
   /// What follows stands in a new datagram. Forgets previous values if the reset rule says so.
   void begin_datagram() noexcept;
 
-  /// Encodes the message record at the front of `record`. An error leaves the dictionary as it was.
+  /// Encodes the message record at the front of `record`, to follow the messages since begin_datagram. An error leaves
+  /// the dictionary as it was.
   [[nodiscard]] Outcome encode(std::span<const record::Slot> record) noexcept;
+
+  /// Bytes that the datagram must still get before a decoder accepts it: not 0 only if a sequence has more elements
+  /// than bytes follow its length (elements can be empty). Whatever message follows, pays.
+  [[nodiscard]] std::size_t owed_bytes() const noexcept;
 
   /// Forgets all previous values, as the decoder must.
   void reset() noexcept { dictionary_.reset(); }
@@ -89,16 +94,11 @@ class Encoder {
     std::uint16_t block = kNoBlock;
     std::uint8_t word = isa::kNoWord;
   };
-  /// Decoders demand of a loop that its least bytes are left in the datagram.
-  struct Need {
-    std::size_t end = 0;  ///< Where the message must end, at the least.
-    Place place;
-  };
   struct Map {
     std::size_t place = 0;
     std::size_t bytes = 0;  ///< Room that was left for it.
     std::size_t bits = 0;
-    Need outer_needed;
+    std::size_t outer_needed = 0;
   };
   struct Loop {
     std::uint64_t elements_left = 0;
@@ -186,6 +186,11 @@ class Encoder {
   record::Cursor record_;
   wire::Writer out_;
 
+  // The datagram.
+  std::size_t datagram_bytes_ = 0;
+  std::uint64_t datagram_elements_ = 0;
+  std::size_t datagram_needs_ = 0;  ///< Bytes it must have for its loops.
+
   // The message.
   Outcome outcome_;
   std::span<const record::Slot> record_slots_;
@@ -203,8 +208,9 @@ class Encoder {
   std::uint16_t template_index_ = 0xFFFF;  ///< Of the code that runs.
   const DispatchEntry* entry_ = nullptr;   ///< Of the template that TID has just named.
   std::uint64_t elements_ = 0;             ///< Begun in this message.
-  Need needed_;                            ///< Of the loops since the map on top was pushed.
-  std::uint64_t sequence_length_ = 0;      ///< The uInt32 just taken; 0 if it was absent.
+  std::size_t needed_ =
+      0;  ///< Where the datagram must end, at the least, for the loops since the map on top was pushed.
+  std::uint64_t sequence_length_ = 0;  ///< The uInt32 just taken; 0 if it was absent.
 
   // The decimal.
   bool decimal_present_ = false;

@@ -163,6 +163,7 @@ class Encode {
         sink_(program.max_record_slots, Keep{record_}) {}
 
   void run(LineReader& lines) {
+    lines_ = &lines;
     while (!stop_requested() && lines.next()) {
       if (lines.line().find_first_not_of(" \t\r") == std::string_view::npos) continue;
       if (lines.is_too_long()) {
@@ -216,8 +217,7 @@ class Encode {
     }
     if (outcome.bytes.size() > egress::max_data_bytes(framing_) - data_.size()) {
       // What was encoded stands on the messages before it, so it cannot move to a datagram of its own.
-      throw ToolError(kExitRejected, fmt::format("{}:{}: error: the messages of the datagram exceed {} bytes [X13]",
-                                                 lines.file_name(), lines.number(), egress::max_data_bytes(framing_)));
+      give_up(fmt::format("the messages of the datagram exceed {} bytes [X13]", egress::max_data_bytes(framing_)));
     }
     if (in_datagram_ == 0) sequence_ = sequence_of_record();
     data_.insert(data_.end(), outcome.bytes.begin(), outcome.bytes.end());
@@ -232,8 +232,18 @@ class Encode {
     return finder.sequence.value_or(sequence_ + 1);
   }
 
+  [[noreturn]] void give_up(const std::string& message) {
+    throw ToolError(kExitRejected, fmt::format("{}:{}: error: {}", lines_->file_name(), lines_->number(), message));
+  }
+
   void finish_datagram() {
     if (in_datagram_ == 0) return;
+    if (encoder_.owed_bytes() != 0) {
+      give_up(
+          fmt::format("the datagram is {} bytes too short for the elements of its sequences; "
+                      "messages behind them would help (--per-packet) [X2]",
+                      encoder_.owed_bytes()));
+    }
     for (const auto& datagram : egress::make_datagrams(framing_, data_, sequence_, max_payload_bytes_)) {
       writer_.write(datagram);
       ++datagrams_;
@@ -261,6 +271,7 @@ class Encode {
   std::span<const record::Slot> record_;
   record::BufferSink<Keep> sink_;
 
+  const LineReader* lines_ = nullptr;
   std::vector<std::byte> data_;  ///< Of the open datagram.
   std::size_t in_datagram_ = 0;
   std::uint64_t sequence_ = 0;

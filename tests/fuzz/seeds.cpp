@@ -10,8 +10,10 @@
 #include <string>
 
 #include "assembler/assembler.hpp"
+#include "decoder/record/json.hpp"
 #include "microcode/image/image.hpp"
 #include "templates/compiler.hpp"
+#include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
@@ -81,6 +83,21 @@ void from_case(const std::filesystem::path& path, const std::filesystem::path& c
   }
 }
 
+/// What the datagrams decode to, as JSON lines.
+std::string lines_of(const Program& program, const std::vector<cases::Step>& steps) {
+  const record::Schema schema = record::Schema::make(program).value();
+  record::JsonPrinter printer(schema);
+  std::vector<std::vector<std::byte>> datagrams;
+  for (const cases::Step& step : steps) datagrams.push_back(step.bytes);
+  EngineOptions options;
+  options.reset = ResetRule::Template;
+  std::string lines;
+  for (const cases::Record& record : run_datagrams(program, options, datagrams).records) {
+    static_cast<void>(printer.print(record, lines));
+  }
+  return lines;
+}
+
 struct Messages {
   char template_set;
   const char* bytes;
@@ -117,6 +134,13 @@ void from_messages(const std::filesystem::path& corpus) {
     const std::string set(1, messages.template_set);
     for (const char options : {char{0}, char{1}, char{4}}) {
       write(corpus / "fuzz_datagram", name + "-" + std::to_string(options), set + options + *datagrams);
+    }
+    const auto lines = lines_of(fixed_program(static_cast<std::uint8_t>(messages.template_set)), *steps);
+    write(corpus / "fuzz_json", name, set + char{2} + lines);
+    write(corpus / "fuzz_encode", name, set + char{2} + char{0} + *datagrams);
+    for (char slot = 0; slot < 4; ++slot) {
+      const std::string change = {slot, 0, static_cast<char>(32 + 9 * slot), static_cast<char>(17 * number)};
+      write(corpus / "fuzz_encode", name + "-" + std::to_string(slot), set + char{2} + char{1} + change + *datagrams);
     }
     // No change; then a change in each table, at an entry and of a field that differ from seed to seed.
     write(corpus / "fuzz_program", name, set + char{0} + char{0} + *datagrams);

@@ -38,9 +38,15 @@ void run_encoder_case(const CaseFile& file, const Program& program, const Engine
   std::vector<std::string> datagrams(1);
   std::vector<std::string> errors;
   std::size_t number = 0;
+  const auto finish_datagram = [&](const std::string& place) {
+    if (encoder.owed_bytes() != 0) {
+      errors.push_back("X2 before line " + place + ", " + std::to_string(encoder.owed_bytes()) + " bytes owed");
+    }
+  };
   for (const std::string& line : file.lines(file.find("json"))) {
     const std::string place = std::to_string(++number);
     if (line == "packet") {
+      finish_datagram(place);
       datagrams.emplace_back();
       encoder.begin_datagram();
       continue;
@@ -67,6 +73,7 @@ void run_encoder_case(const CaseFile& file, const Program& program, const Engine
     }
     append_hex(datagrams.back(), outcome.bytes);
   }
+  finish_datagram(std::to_string(number + 1));
   if (errors.empty() || file.find("encoded")) report.compare("encoded", datagrams, "encoder");
   report.compare("error", errors, "encoder");
 }

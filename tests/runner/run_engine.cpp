@@ -208,6 +208,7 @@ std::optional<std::vector<Step>> encode_again(const Program& program, const Engi
       }
       encoded[i].bytes.insert(encoded[i].bytes.end(), outcome.bytes.begin(), outcome.bytes.end());
     }
+    if (encoder.owed_bytes() != 0) return std::nullopt;  // only padding that we do not write made it long enough
     // Under this rule a template that resets names itself always.
     const bool may_grow = options.reset == ResetRule::Template;
     if (!may_grow && encoded[i].bytes.size() > steps[i].bytes.size()) {
