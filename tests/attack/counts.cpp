@@ -27,9 +27,9 @@ std::string json_line(std::string_view attack, std::uint64_t seed, const Counts&
   }
   return fmt::format(
       R"({{"attack":"{}","seed":{},"sanitized":{},"targets":{},"executions":{},"whole":{},"messages":{},"refused":{},)"
-      R"("accepted":{},"worst_share_percent":{},"errors":{{{}}},"seconds":{:.1f}}})",
+      R"("accepted":{},"cells":{},"worst_share_percent":{},"errors":{{{}}},"seconds":{:.1f}}})",
       attack, seed, kSanitized, counts.targets, counts.executions, counts.whole, counts.messages, counts.refused,
-      counts.accepted, counts.worst_share_percent, errors, time.count());
+      counts.accepted, counts.cells, counts.worst_share_percent, errors, time.count());
 }
 
 void Progress::tell(const Counts& counts, std::string_view target) {

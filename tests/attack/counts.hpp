@@ -16,8 +16,9 @@ struct Counts {
   std::uint64_t executions = 0;  ///< Datagrams decoded, those that only prepare or check an engine not counted.
   std::uint64_t whole = 0;       ///< Datagrams without an error.
   std::uint64_t messages = 0;
-  std::uint64_t refused = 0;                ///< Images, programs or templates that were refused by name.
-  std::uint64_t accepted = 0;               ///< Changed images or programs that passed the verifier.
+  std::uint64_t refused = 0;   ///< Images, programs or templates that were refused by name.
+  std::uint64_t accepted = 0;  ///< Changed images or programs that passed the verifier.
+  std::uint64_t cells = 0;     ///< Of type, operator, presence, state and what is sent, each tried at least once.
   std::uint64_t worst_share_percent = 0;    ///< Most instructions of a datagram, of what the verifier allows.
   std::array<std::uint64_t, 256> errors{};  ///< By code.
 

@@ -58,7 +58,8 @@ void RoundTrip::check(const std::vector<Bytes>& datagrams, std::string* text) {
       if (text != nullptr) require(printer.print(record, *text) == record::ReadError::None, "a record can be printed");
       const encode::Outcome encoded = encoder_.encode(record);
       if (!encoded.ok()) {
-        fail("what was decoded can be encoded", encode::error_text(schema_, encoded) + "\n" + hex(datagram));
+        fail("what was decoded can be encoded", encode::error_text(schema_, encoded) + "\n" + hex(datagram),
+             case_text(feed_, datagrams));
       }
       again.insert(again.end(), encoded.bytes.begin(), encoded.bytes.end());
     }
@@ -69,7 +70,8 @@ void RoundTrip::check(const std::vector<Bytes>& datagrams, std::string* text) {
     if (!same) {
       fail("what was encoded decodes to the same values",
            fmt::format("{} messages, {} at {}\n{}\n{}", second.messages, code_text(second.error), second.offset_bytes,
-                       hex(datagram), hex(again)));
+                       hex(datagram), hex(again)),
+           case_text(feed_, datagrams));
     }
     if (outcome.error != ErrorCode::None || outcome.dropped) break;
   }

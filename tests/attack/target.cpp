@@ -20,6 +20,7 @@ extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)())
 namespace stopbit::attack {
 namespace {
 
+constexpr std::size_t kMaxDetail = 4'000;
 constexpr std::size_t kMaxHistory = 64;
 constexpr std::size_t kJunkSlots = 4;
 constexpr std::uint64_t kJunk = 0xA5A5'A5A5'A5A5'A5A5;
@@ -36,19 +37,23 @@ Keeper& keeper() {
 }
 
 /// Once, whoever calls first: an error within an error keeps nothing.
-void keep_case() {
+void keep_case(std::string_view text) {
   const Target* target = std::exchange(keeper().target, nullptr);
   if (target == nullptr) return;
   std::string name = keeper().attack + "-" + target->feed().name;
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '-');
   const std::filesystem::path path = std::filesystem::path(keeper().folder) / (name + ".case");
-  std::ofstream(path) << target->case_text();
+  std::ofstream(path) << (text.empty() ? target->history() : std::string(text));
   std::fprintf(stderr, "the case is kept: %s\n", path.c_str());
 }
 
+extern "C" void keep_case_of_sanitizer() {
+  keep_case({});
+}
+
 extern "C" void keep_case_of_signal(int number) {
-  keep_case();
+  keep_case({});
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -86,9 +91,9 @@ struct Toucher : record::Visitor {
 
 }  // namespace
 
-void fail(std::string_view promise, std::string_view detail) {
-  std::fputs(fmt::format("broken promise: {}\n{}\n", promise, detail).c_str(), stderr);
-  keep_case();
+void fail(std::string_view promise, std::string_view detail, std::string_view kept_case) {
+  std::fputs(fmt::format("broken promise: {}\n{}\n", promise, detail.substr(0, kMaxDetail)).c_str(), stderr);
+  keep_case(kept_case);
   std::exit(1);
 }
 
@@ -96,7 +101,7 @@ void keep_cases_in(const std::string& folder, std::string_view attack) {
   keeper().folder = folder;
   keeper().attack = attack;
   if (__sanitizer_set_death_callback != nullptr) {
-    __sanitizer_set_death_callback(keep_case);
+    __sanitizer_set_death_callback(keep_case_of_sanitizer);
   } else {
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(number, keep_case_of_signal);
   }
@@ -190,20 +195,20 @@ std::uint64_t Target::bound(std::size_t bytes) {
   return bounds_[bytes];
 }
 
-std::string Target::case_text() const {
-  std::string text = fmt::format("-- about\nKept by an attack on {}.\n-- options\nreset {}\n{}", feed_.name,
-                                 reset_name(feed_.reset), feed_.strict ? "strict\n" : "");
-  if (!feed_.template_text.empty()) {
-    if (feed_.options.template_id) text += fmt::format("template_id {}\n", *feed_.options.template_id);
-    if (!feed_.options.supply_fast_reset) text += "no_fast_reset\n";
-    text += fmt::format("string_capacity {}\nmax_record_slots {}\n", feed_.options.string_capacity,
-                        feed_.options.max_record_slots);
+std::string case_text(const Feed& feed, std::span<const Bytes> datagrams) {
+  std::string text = fmt::format("-- about\nKept by an attack on {}.\n-- options\nreset {}\n{}", feed.name,
+                                 reset_name(feed.reset), feed.strict ? "strict\n" : "");
+  if (!feed.template_text.empty()) {
+    if (feed.options.template_id) text += fmt::format("template_id {}\n", *feed.options.template_id);
+    if (!feed.options.supply_fast_reset) text += "no_fast_reset\n";
+    text += fmt::format("string_capacity {}\nmax_record_slots {}\n", feed.options.string_capacity,
+                        feed.options.max_record_slots);
   }
-  text += feed_.template_text.empty() ? "-- program\n" + assembler::disassemble(feed_.program)
-                                      : "-- template\n" + feed_.template_text;
+  text += feed.template_text.empty() ? "-- program\n" + assembler::disassemble(feed.program)
+                                     : "-- template\n" + feed.template_text;
   if (text.back() != '\n') text += '\n';
   text += "-- bytes\n";
-  for (std::size_t i = 0; i < history_size_; ++i) text += "packet " + hex_line(history_[i]) + "\n";
+  for (const Bytes& datagram : datagrams) text += "packet " + hex_line(datagram) + "\n";
   return text + "-- records\n";
 }
 

@@ -19,8 +19,9 @@ namespace stopbit::attack {
 
 using Bytes = std::vector<std::byte>;
 
-/// Ends the program: a promise is broken. Tells what and where, and keeps the case of the target under attack.
-[[noreturn]] void fail(std::string_view promise, std::string_view detail = {});
+/// Ends the program: a promise is broken. Tells what and where, and keeps the case, or else that of the target under
+/// attack.
+[[noreturn]] void fail(std::string_view promise, std::string_view detail = {}, std::string_view kept_case = {});
 inline void require(bool holds, std::string_view promise, std::string_view detail = {}) {
   if (!holds) fail(promise, detail);
 }
@@ -37,6 +38,9 @@ struct Feed {
   ResetRule reset = ResetRule::Never;
   bool strict = false;
 };
+
+/// Datagrams as a case file.
+[[nodiscard]] std::string case_text(const Feed& feed, std::span<const Bytes> datagrams);
 
 /// The place an engine writes to: one record, exactly as long as the program allows, with old junk in front. Reads each
 /// record as a reader of a ring would; allocates nothing after it is made.
@@ -90,7 +94,7 @@ class Target {
   [[nodiscard]] std::uint64_t digest() const noexcept { return sink_.digest; }
 
   /// The datagrams since the last reset, as a case.
-  [[nodiscard]] std::string case_text() const;
+  [[nodiscard]] std::string history() const { return case_text(feed_, std::span(history_).first(history_size_)); }
 
  private:
   std::span<const std::byte> exact_copy(std::span<const std::byte> datagram);

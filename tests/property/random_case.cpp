@@ -15,16 +15,30 @@
 namespace stopbit::cases {
 namespace {
 
-enum class Kind : std::uint8_t { U32, I32, U64, I64, Exponent, Mantissa, Decimal, Ascii, Unicode, Bytes };
-enum class Op : std::uint8_t { None, Constant, Default, Copy, Increment, Delta, Tail };
-
 constexpr int kMaxExponent = 63;
 
+constexpr std::array<std::string_view, 4> kElementNames = {"a", "b", "c", "d"};
+constexpr Int128 kEnumElements = 3;
+constexpr Int128 kMaxLength = 3;  ///< That a sender writes; operators may lead further.
+
 bool is_text(Kind kind) {
-  return kind >= Kind::Ascii;
+  return kind >= Kind::Ascii && kind <= Kind::ByteVector;
 }
+bool is_choice(Kind kind) {
+  return kind == Kind::Enum || kind == Kind::Set || kind == Kind::Boolean;
+}
+/// With operators of an integer.
 bool is_integer(Kind kind) {
-  return kind < Kind::Decimal;
+  return kind < Kind::Enum || kind == Kind::Length || kind == Kind::Exponent || kind == Kind::Mantissa;
+}
+bool is_unsigned(Kind kind) {
+  return kind == Kind::U8 || kind == Kind::U16 || kind == Kind::U32 || kind == Kind::U64 || kind == Kind::Length ||
+         is_choice(kind);
+}
+bool applies(Op op, Kind kind) {
+  if (op == Op::Increment) return is_integer(kind);
+  if (op == Op::Delta) return !is_choice(kind);
+  return op != Op::Tail || is_text(kind);
 }
 
 struct Value {
@@ -40,6 +54,14 @@ struct Range {
 
 Range range_of(Kind kind) {
   switch (kind) {
+    case Kind::U8: return {0, 255};
+    case Kind::I8: return {-128, 127};
+    case Kind::U16: return {0, 65'535};
+    case Kind::I16: return {-32'768, 32'767};
+    case Kind::Enum: return {0, kEnumElements - 1};
+    case Kind::Set: return {0, (1 << kElementNames.size()) - 1};
+    case Kind::Boolean: return {0, 1};
+    case Kind::Length: return {0, kMaxLength};
     case Kind::U32: return {0, std::numeric_limits<std::uint32_t>::max()};
     case Kind::I32: return {std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
     case Kind::U64: return {0, std::numeric_limits<std::uint64_t>::max()};
@@ -75,7 +97,17 @@ std::string hex(std::string_view bytes, std::string_view between = {}) {
 /// As the JSON lines have it.
 std::string printed(Kind kind, const Value& value) {
   if (is_integer(kind)) return digits(value.number);
-  if (kind == Kind::Bytes) return '"' + hex(value.text) + '"';
+  if (kind == Kind::Boolean) return value.number != 0 ? "true" : "false";
+  if (kind == Kind::Enum) return '"' + std::string(kElementNames[static_cast<std::size_t>(value.number)]) + '"';
+  if (kind == Kind::Set) {
+    std::string names;
+    for (std::size_t i = 0; i < kElementNames.size(); ++i) {
+      if ((value.number >> i & 1) == 0) continue;
+      names += std::string(names.empty() ? "" : ", ") + '"' + std::string(kElementNames[i]) + '"';
+    }
+    return "[" + names + "]";
+  }
+  if (kind == Kind::ByteVector) return '"' + hex(value.text) + '"';
   if (is_text(kind)) return '"' + value.text + '"';
   std::string text = digits(value.mantissa);
   if (value.number > 0) return text + "e" + digits(value.number);
@@ -90,8 +122,8 @@ std::string printed(Kind kind, const Value& value) {
 
 /// As a `value` attribute has it. A decimal is normal already: its mantissa does not end in 0.
 std::string attribute(Kind kind, const Value& value) {
-  if (is_integer(kind)) return digits(value.number);
-  if (kind == Kind::Bytes) return hex(value.text);
+  if (is_integer(kind) || is_choice(kind)) return digits(value.number);
+  if (kind == Kind::ByteVector) return hex(value.text);
   if (is_text(kind)) return value.text;
   if (value.number <= 0) return printed(kind, value);
   return digits(value.mantissa) + std::string(static_cast<std::size_t>(value.number), '0');
@@ -106,7 +138,7 @@ struct Operator {
 };
 
 struct Node {
-  enum class Shape : std::uint8_t { Field, SplitDecimal, Group, Sequence };
+  enum class Shape : std::uint8_t { Field, SplitDecimal, Group, Sequence, Static, Dynamic };
   Shape shape = Shape::Field;
   Kind kind = Kind::U32;
   bool optional = false;
@@ -114,12 +146,16 @@ struct Node {
   Operator op;        ///< Field; exponent of a split decimal; length of a sequence.
   Operator mantissa;  ///< Split decimal.
   std::vector<Node> children;
-  bool has_map = false;  ///< Group, element: something inside needs a bit.
+  bool has_map = false;       ///< Group, element: something inside needs a bit.
+  std::string type_ref;       ///< Group, sequence: the application type inside, if it changes.
+  std::size_t reference = 0;  ///< Static reference: the template. Dynamic: templates below may be named.
 };
 
 struct Template {
   std::string name;
   std::uint32_t id = 0;
+  bool reset = false;
+  std::string type_ref;
   std::vector<Node> nodes;
 };
 
@@ -147,17 +183,22 @@ class Maker {
     RandomCase result;
     make_templates();
     result.template_text = template_text();
-    result.reset_per_packet = chance(50);
+    result.reset = reset_ = std::array{ResetRule::Packet, ResetRule::Template, ResetRule::Never}[below(3)];
     for (std::uint64_t packet = 0, packets = 1 + below(3); packet < packets; ++packet) {
-      if (result.reset_per_packet) {
+      if (reset_ == ResetRule::Packet) {
         dictionary_.clear();
         last_id_.reset();
       }
       result.packets.emplace_back();
       for (std::uint64_t i = 0, messages = 1 + below(6); i < messages; ++i) {
-        result.packets.back().push_back(message(result.records.emplace_back()));
+        if (auto bytes = message(result.records.emplace_back())) {
+          result.packets.back().push_back(std::move(*bytes));
+        } else {
+          result.records.pop_back();
+        }
       }
     }
+    result.cells = std::move(cells_);
     return result;
   }
 
@@ -168,12 +209,25 @@ class Maker {
   // Templates.
 
   void make_templates() {
-    if (chance(50)) default_dictionary_ = chance(50) ? "template" : "mine";
+    favourite_ = static_cast<Op>(below(7));
+    // Few kinds, so that fields share previous values; in other cases many.
+    for (std::uint64_t left = chance(60) ? 1 + below(4) : 24; left > 0; --left) {
+      constexpr std::array kKinds = {Kind::U8,        Kind::I8,      Kind::U16,     Kind::I16,
+                                     Kind::U32,       Kind::I32,     Kind::U64,     Kind::I64,
+                                     Kind::Set,       Kind::Boolean, Kind::Decimal, Kind::Ascii,
+                                     Kind::Timestamp, Kind::Enum,    Kind::Unicode, Kind::ByteVector};
+      kinds_.push_back(random_.pick(kKinds));
+    }
+    if (chance(60)) default_dictionary_ = std::array{"template", "mine", "type"}[below(3)];
     for (std::uint32_t i = 0, count = 1 + static_cast<std::uint32_t>(below(3)); i < count; ++i) {
       Template item;
       item.name = "T" + std::to_string(i);
       item.id = i * 90 + 1;
+      item.reset = chance(10);
+      // Every template has a type of its own, so that a reference does not change the entries of what it names.
+      item.type_ref = "Type" + std::to_string(below(kinds_.size() > 4 ? 2 : 1));
       current_ = item.name;
+      type_ = item.type_ref;
       item.nodes = make_nodes(0);
       templates_.push_back(std::move(item));
     }
@@ -186,36 +240,37 @@ class Maker {
   }
 
   Node make_node(int depth) {
+    constexpr int kMaxDepth = 3;
     Node node;
     node.name = "F" + std::to_string(++names_);
     node.optional = chance(50);
-    const std::uint64_t shape = below(10);
-    if (shape == 0 && depth < 3) {
-      node.shape = Node::Shape::Group;
+    const std::uint64_t shape = below(20);
+    if (shape < 4 && depth < kMaxDepth) {
+      node.shape = shape < 2 ? Node::Shape::Group : Node::Shape::Sequence;
+      if (node.shape == Node::Shape::Sequence) node.op = make_operator(Kind::Length, node.optional, node.name);
+      const std::string outer_type = type_;
+      if (chance(20)) type_ = node.type_ref = "Type" + std::to_string(below(3));
       node.children = make_nodes(depth + 1);
+      type_ = outer_type;
+      if (node.shape == Node::Shape::Sequence) {
+        // An element takes a byte, so that every length below the rest of the datagram is good.
+        Node first;
+        first.name = "E" + std::to_string(++names_);
+        node.children.insert(node.children.begin(), first);
+      }
       node.has_map = needs_map(node.children);
-    } else if (shape == 1 && depth < 3) {
-      node.shape = Node::Shape::Sequence;
-      node.kind = Kind::U32;
-      node.op = make_operator(Kind::U32, node.optional, node.name + ".length");
-      node.op.key.clear();
-      node.op.dictionary.clear();
-      node.op.entry = node.name + ".length";
-      if (node.op.initial) node.op.initial->number = static_cast<Int128>(below(4));
-      node.children = make_nodes(depth + 1);
-      // An element takes a byte, so that every length below the rest of the datagram is good.
-      Node first;
-      first.name = "E" + std::to_string(++names_);
-      node.children.insert(node.children.begin(), first);
-      node.has_map = needs_map(node.children);
-    } else if (shape == 2) {
+    } else if (shape < 6) {
       node.shape = Node::Shape::SplitDecimal;
-      node.op = make_operator(Kind::Exponent, node.optional, node.name + ".exponent");
-      node.mantissa = make_operator(Kind::Mantissa, false, node.name + ".mantissa");
+      node.op = make_operator(Kind::Exponent, node.optional, node.name);
+      node.mantissa = make_operator(Kind::Mantissa, false, node.name);
+    } else if (shape == 6 && templates_.size() > referenced_) {
+      node.shape = Node::Shape::Static;  // each once: names of an object are unique
+      node.reference = referenced_++;
+    } else if (shape == 7 && depth == 0 && !templates_.empty()) {  // deeper, messages grow without end
+      node.shape = Node::Shape::Dynamic;
+      node.reference = templates_.size();
     } else {
-      constexpr std::array kKinds = {Kind::U32,     Kind::I32,   Kind::U64,     Kind::I64,
-                                     Kind::Decimal, Kind::Ascii, Kind::Unicode, Kind::Bytes};
-      node.kind = kKinds[below(kKinds.size())];
+      node.kind = random_.pick(kinds_);
       node.op = make_operator(node.kind, node.optional, node.name);
     }
     return node;
@@ -223,24 +278,28 @@ class Maker {
 
   Operator make_operator(Kind kind, bool optional, const std::string& name) {
     Operator result;
+    const bool is_favourite = applies(favourite_, kind) && chance(50);
     do {
-      result.op = static_cast<Op>(below(7));
-    } while ((result.op == Op::Increment && !is_integer(kind)) || (result.op == Op::Tail && !is_text(kind)));
+      result.op = is_favourite ? favourite_ : static_cast<Op>(below(7));
+    } while (!applies(result.op, kind));
     const bool needs_value = result.op == Op::Constant || (result.op == Op::Default && !optional);
     if (needs_value || (result.op != Op::None && chance(50))) result.initial = initial_value(kind);
     if (result.op < Op::Copy) return result;
 
-    if (chance(20)) result.dictionary = std::array{"global", "template", "mine", "yours"}[below(4)];
+    const bool has_name = kind != Kind::Exponent && kind != Kind::Mantissa && kind != Kind::Length;
+    if (has_name && chance(20)) result.dictionary = std::array{"global", "template", "mine", "type"}[below(4)];
     // Only fields of one type share a key, and deltas only with deltas: they have no way out of an empty previous
     // value.
-    if (chance(30) && kind != Kind::Exponent && kind != Kind::Mantissa) {
-      result.key =
-          "k" + std::to_string(static_cast<int>(kind)) + (result.op == Op::Delta ? "d" : "") + std::to_string(below(2));
+    if (has_name && chance(50)) {
+      result.key = "k" + std::to_string(static_cast<int>(kind)) + (result.op == Op::Delta ? "d" : "") +
+                   std::to_string(below(kinds_.size() > 4 ? 2 : 1));
     }
     std::string dictionary = result.dictionary.empty() ? default_dictionary_ : result.dictionary;
     if (dictionary.empty()) dictionary = "global";
     if (dictionary == "template") dictionary += ":" + current_;
+    if (dictionary == "type") dictionary += ":" + type_;
     result.entry = dictionary + "/" + (result.key.empty() ? name : result.key);
+    if (!has_name) result.entry += "." + std::to_string(static_cast<int>(kind));
     return result;
   }
 
@@ -248,9 +307,11 @@ class Maker {
     return op.op == Op::Constant ? optional : op.op != Op::None && op.op != Op::Delta;
   }
 
-  static bool needs_map(const std::vector<Node>& nodes) {
-    return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
+  [[nodiscard]] bool needs_map(const std::vector<Node>& nodes) const {
+    return std::any_of(nodes.begin(), nodes.end(), [this](const Node& node) {
       if (node.shape == Node::Shape::Group) return node.optional;
+      if (node.shape == Node::Shape::Dynamic) return false;
+      if (node.shape == Node::Shape::Static) return needs_map(templates_[node.reference].nodes);
       return needs_bit(node.op, node.optional) ||
              (node.shape == Node::Shape::SplitDecimal && needs_bit(node.mantissa, false));
     });
@@ -268,37 +329,51 @@ class Maker {
     return text + "/>";
   }
 
-  static std::string node_text(const Node& node, const std::string& indent) {
-    constexpr std::array kElements = {"uInt32", "int32",   "uInt64", "int64",  "",
-                                      "",       "decimal", "string", "string", "byteVector"};
+  [[nodiscard]] std::string node_text(const Node& node, const std::string& indent) const {
+    constexpr std::array kElements = {"uInt8", "int8",      "uInt16", "int16",  "uInt32",    "int32", "uInt64",
+                                      "int64", "timestamp", "enum",   "set",    "boolean",   "",      "",
+                                      "",      "decimal",   "string", "string", "byteVector"};
     const std::string attributes = " name=\"" + node.name + "\"" + (node.optional ? " presence=\"optional\"" : "");
     switch (node.shape) {
       case Node::Shape::Field: {
         const std::string element = kElements[static_cast<std::size_t>(node.kind)];
         const std::string charset = node.kind == Kind::Unicode ? " charset=\"unicode\"" : "";
-        return indent + "<" + element + attributes + charset + ">" + operator_text(node.kind, node.op) + "</" +
-               element + ">\n";
+        return indent + "<" + element + attributes + charset + ">" + elements_text(node.kind) +
+               operator_text(node.kind, node.op) + "</" + element + ">\n";
       }
       case Node::Shape::SplitDecimal:
         return indent + "<decimal" + attributes + "><exponent>" + operator_text(Kind::Exponent, node.op) +
                "</exponent><mantissa>" + operator_text(Kind::Mantissa, node.mantissa) + "</mantissa></decimal>\n";
+      case Node::Shape::Static: return indent + "<templateRef name=\"" + templates_[node.reference].name + "\"/>\n";
+      case Node::Shape::Dynamic: return indent + "<templateRef/>\n";
       case Node::Shape::Group:
       case Node::Shape::Sequence: break;
     }
     const bool is_group = node.shape == Node::Shape::Group;
     const std::string element = is_group ? "group" : "sequence";
     std::string text = indent + "<" + element + attributes + ">\n";
-    if (!is_group) text += indent + "  <length>" + operator_text(Kind::U32, node.op) + "</length>\n";
+    if (!node.type_ref.empty()) text += indent + "  <typeRef name=\"" + node.type_ref + "\"/>\n";
+    if (!is_group) text += indent + "  <length>" + operator_text(Kind::Length, node.op) + "</length>\n";
     for (const Node& child : node.children) text += node_text(child, indent + "  ");
     return text + indent + "</" + element + ">\n";
   }
 
+  static std::string elements_text(Kind kind) {
+    const std::size_t count = kind == Kind::Enum  ? static_cast<std::size_t>(kEnumElements)
+                              : kind == Kind::Set ? kElementNames.size()
+                                                  : 0;
+    std::string text;
+    for (std::size_t i = 0; i < count; ++i) text += "<element name=\"" + std::string(kElementNames[i]) + "\"/>";
+    return text;
+  }
+
   std::string template_text() const {
-    std::string text = "<templates xmlns=\"http://www.fixprotocol.org/ns/fast/td/1.1\"";
+    std::string text = "<templates xmlns=\"http://www.fixprotocol.org/ns/fast/td/1.2\"";
     if (!default_dictionary_.empty()) text += " dictionary=\"" + default_dictionary_ + "\"";
     text += ">\n";
     for (const Template& item : templates_) {
-      text += "  <template name=\"" + item.name + "\" id=\"" + std::to_string(item.id) + "\">\n";
+      text += "  <template name=\"" + item.name + "\" id=\"" + std::to_string(item.id) + "\"" +
+              (item.reset ? " reset=\"yes\"" : "") + ">\n    <typeRef name=\"" + item.type_ref + "\"/>\n";
       for (const Node& node : item.nodes) text += node_text(node, "    ");
       text += "  </template>\n";
     }
@@ -311,7 +386,7 @@ class Maker {
     const std::uint64_t length = chance(10) ? 40 + below(80) : below(13);
     std::string text;
     for (std::uint64_t i = 0; i < length; ++i) {
-      text += kind == Kind::Bytes ? static_cast<char>(below(256)) : static_cast<char>('A' + below(26));
+      text += kind == Kind::ByteVector ? static_cast<char>(below(256)) : static_cast<char>('A' + below(26));
     }
     return text;
   }
@@ -355,14 +430,29 @@ class Maker {
 
   // Messages.
 
-  std::vector<Bytes> message(std::string& record) {
-    const Template& item = templates_[below(templates_.size())];
+  /// Nothing if a record could not hold it.
+  std::optional<std::vector<Bytes>> message(std::string& record) {
+    constexpr std::size_t kMaxElements = 1'000;
+    constexpr std::size_t kMaxStringSlots = 255;
+    const auto dictionary = dictionary_;
+    const auto last_id = last_id_;
+    elements_ = string_slots_ = 0;
+    std::vector<Bytes> bytes = segment_of(random_.pick(templates_), record);
+    if (elements_ <= kMaxElements && string_slots_ <= kMaxStringSlots) return bytes;
+    dictionary_ = dictionary;
+    last_id_ = last_id;
+    return std::nullopt;
+  }
+
+  /// A message or a dynamic reference.
+  std::vector<Bytes> segment_of(const Template& item, std::string& record) {
     Segment segment;
     const bool copied = last_id_ == item.id && chance(70);
     segment.bits = copied ? "0" : "1";
     if (!copied) segment.append(encode_unsigned(item.id));
+    if (item.reset && reset_ != ResetRule::Never) dictionary_.clear();
     last_id_ = item.id;
-    record = item.name + " " + nodes(item.nodes, segment);
+    record = item.name + " " + object(item.nodes, segment);
     return finish(segment, true);
   }
 
@@ -372,19 +462,37 @@ class Maker {
   }
 
   /// Encodes the fields and returns the object they print as.
-  std::string nodes(const std::vector<Node>& list, Segment& segment) {
+  std::string object(const std::vector<Node>& list, Segment& segment) {
     std::string text;
-    for (const Node& node : list) {
-      const std::optional<std::string> value = encode(node, segment);
-      if (value) text += (text.empty() ? " " : ", ") + node.name + ": " + *value;
-    }
+    int references = 0;
+    members(list, segment, text, references);
     return "{" + text + " }";
+  }
+
+  void members(const std::vector<Node>& list, Segment& segment, std::string& text, int& references) {
+    for (const Node& node : list) {
+      if (node.shape == Node::Shape::Static) {
+        members(templates_[node.reference].nodes, segment, text, references);
+        continue;
+      }
+      std::string name = node.name;
+      if (node.shape == Node::Shape::Dynamic) {
+        name = "templateRef" + (++references == 1 ? std::string() : std::to_string(references));
+      }
+      const std::optional<std::string> value = encode(node, segment);
+      if (value) text += (text.empty() ? " " : ", ") + name + ": " + *value;
+    }
   }
 
   std::optional<std::string> encode(const Node& node, Segment& segment) {
     switch (node.shape) {
       case Node::Shape::Field: {
         const std::optional<Value> value = field(node.kind, node.optional, node.op, segment);
+        constexpr std::size_t kInlineBytes = 7;
+        constexpr std::size_t kSlotBytes = 56;
+        if (value && value->text.size() > kInlineBytes) {
+          string_slots_ += (value->text.size() + kSlotBytes - 1) / kSlotBytes;
+        }
         return value ? std::optional(printed(node.kind, *value)) : std::nullopt;
       }
       case Node::Shape::SplitDecimal: {
@@ -402,30 +510,33 @@ class Maker {
         return inner(node, segment);
       }
       case Node::Shape::Sequence: {
-        is_length_ = true;
-        const std::optional<Value> length = field(Kind::U32, node.optional, node.op, segment);
-        is_length_ = false;
+        const std::optional<Value> length = field(Kind::Length, node.optional, node.op, segment);
         if (!length) return std::nullopt;
         std::string text;
+        elements_ += static_cast<std::size_t>(length->number);
         for (Int128 i = 0; i < length->number; ++i) text += (i == 0 ? "" : ", ") + inner(node, segment);
         return "[" + text + "]";
       }
+      case Node::Shape::Dynamic: {
+        std::string text;
+        segment.append(segment_of(templates_[below(node.reference)], text));
+        return text;
+      }
+      case Node::Shape::Static: break;  // its members are
     }
     return std::nullopt;
   }
 
   std::string inner(const Node& node, Segment& segment) {
     Segment own;
-    std::string text = nodes(node.children, own);
+    std::string text = object(node.children, own);
     segment.append(finish(own, node.has_map));
     return text;
   }
 
   std::optional<Value> some_value(Kind kind, bool optional) {
     if (optional && chance(25)) return std::nullopt;
-    Value value = random_value(kind);
-    if (is_length_) value.number = static_cast<Int128>(below(4));
-    return value;
+    return random_value(kind);
   }
 
   static void write(Kind kind, bool nullable, const std::optional<Value>& value, Segment& segment) {
@@ -436,8 +547,7 @@ class Maker {
     } else {
       const std::optional<Int128> number = value ? std::optional(value->number) : std::nullopt;
       const Int128 wire = nullable ? to_nullable(number) : *number;
-      const bool is_unsigned = kind == Kind::U32 || kind == Kind::U64;
-      segment.append(is_unsigned ? encode_unsigned(wire) : encode_signed(wire));
+      segment.append(is_unsigned(kind) ? encode_unsigned(wire) : encode_signed(wire));
       if (kind == Kind::Decimal && value) segment.append(encode_signed(value->mantissa));
     }
   }
@@ -459,22 +569,35 @@ class Maker {
     if (op.op == Op::Increment) {
       // An exponent is an int32 on its way from largest to smallest, and leaves -63 to 63 before that.
       if (kind == Kind::Exponent && value.number == kMaxExponent) return {};
-      value.number = value.number == range_of(kind).max ? range_of(kind).min : value.number + 1;
+      const Range range = range_of(kind == Kind::Length ? Kind::U32 : kind);
+      value.number = value.number == range.max ? range.min : value.number + 1;
     }
     return {true, value};
   }
 
+  void hit(Kind kind, bool optional, const Operator& op, Sent sent) {
+    Before before = Before::Undefined;
+    if (op.op >= Op::Copy) {
+      const auto entry = dictionary_.find(op.entry);
+      if (entry != dictionary_.end()) before = entry->second.empty ? Before::Empty : Before::Assigned;
+    }
+    cells_.push_back({kind, op.op, optional, op.initial.has_value(), before, sent});
+  }
+
   std::optional<Value> field(Kind kind, bool optional, const Operator& op, Segment& segment) {
+    const auto sent = [](const std::optional<Value>& value) { return value ? Sent::Value : Sent::Null; };
+    const auto clear = [](const std::optional<Value>& value) { return value ? Sent::Implied : Sent::Absent; };
     switch (op.op) {
       case Op::None: {
         const std::optional<Value> value = some_value(kind, optional);
+        hit(kind, optional, op, sent(value));
         write(kind, optional, value, segment);
         return value;
       }
       case Op::Constant: {
-        if (!optional) return op.initial;
-        const bool present = chance(60);
-        segment.bits += present ? '1' : '0';
+        const bool present = !optional || chance(60);
+        hit(kind, optional, op, present ? Sent::Implied : Sent::Absent);
+        if (optional) segment.bits += present ? '1' : '0';
         return present ? op.initial : std::nullopt;
       }
       case Op::Delta: return delta(kind, optional, op, segment);
@@ -488,9 +611,11 @@ class Maker {
     if (without.possible && chance(50)) {
       segment.bits += '0';
       value = without.value;
+      hit(kind, optional, op, clear(value));
     } else {
       segment.bits += '1';
       value = some_value(kind, optional);
+      hit(kind, optional, op, sent(value));
       write(kind, optional, value, segment);
       if (op.op == Op::Tail && value) value->text = with_tail(value->text, base(op).text);
     }
@@ -510,9 +635,11 @@ class Maker {
 
   std::optional<Value> delta(Kind kind, bool optional, const Operator& op, Segment& segment) {
     if (optional && chance(25)) {
+      hit(kind, optional, op, Sent::Null);
       segment.append(encode_signed(0));
       return std::nullopt;
     }
+    hit(kind, optional, op, Sent::Value);
     const Value from = base(op);
     Value to = random_value(kind);
     const auto subtract = [optional](Int128 number) { return optional ? to_nullable(number) : number; };
@@ -526,7 +653,6 @@ class Maker {
       to.text =
           at_front ? to.text + from.text.substr(removed) : from.text.substr(0, from.text.size() - removed) + to.text;
     } else {
-      if (is_length_) to.number = static_cast<Int128>(below(4));
       segment.append(encode_signed(subtract(to.number - from.number)));
       if (kind == Kind::Decimal) segment.append(encode_signed(to.mantissa - from.mantissa));
     }
@@ -537,12 +663,65 @@ class Maker {
   Random& random_;
   std::string default_dictionary_;
   std::string current_;  ///< Template that is being made.
+  std::string type_;     ///< Application type of what is being made.
+  std::vector<Kind> kinds_;
+  Op favourite_ = Op::None;
+  std::size_t referenced_ = 0;  ///< Templates that have a static reference to them.
+  ResetRule reset_ = ResetRule::Packet;
+  std::vector<Cell> cells_;
+  std::size_t elements_ = 0;      ///< Of the message.
+  std::size_t string_slots_ = 0;  ///< At least those that its record takes.
   int names_ = 0;
   std::vector<Template> templates_;
   std::map<std::string, Entry> dictionary_;  ///< No entry = undefined.
   std::optional<std::uint32_t> last_id_;
-  bool is_length_ = false;
 };
+
+/// The cells of an operator on a type: what its rules allow, errors left out.
+void add_cells(Cell cell, std::set<Cell>& cells) {
+  const auto add = [&](Before before, Sent sent) {
+    cell.before = before;
+    cell.sent = sent;
+    cells.insert(cell);
+  };
+  const auto add_sent = [&](Before before) {
+    add(before, Sent::Value);
+    if (cell.optional) add(before, Sent::Null);
+  };
+  const Sent initial = cell.has_initial ? Sent::Implied : Sent::Absent;
+  const bool may_be_absent = cell.optional || cell.has_initial;
+  switch (cell.op) {
+    case Op::None:
+      if (!cell.has_initial) add_sent(Before::Undefined);
+      return;
+    case Op::Constant:
+      if (!cell.has_initial) return;
+      add(Before::Undefined, Sent::Implied);
+      if (cell.optional) add(Before::Undefined, Sent::Absent);
+      return;
+    case Op::Default:
+      if (!may_be_absent) return;
+      add_sent(Before::Undefined);
+      add(Before::Undefined, initial);
+      return;
+    case Op::Delta:
+      add_sent(Before::Undefined);
+      add_sent(Before::Assigned);
+      return;
+    case Op::Copy:
+    case Op::Increment:
+    case Op::Tail: break;
+  }
+  add_sent(Before::Undefined);
+  if (may_be_absent) add(Before::Undefined, initial);
+  add_sent(Before::Assigned);
+  add(Before::Assigned, Sent::Implied);
+  // A mandatory field finds an empty previous value only where it shares the key of an optional one.
+  const bool shares_keys = cell.kind != Kind::Exponent && cell.kind != Kind::Mantissa && cell.kind != Kind::Length;
+  if (!cell.optional && !shares_keys) return;
+  add_sent(Before::Empty);
+  if (cell.optional) add(Before::Empty, Sent::Absent);
+}
 
 }  // namespace
 
@@ -555,10 +734,37 @@ RandomCase random_case(std::uint64_t seed) {
   return random_case(random);
 }
 
+std::set<Cell> legal_cells() {
+  std::set<Cell> cells;
+  for (Kind kind{}; kind <= Kind::ByteVector; kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
+    for (Op op{}; op <= Op::Tail; op = static_cast<Op>(static_cast<int>(op) + 1)) {
+      for (const bool optional : {false, true}) {
+        if (!applies(op, kind) || (optional && kind == Kind::Mantissa)) continue;
+        for (const bool initial : {false, true}) add_cells({kind, op, optional, initial, {}, {}}, cells);
+      }
+    }
+  }
+  return cells;
+}
+
+std::string cell_text(const Cell& cell) {
+  constexpr std::array kKinds = {"uInt8",    "int8",      "uInt16", "int16",   "uInt32",    "int32",  "uInt64",
+                                 "int64",    "timestamp", "enum",   "set",     "boolean",   "length", "exponent",
+                                 "mantissa", "decimal",   "ascii",  "unicode", "byteVector"};
+  constexpr std::array kOps = {"no operator", "constant", "default", "copy", "increment", "delta", "tail"};
+  constexpr std::array kBefore = {"undefined", "empty", "assigned"};
+  constexpr std::array kSent = {"a value sent", "NULL sent", "a value implied", "absence implied"};
+  const auto name = [](const auto& names, auto value) { return std::string(names[static_cast<std::size_t>(value)]); };
+  return name(kKinds, cell.kind) + ", " + name(kOps, cell.op) + (cell.optional ? ", optional" : ", mandatory") +
+         (cell.has_initial ? ", initial value" : "") + ", previous value " + name(kBefore, cell.before) + ", " +
+         name(kSent, cell.sent);
+}
+
 std::string case_text(const RandomCase& made) {
+  constexpr std::array kRules = {"packet", "template", "never"};
   std::string text = "-- about\nMade up.\n-- options\nreset " +
-                     std::string(made.reset_per_packet ? "packet" : "never") + "\n-- template\n" + made.template_text +
-                     "-- bytes\n";
+                     std::string(kRules[static_cast<std::size_t>(made.reset)]) + "\n-- template\n" +
+                     made.template_text + "-- bytes\n";
   for (const RandomCase::Packet& packet : made.packets) {
     text += "packet\n";
     for (const RandomCase::Message& message : packet) {
