@@ -106,8 +106,8 @@ class Set {
   std::uint64_t bits_ = 0;
 };
 
-/// A string (`Char` is char) or byte vector (std::byte) of a record. Up to eight bytes stand in the object itself, so a
-/// view of its bytes must not outlive it: that is why there is none of a temporary.
+/// A string (`Char` is char) or byte vector (std::byte) of a record. It may stand there in pieces or packed, so whoever
+/// wants it in one brings a buffer.
 template <class Char>
 class Run {
  public:
@@ -129,28 +129,17 @@ class Run {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// The bytes in one piece: of this object, of the record, or, above 56 bytes, copied to the buffer. Valid as long as
-  /// all three.
-  [[nodiscard]] View view(Buffer& buffer) const& noexcept {
-    if (size_ <= record::kStringSlotBytes) return piece(0);
+  /// The bytes in one piece: where they are in the record if they are so there (9 to 56 bytes), else copied to the
+  /// buffer. Valid as long as both.
+  [[nodiscard]] View view(Buffer& buffer) const noexcept {
+    if (long_ != nullptr && size_ <= record::kStringSlotBytes) return piece(0);
     copy_to(buffer.data());
     return View(buffer.data(), size_);
   }
-  View view(Buffer&) const&& = delete;
-
-  /// Strings of up to 56 bytes stand in one piece; longer ones in pieces of 56.
-  [[nodiscard]] std::size_t pieces() const noexcept { return record::string_slots(size_); }
-  [[nodiscard]] View piece(std::size_t index) const& noexcept {
-    const std::size_t first = index * record::kStringSlotBytes;
-    const std::size_t rest = size_ - first;
-    const void* from = long_ != nullptr ? static_cast<const void*>(long_[index].words) : &short_;
-    return View(static_cast<const Char*>(from), rest < record::kStringSlotBytes ? rest : record::kStringSlotBytes);
-  }
-  View piece(std::size_t) const&& = delete;
 
   /// `to` has room for size() bytes.
   void copy_to(Char* to) const noexcept {
-    for (std::size_t i = 0; i < pieces(); ++i) {
+    for (std::size_t i = 0; i < record::string_slots(size_); ++i) {
       const View part = piece(i);
       std::memcpy(to + i * record::kStringSlotBytes, part.data(), part.size());
     }
@@ -164,7 +153,7 @@ class Run {
 
   [[nodiscard]] friend bool operator==(const Run& run, View other) noexcept {
     if (run.size_ != other.size()) return false;
-    for (std::size_t i = 0; i < run.pieces(); ++i) {
+    for (std::size_t i = 0; i < record::string_slots(run.size_); ++i) {
       const View part = run.piece(i);
       if (std::memcmp(part.data(), other.data() + i * record::kStringSlotBytes, part.size()) != 0) return false;
     }
@@ -172,6 +161,13 @@ class Run {
   }
 
  private:
+  /// Up to 56 bytes stand together.
+  [[nodiscard]] View piece(std::size_t index) const noexcept {
+    const std::size_t rest = size_ - index * record::kStringSlotBytes;
+    const void* from = long_ != nullptr ? static_cast<const void*>(long_[index].words) : &short_;
+    return View(static_cast<const Char*>(from), rest < record::kStringSlotBytes ? rest : record::kStringSlotBytes);
+  }
+
   std::uint64_t short_ = 0;
   const Slot* long_ = nullptr;
   std::size_t size_ = 0;
@@ -611,6 +607,20 @@ class Values {
   Elements<Holder, 1> elements_;
 };
 
+/// A sequence that may be absent: then it has no elements, so that a loop needs not ask. (A std::optional would tempt
+/// to loop over what a temporary holds.)
+template <class Range>
+class OptionalRange : public Range {
+ public:
+  OptionalRange(Range range, bool is_there) noexcept : Range(range), is_there_(is_there) {}
+
+  [[nodiscard]] bool has_value() const noexcept { return is_there_; }
+  [[nodiscard]] explicit operator bool() const noexcept { return is_there_; }
+
+ private:
+  bool is_there_;
+};
+
 /// The sequence whose length is word `kWord` of a block of `kSlots` slots. A block ends where a sequence begins.
 template <class Range, std::size_t kWord, std::size_t kSlots>
 [[nodiscard]] inline Range get_elements(Place place) noexcept {
@@ -618,9 +628,8 @@ template <class Range, std::size_t kWord, std::size_t kSlots>
 }
 
 template <class Range, std::size_t kWord, std::size_t kSlots>
-[[nodiscard]] inline std::optional<Range> find_elements(Place place) noexcept {
-  if (!has<kWord>(place.block)) return std::nullopt;
-  return get_elements<Range, kWord, kSlots>(place);
+[[nodiscard]] inline OptionalRange<Range> find_elements(Place place) noexcept {
+  return {get_elements<Range, kWord, kSlots>(place), has<kWord>(place.block)};
 }
 
 /// What follows it, if its elements take `kStride` slots each.

@@ -14,7 +14,9 @@ std::uint8_t tag_of(const record::Slot& slot, std::size_t word) {
 }  // namespace
 
 RecordingSink::RecordingSink(const Program& program)
-    : max_slots_(program.max_record_slots), place_(std::make_unique<record::Slot[]>(program.max_record_slots)) {}
+    : max_slots_(program.max_record_slots),
+      shape_(program),
+      place_(std::make_unique<record::Slot[]>(program.max_record_slots)) {}
 
 record::RecordSink::Place RecordingSink::open() noexcept {
   if (!open_) std::memset(place_.get(), 0xA5, max_slots_ * sizeof(record::Slot));
@@ -50,6 +52,8 @@ void RecordingSink::check(const Record& record, std::uint64_t word0) {
   const std::uint64_t string_slots = record[0].words[2] >> 48 & 0xFF;
   if (string_slots >= record.size()) problem(0, "the string area is as long as the record");
   const bool is_event = (word0 & 0xFFFF) == record::kEventIndex;
+  const record::ReadError error = view::check(shape_.shape(), record);
+  if (error != record::ReadError::None) problem(0, "a view says: " + std::string(record::error_text(error)));
 
   for (std::size_t i = 0; i < record.size(); ++i) {
     const record::Slot& slot = record[i];

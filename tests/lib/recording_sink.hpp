@@ -7,14 +7,15 @@
 
 #include "decoder/record/sink.hpp"
 #include "microcode/program.hpp"
+#include "tests/lib/view_shape.hpp"
 
 namespace stopbit::cases {
 
 using Record = std::vector<record::Slot>;
 
 /// Collects records, and checks of each what a reader of a ring relies on: lengths, stamp, phase and number of every
-/// slot, tags, no value without a tag. The place it gives is full of old junk, as a ring's is, and exactly as long as
-/// promised.
+/// slot, tags, no value without a tag, and that a generated view finds nothing wrong. The place it gives is full of old
+/// junk, as a ring's is, and exactly as long as promised.
 class RecordingSink final : public record::RecordSink {
  public:
   explicit RecordingSink(const Program& program);
@@ -30,6 +31,7 @@ class RecordingSink final : public record::RecordSink {
   void check(const Record& record, std::uint64_t word0);
 
   std::uint32_t max_slots_;
+  ViewShape shape_;
   std::unique_ptr<record::Slot[]> place_;
   bool open_ = false;
   std::uint32_t stamp_ = 0xFFFF'FFF0;  // soon wraps

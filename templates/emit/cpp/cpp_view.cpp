@@ -430,7 +430,7 @@ class CppView {
                              : fmt::format("::stopbit::view::Walked<{}, detail::kShape>", element);
     }
     line("/// {}.", about(item, "Sequence", item.length_id));
-    getter(item.optional ? fmt::format("::std::optional<{}>", range) : range, name,
+    getter(item.optional ? fmt::format("::stopbit::view::OptionalRange<{}>", range) : range, name,
            fmt::format("::stopbit::view::{}_elements<{}, {}, {}>(place)", item.optional ? "find" : "get", range,
                        place(item.block, item.word), slots_of(item.block)));
   }

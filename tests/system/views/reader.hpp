@@ -56,8 +56,8 @@ class Json {
     if (count != range.size()) std::fprintf(stderr, "%zu elements of %zu\n", count, range.size());
   }
   template <class Range, class Element>
-  void sequence(std::string_view name, const std::optional<Range>& range, Element element) {
-    if (range) sequence(name, *range, element);
+  void sequence(std::string_view name, const stopbit::view::OptionalRange<Range>& range, Element element) {
+    if (range) sequence(name, static_cast<const Range&>(range), element);
   }
 
   template <class Group, class Body>
@@ -124,12 +124,11 @@ class Json {
   }
   void put(const stopbit::view::Bytes& value) {
     out += '"';
-    for (std::size_t i = 0; i < value.pieces(); ++i) {
-      for (const std::byte byte : value.piece(i)) {
-        char digits[3];
-        std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned>(byte));
-        out += digits;
-      }
+    stopbit::view::Bytes::Buffer buffer;
+    for (const std::byte byte : value.view(buffer)) {
+      char digits[3];
+      std::snprintf(digits, sizeof(digits), "%02x", static_cast<unsigned>(byte));
+      out += digits;
     }
     out += '"';
   }
