@@ -396,7 +396,7 @@ class Assembler {
     add(line, program_.code, in, limits::kMaxInstructions, "instructions");
   }
 
-  /// word d17 c2; of PMAP: bits=6 segment=1
+  /// word d17 c2; of PMAP: bits=6 segment=1; of BIT: bits=0:4 instead of the slot
   void read_operands(Line& line, isa::Instruction& in) {
     const Token* word = line.word("a word, or - for none");
     if (word != nullptr && word->value != "-") in.word = narrow<std::uint8_t>(line.number(*word, isa::kNoWord - 1));
@@ -407,8 +407,24 @@ class Assembler {
       in.constant = narrow<std::uint16_t>(line.number_attribute("segment", 0, kMaxConstant));
       return;
     }
+    if (isa::is_bit(in.op)) read_bit_field(line, in);
     if (next_begins_with(line, 'd')) in.slot = narrow<std::uint16_t>(line.index('d', "a slot", kMaxSlot));
     if (next_begins_with(line, 'c')) in.constant = narrow<std::uint16_t>(line.index('c', "a constant", kMaxConstant));
+  }
+
+  /// bits=position:width
+  static void read_bit_field(Line& line, isa::Instruction& in) {
+    Token* bits = line.attribute("bits");
+    if (bits == nullptr) return;
+    const std::string both = bits->value;
+    const std::size_t colon = both.find(':');
+    if (colon == std::string::npos || bits->quoted) return line.fail(*bits, "bits wants position:width");
+    isa::BitField field;
+    bits->value = both.substr(0, colon);
+    field.position = narrow<std::uint8_t>(line.number(*bits, isa::kMaxGroupBits));
+    bits->value = both.substr(colon + 1);
+    field.width = narrow<std::uint8_t>(line.number(*bits, isa::kMaxGroupBits));
+    in.slot = field.column();
   }
 
   static bool next_begins_with(const Line& line, char prefix) {

@@ -358,7 +358,11 @@ class Disassembler {
     if (in.op == isa::DataOp::Pmap) {
       line += " bits=" + number(in.slot) + " segment=" + number(in.constant);
     } else {
-      if (op.uses_slot || in.slot != 0) line += " d" + number(in.slot);
+      if (isa::is_bit(in.op)) {
+        const isa::BitField field = isa::BitField::of(in.slot);
+        line += " bits=" + number(field.position) + ':' + number(field.width);
+      } else if (op.uses_slot || in.slot != 0)
+        line += " d" + number(in.slot);
       if (in.constant != 0) line += " c" + number(in.constant);
     }
     pad(line, kControlColumn);

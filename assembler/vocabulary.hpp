@@ -16,7 +16,7 @@ inline constexpr std::array<std::string_view, 16> kFieldTypes = {
     "decimal", "ascii", "unicode", "byteVector", "enum",  "set",    "boolean", "timestamp"};
 inline constexpr std::array<std::string_view, 6> kTimeUnits = {"none",        "day",         "second",
                                                                "millisecond", "microsecond", "nanosecond"};
-inline constexpr std::array<std::string_view, 5> kLimitKinds = {"limit", "unsigned", "signed", "enum", "set"};
+inline constexpr std::array<std::string_view, 6> kLimitKinds = {"limit", "unsigned", "signed", "enum", "set", "bits"};
 
 /// Directives of the nodes, by NodeKind.
 inline constexpr std::array<std::string_view, 4> kNodeDirectives = {".field", ".group", ".sequence", ".reference"};

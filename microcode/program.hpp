@@ -29,6 +29,7 @@ enum class LimitKind : std::uint8_t {
   Signed = 2,    ///< value fits in `limit` bits, two's complement (int8, int16): D2
   Enum = 3,      ///< value < limit, the number of elements; also booleans: X5
   Set = 4,       ///< value < 2^limit, limit = number of elements, 1 to 64: X6
+  Bits = 5,      ///< A bit group: bits its fields use, 1 to 63; its entity has as few bytes as they need: X10
 };
 
 /// An entry of the constant table: an initial or constant value, a limit, or both. 128 bits in the image.

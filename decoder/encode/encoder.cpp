@@ -17,6 +17,7 @@ using engine::kMin;
 using engine::limit_error;
 using engine::number;
 using engine::remembers;
+using engine::unused_of_bits;
 using isa::ControlOp;
 using isa::DataOp;
 using isa::Operator;
@@ -340,7 +341,7 @@ auto Encoder::implied(const Step& in) const noexcept -> Implied {
       case Dictionary::State::Empty: return {kNothing, 0};
       case Dictionary::State::Assigned: break;
     }
-    if (dictionary_.type(in.slot) != state::entry_type(T)) return {Implied::Nothing, 0};
+    if (dictionary_.type(in.slot) != state::entry_type(T, *in.constant)) return {Implied::Nothing, 0};
     const std::uint64_t previous = dictionary_.value(in.slot);
     if constexpr (Op == Operator::Inc) return {Implied::Previous, incremented<T>(previous, *in.constant)};
     return {Implied::Previous, previous};
@@ -356,7 +357,7 @@ bool Encoder::find_base(const Step& in, bool empty_is_base, Implied::What& base)
     case Dictionary::State::Assigned: break;
   }
   base = Implied::Previous;
-  return dictionary_.type(in.slot) == state::entry_type(T) || fail(ErrorCode::D4);
+  return dictionary_.type(in.slot) == state::entry_type(T, *in.constant) || fail(ErrorCode::D4);
 }
 
 std::string_view Encoder::text_of(const Step& in, Implied::What source) const noexcept {
@@ -370,7 +371,11 @@ std::string_view Encoder::text_of(const Step& in, Implied::What source) const no
 
 template <Operator Op, Type T, bool Optional>
 bool Encoder::field(const Step& in) noexcept {
-  if constexpr (T == Type::Dexp) {
+  if constexpr (Op == Operator::Bit) {
+    return true;  // the bit group has packed it
+  } else if constexpr (T == Type::Bits) {
+    return bit_group<Op>(in);
+  } else if constexpr (T == Type::Dexp) {
     return exponent<Op, Optional>(in);
   } else if constexpr (T == Type::Dman) {
     return mantissa<Op>(in);
@@ -439,6 +444,65 @@ bool Encoder::integer(const Step& in, bool present, std::uint64_t value) noexcep
       set_empty(in.slot);
     }
   }
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Bit groups
+
+/// Adds a field of a bit group to its entity.
+bool Encoder::pack(const Step& field, std::uint64_t& bits) noexcept {
+  const bool is_nullable = isa::is_optional(field.op);
+  bool present = false;
+  std::uint64_t value = 0;
+  if (!load(field, value, present)) return false;
+  if (!present && !is_nullable) return fail(ErrorCode::X11);
+  if (!present) return true;
+  const bool is_signed_field = isa::type_of(field.op) == Type::S64;
+  const ErrorCode outside = limit_error<Type::S64>(*field.constant, value, ErrorCode::D2);
+  if (outside != ErrorCode::None) return fail(outside);
+  const isa::BitField place = isa::BitField::of(field.slot);
+  Int128 wire = is_signed_field ? number<Type::S64>(value) : number<Type::U64>(value);
+  if (is_nullable) wire = wire::nullable(wire);
+  const Int128 most = Int128{1} << (is_signed_field ? place.width - 1 : place.width);
+  if (wire >= most || wire < (is_signed_field ? -most : Int128{0})) return fail(ErrorCode::D2);
+  bits |= static_cast<std::uint64_t>(wire) << (64 - place.width) >> place.position;
+  return true;
+}
+
+/// The fields behind it are packed first; errors of theirs are at their words.
+template <Operator Op>
+bool Encoder::bit_group(const Step& in) noexcept {
+  constexpr Type T = Type::Bits;
+  const Constant& constant = *in.constant;
+  const unsigned bytes = isa::group_bytes(constant.limit);
+  std::uint64_t value = 0;
+  for (std::size_t at = next_; isa::is_bit(code_->steps[at].op); ++at) {
+    step_ = &code_->steps[at];
+    if (!pack(*step_, value)) return false;
+  }
+  step_ = &in;
+  value >>= 64 - bytes * 7;
+
+  if constexpr (Op == Operator::Con) {
+    return value == constant.value || fail(ErrorCode::X12);
+  } else if constexpr (Op == Operator::Del) {
+    Implied::What base{};
+    if (!find_base<T>(in, false, base)) return false;
+    out_.integer<true>(number<T>(value) -
+                       number<T>(base == Implied::Previous ? dictionary_.value(in.slot) : constant.value));
+  } else {
+    bool is_sent = true;
+    if constexpr (Op != Operator::Non) {
+      // After an increment, bits that no field uses may be set.
+      const Implied if_clear = implied<Op, T, false>(in);
+      is_sent = !if_clear.has_value() || ((if_clear.value ^ value) & ~unused_of_bits(constant)) != 0;
+      put_bit(is_sent);
+      if (!is_sent) value = if_clear.value;
+    }
+    if (is_sent) out_.bits(value, bytes);
+  }
+  if constexpr (remembers(Op)) assign(in.slot, state::entry_type(T, constant), value);
   return true;
 }
 

@@ -137,6 +137,9 @@ class Encoder {
   bool mantissa(const Step& in) noexcept;
   template <isa::Operator Op, isa::Type T, bool Optional>
   bool string(const Step& in) noexcept;
+  bool pack(const Step& field, std::uint64_t& bits) noexcept;
+  template <isa::Operator Op>
+  bool bit_group(const Step& in) noexcept;
   bool scale_mantissa(std::uint64_t exponent, ErrorCode otherwise) noexcept;
   bool rescale(const Step& exponent, const Step& mantissa) noexcept;
 

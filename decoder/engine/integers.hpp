@@ -14,7 +14,7 @@ namespace stopbit::engine {
 using wire::Int128;
 
 constexpr bool is_signed(isa::Type type) {
-  return type != isa::Type::U32 && type != isa::Type::U64;
+  return type != isa::Type::U32 && type != isa::Type::U64 && type != isa::Type::Bits;
 }
 constexpr bool is_narrow(isa::Type type) {
   return type == isa::Type::U32 || type == isa::Type::S32 || type == isa::Type::Iexp || type == isa::Type::Dexp;
@@ -49,6 +49,15 @@ constexpr Int128 number(std::uint64_t value) {
   return value;
 }
 
+/// The largest number that the entity of a bit group can be.
+constexpr std::uint64_t max_of_bits(const Constant& constant) {
+  return (std::uint64_t{1} << isa::group_bytes(constant.limit) * 7) - 1;
+}
+/// The bits of a bit group's entity that no field uses.
+constexpr std::uint64_t unused_of_bits(const Constant& constant) {
+  return (std::uint64_t{1} << isa::unused_bits(constant.limit)) - 1;
+}
+
 /// None if the value keeps the limit of its constant entry; `range_code` if it is a number out of range.
 template <isa::Type T>
 constexpr ErrorCode limit_error(const Constant& constant, std::uint64_t value, ErrorCode range_code) {
@@ -64,6 +73,7 @@ constexpr ErrorCode limit_error(const Constant& constant, std::uint64_t value, E
     }
     case LimitKind::Enum: return unless(value < constant.limit, ErrorCode::X5);
     case LimitKind::Set: return unless(constant.limit >= 64 || value >> constant.limit == 0, ErrorCode::X6);
+    case LimitKind::Bits: return ErrorCode::None;  // of the entity: checked where it is read
   }
   return ErrorCode::None;
 }
@@ -71,6 +81,7 @@ constexpr ErrorCode limit_error(const Constant& constant, std::uint64_t value, E
 /// The next value; the largest of the type is followed by the smallest.
 template <isa::Type T>
 constexpr std::uint64_t incremented(std::uint64_t value, const Constant& constant) {
+  if constexpr (T == isa::Type::Bits) return (value + 1) & max_of_bits(constant);
   if (constant.limit_kind == LimitKind::Unsigned && value == constant.limit) return 0;
   if (constant.limit_kind == LimitKind::Signed && value == (std::uint64_t{1} << (constant.limit - 1)) - 1)
     return ~value;

@@ -18,8 +18,10 @@ using engine::kMaxExponent;
 using engine::kMin;
 using engine::limit_error;
 using engine::make_steps;
+using engine::max_of_bits;
 using engine::number;
 using engine::remembers;
+using engine::unused_of_bits;
 using isa::ControlOp;
 using isa::DataOp;
 using isa::Operator;
@@ -436,6 +438,28 @@ Status Interpreter<Observer>::read_integer(std::uint64_t& value) noexcept {
   return Status::Ok;
 }
 
+/// Exactly as many bytes as the fields need.
+template <class Observer>
+Status Interpreter<Observer>::read_bits(const Step& in, std::uint64_t& value) noexcept {
+  const std::uint8_t* const begin = in_.position;
+  const unsigned wanted = isa::group_bytes(in.constant->limit);
+  std::uint8_t byte = 0;
+  unsigned count = 0;
+  for (value = 0; count < wanted && (byte & wire::kStop) == 0; ++count) {
+    if (in_.position == in_.end) {
+      fail(ErrorCode::X1);
+      return Status::Error;
+    }
+    byte = *in_.position++;
+    value = value << 7 | (byte & wire::kData);
+  }
+  observer_.integer(since(begin), static_cast<Int128>(value));
+  const bool is_whole = count == wanted && (byte & wire::kStop) != 0;
+  if (is_whole && (value & unused_of_bits(*in.constant)) == 0) return Status::Ok;
+  fail(ErrorCode::X10);
+  return Status::Error;
+}
+
 template <class Observer>
 template <bool Optional>
 Status Interpreter<Observer>::read_delta(Int128& delta) noexcept {
@@ -533,7 +557,11 @@ Status Interpreter<Observer>::read_string(std::string_view& text) noexcept {
 template <class Observer>
 template <Operator Op, Type T, bool Optional>
 bool Interpreter<Observer>::field(const Step& in) noexcept {
-  if constexpr (T == Type::Dexp) {
+  if constexpr (Op == Operator::Bit) {
+    return bit_field<T, Optional>(in);
+  } else if constexpr (T == Type::Bits) {
+    return bit_group<Op>(in);
+  } else if constexpr (T == Type::Dexp) {
     return exponent<Op, Optional>(in);
   } else if constexpr (T == Type::Dman) {
     return mantissa<Op>(in);
@@ -546,8 +574,8 @@ bool Interpreter<Observer>::field(const Step& in) noexcept {
 
 template <class Observer>
 template <Type T>
-bool Interpreter<Observer>::has_previous_type(std::uint16_t slot) noexcept {
-  return dictionary_->type(slot) == state::entry_type(T) || fail(ErrorCode::D4);
+bool Interpreter<Observer>::has_previous_type(const Step& in) noexcept {
+  return dictionary_->type(in.slot) == state::entry_type(T, *in.constant) || fail(ErrorCode::D4);
 }
 
 template <class Observer>
@@ -559,7 +587,7 @@ auto Interpreter<Observer>::previous(const Step& in, ErrorCode if_undefined, Err
     return Source::Error;
   };
   switch (dictionary_->state(in.slot)) {
-    case state::Dictionary::State::Assigned: return has_previous_type<T>(in.slot) ? Source::Previous : Source::Error;
+    case state::Dictionary::State::Assigned: return has_previous_type<T>(in) ? Source::Previous : Source::Error;
     case state::Dictionary::State::Undefined: return has_initial(in) ? Source::Initial : nothing(if_undefined);
     case state::Dictionary::State::Empty: return nothing(if_empty);
   }
@@ -574,7 +602,14 @@ auto Interpreter<Observer>::take_integer(const Step& in, std::uint64_t& value) n
     return !Optional || take_bit() ? Source::Initial : Source::Nothing;
   } else {
     if (Op == Operator::Non || take_bit()) {
-      const Source source = source_of(read_integer<T, Optional>(value));
+      const auto read = [&] {
+        if constexpr (T == Type::Bits) {
+          return read_bits(in, value);
+        } else {
+          return read_integer<T, Optional>(value);
+        }
+      };
+      const Source source = source_of(read());
       if (remembers(Op) && source == Source::Nothing) dictionary_->set_empty(in.slot);
       return source;
     }
@@ -708,6 +743,53 @@ bool Interpreter<Observer>::mantissa(const Step& in) noexcept {
                   value);
   if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::EntryType::Decimal, value);
   builder_.store(in.place, value);
+  return true;
+}
+
+/// Takes the entity; the BIT instructions behind take the fields out of it.
+template <class Observer>
+template <Operator Op>
+bool Interpreter<Observer>::bit_group(const Step& in) noexcept {
+  constexpr Type T = Type::Bits;
+  const Constant& constant = *in.constant;
+  std::uint64_t value = 0;
+  bits_source_ = Source::Stream;
+  if constexpr (Op == Operator::Del) {
+    Int128 delta = 0;
+    if (read_delta<false>(delta) == Status::Error) return false;
+    const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
+    if (base == Source::Error) return false;
+    const Int128 sum = number<T>(base == Source::Previous ? dictionary_->value(in.slot) : constant.value) + delta;
+    if (sum < 0 || sum > max_of_bits(constant)) return fail(ErrorCode::R4);
+    value = static_cast<std::uint64_t>(sum);
+    if ((value & unused_of_bits(constant)) != 0) return fail(ErrorCode::R4);
+  } else {
+    bits_source_ = take_integer<Op, T, false>(in, value);
+    if (bits_source_ == Source::Error) return false;
+  }
+  observer_.value(bits_source_, value);
+  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::entry_type(T, constant), value);
+  bits_ = value << (64 - isa::group_bytes(constant.limit) * 7);
+  bits_entity_ = entity_;
+  return true;
+}
+
+template <class Observer>
+template <Type T, bool Optional>
+bool Interpreter<Observer>::bit_field(const Step& in) noexcept {
+  entity_ = bits_entity_;
+  const isa::BitField field = isa::BitField::of(in.slot);
+  const unsigned behind = 64U - field.width;
+  std::uint64_t value = bits_ << field.position;
+  value = is_signed(T) ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value) >> behind) : value >> behind;
+  present_ = !Optional || value != 0;
+  if (Optional && static_cast<std::int64_t>(value) > 0) --value;
+  observer_.value(present_ ? bits_source_ : Source::Nothing, value);
+  if (!present_) return true;
+  const ErrorCode outside = limit_error<T>(*in.constant, value, ErrorCode::D2);
+  if (outside != ErrorCode::None) return fail(outside);
+  builder_.store(in.place, value);
+  ++fields_;
   return true;
 }
 

@@ -107,10 +107,15 @@ class Interpreter final : public Engine {
   bool mantissa(const Step& in) noexcept;
   template <isa::Operator Op, isa::Type T, bool Optional>
   bool string(const Step& in) noexcept;
+  template <isa::Operator Op>
+  bool bit_group(const Step& in) noexcept;
+  template <isa::Type T, bool Optional>
+  bool bit_field(const Step& in) noexcept;
 
   // Values from the stream. Null only if Optional.
   template <isa::Type T, bool Optional>
   wire::Status read_integer(std::uint64_t& value) noexcept;
+  wire::Status read_bits(const Step& in, std::uint64_t& value) noexcept;
   template <bool Optional>
   wire::Status read_delta(Int128& delta) noexcept;
   template <isa::Type T, bool Optional>
@@ -129,7 +134,7 @@ class Interpreter final : public Engine {
                   std::string_view& result) noexcept;
 
   template <isa::Type T>
-  bool has_previous_type(std::uint16_t slot) noexcept;
+  bool has_previous_type(const Step& in) noexcept;
   /// What the dictionary has for an instruction: its previous value, else its initial value, else nothing, which is an
   /// error if a code says so. D4 if the previous value is of another type.
   template <isa::Type T>
@@ -191,6 +196,11 @@ class Interpreter final : public Engine {
   bool present_ = false;                   ///< Whether the last data-op gave a value.
   Decimal decimal_ = Decimal::Absent;      ///< What the exponent was, for its mantissa.
   bool decimal_base_is_previous_ = false;  ///< A delta's base: previous value, else initial.
+
+  /// The bit group just taken: its first bit on top, where it comes from, and where it begins in the stream.
+  std::uint64_t bits_ = 0;
+  Source bits_source_ = Source::Nothing;
+  const std::uint8_t* bits_entity_ = nullptr;
 
   // The error.
   ErrorCode error_ = ErrorCode::None;

@@ -101,6 +101,7 @@ class CsvPrinter::Writer : public Visitor {
   void push(std::string_view name) {
     lengths_.push_back(path_.size());
     if (is_full()) return;
+    if (name.empty()) return;  // a value of a vector: the path to its element is enough
     if (!path_.empty()) path_ += '.';
     append_utf8(path_, name, false);
     path_work_ += name.size();

@@ -59,12 +59,14 @@ class JsonPrinter::Writer : public Visitor {
     key(node);
     out_ += '[';
   }
-  void begin_element(const Node&, std::uint32_t) {
-    if (is_full()) return;
+  void begin_element(const Node& node, std::uint32_t) {
+    if (is_full() || schema().is_vector(node)) return;
     separate();
     out_ += '{';
   }
-  void end_element(const Node&) { close('}'); }
+  void end_element(const Node& node) {
+    if (!schema().is_vector(node)) close('}');
+  }
   void end_sequence(const Node&) { close(']'); }
   void begin_reference(const Node& node, const Template& item) {
     if (is_full()) return;
@@ -111,8 +113,11 @@ JsonPrinter::JsonPrinter(const Schema& schema) : reader_(schema) {
   keys_.resize(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) {
     const Node& node = program.nodes[i];
-    append_json_string(keys_[i], keys[i], false);
-    keys_[i] += ':';
+    const bool is_element = i > 0 && schema.is_vector(program.nodes[i - 1]);  // a value of a vector: no key
+    if (!is_element) {
+      append_json_string(keys_[i], keys[i], false);
+      keys_[i] += ':';
+    }
     if (node.kind == NodeKind::Field && node.constant) {
       append_value(schema, node, Reader::constant(schema, node), keys_[i]);
     }

@@ -15,7 +15,8 @@ namespace stopbit::record {
 ///   {"event":"gap","channel":310,"first":91650,"missing":3,"detail":"..."}
 ///   {"event":"dropped","channel":310,"packet":13,"offset":4,"detail":"..."}
 ///
-/// - Keys in template order; absent optional fields are left out; groups are objects, sequences arrays of objects.
+/// - Keys in template order; absent optional fields are left out; groups are objects, sequences arrays of objects,
+///   vectors arrays of numbers.
 /// - Integers in full, time stamps as they are; decimals exactly, with their exponent: 1411.50, 141150, 1e1.
 /// - Strings as UTF-8; a byte above 0x7F in an ASCII field becomes \u00XX, a byte that is not UTF-8 in a Unicode field
 ///   U+FFFD. Byte vectors as lower-case hex; enumerations by element name; sets as arrays of element names.

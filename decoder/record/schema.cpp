@@ -126,6 +126,10 @@ const Node* Schema::owner(std::uint16_t template_index, std::uint16_t block, std
 }
 
 std::string_view Schema::owner_name(const Node& node) const {
+  if (node.kind == NodeKind::Field && node.name.length == 0 && index_of(node) > 0) {
+    const Node& before = program_->nodes[index_of(node) - 1];
+    if (is_vector(before)) return name(before.name);
+  }
   return node.kind == NodeKind::Sequence && node.length_name.length != 0 ? name(node.length_name) : name(node.name);
 }
 

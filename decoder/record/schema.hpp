@@ -38,9 +38,17 @@ class Schema {
     return program_->type_infos[node.type_info].element_count;
   }
 
+  /// Whether a sequence is a vector: its elements are values, of one field without a name.
+  [[nodiscard]] bool is_vector(const Node& node) const noexcept {
+    const std::size_t first = index_of(node) + 1;
+    return node.kind == NodeKind::Sequence && node.end == first + 1 &&
+           program_->nodes[first].kind == NodeKind::Field && program_->nodes[first].name.length == 0;
+  }
+
   /// The field or sequence length that owns the word, null if there is none. Takes time in proportion to the template.
   [[nodiscard]] const Node* owner(std::uint16_t template_index, std::uint16_t block, std::uint8_t word) const noexcept;
-  /// What a user calls it: a field's name; for a length its own name or else the name of its sequence.
+  /// What a user calls it: a field's name; for a length its own name or else the name of its sequence; for the values
+  /// of a vector the vector's name.
   [[nodiscard]] std::string_view owner_name(const Node& node) const;
 
  private:

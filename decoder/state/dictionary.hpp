@@ -11,8 +11,12 @@
 namespace stopbit::state {
 
 /// Type of an assigned entry, for D4. Exponents count as int32 and mantissas as int64, but a decimal with one operator
-/// is a decimal.
-enum class EntryType : std::uint8_t { U32, S32, U64, S64, Decimal, Ascii, Unicode, Bytes };
+/// is a decimal. Bit groups are of one type if their fields use as many bits: Bits + that number.
+enum class EntryType : std::uint8_t { U32, S32, U64, S64, Decimal, Ascii, Unicode, Bytes, Bits };
+
+constexpr EntryType bits_type(std::uint32_t used_bits) {
+  return static_cast<EntryType>(static_cast<std::uint32_t>(EntryType::Bits) + used_bits);
+}
 
 constexpr EntryType entry_type(isa::Type type) {
   switch (type) {
@@ -27,8 +31,14 @@ constexpr EntryType entry_type(isa::Type type) {
     case isa::Type::Ascii: return EntryType::Ascii;
     case isa::Type::Uni: return EntryType::Unicode;
     case isa::Type::Bytes: return EntryType::Bytes;
+    case isa::Type::Bits: return EntryType::Bits;
   }
   return EntryType::U32;
+}
+
+/// The same for an instruction with this constant, which has the size of a bit group.
+constexpr EntryType entry_type(isa::Type type, const Constant& constant) {
+  return type == isa::Type::Bits ? bits_type(constant.limit) : entry_type(type);
 }
 
 /// The previous values of one channel (FAST 1.1, section 6.3.1). Allocates when made, never later.

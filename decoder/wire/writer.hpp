@@ -71,6 +71,14 @@ class Writer {
     size_ += count;
   }
 
+  /// An unsigned number in exactly so many bytes.
+  void bits(std::uint64_t value, std::size_t bytes) noexcept {
+    if (!room(bytes)) return;
+    for (std::size_t i = bytes; i-- > 0; value >>= 7) bytes_[size_ + i] = static_cast<std::uint8_t>(value & kData);
+    size_ += bytes;
+    bytes_[size_ - 1] |= kStop;
+  }
+
   /// NULL of every nullable type.
   void null() noexcept { integer<false>(0); }
 

@@ -19,9 +19,9 @@ An instruction is a 64-bit word: a data-op that takes one field from the stream,
 
 | bits | column | what |
 |---|---|---|
-| 0..7 | data-op | operator in bits 5..7, type in bits 1..4, presence in bit 0 (0 mandatory, 1 optional); special ops: operator 7 and a code in bits 0..4 |
+| 0..7 | data-op | operator in bits 5..7, type in bits 1..4, presence in bit 0 (0 mandatory, 1 optional); special ops: operator 7 and a code below 4 in bits 0..4 |
 | 8..15 | word | of the open block, where the value goes; 255 = none |
-| 16..27 | slot | of the dictionary; PMAP: the most presence bits the segment can use |
+| 16..27 | slot | of the dictionary; PMAP: the most presence bits the segment can use; BIT: position * 64 + width of the field |
 | 28..39 | constant | index of the constant table, 0 = none; PMAP: number of the segment |
 | 40..43 | control-op | see below |
 | 44..57 | target | address, block or table, as the control-op says |
@@ -30,12 +30,14 @@ An instruction is a 64-bit word: a data-op that takes one field from the stream,
 
 Columns that an instruction does not use are zero (word: 255).
 
-| | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 |
-|---|---|---|---|---|---|---|---|---|---|---|---|
-| operator | NON none | CON constant | DEF default | COP copy | INC increment | DEL delta | TAI tail | special | | | |
-| type | U32 | S32 | U64 | S64 | IEXP | IMAN | DEXP | DMAN | ASCII | UNI | BYTES |
+| | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 |
+|---|---|---|---|---|---|---|---|---|---|---|---|---|
+| operator | NON none | CON constant | DEF default | COP copy | INC increment | DEL delta | TAI tail | BIT, special | | | | |
+| type | U32 | S32 | U64 | S64 | IEXP | IMAN | DEXP | DMAN | ASCII | UNI | BYTES | BITS |
 
 `IEXP`, `IMAN`: exponent and mantissa with operators of their own. `DEXP`, `DMAN`: of a decimal with one operator or none.
+`BITS`: a bit group, one entity of as many bytes as the bits in its constant (`bits`) need. `BIT`, which has the operator code of the special ops but their
+types only below U64, takes one of its fields.
 
 ## Data-ops
 

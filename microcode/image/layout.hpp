@@ -104,7 +104,7 @@ void describe_constant(V& v, T&& constant) {
   v.number("value", constant.value);
   v.number("limit", constant.limit);
   v.enumerator("kind", constant.kind, ValueKind::Bytes);
-  v.enumerator("limit_kind", constant.limit_kind, LimitKind::Set);
+  v.enumerator("limit_kind", constant.limit_kind, LimitKind::Bits);
   v.reserved(2);
 }
 

@@ -63,7 +63,7 @@ static_assert(std::size(kDataOps) < 255);
 
 constexpr std::string_view kCapabilityNames[] = {
     "integers",     "decimals", "strings",       "string copies",      "string deltas",
-    "string tails", "vectors",  "vector copies", "dynamic references",
+    "string tails", "vectors",  "vector copies", "dynamic references", "bit groups",
 };
 
 }  // namespace
@@ -117,6 +117,7 @@ std::optional<Instruction> decode(std::uint64_t word) noexcept {
 std::uint64_t capability(DataOp op, ControlOp control) noexcept {
   if (control == ControlOp::Call) return static_cast<std::uint64_t>(Capability::References);
   if (is_special(op)) return 0;
+  if (is_bits(op) || is_bit(op)) return static_cast<std::uint64_t>(Capability::BitGroups);
   const Type type = type_of(op);
   if (!is_string(type)) {
     const bool decimal = is_exponent(type) || is_mantissa(type);

@@ -8,7 +8,17 @@
 /// The list is opcodes.def; the page made from it is isa.md.
 namespace stopbit::isa {
 
-enum class Operator : std::uint8_t { Non = 0, Con = 1, Def = 2, Cop = 3, Inc = 4, Del = 5, Tai = 6, Special = 7 };
+enum class Operator : std::uint8_t {
+  Non = 0,
+  Con = 1,
+  Def = 2,
+  Cop = 3,
+  Inc = 4,
+  Del = 5,
+  Tai = 6,
+  Bit = 7,        ///< Takes a field out of a bit group. Types U64 and S64 only.
+  Special = Bit,  ///< The codes of the types below U64: NOP, PMAP, TID.
+};
 
 /// What an instruction takes from the stream. What a value means to a reader (enumeration, set, boolean, time) is
 /// schema.
@@ -24,6 +34,7 @@ enum class Type : std::uint8_t {
   Ascii = 8,
   Uni = 9,
   Bytes = 10,
+  Bits = 11,  ///< A bit group: one entity of which BIT instructions take the fields.
 };
 
 enum class Presence : std::uint8_t { Man = 0, Opt = 1 };
@@ -50,7 +61,7 @@ constexpr std::uint8_t encode_op(Operator op, Type type, Presence presence) {
                                    static_cast<unsigned>(presence));
 }
 
-/// Operator in bits 7..5, type in 4..1, presence in 0. Special ops have operator 7 and their code in bits 4..0.
+/// Operator in bits 7..5, type in 4..1, presence in 0. Special ops have operator 7 and their code, below 4, in bits 4..0.
 enum class DataOp : std::uint8_t {
 #define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, ...) \
   enumerator = encode_op(Operator::op, Type::type, Presence::presence),
@@ -109,16 +120,25 @@ constexpr bool is_optional(DataOp op) {
   return (static_cast<unsigned>(op) & 1) != 0;
 }
 constexpr bool is_special(DataOp op) {
-  return operator_of(op) == Operator::Special;
+  return operator_of(op) == Operator::Special && type_of(op) < Type::U64;
 }
 constexpr bool is_string(Type type) {
-  return type >= Type::Ascii;
+  return type >= Type::Ascii && type <= Type::Bytes;
 }
 constexpr bool is_exponent(Type type) {
   return type == Type::Iexp || type == Type::Dexp;
 }
 constexpr bool is_mantissa(Type type) {
   return type == Type::Iman || type == Type::Dman;
+}
+
+/// Takes the entity of a bit group.
+constexpr bool is_bits(DataOp op) {
+  return !is_special(op) && type_of(op) == Type::Bits;
+}
+/// Takes a field out of the bit group before.
+constexpr bool is_bit(DataOp op) {
+  return operator_of(op) == Operator::Bit && !is_special(op);
 }
 
 inline constexpr std::uint8_t kNoWord = 255;         ///< The instruction stores nothing.
@@ -129,7 +149,7 @@ inline constexpr std::uint16_t kTemplateIdSlot = 0;  ///< Dictionary slot of the
 struct Instruction {
   DataOp op = DataOp::Nop;
   std::uint8_t word = kNoWord;  ///< Word in the current block.
-  std::uint16_t slot = 0;       ///< Dictionary slot; PMAP: bit bound.
+  std::uint16_t slot = 0;       ///< Dictionary slot; PMAP: bit bound; BIT: BitField::column.
   std::uint16_t constant = 0;   ///< Index of the constant table; PMAP: segment number.
   ControlOp control = ControlOp::Next;
   std::uint16_t target = 0;  ///< Address, block or table, as the control-op says.
@@ -137,6 +157,28 @@ struct Instruction {
 
   bool operator==(const Instruction&) const = default;
 };
+
+/// Where a field stands in its bit group: what the slot column of BIT holds.
+struct BitField {
+  std::uint8_t position = 0;  ///< Bits before it, from the highest data bit of the first byte.
+  std::uint8_t width = 0;     ///< Bits, 1 to kMaxGroupBits.
+
+  static constexpr BitField of(std::uint16_t column) {
+    return {static_cast<std::uint8_t>(column >> 6), static_cast<std::uint8_t>(column & 63)};
+  }
+  [[nodiscard]] constexpr std::uint16_t column() const { return static_cast<std::uint16_t>(position << 6 | width); }
+};
+
+/// Most bits of the fields of a bit group, which are an entity of at most nine bytes.
+inline constexpr unsigned kMaxGroupBits = 63;
+/// Bytes of the entity of a bit group.
+constexpr unsigned group_bytes(unsigned bits) {
+  return (bits + 6) / 7;
+}
+/// Low bits of the entity that no field uses.
+constexpr unsigned unused_bits(unsigned bits) {
+  return group_bytes(bits) * 7 - bits;
+}
 
 /// Bits 0..7 data-op, 8..15 word, 16..27 slot, 28..39 constant, 40..43 control-op, 44..57 target, 58 pair, 59..63 zero.
 [[nodiscard]] std::uint64_t encode(const Instruction& instruction) noexcept;
@@ -155,6 +197,7 @@ enum class Capability : std::uint64_t {
   Vectors = 1U << 6,       ///< Byte vectors and Unicode strings without operator, constant and default.
   VectorCopies = 1U << 7,  ///< Byte vectors and Unicode strings with copy.
   References = 1U << 8,    ///< Dynamic template references.
+  BitGroups = 1U << 9,     ///< Bit groups with every operator.
 };
 
 /// The bit this instruction needs; 0 for those every device has.

@@ -58,11 +58,12 @@ struct TemplateFlow {
 };
 
 /// Fewest bytes a data-op takes from the stream. A mantissa counts only if its exponent cannot be absent.
-std::uint64_t least_bytes_of(const Instruction& in, const Instruction& before) {
+std::uint64_t least_bytes_of(const Instruction& in, const Instruction& before, const std::vector<Constant>& constants) {
   if (in.op == DataOp::Pmap) return 1;
   if (isa::is_special(in.op)) return 0;
   const Type type = isa::type_of(in.op);
   if (isa::is_mantissa(type) && isa::is_optional(before.op)) return 0;
+  if (in.op == DataOp::NonBitsMan) return isa::group_bytes(constants[in.constant].limit);
   switch (isa::operator_of(in.op)) {
     case Operator::Non: return 1;
     case Operator::Del: return isa::is_string(type) && !isa::is_optional(in.op) ? 2 : 1;
@@ -245,14 +246,16 @@ class FlowCheck {
 
   void do_data_op() {
     const Instruction& in = now();
-    state_.least_bytes = std::min(kManyBytes, state_.least_bytes + least_bytes_of(in, code_[at_ == 0 ? 0 : at_ - 1]));
+    const Instruction& before = code_[at_ == 0 ? 0 : at_ - 1];
+    state_.least_bytes =
+        std::min(kManyBytes, state_.least_bytes + least_bytes_of(in, before, program_.constants));
     if (in.op == DataOp::Pmap) {
       push_map();
     } else if (in.op == DataOp::Tid) {
       ++state_.bits;
     } else {
       if (isa::info(in.op)->bit != isa::BitUse::None) take_bit();
-      if (in.word != isa::kNoWord) write_word();
+      if (in.word != isa::kNoWord && !isa::is_bits(in.op)) write_word();
     }
   }
 
@@ -323,8 +326,32 @@ class FlowCheck {
     follow({claim.use == WordUse::Length ? SchemaStep::Kind::Length : SchemaStep::Kind::Value, claim.node});
   }
 
+  /// Of a field of a bit group: what its bits can hold is no more than the schema's type, or limited to it.
+  void check_bit_field(const Node& node) {
+    const Instruction& in = now();
+    const Constant& constant = program_.constants[in.constant];
+    const bool is_signed = isa::type_of(in.op) == Type::S64;
+    const unsigned width = isa::BitField::of(in.slot).width;
+    const auto limited = [&](LimitKind kind, std::uint64_t most, bool fits) {
+      require(is_signed == (kind == LimitKind::Signed), "word-type", "schema and instruction differ in type");
+      const bool by_limit = constant.limit_kind == kind && constant.limit <= most;
+      require(by_limit || (fits && !isa::is_optional(in.op)), "word-limit",
+              "the instruction does not limit the value as the schema demands");
+    };
+    const auto elements = [&] { return std::uint64_t{program_.type_infos[node.type_info].element_count}; };
+    switch (node.type) {
+      case FieldType::Int8: return limited(LimitKind::Signed, 8, width <= 8);
+      case FieldType::UInt8: return limited(LimitKind::Unsigned, 0xFF, width <= 8);
+      case FieldType::Enum: return limited(LimitKind::Enum, elements(), std::uint64_t{1} << width <= elements());
+      case FieldType::Set: return limited(LimitKind::Set, elements(), width <= elements());
+      case FieldType::Boolean: return limited(LimitKind::Enum, 2, width == 1);
+      default: require(false, "word-type", "the type does not stand in bit groups");
+    }
+  }
+
   void check_field(const Node& node) {
     const Instruction& in = now();
+    if (isa::is_bit(in.op)) return check_bit_field(node);
     const Type type = isa::type_of(in.op);
     const Constant& constant = program_.constants[in.constant];
     const auto is = [&](bool holds) { require(holds, "word-type", "schema and instruction differ in type"); };

@@ -37,17 +37,26 @@ bool within_limit(const Constant& constant) {
     }
     case LimitKind::Enum: return constant.value < constant.limit;
     case LimitKind::Set: return constant.limit >= 64 || constant.value >> constant.limit == 0;
+    case LimitKind::Bits: {
+      const std::uint64_t unused = (std::uint64_t{1} << isa::unused_bits(constant.limit)) - 1;
+      return constant.value >> isa::group_bytes(constant.limit) * 7 == 0 && (constant.value & unused) == 0;
+    }
   }
   return false;
 }
 
-bool may_limit(LimitKind kind, Type type) {
+bool may_limit(LimitKind kind, DataOp op) {
+  const Type type = isa::type_of(op);
+  if (isa::is_bit(op) && kind != LimitKind::None) {
+    return type == Type::S64 ? kind == LimitKind::Signed : kind != LimitKind::Signed && kind != LimitKind::Bits;
+  }
   switch (kind) {
     case LimitKind::None: return true;
     case LimitKind::Unsigned: return type == Type::U32;
     case LimitKind::Signed: return type == Type::S32;
     case LimitKind::Enum: return type == Type::U32;
     case LimitKind::Set: return type == Type::U32 || type == Type::U64;
+    case LimitKind::Bits: return type == Type::Bits;
   }
   return false;
 }
@@ -101,6 +110,12 @@ class OperandCheck {
       require(in.slot == isa::kTemplateIdSlot, "slot-of-template-id", "TID takes slot 0");
       return;
     }
+    if (isa::is_bit(in.op)) {
+      const isa::BitField field = isa::BitField::of(in.slot);
+      require(field.width > 0 && field.position + field.width <= isa::kMaxGroupBits, "bit-field",
+              "no bit group has such a field");
+      return;
+    }
     if (!op.uses_slot) {
       require(in.slot == 0, "slot-unused", "the instruction uses no slot, the column must be 0");
       return;
@@ -122,6 +137,11 @@ class OperandCheck {
               "the instruction uses no constant, the column must be 0");
       return;
     }
+    if (isa::is_bits(in.op)) {
+      const bool sized = in.constant < program_.constants.size() &&
+                         program_.constants[in.constant].limit_kind == LimitKind::Bits;
+      if (!require(sized, "bits-limit", "a bit group needs the number of its bits")) return;
+    }
     if (in.constant == isa::kNoConstant) {
       require(op.constant != isa::ConstantUse::Value, "constant-missing", "the instruction needs a value");
       return;
@@ -129,7 +149,7 @@ class OperandCheck {
     if (!require(in.constant < program_.constants.size(), "constant-outside-table", "there is no such constant"))
       return;
     const Constant& constant = program_.constants[in.constant];
-    require(may_limit(constant.limit_kind, op.type), "constant-limit-type", "the limit does not apply to the type");
+    require(may_limit(constant.limit_kind, in.op), "constant-limit-type", "the limit does not apply to the type");
     if (constant.kind == ValueKind::None) {
       require(op.constant != isa::ConstantUse::Value, "constant-missing", "the instruction needs a value");
       return;
@@ -198,6 +218,13 @@ class OperandCheck {
       require(in.control == ControlOp::Next || in.control == ControlOp::Block, "decimal-control",
               "nothing may happen between exponent and mantissa");
     }
+    if (isa::is_bits(in.op)) {
+      require(in.control == ControlOp::Next || in.control == ControlOp::Block, "bits-control",
+              "nothing may happen between a bit group and its fields");
+    }
+    if (isa::is_bit(in.op)) {
+      require(in.control != ControlOp::Block, "bits-control", "nothing may happen between a bit group and its fields");
+    }
     if (!isa::is_special(in.op) && isa::is_mantissa(isa::type_of(in.op))) {
       require(in.control != ControlOp::Block, "decimal-control", "nothing may happen between exponent and mantissa");
     }
@@ -212,6 +239,7 @@ class OperandCheck {
               "tid-without-pmap", "TID must follow PMAP");
       require(!is_target_[at_], "jump-to-tid", "a jump leads between PMAP and TID");
     }
+    check_bits(in, before, after);
     if (isa::is_special(in.op)) return;
     const Type type = isa::type_of(in.op);
     if (isa::is_exponent(type)) {
@@ -233,13 +261,34 @@ class OperandCheck {
     }
   }
 
+  /// A bit group and its fields stand in one piece.
+  void check_bits(const Instruction& in, const Instruction* before, const Instruction* after) {
+    if (isa::is_bits(in.op)) {
+      group_bits_ = program_.constants[in.constant].limit;
+      if (require(after != nullptr && isa::is_bit(after->op), "bits-without-field", "the fields must follow")) {
+        require(in.word == after->word, "bits-word", "the word of a bit group is that of its first field");
+      }
+      return;
+    }
+    if (!isa::is_bit(in.op)) return;
+    const bool follows = before != nullptr && (isa::is_bits(before->op) || isa::is_bit(before->op));
+    if (!require(follows, "bit-without-group", "BIT must follow a bit group or another BIT")) return;
+    require(!is_target_[at_], "jump-into-bits", "a jump leads between a bit group and its fields");
+    require(isa::is_bits(before->op) || before->control == ControlOp::Next, "bits-control",
+            "nothing may happen between a bit group and its fields");
+    const isa::BitField field = isa::BitField::of(in.slot);
+    require(static_cast<unsigned>(field.position) + field.width <= group_bits_, "bit-field",
+            "the field reaches outside its bit group");
+  }
+
   void check_pair(const Instruction& in) {
     require(in.control == ControlOp::Next, "pair-control", "the first of a pair has no control-op");
     if (!require(at_ + 1 < code_.size(), "pair-end", "the last instruction has no partner")) return;
     const Instruction& next = code_[at_ + 1];
     require(!next.pair, "pair-chain", "the second of a pair begins another");
     const auto single = [](const Instruction& instruction) {
-      return !isa::is_special(instruction.op) && !isa::is_string(isa::type_of(instruction.op));
+      return !isa::is_special(instruction.op) && !isa::is_string(isa::type_of(instruction.op)) &&
+             !isa::is_bits(instruction.op) && !isa::is_bit(instruction.op);
     };
     if (!require(single(in) && single(next), "pair-op", "only integers and decimals pair")) return;
     const bool both = isa::info(in.op)->uses_slot && isa::info(next.op)->uses_slot;
@@ -251,6 +300,7 @@ class OperandCheck {
   Findings& findings_;
   std::vector<bool> is_target_;
   std::size_t at_ = 0;
+  unsigned group_bits_ = 0;  ///< Of the bit group last met.
 };
 
 }  // namespace

@@ -56,6 +56,7 @@ bool is_limit(LimitKind kind, std::uint32_t limit) {
     case LimitKind::Signed: return limit >= 1 && limit <= 32;
     case LimitKind::Enum: return limit >= 1;
     case LimitKind::Set: return limit >= 1 && limit <= 64;
+    case LimitKind::Bits: return limit >= 1 && limit <= isa::kMaxGroupBits;
   }
   return false;
 }

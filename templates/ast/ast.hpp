@@ -58,17 +58,23 @@ struct Field {
   TimeUnit unit = TimeUnit::None;
   std::string epoch;
   std::size_t enumeration = kNoEnumeration;  ///< Enum and Set: index into TemplateSet::enumerations.
+  std::uint8_t small_bits = 0;               ///< int2 to uInt7: bits of the type; 0 = another type.
+  std::uint8_t bits = 0;                     ///< Of a bit group: bits it takes there; found by sema.
   SourceRange range;
 };
 
 struct Instruction;
 
+/// A group or a bit group, whose fields are packed into one entity.
 struct Group {
   Name name;
   std::uint32_t id = 0;
   bool optional = false;
   std::optional<Name> type;  ///< typeRef: the application type inside.
   std::vector<Instruction> body;
+  bool is_bits = false;
+  Operator op;            ///< Bit group.
+  std::uint8_t bits = 0;  ///< Bit group: bits of its fields; found by sema.
   SourceRange range;
 };
 

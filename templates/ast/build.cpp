@@ -5,6 +5,7 @@
 #include <set>
 #include <utility>
 
+#include "microcode/base/limits.hpp"
 #include "templates/ast/content.hpp"
 #include "templates/ast/vocabulary.hpp"
 
@@ -13,6 +14,10 @@ namespace {
 
 constexpr std::size_t kMaxSetElements = 64;
 constexpr std::size_t kMaxTypeChain = 32;
+constexpr std::size_t kMaxNesting = 32;  ///< Groups, through definitions.
+
+/// Where an instruction stands.
+enum class Inside : std::uint8_t { Body, BitGroup };
 
 /// What elements inherit from those around them.
 struct Scope {
@@ -42,7 +47,10 @@ class Builder {
     for (std::size_t i = 0; i < documents.size(); ++i) {
       collect(documents[i], static_cast<std::uint16_t>(i));
     }
-    for (const Definition& definition : definitions_) check(definition);
+    is_checked_.resize(definitions_.size());
+    is_checking_ = true;
+    for (std::size_t i = 0; i < definitions_.size(); ++i) check(i);
+    is_checking_ = false;
     for (const Root& root : roots_) build_template(root);
     return std::move(set_);
   }
@@ -114,11 +122,21 @@ class Builder {
     report_.note(definitions_[place->second].element->range, "first defined here");
   }
 
-  /// Finds what is wrong with a definition even if nothing uses it.
-  void check(const Definition& definition) {
-    std::vector<const xml::Element*> layers{definition.element};
+  /// Finds what is wrong with a definition even if nothing uses it. Those it uses are looked at once, by themselves.
+  void check(std::size_t index) {
+    if (is_checked_[index]) return;
+    is_checked_[index] = true;
+    const Definition& definition = definitions_[index];
+    const std::size_t open = open_.size();
+    if (open == 0 || open_.back() != index) open_.push_back(index);
     const Scope scope{"", definition.name.name_space, "global"};
-    if (resolve_type(layers, {definition.name.text}, scope)) build_type(layers, scope);
+    std::vector<Instruction> body;
+    std::vector<const xml::Element*> layers{definition.element};
+    if (resolve_type(layers, scope)) {
+      // A field of a bit group is one wherever it is used.
+      build_layers(layers, {}, scope, small_bits_from(layers.back()->name) ? Inside::BitGroup : Inside::Body, body);
+    }
+    open_.resize(open);
   }
 
   void build_template(const Root& root) {
@@ -160,39 +178,18 @@ class Builder {
         if (std::exchange(has_length, true)) error(child.range, "a second length");
         if (!body.empty()) error(child.range, "the length of a sequence comes before its fields");
         build_length(child, scope, *length);
-      } else if (child.name == "group") {
-        Group group = build_group(child, scope);
-        const Scope inner = scope.inside(child);
-        build_body(child, inner, group.type, group.body, nullptr);
-        body.push_back({std::move(group)});
-      } else if (child.name == "sequence") {
-        Sequence sequence{build_group(child, scope), {}};
-        const Scope inner = scope.inside(child);
-        sequence.length.op.dictionary = inner.dictionary;
-        build_body(child, inner, sequence.group.type, sequence.group.body, &sequence.length);
-        body.push_back({std::move(sequence)});
       } else if (child.name == "templateRef") {
         reader_.check_leaf(child);
         TemplateRef ref;
         ref.range = child.range;
         if (child.find("name")) ref.name = Name{required_name(child), scope.inside(child).template_name_space};
         body.push_back({std::move(ref)});
-      } else if (child.name == "field" || type_from(child.name)) {
-        if (std::optional<Field> field = build_field(child, scope.inside(child))) body.push_back({std::move(*field)});
+      } else if (child.name == "field" || is_type(child.name)) {
+        build_instruction(child, scope.inside(child), Inside::Body, body);
       } else {
         reader_.unexpected(child, parent);
       }
     }
-  }
-
-  Group build_group(const xml::Element& element, const Scope& scope) {
-    reader_.check(element);
-    Group group;
-    group.range = element.range;
-    group.name = {required_name(element), scope.inside(element).name_space};
-    group.id = tag_of(element);
-    group.optional = presence_of(element).value_or(false);
-    return group;
   }
 
   void build_length(const xml::Element& element, const Scope& scope, Length& length) {
@@ -216,33 +213,179 @@ class Builder {
     return op;
   }
 
-  // --- Fields. A field may be one element, or layers: <field>, <type>, and the content of the type's definition.
+  // --- What stands in a body: fields, vectors, groups, sequences, bit groups. Each may be one element, or layers:
+  // <field>, <type>, and the content of the type's definition.
 
-  std::optional<Field> build_field(const xml::Element& element, const Scope& scope) {
+  using Layers = std::vector<const xml::Element*>;
+
+  void build_instruction(const xml::Element& element, const Scope& scope, Inside inside,
+                         std::vector<Instruction>& body) {
+    if (is_full_) return;
+    Layers layers{&element};
+    const std::size_t open = open_.size();
     const Name name{required_name(element), scope.name_space};
-    std::vector<const xml::Element*> layers{&element};
-    if (!resolve_type(layers, {}, scope)) return std::nullopt;
-    Field field = build_type(layers, scope);
-    field.name = name;
-    field.id = tag_of(element);
-    field.range = element.range;
-    return field;
+    if (resolve_type(layers, scope)) {
+      const bool is_shared = is_compound(layers.back()->name) && open_.size() > open;
+      if (is_checking_ && is_shared) {
+        check(open_.back());
+      } else {
+        build_layers(layers, name, scope, inside, body);
+      }
+    }
+    open_.resize(open);
   }
 
-  /// Adds the layers below the last one, down to a type. `chain` names the definitions gone through.
-  bool resolve_type(std::vector<const xml::Element*>& layers, std::vector<std::string> chain, const Scope& scope) {
-    while (!type_from(layers.back()->name)) {
+  void build_layers(const Layers& layers, const Name& name, const Scope& scope, Inside inside,
+                    std::vector<Instruction>& body) {
+    const xml::Element& type = *layers.back();
+    if (!has_room(type.range)) return;
+    if (inside == Inside::BitGroup && !may_be_packed(type.name)) {
+      return error(type.range, "element " + quoted(type.name) + " is not allowed in a bit group");
+    }
+    if (inside == Inside::Body && small_bits_from(type.name)) {
+      return error(type.range, "element " + quoted(type.name) + " is allowed in bit groups only");
+    }
+    const Common common = common_of(layers, name);
+    const Scope inner = layers.size() == 1 ? scope : scope.inside(type);
+    if (is_compound(type.name)) {
+      build_compound(type, common, inner, body);
+    } else if (const std::optional<FieldType> element = vector_from(type.name)) {
+      refuse_operator(common, type);
+      body.push_back({build_vector(*element, common)});
+    } else {
+      body.push_back({build_field(layers, common, scope)});
+    }
+  }
+
+  static bool may_be_packed(std::string_view type) {
+    return type == "enum" || type == "set" || type == "boolean" || small_bits_from(type);
+  }
+
+  /// References to definitions can expand exponentially.
+  bool has_room(const SourceRange& range) {
+    if (is_full_) return false;
+    is_full_ = !is_checking_ && ++steps_ > limits::kMaxFields;
+    if (is_full_) {
+      report_.error(ErrorCode::T1, range,
+                    "the definitions expand to more than " + std::to_string(limits::kMaxFields) + " fields and groups");
+    }
+    return !is_full_;
+  }
+
+  /// What everything in a body has. Operator and presence stand in one of the layers.
+  struct Common {
+    Name name;
+    std::uint32_t id = 0;
+    bool optional = false;
+    const xml::Element* op = nullptr;
+    SourceRange range;
+  };
+
+  Common common_of(const Layers& layers, const Name& name) {
+    Common common{name, tag_of(*layers.front()), false, nullptr, layers.front()->range};
+    std::optional<bool> optional;
+    for (const xml::Element* layer : layers) {
+      if (const std::optional<bool> presence = presence_of(*layer)) {
+        if (optional) error(layer->find("presence")->range, "the presence is given twice, in a field and in its type");
+        if (!optional) optional = presence;
+      }
+      if (!is_compound(layer->name)) keep_operator(common.op, reader_.content_of(*layer).op);
+    }
+    common.optional = optional.value_or(false);
+    return common;
+  }
+
+  void keep_operator(const xml::Element*& place, const xml::Element* op) {
+    if (place && op) error(op->range, "the operator is given twice, in a field and in its type");
+    if (!place) place = op;
+  }
+
+  void refuse_operator(const Common& common, const xml::Element& type) {
+    if (!common.op) return;
+    report_.error(ErrorCode::S2, common.op->range,
+                  "operator " + quoted(common.op->name) + " needs a field, " + quoted(common.name.text) + " is a " +
+                      type.name);
+  }
+
+  /// The recursion over groups ends here.
+  void build_compound(const xml::Element& element, const Common& common, const Scope& scope,
+                      std::vector<Instruction>& body) {
+    if (depth_ == kMaxNesting) {
+      is_full_ = true;
+      return report_.error(ErrorCode::T1, element.range,
+                           "groups are nested more than " + std::to_string(kMaxNesting) + " deep");
+    }
+    ++depth_;
+    reader_.check(element);
+    Group group;
+    group.name = common.name;
+    group.id = common.id;
+    group.optional = common.optional;
+    group.range = common.range;
+    if (element.name == "bitGroup") {
+      build_bits(element, common, scope, group);
+      body.push_back({std::move(group)});
+    } else {
+      refuse_operator(common, element);
+      if (element.name == "group") {
+        build_body(element, scope, group.type, group.body, nullptr);
+        body.push_back({std::move(group)});
+      } else {
+        Sequence sequence{std::move(group), {}};
+        sequence.length.op.dictionary = scope.dictionary;
+        build_body(element, scope, sequence.group.type, sequence.group.body, &sequence.length);
+        body.push_back({std::move(sequence)});
+      }
+    }
+    --depth_;
+  }
+
+  void build_bits(const xml::Element& element, const Common& common, const Scope& scope, Group& group) {
+    group.is_bits = true;
+    group.op.dictionary = scope.dictionary;
+    const xml::Element* op = common.op;
+    for (const xml::Element& child : element.children) {
+      if (!is_fast(child)) continue;
+      if (operator_from(child.name)) {
+        keep_operator(op, &child);
+        reader_.check_leaf(child);
+      } else if (child.name == "field" || is_type(child.name)) {
+        build_instruction(child, scope.inside(child), Inside::BitGroup, group.body);
+      } else {
+        reader_.unexpected(child, element);
+      }
+    }
+    if (op) group.op = build_operator(*op, scope);
+  }
+
+  /// A sequence whose only field has no name.
+  static Sequence build_vector(FieldType type, const Common& common) {
+    Sequence sequence;
+    sequence.group.name = common.name;
+    sequence.group.id = common.id;
+    sequence.group.optional = common.optional;
+    sequence.group.range = common.range;
+    Field field;
+    field.type = type;
+    field.range = common.range;
+    sequence.group.body.push_back({std::move(field)});
+    return sequence;
+  }
+
+  /// Adds the layers below the last one, down to a type.
+  bool resolve_type(Layers& layers, const Scope& scope) {
+    while (!is_type(layers.back()->name)) {
       const xml::Element& layer = *layers.back();
       const Content& content = reader_.content_of(layer);
       if (layer.name != "type" && !content.type) error(layer.range, "element " + quoted(layer.name) + " has no type");
-      const xml::Element* next = layer.name == "type" ? find_definition(layer, chain, scope) : content.type;
+      const xml::Element* next = layer.name == "type" ? find_definition(layer, scope) : content.type;
       if (!next) return false;
       layers.push_back(next);
     }
     return true;
   }
 
-  const xml::Element* find_definition(const xml::Element& type, std::vector<std::string>& chain, const Scope& scope) {
+  const xml::Element* find_definition(const xml::Element& type, const Scope& scope) {
     const std::string name = required_name(type);
     if (name.empty()) return nullptr;
     const auto found = definition_index_.find(Name{name, scope.inside(type).template_name_space});
@@ -250,11 +393,11 @@ class Builder {
       error(type.range, "no type " + quoted(name) + " is defined");
       return nullptr;
     }
-    const bool cycle = std::find(chain.begin(), chain.end(), name) != chain.end();
-    chain.push_back(name);
-    if (cycle || chain.size() > kMaxTypeChain) {
-      std::string text = chain.front();
-      for (std::size_t i = 1; i < chain.size(); ++i) text += " -> " + chain[i];
+    const bool cycle = std::find(open_.begin(), open_.end(), found->second) != open_.end();
+    open_.push_back(found->second);
+    if (cycle || open_.size() > kMaxTypeChain) {
+      std::string text = definitions_[open_.front()].name.text;
+      for (std::size_t i = 1; i < open_.size(); ++i) text += " -> " + definitions_[open_[i]].name.text;
       error(
           type.range,
           (cycle ? "the definition of a type refers to itself: " : "type definitions are nested too deeply: ") + text);
@@ -263,25 +406,22 @@ class Builder {
     return definitions_[found->second].element;
   }
 
-  /// A field without a name from layers that end in a type. What an outer layer says hides what an inner one says.
-  Field build_type(const std::vector<const xml::Element*>& layers, const Scope& scope) {
+  /// A single field from layers that end in its type.
+  Field build_field(const Layers& layers, const Common& common, const Scope& scope) {
     const xml::Element& innermost = *layers.back();
     Field field;
-    field.range = layers.front()->range;
+    field.name = common.name;
+    field.id = common.id;
+    field.range = common.range;
+    field.optional = common.optional;
     field.type = *type_from(innermost.name);
+    field.small_bits = small_bits_from(innermost.name).value_or(0);
     field.op.dictionary = scope.dictionary;
-    std::optional<bool> optional;
-    const xml::Element* op = nullptr;
-    for (const xml::Element* layer : layers) {
-      const std::optional<bool> presence = presence_of(*layer);
-      if (!optional) optional = presence;
-      if (!op) op = reader_.content_of(*layer).op;
-    }
-    field.optional = optional.value_or(false);
-    if (op) {
-      field.op = build_operator(*op, scope);
-    } else {
-      field.parts = build_parts(reader_.content_of(innermost), scope);
+    field.parts = build_parts(reader_.content_of(innermost), scope);
+    if (common.op && field.parts) {
+      error(common.op->range, "a decimal has either one operator or operators for exponent and mantissa");
+    } else if (common.op) {
+      field.op = build_operator(*common.op, scope);
     }
     read_charset(innermost, field);
     read_timestamp(innermost, field);
@@ -316,13 +456,18 @@ class Builder {
 
   void read_timestamp(const xml::Element& element, Field& field) {
     if (field.type != FieldType::Timestamp) return;
-    field.unit = TimeUnit::Millisecond;
-    field.epoch = "unix";
+    field.unit = element.name == "date" ? TimeUnit::Day : TimeUnit::Millisecond;
+    field.epoch = element.name == "time" ? "today" : "unix";
+    if (element.name == "date") return read_epoch(element, field);
     if (const xml::Attribute* unit = element.find("unit")) {
       const std::optional<TimeUnit> known = unit_from(unit->value);
       if (!known) error(unit->range, "unit must be 'day', 'second', 'millisecond', 'microsecond' or 'nanosecond'");
       field.unit = known.value_or(TimeUnit::Millisecond);
     }
+    if (element.name == "timestamp") read_epoch(element, field);
+  }
+
+  static void read_epoch(const xml::Element& element, Field& field) {
     if (const xml::Attribute* epoch = element.find("epoch")) field.epoch = epoch->value;
   }
 
@@ -357,6 +502,12 @@ class Builder {
   std::vector<Definition> definitions_;
   std::map<Name, std::size_t> definition_index_;
   std::map<const xml::Element*, std::size_t> enumeration_index_;
+  std::vector<bool> is_checked_;   ///< By definition.
+  std::vector<std::size_t> open_;  ///< Definitions around what is being built.
+  std::size_t depth_ = 0;          ///< Groups around it.
+  std::size_t steps_ = 0;
+  bool is_checking_ = false;  ///< A definition by itself.
+  bool is_full_ = false;      ///< A limit is exceeded: nothing more is built.
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kMaxNameBytes = 256;  ///< Names, keys, namespaces: fields carry copies.
 
 bool is_typed(const xml::Element& element) {
-  return element.name == "type" || type_from(element.name);
+  return element.name == "type" || is_type(element.name);
 }
 
 /// A length only names the preamble of these; nothing changes on the wire.

@@ -21,6 +21,19 @@ constexpr std::pair<std::string_view, FieldType> kTypes[] = {
     {"int64", FieldType::Int64},   {"uInt64", FieldType::UInt64},         {"decimal", FieldType::Decimal},
     {"string", FieldType::Ascii},  {"byteVector", FieldType::ByteVector}, {"enum", FieldType::Enum},
     {"set", FieldType::Set},       {"boolean", FieldType::Boolean},       {"timestamp", FieldType::Timestamp},
+    {"date", FieldType::Timestamp}, {"time", FieldType::Timestamp},
+};
+
+constexpr std::pair<std::string_view, FieldType> kVectors[] = {
+    {"int32Vector", FieldType::Int32},
+    {"uInt32Vector", FieldType::UInt32},
+    {"int64Vector", FieldType::Int64},
+    {"uInt64Vector", FieldType::UInt64},
+};
+
+constexpr std::pair<std::string_view, std::uint8_t> kSmallIntegers[] = {
+    {"int2", 2},  {"int3", 3},  {"int4", 4},  {"int5", 5},  {"int6", 6},  {"int7", 7},  {"uInt1", 1},
+    {"uInt2", 2}, {"uInt3", 3}, {"uInt4", 4}, {"uInt5", 5}, {"uInt6", 6}, {"uInt7", 7},
 };
 
 constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {
@@ -68,7 +81,20 @@ std::optional<isa::Operator> operator_from(std::string_view element) {
   return look_up(kOperators, element);
 }
 std::optional<FieldType> type_from(std::string_view element) {
+  if (small_bits_from(element)) return element.starts_with('u') ? FieldType::UInt8 : FieldType::Int8;
   return look_up(kTypes, element);
+}
+std::optional<std::uint8_t> small_bits_from(std::string_view element) {
+  return look_up(kSmallIntegers, element);
+}
+std::optional<FieldType> vector_from(std::string_view element) {
+  return look_up(kVectors, element);
+}
+bool is_compound(std::string_view element) {
+  return one_of(element, {"group", "sequence", "bitGroup"});
+}
+bool is_type(std::string_view element) {
+  return type_from(element) || vector_from(element) || is_compound(element);
 }
 std::optional<TimeUnit> unit_from(std::string_view text) {
   return look_up(kUnits, text);
@@ -114,7 +140,7 @@ std::string_view trim(std::string_view text) {
 bool knows_attribute(std::string_view element, std::string_view attribute) {
   if (element == "templates") return one_of(attribute, {"ns", "templateNs", "dictionary"});
   if (element == "template") return one_of(attribute, {"name", "id", "ns", "templateNs", "dictionary", "reset"});
-  if (element == "group" || element == "sequence")
+  if (is_compound(element))
     return one_of(attribute, {"name", "id", "ns", "presence", "dictionary"});
   if (element == "length") return one_of(attribute, {"name", "id", "ns"});
   if (element == "typeRef") return one_of(attribute, {"name", "ns"});
@@ -124,7 +150,8 @@ bool knows_attribute(std::string_view element, std::string_view attribute) {
   if (element == "exponent" || element == "mantissa") return false;
   if (operator_from(element)) return one_of(attribute, {"value", "dictionary", "key", "ns"});
   if (element == "string" && attribute == "charset") return true;
-  if (element == "timestamp" && one_of(attribute, {"unit", "epoch"})) return true;
+  if (one_of(element, {"timestamp", "time"}) && attribute == "unit") return true;
+  if (one_of(element, {"timestamp", "date"}) && attribute == "epoch") return true;
   return one_of(attribute, {"name", "id", "ns", "presence"});
 }
 

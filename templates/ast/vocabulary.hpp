@@ -17,8 +17,16 @@ namespace stopbit::templates::ast {
 [[nodiscard]] bool is_reset(const xml::Attribute& attribute);
 
 [[nodiscard]] std::optional<isa::Operator> operator_from(std::string_view element);
-/// "string" is Ascii here: its charset decides.
+/// Types of single fields. "string" is Ascii here: its charset decides; date and time are time stamps.
 [[nodiscard]] std::optional<FieldType> type_from(std::string_view element);
+/// Bits of int2 to int7 and uInt1 to uInt7, which stand in bit groups only; type_from says which they are.
+[[nodiscard]] std::optional<std::uint8_t> small_bits_from(std::string_view element);
+/// Type of the elements of int32Vector, uInt32Vector, int64Vector, uInt64Vector.
+[[nodiscard]] std::optional<FieldType> vector_from(std::string_view element);
+/// group, sequence, bitGroup.
+[[nodiscard]] bool is_compound(std::string_view element);
+/// All of these: what a field, a definition or a template may hold.
+[[nodiscard]] bool is_type(std::string_view element);
 [[nodiscard]] std::optional<TimeUnit> unit_from(std::string_view text);
 /// yes, y, true, 1, no, n, false, 0 in either case.
 [[nodiscard]] std::optional<bool> yes_or_no(std::string_view text);

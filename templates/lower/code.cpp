@@ -74,6 +74,26 @@ std::uint16_t ConstantMaker::of(const ast::Operator& op, FieldType type, std::si
   return constants_.add(constant);
 }
 
+std::uint16_t ConstantMaker::bit_group(const ast::Group& group) {
+  Constant constant = group.op.initial ? number(group.op.initial->integer) : Constant();
+  constant.limit_kind = LimitKind::Bits;
+  constant.limit = group.bits;
+  return constants_.add(constant);
+}
+
+std::uint16_t ConstantMaker::bit_field(const ast::Field& field) {
+  Constant constant;
+  if (field.small_bits == 0) {
+    limit(constant, field.type,
+          field.enumeration == ast::kNoEnumeration ? 0 : set_.enumerations[field.enumeration].elements.size());
+  } else if (field.optional) {
+    const bool is_signed = field.type == FieldType::Int8;
+    constant.limit_kind = is_signed ? LimitKind::Signed : LimitKind::Unsigned;
+    constant.limit = is_signed ? field.small_bits : (1U << field.small_bits) - 1;
+  }
+  return constants_.add(constant);
+}
+
 std::uint16_t ConstantMaker::exponent(const ast::Operator& op) {
   return op.initial ? constants_.add(number(static_cast<std::uint64_t>(op.initial->exponent))) : isa::kNoConstant;
 }
@@ -178,9 +198,35 @@ void CodeMaker::group(std::size_t index) {
     }
   }
   if (place.inner_bits != 0) emit_map(place.inner_bits);
-  body(index + 1, item.end);
+  if (item.group->is_bits) {
+    bit_group(index);
+  } else {
+    body(index + 1, item.end);
+  }
   if (place.inner_bits != 0) attach(ControlOp::Pop);
   if (item.group->optional) land(skip);
+}
+
+void CodeMaker::bit_group(std::size_t index) {
+  const ir::Item& item = (*items_)[index];
+  const ast::Group& group = *item.group;
+  isa::BitField place;
+  for (std::size_t i = index + 1; i < item.end; ++i) {
+    const ast::Field& field = *(*items_)[i].field;
+    if (field.bits == 0) continue;
+    const std::uint8_t word = layout_->places[i].word;
+    if (place.position == 0) {
+      open(layout_->places[i].opens);
+      emit(instruction(item, group.name,
+                       {group.op, isa::Type::Bits, false, word, Part::Whole, constants_.bit_group(group)}));
+    }
+    place.width = field.bits;
+    const isa::Type type = field.type == FieldType::Int8 ? isa::Type::S64 : isa::Type::U64;
+    const isa::Presence presence = field.optional ? isa::Presence::Opt : isa::Presence::Man;
+    const auto op = static_cast<DataOp>(isa::encode_op(isa::Operator::Bit, type, presence));
+    emit({op, word, place.column(), constants_.bit_field(field), ControlOp::Next, 0, false});
+    place.position = static_cast<std::uint8_t>(place.position + field.bits);
+  }
 }
 
 void CodeMaker::sequence(std::size_t index) {

@@ -43,6 +43,10 @@ class ConstantMaker {
   /// The two of a whole decimal.
   std::uint16_t exponent(const ast::Operator& op);
   std::uint16_t mantissa(const ast::Operator& op);
+  /// A bit group: its bits, with the initial value.
+  std::uint16_t bit_group(const ast::Group& group);
+  /// A field of a bit group: what its bits could exceed.
+  std::uint16_t bit_field(const ast::Field& field);
   /// A mandatory constant: value, for a decimal exponent and mantissa in adjacent entries.
   std::uint16_t schema(const ast::Field& field);
 
@@ -80,6 +84,7 @@ class CodeMaker {
   void body(std::size_t begin, std::size_t end);
   void field(const ir::Item& item, const Place& place);
   void group(std::size_t index);
+  void bit_group(std::size_t index);
   void sequence(std::size_t index);
   void reference(const ir::Item& item);
 

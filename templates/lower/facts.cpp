@@ -43,6 +43,10 @@ std::size_t item_bytes(const std::vector<ir::Item>& items, std::size_t index) {
     case NodeKind::Group: break;
   }
   if (item.group->optional) return 0;
+  if (item.group->is_bits) {
+    const bool is_whole = item.group->op.kind == Kind::Non;
+    return is_whole ? isa::group_bytes(item.group->bits) : is_always_on_wire(item.group->op) ? 1 : 0;
+  }
   return (presence_bits(items, index + 1, item.end) != 0 ? 1 : 0) + min_bytes(items, index + 1, item.end);
 }
 
@@ -64,7 +68,8 @@ std::size_t presence_bits(const ir::Item& item) {
     case NodeKind::Field:
       if (!item.field->parts) return bits_of(item.field->op, item.field->optional);
       return bits_of(item.field->parts->exponent, item.field->optional) + bits_of(item.field->parts->mantissa, false);
-    case NodeKind::Group: return item.group->optional ? 1 : 0;
+    case NodeKind::Group:
+      return (item.group->optional ? 1U : 0U) + (item.group->is_bits ? bits_of(item.group->op, false) : 0U);
     case NodeKind::Sequence: return bits_of(item.length->op, item.group->optional);
     case NodeKind::Reference: return 0;
   }

@@ -31,6 +31,7 @@ bool uses_callers_type(const ast::Operator& op) {
 bool uses_callers_type(const ir::Item& item) {
   if (item.type != ir::kCallersType) return false;
   if (item.kind == NodeKind::Sequence) return uses_callers_type(item.length->op);
+  if (item.kind == NodeKind::Group) return item.group->is_bits && uses_callers_type(item.group->op);
   if (item.kind != NodeKind::Field) return false;
   if (!item.field->parts) return uses_callers_type(item.field->op);
   return uses_callers_type(item.field->parts->exponent) || uses_callers_type(item.field->parts->mantissa);

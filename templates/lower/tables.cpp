@@ -11,7 +11,8 @@ using isa::Instruction;
 
 /// What may issue in one cycle with a neighbour: integers and decimals.
 bool is_single_cycle(const Instruction& instruction) {
-  return !isa::is_special(instruction.op) && !isa::is_string(isa::type_of(instruction.op));
+  return !isa::is_special(instruction.op) && !isa::is_string(isa::type_of(instruction.op)) &&
+         !isa::is_bits(instruction.op) && !isa::is_bit(instruction.op);
 }
 
 bool uses_slot(const Instruction& instruction) {

@@ -7,6 +7,7 @@
 
 #include "microcode/base/limits.hpp"
 #include "templates/ast/vocabulary.hpp"
+#include "templates/sema/bits.hpp"
 #include "templates/sema/value.hpp"
 
 namespace stopbit::templates::sema {
@@ -100,7 +101,8 @@ class Checker {
       if (auto* field = std::get_if<ast::Field>(&instruction.of)) {
         check(*field);
       } else if (auto* group = std::get_if<ast::Group>(&instruction.of)) {
-        check(group->body, references);
+        if (group->is_bits) check_bits(*group);
+        if (!group->is_bits) check(group->body, references);
       } else if (auto* sequence = std::get_if<ast::Sequence>(&instruction.of)) {
         check_operator(sequence->length.op, FieldType::UInt32, sequence->group.optional,
                        "the length of " + quoted(sequence->group.name.text));
@@ -117,6 +119,47 @@ class Checker {
         }
       }
     }
+  }
+
+  // --- Bit groups.
+
+  void check_bits(ast::Group& group) {
+    const std::string what = quoted(group.name.text);
+    std::size_t bits = 0;
+    for (ast::Instruction& instruction : group.body) {
+      auto& field = std::get<ast::Field>(instruction.of);
+      const bool is_constant = field.op.kind == Kind::Con && !field.optional;
+      if (field.op.kind != Kind::Non && !is_constant) {
+        report_.error(ErrorCode::S2, field.op.range,
+                      "fields of a bit group have no operator but a mandatory constant, " + quoted(field.name.text) +
+                          " has " + quoted(ast::operator_name(field.op.kind)));
+      }
+      check(field);
+      check_small_constant(field);
+      field.bits = is_constant ? std::uint8_t{0} : bits_of(field, set_);
+      bits += field.bits;
+    }
+    if (bits == 0) report_.error(ErrorCode::S1, group.range, "bit group " + what + " needs a field that takes bits");
+    if (bits > isa::kMaxGroupBits) {
+      report_.error(ErrorCode::T1, group.range,
+                    "bit group " + what + " has " + std::to_string(bits) + " bits; at most " +
+                        std::to_string(isa::kMaxGroupBits) + " are allowed");
+    }
+    if (group.op.kind == Kind::Tai) {
+      report_.error(ErrorCode::S2, group.op.range,
+                    "operator 'tail' needs a string or byteVector, " + what + " is a bit group");
+    }
+    check_value(group.op, false, what);
+    if (bits == 0 || bits > isa::kMaxGroupBits) return;
+    group.bits = static_cast<std::uint8_t>(bits);
+    if (group.op.text) take(group.op, convert_bits(*group.op.text, group, set_), group.name.text);
+  }
+
+  void check_small_constant(const ast::Field& field) {
+    if (field.small_bits == 0 || !field.op.initial || fits_small(field, field.op.initial->integer)) return;
+    report_.error(ErrorCode::S3, field.op.text_range,
+                  "the initial value of " + quoted(field.name.text) + " does not convert: it needs more than " +
+                      std::to_string(field.small_bits) + " bits");
   }
 
   std::string namespace_hint(const ast::Name& name) const {
@@ -163,6 +206,10 @@ class Checker {
                     "operator " + quoted(ast::operator_name(op.kind)) + " needs " + std::string(wanted_type(op.kind)) +
                         ", " + what + " is " + article + std::string(ast::type_name(type)));
     }
+    check_value(op, optional, what);
+  }
+
+  void check_value(const Operator& op, bool optional, const std::string& what) {
     if (op.text) return;
     if (op.kind == Kind::Con) report_.error(ErrorCode::S4, op.range, what + " is constant and has no value");
     if (op.kind == Kind::Def && !optional) {

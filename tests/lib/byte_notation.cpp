@@ -19,7 +19,7 @@ bool is_space(char c) {
 }
 bool is_word(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
-         c == '?' || c == '-' || c == '+';
+         c == '?' || c == '-' || c == '+' || c == ':';
 }
 
 int hex_digit(char c) {
@@ -199,6 +199,7 @@ class Parser {
     if ((base == "uni" || base == "bytes") && !overlong) return vector(name, nullable, arguments);
     if (nullable || overlong) return error(name, "unknown word '" + name.text + "'");
     if (base == "pmap") return presence_map(arguments);
+    if (base == "bits") return bit_group(name, arguments);
     if (base == "pmap.raw" || base == "hex") return hex(name, arguments);
     if (base == "repeat") return repeat(name, arguments);
     if (base == "cut") return cut(name, arguments);
@@ -283,6 +284,23 @@ class Parser {
       bits += word.text;
     }
     append(encode_presence_map(bits), {});
+  }
+
+  /// width:value, as the bits are: NULL is 0, a nullable 1 is 2.
+  void bit_group(const Word& name, const std::vector<Word>& arguments) {
+    std::vector<std::pair<unsigned, Int128>> fields;
+    for (const Word& word : arguments) {
+      const std::size_t colon = std::min(word.text.find(':'), word.text.size());
+      const std::optional<Int128> width = number(std::string_view(word.text).substr(0, colon));
+      const std::optional<Int128> value =
+          colon == word.text.size() ? std::nullopt : number(std::string_view(word.text).substr(colon + 1));
+      if (word.quoted || !width || !value || *width < 1 || *width > 63) return error(word, "expected width:value");
+      const Int128 bound = Int128{1} << *width;
+      if (*value < -bound / 2 || *value >= bound) return error(word, "the value does not fit its bits");
+      fields.emplace_back(static_cast<unsigned>(*width), *value);
+    }
+    if (fields.empty()) return error(name, "wants fields as width:value");
+    append(encode_bits(fields), name);
   }
 
   std::optional<Bytes> hex_arguments(const std::vector<Word>& arguments) {

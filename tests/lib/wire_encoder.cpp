@@ -78,4 +78,19 @@ Bytes encode_vector(std::optional<std::string_view> text, bool nullable) {
   return bytes;
 }
 
+Bytes encode_bits(const std::vector<std::pair<unsigned, Int128>>& fields) {
+  std::string bits;
+  for (const auto& [width, value] : fields) {
+    for (unsigned bit = width; bit-- > 0;) bits += (value >> bit & 1) != 0 ? '1' : '0';
+  }
+  bits.resize((bits.size() + 6) / 7 * 7, '0');
+  Bytes bytes;
+  for (std::size_t i = 0; i < bits.size(); ++i) {
+    if (i % 7 == 0) bytes.push_back(0);
+    bytes.back() = static_cast<std::uint8_t>(bytes.back() << 1 | (bits[i] - '0'));
+  }
+  bytes.back() |= kStopBit;
+  return bytes;
+}
+
 }  // namespace stopbit::cases

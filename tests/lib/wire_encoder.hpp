@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// What a sender would write, byte by byte. Made from the rules of the encoding and nothing else: it shares no line
@@ -32,5 +33,8 @@ using Bytes = std::vector<std::uint8_t>;
 
 /// Length and bytes: byte vectors and Unicode strings. `text` absent = NULL.
 [[nodiscard]] Bytes encode_vector(std::optional<std::string_view> text, bool nullable);
+
+/// A bit group: values with their widths, packed from the first data bit, zeros behind the last.
+[[nodiscard]] Bytes encode_bits(const std::vector<std::pair<unsigned, Int128>>& fields);
 
 }  // namespace stopbit::cases

@@ -82,6 +82,7 @@ inline std::string constant_text(const Program& program, const Constant& constan
     case LimitKind::Signed: out += " bits<=" + std::to_string(constant.limit); break;
     case LimitKind::Enum: out += " <" + std::to_string(constant.limit); break;
     case LimitKind::Set: out += " set" + std::to_string(constant.limit); break;
+    case LimitKind::Bits: out += " bits=" + std::to_string(constant.limit); break;
   }
   return '{' + out + '}';
 }
@@ -100,6 +101,10 @@ inline std::string listing_at(const Program& program, std::size_t entry, std::si
     const isa::DataOpInfo& op = *isa::info(in.op);
     const isa::ControlOpInfo& control = *isa::info(in.control);
     out += op.mnemonic;
+    if (isa::is_bit(in.op)) {
+      const isa::BitField field = isa::BitField::of(in.slot);
+      out += " bits=" + std::to_string(field.position) + ':' + std::to_string(field.width);
+    }
     if (in.op == isa::DataOp::Pmap) out += " bits=" + std::to_string(in.slot);
     if (in.word != isa::kNoWord) out += " w" + std::to_string(in.word);
     if (op.uses_slot) out += " [" + std::string(program.name(program.slots[in.slot].name)) + ']';
