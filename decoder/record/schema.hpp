@@ -41,8 +41,8 @@ class Schema {
   /// Whether a sequence is a vector: its elements are values, of one field without a name.
   [[nodiscard]] bool is_vector(const Node& node) const noexcept {
     const std::size_t first = index_of(node) + 1;
-    return node.kind == NodeKind::Sequence && node.end == first + 1 &&
-           program_->nodes[first].kind == NodeKind::Field && program_->nodes[first].name.length == 0;
+    return node.kind == NodeKind::Sequence && node.end == first + 1 && program_->nodes[first].kind == NodeKind::Field &&
+           program_->nodes[first].name.length == 0;
   }
 
   /// The field or sequence length that owns the word, null if there is none. Takes time in proportion to the template.

@@ -61,7 +61,8 @@ constexpr std::uint8_t encode_op(Operator op, Type type, Presence presence) {
                                    static_cast<unsigned>(presence));
 }
 
-/// Operator in bits 7..5, type in 4..1, presence in 0. Special ops have operator 7 and their code, below 4, in bits 4..0.
+/// Operator in bits 7..5, type in 4..1, presence in 0. Special ops have operator 7 and their code, below 4, in
+/// bits 4..0.
 enum class DataOp : std::uint8_t {
 #define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, ...) \
   enumerator = encode_op(Operator::op, Type::type, Presence::presence),

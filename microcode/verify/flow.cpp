@@ -247,8 +247,7 @@ class FlowCheck {
   void do_data_op() {
     const Instruction& in = now();
     const Instruction& before = code_[at_ == 0 ? 0 : at_ - 1];
-    state_.least_bytes =
-        std::min(kManyBytes, state_.least_bytes + least_bytes_of(in, before, program_.constants));
+    state_.least_bytes = std::min(kManyBytes, state_.least_bytes + least_bytes_of(in, before, program_.constants));
     if (in.op == DataOp::Pmap) {
       push_map();
     } else if (in.op == DataOp::Tid) {

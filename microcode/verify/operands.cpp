@@ -138,8 +138,8 @@ class OperandCheck {
       return;
     }
     if (isa::is_bits(in.op)) {
-      const bool sized = in.constant < program_.constants.size() &&
-                         program_.constants[in.constant].limit_kind == LimitKind::Bits;
+      const bool sized =
+          in.constant < program_.constants.size() && program_.constants[in.constant].limit_kind == LimitKind::Bits;
       if (!require(sized, "bits-limit", "a bit group needs the number of its bits")) return;
     }
     if (in.constant == isa::kNoConstant) {

@@ -302,9 +302,9 @@ class Builder {
 
   void refuse_operator(const Common& common, const xml::Element& type) {
     if (!common.op) return;
-    report_.error(ErrorCode::S2, common.op->range,
-                  "operator " + quoted(common.op->name) + " needs a field, " + quoted(common.name.text) + " is a " +
-                      type.name);
+    report_.error(
+        ErrorCode::S2, common.op->range,
+        "operator " + quoted(common.op->name) + " needs a field, " + quoted(common.name.text) + " is a " + type.name);
   }
 
   /// The recursion over groups ends here.

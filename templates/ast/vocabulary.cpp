@@ -16,11 +16,11 @@ constexpr std::pair<std::string_view, Operator_> kOperators[] = {
 };
 
 constexpr std::pair<std::string_view, FieldType> kTypes[] = {
-    {"int8", FieldType::Int8},     {"uInt8", FieldType::UInt8},           {"int16", FieldType::Int16},
-    {"uInt16", FieldType::UInt16}, {"int32", FieldType::Int32},           {"uInt32", FieldType::UInt32},
-    {"int64", FieldType::Int64},   {"uInt64", FieldType::UInt64},         {"decimal", FieldType::Decimal},
-    {"string", FieldType::Ascii},  {"byteVector", FieldType::ByteVector}, {"enum", FieldType::Enum},
-    {"set", FieldType::Set},       {"boolean", FieldType::Boolean},       {"timestamp", FieldType::Timestamp},
+    {"int8", FieldType::Int8},      {"uInt8", FieldType::UInt8},           {"int16", FieldType::Int16},
+    {"uInt16", FieldType::UInt16},  {"int32", FieldType::Int32},           {"uInt32", FieldType::UInt32},
+    {"int64", FieldType::Int64},    {"uInt64", FieldType::UInt64},         {"decimal", FieldType::Decimal},
+    {"string", FieldType::Ascii},   {"byteVector", FieldType::ByteVector}, {"enum", FieldType::Enum},
+    {"set", FieldType::Set},        {"boolean", FieldType::Boolean},       {"timestamp", FieldType::Timestamp},
     {"date", FieldType::Timestamp}, {"time", FieldType::Timestamp},
 };
 
@@ -140,8 +140,7 @@ std::string_view trim(std::string_view text) {
 bool knows_attribute(std::string_view element, std::string_view attribute) {
   if (element == "templates") return one_of(attribute, {"ns", "templateNs", "dictionary"});
   if (element == "template") return one_of(attribute, {"name", "id", "ns", "templateNs", "dictionary", "reset"});
-  if (is_compound(element))
-    return one_of(attribute, {"name", "id", "ns", "presence", "dictionary"});
+  if (is_compound(element)) return one_of(attribute, {"name", "id", "ns", "presence", "dictionary"});
   if (element == "length") return one_of(attribute, {"name", "id", "ns"});
   if (element == "typeRef") return one_of(attribute, {"name", "ns"});
   if (element == "templateRef") return one_of(attribute, {"name", "templateNs", "ns"});

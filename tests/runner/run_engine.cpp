@@ -125,7 +125,9 @@ std::string field_name(const record::Schema& schema, const Outcome& outcome) {
     const Node& node = schema.node(i);
     if (node.kind != NodeKind::Field && node.end > index) path += std::string(schema.name(node.name)) + ".";
   }
-  return path + std::string(schema.name(owner->name));
+  path += schema.name(owner->name);
+  if (path.ends_with('.')) path.pop_back();  // a value of a vector has no name
+  return path;
 }
 
 /// The records as cases write them, by way of their JSON lines. Events too must print.

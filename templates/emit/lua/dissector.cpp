@@ -43,7 +43,7 @@ std::string number(std::uint64_t bits, bool is_signed) {
 }
 
 constexpr bool is_signed(isa::Type type) {
-  return type != isa::Type::U32 && type != isa::Type::U64;
+  return type != isa::Type::U32 && type != isa::Type::U64 && type != isa::Type::Bits;
 }
 
 constexpr bool is_signed(FieldType type) {
@@ -103,6 +103,7 @@ constexpr std::string_view limit_name(LimitKind kind) {
     case LimitKind::Signed: return "signed";
     case LimitKind::Enum: return "enum";
     case LimitKind::Set: return "set";
+    case LimitKind::Bits: return "bits";
   }
   return {};
 }
@@ -237,6 +238,10 @@ class Writer {
     std::string out = quoted(op.mnemonic);
     if (in.word != isa::kNoWord) out += fmt::format(", word = {}", in.word);
     if (op.uses_slot || in.op == isa::DataOp::Tid) out += fmt::format(", slot = {}", in.slot);
+    if (isa::is_bit(in.op)) {
+      const isa::BitField field = isa::BitField::of(in.slot);
+      out += fmt::format(", position = {}, width = {}", field.position, field.width);
+    }
     if (op.constant != isa::ConstantUse::Never && !isa::is_special(in.op)) out += constant(in);
     if (in.control != isa::ControlOp::Next) out += fmt::format(", control = {}", quoted(control.mnemonic));
     if (control.target != isa::TargetUse::None) out += fmt::format(", target = {}", in.target);

@@ -41,7 +41,7 @@ TEST(Isa, every_instruction_has_its_own_code_and_mnemonic) {
 
 TEST(Isa, mnemonics_say_operator_type_and_presence) {
   constexpr std::string_view kOperators[] = {"NON", "CON", "DEF", "COP", "INC", "DEL", "TAI", "BIT"};
-  constexpr std::string_view kTypes[] = {"U32",  "S32",  "U64",   "S64", "IEXP", "IMAN",
+  constexpr std::string_view kTypes[] = {"U32",  "S32",  "U64",   "S64", "IEXP",  "IMAN",
                                          "DEXP", "DMAN", "ASCII", "UNI", "BYTES", "BITS"};
   for (unsigned code = 0; code < 256; ++code) {
     const auto op = static_cast<DataOp>(code);

@@ -206,4 +206,34 @@ inline Program sample_program() {
   return std::move(b.program);
 }
 
+/// One template with a bit group of 7 + 4 bits: a mandatory and an optional field. It verifies.
+inline Program bits_program() {
+  using isa::ControlOp;
+  using isa::DataOp;
+  ProgramBuilder b;
+  b.program.sources.push_back({b.text("bits.xml"), 1, 1});
+  b.program.constants.emplace_back();
+  b.integer_constant(0b0000011'1110000, LimitKind::Bits, 11);                 // 1: three bits behind the last field
+  b.program.constants.push_back({0, ValueKind::None, LimitKind::Signed, 3});  // 2
+  b.slot("template id");
+  b.slot("global/Bits");
+  b.code(DataOp::Pmap, kNoWord, 2, 0);
+  b.code(DataOp::Tid, kNoWord, 0, 0, ControlOp::Disp, 0);
+  b.code(DataOp::CopBitsMan, 0, 1, 1);  // 2
+  b.code(DataOp::BitU64Man, 0, isa::BitField{0, 7}.column());
+  b.code(DataOp::BitS64Opt, 1, isa::BitField{7, 4}.column(), 2, ControlOp::End);
+  b.program.dispatch = {{0, 1, 0, 2}};
+  b.program.blocks = {{BlockKind::Root, 0, 2, 0, 0}};
+  Template item;
+  item.id = 1;
+  item.name = b.text("Bits");
+  item.words = 2;
+  item.end_node = 3;
+  b.program.templates = {item};
+  b.node(NodeKind::Group, "Group").end = 3;
+  b.field(FieldType::UInt8, "First", 0, 0);
+  b.field(FieldType::Int8, "Second", 0, 1, true);
+  return std::move(b.program);
+}
+
 }  // namespace stopbit::test

@@ -229,6 +229,44 @@ const Bad kBad[] = {
     {"pair-op", "code[4]", "integer_with_a_string", [](Program& p) { p.code[4].pair = true; }},
     {"pair-op", "code[8]", "pmap_in_a_pair", [](Program& p) { p.code[8].pair = true; }},
     {"pair-slot", "code[2]", "slots_of_one_parity", [](Program& p) { p.code[2].slot = 2; }},
+    // Bit groups: another program
+    {"constant-limit", "constants[1]", "bit_group_of_64_bits",
+     [](Program& p) { p = test::bits_program(); p.constants[1].limit = 64; }},
+    {"constant-limit-type", "code[4]", "limit_of_a_bit_group_for_a_field",
+     [](Program& p) { p = test::bits_program(); p.code[4].constant = 1; }},
+    {"constant-out-of-range", "code[2]", "value_of_a_bit_group_behind_its_fields",
+     [](Program& p) { p = test::bits_program(); p.constants[1].value |= 1; }},
+    {"constant-out-of-range", "code[2]", "value_of_a_bit_group_of_15_bits",
+     [](Program& p) { p = test::bits_program(); p.constants[1].value = 1U << 14; }},
+    {"bits-limit", "code[2]", "bit_group_without_size", [](Program& p) { p = test::bits_program(); p.code[2].constant = 0; }},
+    {"bits-limit", "code[2]", "bit_group_with_another_limit",
+     [](Program& p) { p = test::bits_program(); p.code[2].constant = 2; }},
+    {"bits-control", "code[2]", "bit_group_with_a_control_op",
+     [](Program& p) { p = test::bits_program(); p.code[2].control = ControlOp::Pop; }},
+    {"bits-control", "code[3]", "block_inside_a_bit_group",
+     [](Program& p) { p = test::bits_program(); p.code[3].control = ControlOp::Block; }},
+    {"bits-control", "code[4]", "control_op_inside_a_bit_group",
+     [](Program& p) { p = test::bits_program(); p.code[3].control = ControlOp::Pop; }},
+    {"bits-without-field", "code[2]", "bit_group_without_fields",
+     [](Program& p) { p = test::bits_program(); p.code[3] = nop(); }},
+    {"bits-word", "code[2]", "bit_group_with_another_word", [](Program& p) { p = test::bits_program(); p.code[2].word = 1; }},
+    {"bit-without-group", "code[3]", "field_without_a_bit_group",
+     [](Program& p) { p = test::bits_program(); p.code[2] = nop(); }},
+    {"bit-field", "code[4]", "field_outside_its_bit_group",
+     [](Program& p) { p = test::bits_program(); p.code[4].slot = isa::BitField{8, 4}.column(); }},
+    {"bit-field", "code[4]", "field_without_bits",
+     [](Program& p) { p = test::bits_program(); p.code[4].slot = isa::BitField{7, 0}.column(); }},
+    {"bit-field", "code[4]", "field_outside_every_bit_group",
+     [](Program& p) { p = test::bits_program(); p.code[4].slot = isa::BitField{63, 63}.column(); }},
+    {"jump-into-bits", "code[3]", "entry_inside_a_bit_group",
+     [](Program& p) { p = test::bits_program(); p.dispatch[0].entry = 3; }},
+    {"pair-op", "code[3]", "fields_of_a_bit_group_as_a_pair", [](Program& p) { p = test::bits_program(); p.code[3].pair = true; }},
+    {"word-limit", "code[4]", "nullable_field_without_limit",
+     [](Program& p) { p = test::bits_program(); p.code[4].constant = 0; }},
+    {"word-type", "code[3]", "field_of_a_bit_group_of_another_type",
+     [](Program& p) { p = test::bits_program(); p.nodes[1].type = FieldType::UInt32; }},
+    {"word-type", "code[3]", "field_of_a_bit_group_of_another_sign",
+     [](Program& p) { p = test::bits_program(); p.nodes[1].type = FieldType::Int8; }},
     // Paths
     {"path-without-end", "code[28]", "code_that_runs_out", [](Program& p) { p.code[28].control = ControlOp::Next; }},
     {"code-unreachable", "code[29]", "code_behind_the_end", [](Program& p) { p.code.push_back(nop(ControlOp::End)); }},
@@ -422,6 +460,11 @@ TEST(VerifyPage, names_every_rule_that_a_bad_program_breaks) {
 
 TEST(Verify, accepts_the_sample) {
   const Report report = check(test::sample_program());
+  EXPECT_TRUE(report.ok()) << text(report);
+}
+
+TEST(Verify, accepts_a_bit_group) {
+  const Report report = check(test::bits_program());
   EXPECT_TRUE(report.ok()) << text(report);
 }
 

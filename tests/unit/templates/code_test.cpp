@@ -358,13 +358,16 @@ TEST(TemplateCode, takes_enumerations_sets_booleans_and_time_stamps_as_integers)
             "NON_U32_MAN w7 { <1} END\n");
 }
 
-TEST(TemplateCode, an_outer_operator_hides_that_of_the_definition) {
-  EXPECT_EQ(listing(compile_text(
-                "<templates><define name='P'><uInt32><delta/></uInt32></define><template name='T' id='1'>"
-                "<field name='A'><type name='P'/></field><field name='B'><type name='P'><copy/></type></field>"
-                "</template></templates>")),
-            "DEL_U32_MAN w0 [global/A]\n"
-            "COP_U32_MAN w1 [global/B] END\n");
+TEST(TemplateCode, takes_the_operator_from_the_field_the_type_or_the_definition) {
+  EXPECT_EQ(
+      listing(compile_text(
+          "<templates><define name='P'><uInt32><delta/></uInt32></define><define name='Q'><uInt32/></define>"
+          "<template name='T' id='1'><field name='A'><type name='P'/></field>"
+          "<field name='B'><type name='Q'><copy/></type></field><field name='C'><type name='Q'/><increment/></field>"
+          "</template></templates>")),
+      "DEL_U32_MAN w0 [global/A]\n"
+      "COP_U32_MAN w1 [global/B]\n"
+      "INC_U32_MAN w2 [global/C] END\n");
 }
 
 }  // namespace
