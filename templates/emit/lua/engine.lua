@@ -301,6 +301,23 @@ local function incremented(step, value)
   return integer.add(value, 1)
 end
 
+-- The entity of a bit group: exactly as many bytes as its fields need.
+local function read_bits(m, step)
+  local last = find(m.data, STOP, m.at)
+  local wanted = m.at + step.bytes - 1
+  if not last and #m.data < wanted then fail(m, "X1") end
+  if last ~= wanted then fail(m, "X10") end
+  local high, low = 0, 0
+  for at = m.at, last do
+    low = low * 128 + byte(m.data, at) % 128
+    high = high * 128 + floor(low / 4294967296)
+    low = low % 4294967296
+  end
+  m.at = last + 1
+  if low % step.unused ~= 0 then fail(m, "X10") end
+  return integer.make(high, low)
+end
+
 -- Every operator but delta: value and source.
 local function take_integer(m, step)
   local op = step.operator
@@ -309,7 +326,12 @@ local function take_integer(m, step)
     return nil, NOTHING
   end
   if op == "NON" or take_bit(m) then
-    local value = read_integer(m, step.kind, step.optional)
+    local value
+    if step.type == "BITS" then
+      value = read_bits(m, step)
+    else
+      value = read_integer(m, step.kind, step.optional)
+    end
     if value ~= nil then return value end
     if step.remembers then assign(m, step.slot, EMPTY) end
     return nil, NOTHING
@@ -351,6 +373,36 @@ local function integer_field(m, step)
   check_limit(m, step, value, range_code)
   remember(m, step, value)
   store(m, step, value, source)
+end
+
+-- Takes the entity of a bit group; the BIT instructions behind take the fields out of it.
+local function bits_field(m, step)
+  local value, source
+  if step.operator == "DEL" then
+    local delta = read_delta(m, false)
+    value = integer.add(previous(m, step, nil, "D6") or 0, delta)
+    if integer.less(value, 0) or integer.less(step.kind.max, value) then fail(m, "R4") end
+    if select(2, integer.split(value)) % step.unused ~= 0 then fail(m, "R4") end
+  else
+    value, source = take_integer(m, step)
+  end
+  remember(m, step, value)
+  m.bits = { value = value, source = source, first = m.entity, width = step.bytes * 7 }
+end
+
+local function bit_field(m, step)
+  local bits = m.bits
+  m.entity = bits.first
+  local value = integer.bits(bits.value, bits.width - step.position - step.width, step.width)
+  m.present = not step.optional or value ~= 0
+  if not m.present then return end
+  local bound = integer.power_of_two(step.width - 1)
+  if step.kind.signed and not integer.less(value, bound) then
+    value = integer.add(value, integer.negated(integer.power_of_two(step.width)))
+  end
+  if step.optional and integer.less(0, value) then value = integer.add(value, -1) end
+  check_limit(m, step, value, "D2")
+  store(m, step, value, bits.source)
 end
 
 -- The exponent of a decimal with one operator decides where both halves come from.
@@ -559,7 +611,14 @@ function CONTROLS.END(m)
   end
 end
 
-local FIELDS = { ASCII = text_field, UNI = text_field, BYTES = text_field, DEXP = exponent_field, DMAN = mantissa_field }
+local FIELDS = {
+  ASCII = text_field,
+  UNI = text_field,
+  BYTES = text_field,
+  DEXP = exponent_field,
+  DMAN = mantissa_field,
+  BITS = bits_field,
+}
 local SPECIAL = {
   NOP = function() end,
   PMAP = function(m, step)
@@ -590,7 +649,14 @@ local function compile_row(row)
     step.optional = presence == "OPT"
     step.kind = TYPES[type_name]
     step.remembers = operator == "COP" or operator == "INC" or operator == "DEL" or operator == "TAI"
-    step.run = FIELDS[type_name] or integer_field
+    step.run = operator == "BIT" and bit_field or FIELDS[type_name] or integer_field
+    step.position, step.width = row.position, row.width
+    if type_name == "BITS" then
+      step.bytes = floor((row.limit + 6) / 7)
+      step.unused = 2 ^ (step.bytes * 7 - row.limit)
+      local max = integer.add(integer.power_of_two(step.bytes * 7), -1)
+      step.kind = { signed = false, min = 0, max = max, entry = "BITS" .. row.limit }
+    end
   end
   return step
 end
