@@ -1,6 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cstdlib>
+#include <limits>
 #include <map>
 
 #include "host/explain/explain.hpp"
@@ -12,6 +12,8 @@ namespace {
 
 /// A packet is an exception if so many of its neighbours decode.
 constexpr double kMost = 0.9;
+/// A framing is believed if so many do.
+constexpr double kMany = 0.6;
 constexpr std::size_t kNamedIds = 5;
 
 std::string of_text(std::uint64_t part, std::uint64_t all, std::string_view what) {
@@ -35,11 +37,15 @@ class Search {
           std::string(net::verdict_text(explanation_.verdict)));
       return std::move(causes_);
     }
+    replay::Options lenient = options_;
+    lenient.strict = false;
+    here_ = guess::try_options(program_, sample_, lenient);
+    if (!explanation_.outcome.dropped && settings(lenient)) return std::move(causes_);
     if (explanation_.outcome.dropped) {
+      other_framing();
       dropped();
       return std::move(causes_);
     }
-    here_ = guess::try_framing(program_, sample_, options_.framing);
     chunk();
     other_framing();
     missing_reset();
@@ -52,6 +58,20 @@ class Search {
   void add(std::string text, std::string evidence) { causes_.push_back({std::move(text), std::move(evidence)}); }
 
   [[nodiscard]] bool only_this_packet() const { return sample_.packets.size() > 1 && here_.clean_share() >= kMost; }
+
+  /// Whether the packet is refused by a setting only: strictness, or a limit.
+  bool settings(replay::Options lenient) {
+    if (options_.strict && here_.decodes(explanation_.packet)) {
+      add("the sender breaks a rule that only --strict holds it to", "without --strict the packet decodes");
+      return true;
+    }
+    lenient.limits = {};
+    lenient.limits.elements = lenient.limits.empty_elements = std::numeric_limits<std::uint32_t>::max();
+    if (!guess::try_options(program_, sample_, lenient).decodes(explanation_.packet)) return false;
+    if (here_.decodes(explanation_.packet)) return false;
+    add("a limit of the engine: see the --max options", "with the highest limits the packet decodes");
+    return true;
+  }
 
   void dropped() {
     if (explanation_.error_packet == 0) return;
@@ -75,7 +95,9 @@ class Search {
     const guess::Guess found = guess::guess(program_, sample_);
     for (const guess::Candidate& candidate : found.ranked) {
       const guess::Trial& trial = candidate.trial;
-      if (!trial.decodes(explanation_.packet) || trial.clean <= here_.clean) continue;
+      // A hit among neighbours that do not decode is chance, and any packet that stands for itself decodes after a
+      // reset.
+      if (!trial.decodes(explanation_.packet) || trial.clean <= here_.clean || trial.clean_share() < kMany) continue;
       const net::Framing& framing = trial.framing;
       const bool is_reset = framing.kind == options_.framing.kind && framing.skip == options_.framing.skip &&
                             framing.blocks == options_.framing.blocks;
@@ -88,8 +110,8 @@ class Search {
         text = "the framing is " + framing.name + ", not " + options_.framing.name;
       }
       add(std::move(text), "with it this packet decodes, and so do " +
-                               of_text(trial.clean, trial.datagrams, "datagrams around it; without it, ") +
-                               std::to_string(here_.clean));
+                               of_text(trial.clean, trial.datagrams, "datagrams around it; without it ") +
+                               of_text(here_.clean, here_.datagrams, "do"));
       return;
     }
   }

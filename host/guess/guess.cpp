@@ -122,7 +122,9 @@ net::PreambleField find_sequence(std::uint32_t skip, const std::vector<Numbered>
         framing.sequence = {offset, bytes, big_endian};
         const Sequence sequence = sequence_of(framing, datagrams, numbers);
         if (!sequence.is_plausible()) continue;
-        const auto key = std::make_tuple(sequence.agreeing, sequence.next, preference);
+        // A few numbers agree by chance.
+        const bool agrees = 10 * sequence.agreeing >= 9 * sequence.messages;
+        const auto key = std::make_tuple(agrees ? sequence.agreeing : 0, sequence.next, preference);
         if (best.bytes != 0 && key <= best_key) continue;
         best = framing.sequence;
         best_key = key;
@@ -229,10 +231,8 @@ Choice choose_reset(const Program& program, const Sample& sample, const Trial& b
             "with a reset per packet fields are missing: values are carried from packet to packet"};
   }
   if (kept == nullptr) return {ResetRule::Packet, "without a reset per packet there are errors"};
-  if (by_template != nullptr && by_template->reset_seen && by_template->values_hash == packet->values_hash) {
-    return {ResetRule::Template, "templates that ask for a reset occur; a reset per packet gives the same values"};
-  }
   if (kept->values_hash == packet->values_hash) {
+    // Then the rule of the preset with this preamble is as good as any.
     const bool is_none = best.framing.skip == 0 && best.framing.kind == net::FramingKind::Fixed && !best.framing.blocks;
     return {is_none ? ResetRule::Template : ResetRule::Packet, "every reset rule gives the same values here"};
   }
@@ -300,7 +300,11 @@ Guess guess(const Program& program, const Sample& sample) {
   std::stable_sort(trials.begin(), trials.end(), is_better);
   // Bytes of a preamble may pass for the begin of an overlong presence map. A strict decoder sees the difference.
   for (Trial& trial : trials) {
-    if (score(trial) == score(trials.front())) trial.strictly = try_framing(program, sample, trial.framing, true).clean;
+    if (score(trial) != score(trials.front())) continue;
+    replay::Options strict;
+    strict.framing = trial.framing;
+    strict.strict = true;
+    trial.strictly = try_options(program, sample, std::move(strict)).clean;
   }
   std::stable_sort(trials.begin(), trials.end(), is_better);
   for (Trial& trial : trials) out.ranked.push_back({.trial = std::move(trial), .sequence = {}, .remark = {}});

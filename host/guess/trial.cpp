@@ -6,7 +6,6 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/views.hpp"
-#include "host/replay/replay.hpp"
 
 namespace stopbit::guess {
 namespace {
@@ -74,9 +73,15 @@ ErrorCode Trial::most_frequent_error() const noexcept {
   return *most == 0 ? ErrorCode::None : static_cast<ErrorCode>(most - errors.begin());
 }
 
-Trial try_framing(const Program& program, const Sample& sample, const net::Framing& framing, bool strict) {
+Trial try_framing(const Program& program, const Sample& sample, const net::Framing& framing) {
+  replay::Options options;
+  options.framing = framing;
+  return try_options(program, sample, std::move(options));
+}
+
+Trial try_options(const Program& program, const Sample& sample, replay::Options options) {
   Trial trial;
-  trial.framing = framing;
+  trial.framing = options.framing;
   trial.values_hash = kHashBasis;
   record::BufferSink sink(program.max_record_slots, [&](std::span<const record::Slot> slots) {
     const record::HeaderView header(slots[0]);
@@ -92,9 +97,6 @@ Trial try_framing(const Program& program, const Sample& sample, const net::Frami
     }
     trial.values_hash = (trial.values_hash ^ index) * kHashPrime;
   });
-  replay::Options options;
-  options.framing = framing;
-  options.strict = strict;
   options.channels = sample.groups();
   Watch watch(make_interpreter(program, replay::engine_options(options)), trial);
   std::vector<std::unique_ptr<ingest::PacketSource>> sources;

@@ -9,6 +9,7 @@
 #include "decoder/engine/engine.hpp"
 #include "host/guess/sample.hpp"
 #include "host/net/framing.hpp"
+#include "host/replay/replay.hpp"
 #include "microcode/program.hpp"
 
 namespace stopbit::guess {
@@ -40,8 +41,9 @@ struct Trial {
 };
 
 /// Decodes the sample once. `program` must be verified. Work is bounded by the sample.
-[[nodiscard]] Trial try_framing(const Program& program, const Sample& sample, const net::Framing& framing,
-                                bool strict = false);
+[[nodiscard]] Trial try_framing(const Program& program, const Sample& sample, const net::Framing& framing);
+/// With the engine's settings too.
+[[nodiscard]] Trial try_options(const Program& program, const Sample& sample, replay::Options options);
 
 /// "custom:skip=2,..." as parse_framing reads it; the preset's name if there is one with these settings.
 [[nodiscard]] net::Framing fixed_framing(std::uint32_t skip, net::PreambleField sequence, ResetRule reset, bool blocks);
