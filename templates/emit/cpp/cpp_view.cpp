@@ -40,9 +40,7 @@ class CppView {
                                     [](const Node& node) { return node.kind == NodeKind::Reference; })) {}
 
   std::string run() {
-    std::set<std::string> taken = kNamespaceNames;
-    taken.insert(name_space_.substr(0, name_space_.find(':')));
-    names_ = Scope(std::move(taken));
+    reserved_.insert(name_space_.substr(0, name_space_.find(':')));
     head();
     tables();
     for (const Template& item : program_.templates) {
@@ -467,18 +465,23 @@ class CppView {
   void structs(const std::string& name, std::size_t first, std::size_t end, std::uint16_t open_block,
                const std::vector<std::string>& head, std::size_t template_index = SIZE_MAX) {
     const std::vector<Part> parts = split(first, end, open_block);
-    std::set<std::string> taken = kStructNames;
-    taken.insert(name);
-    Scope scope(taken);
+    // Of every struct of the body: so that none of them hides another.
+    std::set<std::string> reserved = kStructNames;
+    reserved.insert(name);
     std::vector<std::string> types = {name};
-    for (std::size_t i = 1; i < parts.size(); ++i) types.push_back(scope.unique("After_" + leaver_name(parts[i - 1])));
-
+    {
+      Scope type_names(kStructNames);
+      (void)type_names.unique(name);
+      for (std::size_t i = 1; i < parts.size(); ++i) {
+        types.push_back(type_names.unique("After_" + leaver_name(parts[i - 1])));
+      }
+    }
+    reserved.insert(types.begin(), types.end());
     line("struct {} {{", name);
     indent_ += 2;
     for (const std::string& text : head) line("{}", text);
     for (std::size_t i = parts.size(); i-- > 1;) {
-      Scope inner(taken);
-      for (const std::string& type : types) inner.take(type);
+      Scope inner(reserved);
       line("struct {} {{", types[i]);
       indent_ += 2;
       members(parts, i, types, inner);
@@ -486,6 +489,7 @@ class CppView {
       line("}};");
       blank();
     }
+    Scope scope(reserved);
     members(parts, 0, types, scope);
     if (template_index != SIZE_MAX) message_members(template_index);
     indent_ -= 2;
@@ -567,7 +571,8 @@ class CppView {
   const Program& program_;
   std::string name_space_;
   bool has_references_;
-  Scope names_;
+  std::set<std::string> reserved_ = kNamespaceNames;
+  Scope names_{reserved_};
   std::vector<std::string> templates_;     ///< By template: its view's name.
   std::vector<std::string> structs_;       ///< By template: the struct, which has a parameter if there are references.
   std::vector<std::string> enumerations_;  ///< By type_info: its name.

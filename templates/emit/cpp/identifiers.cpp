@@ -76,14 +76,18 @@ bool is_namespace(std::string_view name) {
 
 std::string Scope::unique(std::string_view name) {
   std::string given = identifier(name);
-  if (taken_.insert(given).second) return given;
+  if (take(given)) return given;
   const std::string stem = given.back() == '_' ? given : given + '_';
   unsigned& number = last_[stem];
   do {
     number = std::max(number, 1U) + 1;
     given = stem + std::to_string(number);
-  } while (!taken_.insert(given).second);
+  } while (!take(given));
   return given;
+}
+
+bool Scope::take(const std::string& identifier) {
+  return (reserved_ == nullptr || !reserved_->contains(identifier)) && taken_.insert(identifier).second;
 }
 
 std::string literal(std::string_view bytes) {

@@ -21,12 +21,16 @@ namespace stopbit::emit {
 class Scope {
  public:
   Scope() = default;
-  explicit Scope(std::set<std::string> taken) : taken_(std::move(taken)) {}
+  /// None of `reserved` is given either; it must outlive the scope.
+  explicit Scope(const std::set<std::string>& reserved) : reserved_(&reserved) {}
 
   [[nodiscard]] std::string unique(std::string_view name);
-  void take(const std::string& identifier) { taken_.insert(identifier); }
 
  private:
+  /// False if it is not to be had.
+  bool take(const std::string& identifier);
+
+  const std::set<std::string>* reserved_ = nullptr;
   std::set<std::string> taken_;
   std::map<std::string, unsigned> last_;  ///< Number last given, by what stands before it.
 };

@@ -134,11 +134,12 @@ class JsonSchema {
         if (!item.optional) required.push_back(name);
         append(properties, name, value(i));
       } else {
-        // A name that comes twice, from two namespaces: a parser of JSON sees one of the values.
+        // A name that comes again, from another namespace: a parser of JSON sees one of the values.
         Json& schema =
             std::next(properties.get_ref<Json::object_t&>().begin(), static_cast<std::ptrdiff_t>(place->second))
                 ->second;
-        schema = {{"anyOf", {std::move(schema), value(i)}}};
+        if (!schema.contains("anyOf")) schema = {{"anyOf", Json::array({std::move(schema)})}};
+        schema["anyOf"].push_back(value(i));
       }
     }
     return {{"type", "object"},

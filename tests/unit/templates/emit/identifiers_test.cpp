@@ -42,7 +42,8 @@ TEST(Identifier, may_be_long) {
 }
 
 TEST(Scope, gives_every_identifier_once) {
-  Scope scope({"taken"});
+  const std::set<std::string> reserved = {"taken"};
+  Scope scope(reserved);
   EXPECT_EQ(scope.unique("a"), "a");
   EXPECT_EQ(scope.unique("a"), "a_2");
   EXPECT_EQ(scope.unique("a_3"), "a_3");
