@@ -7,6 +7,8 @@
 #include <string>
 
 #include "decoder/record/json.hpp"
+#include "tests/attack/change_entities.hpp"
+#include "tests/lib/record_text.hpp"
 
 namespace stopbit::attack {
 namespace {
@@ -75,6 +77,27 @@ void RoundTrip::check(const std::vector<Bytes>& datagrams, std::string* text) {
     }
     if (outcome.error != ErrorCode::None || outcome.dropped) break;
   }
+}
+
+std::vector<Bytes> datagrams_of(const cases::RandomCase& made) {
+  std::vector<Bytes> datagrams;
+  for (const cases::RandomCase::Packet& packet : made.packets) datagrams.push_back(joined(packet));
+  return datagrams;
+}
+
+void check_values(const cases::RandomCase& made, RoundTrip& round_trip) {
+  std::string lines;
+  round_trip.check(datagrams_of(made), &lines);
+  std::string_view rest = lines;
+  for (const std::string& expected : made.records) {
+    const std::string_view line = rest.substr(0, std::min(rest.find('\n'), rest.size()));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const auto got = cases::record_text(line);
+    if (got != expected) {
+      fail("a message decodes to what was sent", fmt::format("got  {}\nsent {}", line, expected), case_text(made));
+    }
+  }
+  require(rest.empty(), "no message that was not sent", rest);
 }
 
 }  // namespace stopbit::attack

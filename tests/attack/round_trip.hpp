@@ -8,6 +8,7 @@
 #include "decoder/encode/encoder.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "tests/attack/target.hpp"
+#include "tests/property/random_case.hpp"
 
 namespace stopbit::attack {
 
@@ -29,5 +30,11 @@ class RoundTrip {
   std::unique_ptr<Engine> second_engine_;
   encode::Encoder encoder_;
 };
+
+/// The bytes of each packet.
+[[nodiscard]] std::vector<Bytes> datagrams_of(const cases::RandomCase& made);
+
+/// What the sender meant must come out, and go in and out again.
+void check_values(const cases::RandomCase& made, RoundTrip& round_trip);
 
 }  // namespace stopbit::attack

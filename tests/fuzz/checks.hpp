@@ -41,6 +41,9 @@ EngineOptions engine_options(std::uint8_t bits);
 /// The rest of an input as datagrams: a byte of length (255: the rest), the bytes.
 std::vector<std::vector<std::byte>> take_datagrams(Input& input);
 
+/// Of a target whose input ends in datagrams: where they begin. For mutate_entities.cpp.
+std::size_t datagrams_begin(std::span<const std::uint8_t> input);
+
 /// What came of a run of datagrams.
 struct Run {
   std::vector<Outcome> outcomes;

@@ -9,6 +9,11 @@
 #include "templates/compiler.hpp"
 #include "tests/fuzz/checks.hpp"
 
+std::size_t stopbit::fuzz::datagrams_begin(std::span<const std::uint8_t> input) {
+  if (input.empty()) return 0;
+  return static_cast<std::size_t>(std::find(input.begin() + 1, input.end(), std::uint8_t{0}) - input.begin()) + 1;
+}
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stopbit;
   if (size == 0) return 0;
