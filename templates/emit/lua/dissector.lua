@@ -205,14 +205,13 @@ function proto.prefs_changed()
   register_ports()
 end
 
+local function group_of(pinfo) return tostring(pinfo.dst) .. ":" .. pinfo.dst_port end
+
 local function channel_of(pinfo)
-  local group = tostring(pinfo.dst) .. ":" .. pinfo.dst_port
-  local channel = channels[group]
-  if not channel then
-    channel = { entries = {} }
-    channels[group] = channel
-  end
-  return channel
+  local group = group_of(pinfo)
+  local is_new = channels[group] == nil
+  if is_new then channels[group] = { entries = {} } end
+  return channels[group], is_new
 end
 
 local function copy(entries)
@@ -430,9 +429,10 @@ end
 
 -- What the datagram found: from its first visit, or, on that, from the channel.
 local function visit_of(tvb, pinfo, channel)
-  local key = pinfo.number .. " " .. tvb:offset() .. " " .. tostring(pinfo.dst) .. ":" .. pinfo.dst_port
+  local key = pinfo.number .. " " .. tvb:offset() .. " " .. group_of(pinfo)
   local visit = visits[key]
-  if visit then return visit, false end
+  -- A number alone does not say so: packets that a read filter drops give theirs to the next one.
+  if visit and pinfo.visited then return visit, false end
   visit = { waits = channel.waits, inputs = {} }
   visits[key] = visit
   return visit, true
@@ -482,7 +482,7 @@ local function summary(view, preamble)
 end
 
 local function dissect(view, tvb, pinfo)
-  local channel = channel_of(pinfo)
+  local channel, is_new = channel_of(pinfo)
   local resets = options.reset == "packet"
   -- A datagram that stands for itself needs no memory.
   local visit, is_first = {}, true
@@ -500,7 +500,12 @@ local function dissect(view, tvb, pinfo)
     view.root:add_proto_expert_info(experts.cut, what)
     add_undecoded(view, view.root, 1)
     view.note = "[cut by the capture]"
-    return invalidate()
+    if is_new then
+      channels[group_of(pinfo)] = nil -- nothing of it is known yet that could be lost
+    else
+      invalidate()
+    end
+    return nil
   end
   local preamble = framing.read(frame, view.data)
   if not preamble then

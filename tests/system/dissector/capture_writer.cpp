@@ -25,18 +25,20 @@ CaptureWriter::CaptureWriter(const std::filesystem::path& path) : file_(path, st
         << little(1, 4);
 }
 
-void CaptureWriter::add(net::Endpoint group, std::span<const std::byte> payload) {
+void CaptureWriter::add_cut(net::Endpoint group, std::span<const std::byte> payload, std::size_t kept) {
   if (payload.size() > kMaxPayloadBytes) throw std::runtime_error("the datagram is too long for a packet");
   const auto bytes = static_cast<std::uint32_t>(payload.size());
   const std::string ethernet = std::string("\x01\x00\x5e\x00\x00\x01\x02\x00\x00\x00\x00\x01", 12) + big(0x0800, 2);
-  const std::string ip = big(0x4500, 2) + big(bytes + 28, 2) + big(0, 4) + big(0x1011, 2) + big(0, 2) +
-                         big(0x0A00'0001, 4) + big(group.address, 4);
+  const auto identification = static_cast<std::uint32_t>((packets_ + 1) & 0xFFFF);
+  const std::string ip = big(0x4500, 2) + big(bytes + 28, 2) + big(identification, 2) + big(0, 2) + big(0x1011, 2) +
+                         big(0, 2) + big(0x0A00'0001, 4) + big(group.address, 4);
   const std::string udp = big(30'000, 2) + big(group.port, 2) + big(bytes + 8, 2) + big(0, 2);
   const auto frame_bytes = static_cast<std::uint32_t>(ethernet.size() + ip.size() + udp.size() + bytes);
+  const auto captured_bytes = static_cast<std::uint32_t>(frame_bytes - bytes + kept);
   ++packets_;
-  file_ << little(static_cast<std::uint32_t>(packets_), 4) << little(0, 4) << little(frame_bytes, 4)
+  file_ << little(static_cast<std::uint32_t>(packets_), 4) << little(0, 4) << little(captured_bytes, 4)
         << little(frame_bytes, 4) << ethernet << ip << udp;
-  file_.write(reinterpret_cast<const char*>(payload.data()), static_cast<std::streamsize>(payload.size()));
+  file_.write(reinterpret_cast<const char*>(payload.data()), static_cast<std::streamsize>(kept));
 }
 
 void CaptureWriter::close() {

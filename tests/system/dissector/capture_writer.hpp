@@ -9,7 +9,7 @@
 
 namespace stopbit::dissector {
 
-/// Writes a pcap file of UDP datagrams.
+/// Writes a pcap file of UDP datagrams. The IPv4 identification is the number of the packet, from 1.
 class CaptureWriter {
  public:
   /// What an IPv4 packet can carry.
@@ -17,7 +17,9 @@ class CaptureWriter {
 
   explicit CaptureWriter(const std::filesystem::path& path);
 
-  void add(net::Endpoint group, std::span<const std::byte> payload);
+  void add(net::Endpoint group, std::span<const std::byte> payload) { add_cut(group, payload, payload.size()); }
+  /// The capture keeps only so many bytes of the payload.
+  void add_cut(net::Endpoint group, std::span<const std::byte> payload, std::size_t kept);
   [[nodiscard]] std::uint64_t packets() const noexcept { return packets_; }
   void close();
 

@@ -18,7 +18,7 @@ class Captures : public DissectorTest {
     options.framing = net::parse_framing(framing).value();
     const replay::Summary summary = expect_same_as_replay(*program, options, ports);
     EXPECT_EQ(summary.messages, messages);
-    EXPECT_EQ(summary.error_count(), 0U);
+    EXPECT_EQ(decode_errors(summary), 0U);
   }
 
   void expect_same_in_corpus(const char* folder, const char* framing, std::uint16_t port, std::uint64_t messages) {

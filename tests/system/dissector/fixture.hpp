@@ -17,6 +17,9 @@
 
 namespace stopbit::dissector {
 
+/// Without what was lost before it could be decoded.
+[[nodiscard]] std::uint64_t decode_errors(const replay::Summary& summary);
+
 /// A test with a folder of its own, gone with it. Fails without tshark.
 class DissectorTest : public testing::Test {
  protected:

@@ -102,6 +102,7 @@ std::string tshark_command(const TsharkRun& run, const std::string& arguments) {
   for (const auto& script : run.scripts) command += " -X " + shell_quoted("lua_script:" + script.string());
   for (const std::string& preference : run.preferences) command += " -o " + shell_quoted(preference);
   if (run.two_passes) command += " -2";
+  if (!run.read_filter.empty()) command += " -R " + shell_quoted(run.read_filter);
   return command + " " + arguments;
 }
 

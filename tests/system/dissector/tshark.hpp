@@ -18,6 +18,7 @@ struct TsharkRun {
   std::filesystem::path capture;
   std::vector<std::filesystem::path> scripts;
   std::vector<std::string> preferences;  ///< "feed.strict:TRUE"
+  std::string read_filter;               ///< With two passes: what the second one sees.
   bool two_passes = false;               ///< Packets are dissected twice, and shown from the second visit.
 };
 
