@@ -14,13 +14,14 @@ struct Row {
   std::string filter;  ///< Without the protocol's name; empty for rows that are only text.
   std::string label;
   std::string value;  ///< By which it is filtered.
-
-  bool operator==(const Row&) const = default;
+  int offset = 0;     ///< In the frame. Not compared, as a record does not tell it.
+  int bytes = 0;      ///< 0 = not in the packet.
 };
 
 /// A message, or what took its place: an error with its place, a datagram that was dropped, a fault of the script.
 struct Event {
-  std::string title;  ///< "Quote (id 1)", "error D9 at 3 in Quote field Px", "dropped", "Lua error: ...".
+  std::string title;  ///< "Quote (id 1)", "error D9 at 3 in Quote field Px", "dropped",
+                      ///< "not_shown", "Lua error: ...".
   std::vector<Row> rows;
 };
 

@@ -38,7 +38,9 @@ class ProtocolRows {
     for (const pugi::xml_node& row : protocol.children("field")) {
       const std::string_view name = attribute(row, "name");
       if (name == "_ws.expert") {
-        if (row.find_child_by_attribute("name", (prefix_ + "dropped").c_str())) events_.push_back({"dropped", {}});
+        for (const char* mark : {"dropped", "not_shown"}) {
+          if (row.find_child_by_attribute("name", (prefix_ + mark).c_str())) events_.push_back({mark, {}});
+        }
       } else if (name == prefix_ + "error") {
         error(row);
       } else if (name.starts_with(prefix_) && !kOwnRows.contains(name.substr(prefix_.size()))) {
@@ -78,7 +80,8 @@ class ProtocolRows {
     const pugi::xml_attribute label = row.attribute("showname");
     events_.back().rows.push_back({depth, std::string(filter),
                                    label ? label.value() : std::string(attribute(row, "show")),
-                                   label ? std::string(attribute(row, "show")) : ""});
+                                   label ? std::string(attribute(row, "show")) : "", row.attribute("pos").as_int(),
+                                   row.attribute("size").as_int()});
     rows(row, depth + 1);
   }
 
