@@ -1,0 +1,72 @@
+#include "host/egress/pcap/pcap_writer.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "host/ingest/pcap/pcap_source.hpp"
+#include "tests/unit/net/frames.hpp"
+
+namespace stopbit::egress {
+namespace {
+
+using net::testing::bytes;
+
+/// A file with this content, gone with its owner.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& content) {
+    const int file = ::mkstemp(name_.data());
+    EXPECT_GE(file, 0);
+    EXPECT_EQ(::write(file, content.data(), content.size()), static_cast<ssize_t>(content.size()));
+    ::close(file);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile() { ::unlink(name_.c_str()); }
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  std::string name_ = "/tmp/stopbit_egress_XXXXXX";
+};
+
+TEST(PcapWriter, writes_what_a_source_reads) {
+  std::string content;
+  {
+    auto writer = PcapWriter::open([&](std::string_view piece) { content += piece; });
+    ASSERT_TRUE(writer) << writer.message();
+    writer.value().write(bytes("first frame, long enough for a header"), 1'600'000'000'000'000'001);
+    writer.value().write(bytes("second"), 1'600'000'001'999'999'999);
+  }
+  const TemporaryFile file(content);
+  auto source = ingest::open_capture(file.name());
+  ASSERT_TRUE(source) << source.message();
+  ingest::Packet packet;
+  ASSERT_EQ(source.value()->next(packet), ingest::Next::Packet);
+  EXPECT_EQ(packet.arrival_ns, 1'600'000'000'000'000'001U);
+  EXPECT_EQ(packet.frame.size(), 37U);
+  EXPECT_EQ(packet.link, net::LinkType::Ethernet);
+  ASSERT_EQ(source.value()->next(packet), ingest::Next::Packet);
+  EXPECT_EQ(packet.arrival_ns, 1'600'000'001'999'999'999U);
+  EXPECT_EQ(packet.original_bytes, 6U);
+  EXPECT_EQ(source.value()->next(packet), ingest::Next::End);
+}
+
+TEST(PcapWriter, passes_on_what_its_sink_throws) {
+  bool fails = false;
+  auto writer = PcapWriter::open([&](std::string_view) {
+    if (fails) throw std::runtime_error("disk full");
+  });
+  ASSERT_TRUE(writer);
+  fails = true;
+  EXPECT_THROW(writer.value().write(bytes("frame"), 0), std::runtime_error);
+  EXPECT_THROW(PcapWriter::open([](std::string_view) { throw std::runtime_error("disk full"); }).ok(),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace stopbit::egress
