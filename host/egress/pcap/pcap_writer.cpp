@@ -38,8 +38,7 @@ class PcapWriter::File {
     FILE* const stream = ::fopencookie(this, "wb", functions);
     if (stream == nullptr) return false;
     std::setvbuf(stream, nullptr, _IONBF, 0);
-    dumper_ = pcap_dump_fopen(handle_, stream);
-    if (dumper_ == nullptr) std::fclose(stream);
+    dumper_ = pcap_dump_fopen(handle_, stream);  // closes the stream if it cannot write the header
     rethrow();
     return dumper_ != nullptr;
   }
