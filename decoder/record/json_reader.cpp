@@ -213,7 +213,8 @@ const Template* JsonReader::find_template(std::size_t object, std::size_t name, 
     const bool is_id = json_.at(id).kind == Kind::Number && read_number(json_.at(id).text, true, number) &&
                        to_integer(number, 0, std::numeric_limits<std::uint32_t>::max(), value) == ErrorCode::None;
     const auto found = is_id ? template_of_id_.find(static_cast<std::uint32_t>(value)) : template_of_id_.end();
-    if (found == template_of_id_.end()) return unknown(id, "no template has the identifier");
+    if (found == template_of_id_.end())
+      return unknown(id, "no template has the identifier " + std::string(json_.at(id).text));
     item = schema_.find(found->second);
   }
   if (name != 0) {
@@ -484,11 +485,15 @@ bool JsonReader::fail(std::size_t offset, const std::string& what) {
 
 bool JsonReader::fail(std::size_t value, const Node& node, ErrorCode code, std::string_view detail) {
   const JsonValue& json = json_.at(value);
-  std::string message(detail.empty() ? code_meaning(code) : "the field ");
-  message += detail;
-  if (code != ErrorCode::X11) {
-    message += ": ";
-    message += json.text.empty() ? std::string(kind_name(json.kind)) : quoted(json.text);
+  const std::string shown = json.text.empty() ? std::string(kind_name(json.kind)) : quoted(json.text);
+  std::string message;
+  if (!detail.empty()) {
+    message = "the field " + std::string(detail) + ": " + shown;
+  } else if (code == ErrorCode::D1) {
+    message = shown + " does not convert to the type of the field";
+  } else {
+    message = code_meaning(code);
+    if (code != ErrorCode::X11) message += ": " + shown;
   }
   message +=
       ", template " + std::string(schema_.name(template_->name)) + ", field " + std::string(schema_.name(node.name));

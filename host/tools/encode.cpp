@@ -135,16 +135,17 @@ bool is_t7_header(const record::Schema& schema, const Template& item) {
   return vectors == 2 && (integers == 1 || integers == 2);
 }
 
-/// Part of a line around a byte, with a caret under it.
-std::string excerpt(std::string_view line, std::size_t offset, std::uint64_t number) {
+/// Part of a line around a byte, with a caret under it; the line's begin if no byte is given.
+std::string excerpt(std::string_view line, std::optional<std::size_t> offset, std::uint64_t number) {
   constexpr std::size_t kBefore = 40;
   constexpr std::size_t kLength = 80;
-  const std::size_t begin = offset < kBefore ? 0 : offset - kBefore;
+  const std::size_t begin = offset.value_or(0) - std::min(offset.value_or(0), kBefore);
   std::string shown(line.substr(std::min(begin, line.size()), kLength));
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) c = '.';
   }
-  return fmt::format("{:>6} | {}\n       | {:>{}}\n", number, shown, '^', offset - begin + 1);
+  const std::string text = fmt::format("{:>6} | {}\n", number, shown);
+  return offset ? text + fmt::format("       | {:>{}}\n", '^', *offset - begin + 1) : text;
 }
 
 /// JSON lines to datagrams.
@@ -167,7 +168,7 @@ class Encode {
     while (!stop_requested() && lines.next()) {
       if (lines.line().find_first_not_of(" \t\r") == std::string_view::npos) continue;
       if (lines.is_too_long()) {
-        complain(lines, 0, ErrorCode::None, "the line is too long");
+        complain(lines, std::nullopt, ErrorCode::None, "the line is too long");
         continue;
       }
       take_line(lines);
@@ -205,14 +206,14 @@ class Encode {
       const bool is_header = is_t7_header(schema_, item);
       if (is_header) finish_datagram();
       if (!is_header && in_datagram_ == 0) {
-        complain(lines, 0, ErrorCode::X9, "a packet of t7 begins with the packet header");
+        complain(lines, std::nullopt, ErrorCode::X9, "a packet of t7 begins with the packet header");
         return;
       }
     }
     if (in_datagram_ == 0) encoder_.begin_datagram();
     const encode::Outcome outcome = encoder_.encode(record_);
     if (!outcome.ok()) {
-      complain(lines, 0, ErrorCode::None, encode::error_text(schema_, outcome));
+      complain(lines, std::nullopt, ErrorCode::None, encode::error_text(schema_, outcome));
       return;
     }
     if (outcome.bytes.size() > egress::max_data_bytes(framing_) - data_.size()) {
@@ -253,10 +254,13 @@ class Encode {
     in_datagram_ = 0;
   }
 
-  void complain(const LineReader& lines, std::size_t offset, ErrorCode code, const std::string& message) {
+  /// About a byte of the line, or the message as a whole.
+  void complain(const LineReader& lines, std::optional<std::size_t> offset, ErrorCode code,
+                const std::string& message) {
     if (++problems_ > kShownProblems) return;
+    const std::string column = offset ? ":" + std::to_string(*offset + 1) : "";
     const std::string code_shown = code == ErrorCode::None ? "" : " [" + std::string(code_text(code)) + "]";
-    fmt::print(stderr, "{}:{}:{}: error: {}{}\n{}", lines.file_name(), lines.number(), offset + 1, message, code_shown,
+    fmt::print(stderr, "{}:{}{}: error: {}{}\n{}", lines.file_name(), lines.number(), column, message, code_shown,
                excerpt(lines.line(), offset, lines.number()));
   }
 
