@@ -23,6 +23,7 @@ enum class RowKind : std::uint8_t {
   Length,     ///< Of a sequence.
   Constant,   ///< A mandatory constant: not in the stream, not in the record.
   Group,      ///< A group begins, or is absent.
+  BitGroup,   ///< The entity of a bit group; its fields follow.
   Element,    ///< An element of a sequence begins.
   Reference,  ///< The template of a dynamic reference begins.
   Reset,      ///< The template resets the dictionary.

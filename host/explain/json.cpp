@@ -21,6 +21,7 @@ std::string_view kind_text(RowKind kind) {
     case RowKind::Length: return "length";
     case RowKind::Constant: return "constant";
     case RowKind::Group: return "group";
+    case RowKind::BitGroup: return "bitGroup";
     case RowKind::Element: return "element";
     case RowKind::Reference: return "reference";
     case RowKind::Reset: return "reset";

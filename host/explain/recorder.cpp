@@ -66,6 +66,15 @@ CodeMap::CodeMap(const record::Schema& schema)
   for (const DispatchEntry& entry : program.dispatch) walk(entry, owners);
 }
 
+/// The innermost group around a node; null if there is none.
+const Node* CodeMap::group_of(const Node& node) const noexcept {
+  for (std::size_t i = schema_.index_of(node), end = i; i > 0; --i) {
+    const Node& before = schema_.node(i - 1);
+    if (before.kind == NodeKind::Group && before.end > end) return &before;
+  }
+  return nullptr;
+}
+
 /// The code of a template has the order of its tree, so the n-th optional group has the n-th SKIP.
 void CodeMap::walk(const DispatchEntry& entry, const std::unordered_map<std::uint32_t, const Node*>& owners) {
   const Program& program = schema_.program();
@@ -83,7 +92,7 @@ void CodeMap::walk(const DispatchEntry& entry, const std::unordered_map<std::uin
     if (in.word != isa::kNoWord && !isa::is_special(in.op)) {
       const auto owner = owners.find(key(block, in.word));
       if (owner != owners.end()) {
-        values_[i] = owner->second;
+        values_[i] = isa::is_bits(in.op) ? group_of(*owner->second) : owner->second;
         is_mantissa_[i] = is_decimal(*owner->second) && in.word != owner->second->word;
       }
     }
@@ -198,7 +207,17 @@ void Recorder::describe(const isa::DataOpInfo& info, const Node* node, bool is_m
   }
   row_.name = plain(schema_.owner_name(*node));
   row_.depth = depth_of(*node);
+  if (isa::is_bits(info.op)) {
+    row_.kind = RowKind::BitGroup;
+    row_.type = "bit group";
+    return;
+  }
   row_.place = place_of(instruction().word);
+  if (info.op_class == Operator::Bit) {
+    const isa::BitField field = isa::BitField::of(instruction().slot);
+    row_.op = "bit " + std::to_string(field.position);
+    if (field.width > 1) row_.op += ".." + std::to_string(field.position + field.width - 1);
+  }
   if (node->kind == NodeKind::Sequence) {
     row_.kind = RowKind::Length;
     row_.type = "length";
@@ -304,6 +323,7 @@ void Recorder::vector(trace::Extent bytes, std::string_view text) noexcept {
 
 std::string Recorder::source_text(Source source) const {
   const Operator op = isa::operator_of(instruction().op);
+  if (isa::is_bit(instruction().op)) return source == Source::Nothing ? "NULL" : "bit group";
   switch (source) {
     case Source::Stream: return "stream";
     case Source::Previous: return op == Operator::Inc ? "previous + 1" : "previous";
@@ -350,12 +370,13 @@ std::string Recorder::previous_text(std::uint16_t slot, const Node* node) const 
     case state::Dictionary::State::Assigned: break;
   }
   using state::EntryType;
-  switch (dictionary_->type(slot)) {
+  switch (std::min(dictionary_->type(slot), EntryType::Bits)) {
     case EntryType::Ascii: return quoted(dictionary_->string(slot), true);
     case EntryType::Unicode: return quoted(dictionary_->string(slot), false);
     case EntryType::Bytes: return hex(dictionary_->string(slot));
     case EntryType::U32:
-    case EntryType::U64: return value_text(schema_, node, dictionary_->value(slot));
+    case EntryType::U64:
+    case EntryType::Bits: return value_text(schema_, node, dictionary_->value(slot));
     default: return std::to_string(static_cast<std::int64_t>(dictionary_->value(slot)));
   }
 }

@@ -25,6 +25,7 @@ class CodeMap {
   [[nodiscard]] std::uint8_t depth(const Node& node) const noexcept { return depths_[schema_.index_of(node)]; }
 
  private:
+  [[nodiscard]] const Node* group_of(const Node& node) const noexcept;
   void walk(const DispatchEntry& entry, const std::unordered_map<std::uint32_t, const Node*>& owners);
 
   const record::Schema schema_;

@@ -202,6 +202,8 @@ class Printer {
       line(more.text(), style);
     }
     if (columns(result) > kPlaceAt - 1 - kResultAt) wrap("= " + result, style);
+    const bool is_raw_cut = tells_raw && result.empty() && columns(row.raw) > kPreviousAt - 1 - kRawAt;
+    if (is_raw_cut) wrap("raw " + row.raw, style);
     if (row.kind == RowKind::PresenceMap) print_bits(row);
   }
 
@@ -235,7 +237,7 @@ class Printer {
     }
     const std::size_t all = std::size_t{7} * (row.bytes.end - row.bytes.begin);
     for (std::size_t i = row.bits.size(); i < all; ++i) {
-      if (is_set(row, i)) add("1 nobody takes this bit");
+      if (is_set(row, i)) add(explanation_.has_fault() ? "1 not reached" : "1 nobody takes this bit");
     }
     if (in_line != 0) line(text.text());
   }

@@ -142,6 +142,9 @@ void from_messages(const std::filesystem::path& corpus) {
       const std::string change = {slot, 0, static_cast<char>(32 + 9 * slot), static_cast<char>(17 * number)};
       write(corpus / "fuzz_encode", name + "-" + std::to_string(slot), set + char{2} + char{1} + change + *datagrams);
     }
+    const char framing = static_cast<char>(number % 6);
+    write(corpus / "fuzz_explain", name, set + char{0} + char{0} + *datagrams);
+    write(corpus / "fuzz_explain", name + "-framing-" + std::to_string(framing), set + char{1} + framing + *datagrams);
     // No change; then a change in each table, at an entry and of a field that differ from seed to seed.
     write(corpus / "fuzz_program", name, set + char{0} + char{0} + *datagrams);
     for (char table = 0; table < 12; ++table) {
