@@ -80,9 +80,7 @@ class FixPrinter::Writer : public Visitor {
     begin(node.length_id, schema_.owner_name(node));
     append_unsigned(out_, count);
     end();
-    const std::size_t index = schema_.index_of(node);
-    const bool is_vector = node.end == index + 2 && schema_.node(index + 1).name.length == 0;
-    vector_ = is_vector ? &node : nullptr;
+    vector_ = schema_.is_vector(node) ? &node : nullptr;
   }
   void end_sequence(const Node&) { vector_ = nullptr; }
 

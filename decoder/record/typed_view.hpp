@@ -477,23 +477,23 @@ class Walk {
   return {walk.place_of(next_block), place.strings};
 }
 
-/// A sequence whose elements all take `kStride` slots. `Element` is a view, or what `Cast` makes of one.
-template <class Element, std::size_t kStride>
+/// A sequence whose elements all take `kStride` slots. `Element` is a view; an iterator gives an `Item` made of it.
+template <class Element, std::size_t kStride, class Item = Element>
 class Elements {
  public:
   class Iterator {
    public:
     using iterator_category = std::input_iterator_tag;
     using iterator_concept = std::random_access_iterator_tag;
-    using value_type = Element;
+    using value_type = Item;
     using difference_type = std::ptrdiff_t;
-    using reference = Element;
+    using reference = Item;
 
     Iterator() = default;
     Iterator(Place first, std::ptrdiff_t index) noexcept : first_(first), index_(index) {}
 
-    Element operator*() const noexcept { return at(index_); }
-    Element operator[](difference_type n) const noexcept { return at(index_ + n); }
+    Item operator*() const noexcept { return at(index_); }
+    Item operator[](difference_type n) const noexcept { return at(index_ + n); }
     Iterator& operator++() noexcept { return *this += 1; }
     Iterator& operator--() noexcept { return *this += -1; }
     Iterator operator++(int) noexcept { return std::exchange(*this, *this + 1); }
@@ -511,8 +511,8 @@ class Elements {
     auto operator<=>(const Iterator& other) const noexcept { return index_ <=> other.index_; }
 
    private:
-    [[nodiscard]] Element at(difference_type n) const noexcept {
-      return {{first_.block + n * static_cast<difference_type>(kStride), first_.strings}};
+    [[nodiscard]] Item at(difference_type n) const noexcept {
+      return Element{{first_.block + n * static_cast<difference_type>(kStride), first_.strings}};
     }
 
     Place first_;
@@ -524,7 +524,7 @@ class Elements {
 
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
   [[nodiscard]] bool empty() const noexcept { return count_ == 0; }
-  [[nodiscard]] Element operator[](std::size_t index) const noexcept {
+  [[nodiscard]] Item operator[](std::size_t index) const noexcept {
     return begin()[static_cast<std::ptrdiff_t>(index)];
   }
   [[nodiscard]] Iterator begin() const noexcept { return {first_, 0}; }
@@ -604,7 +604,7 @@ class Values {
   [[nodiscard]] Place behind() const noexcept { return elements_.behind(); }
 
  private:
-  Elements<Holder, 1> elements_;
+  Elements<Holder, 1, T> elements_;
 };
 
 /// A sequence that may be absent: then it has no elements, so that a loop needs not ask. (A std::optional would tempt

@@ -65,8 +65,8 @@ void compare_lists(const Facts::List& before, const Facts::List& after, bool in_
     if (const std::string old = find(before, name); old != text) changes.push_back({name, old, text, in_layout});
   }
   for (const auto& [name, text] : before) {
-    const bool is_known = std::any_of(
-        after.begin(), after.end(), [&, key = std::string_view(name)](const auto& fact) { return fact.first == key; });
+    const bool is_known =
+        std::any_of(after.begin(), after.end(), [&, &key = name](const auto& fact) { return fact.first == key; });
     if (!is_known && !text.empty()) changes.push_back({name, text, {}, in_layout});
   }
 }

@@ -82,6 +82,11 @@ Describer::Describer(const Program& program) : program_(program) {
     if (entry != entries.end()) open = program.templates[entry->second].root_block;
     if (code.control == isa::ControlOp::Block) open = code.target;
     if (code.word == isa::kNoWord || open >= addresses_.size() || code.word >= addresses_[open].size()) continue;
+    // What takes the entity of a bit group names the word of the group's first field, and writes none.
+    if (isa::is_bits(code.op)) {
+      bit_groups_.try_emplace({open, code.word}, static_cast<std::uint16_t>(address));
+      continue;
+    }
     std::uint16_t& known = addresses_[open][code.word];
     if (known == kNoAddress && code.op != isa::DataOp::Nop) known = static_cast<std::uint16_t>(address);
   }
@@ -169,30 +174,54 @@ std::string Describer::constant(const Node& node) const {
   return out;
 }
 
-void Describer::add_operators(const Node& node, Facts& facts) const {
-  const auto add = [&](const isa::Instruction& code, FieldType type, const char* op, const char* initial,
-                       const char* entry) {
-    facts.decoder.emplace_back(op, operator_text(isa::operator_of(code.op)));
+const isa::Instruction* Describer::bit_group(std::size_t index) const {
+  const Program& program = program_;
+  for (std::size_t i = index + 1; i < program.nodes[index].end; ++i) {
+    const Node& node = program.nodes[i];
+    if (node.kind != NodeKind::Field) return nullptr;
+    if (node.constant) continue;
+    const auto found = bit_groups_.find({node.block, node.word});
+    return found != bit_groups_.end() ? &program.code[found->second] : nullptr;
+  }
+  return nullptr;
+}
+
+void Describer::add_operators(std::size_t index, Facts& facts) const {
+  const Node& node = program_.nodes[index];
+  const auto add_of = [&](const isa::Instruction& code, const Constant& initial, FieldType type, std::string_view of) {
     const isa::DataOpInfo* info = isa::info(code.op);
-    facts.decoder.emplace_back(initial, value(program_.constants[code.constant], type));
-    facts.decoder.emplace_back(entry, info != nullptr && info->uses_slot ? text(program_.slots[code.slot].name) : "");
+    const bool uses_slot = info != nullptr && info->uses_slot;
+    facts.decoder.emplace_back(fmt::format("operator{}", of), operator_text(isa::operator_of(code.op)));
+    facts.decoder.emplace_back(fmt::format("initial value{}", of), value(initial, type));
+    facts.decoder.emplace_back(fmt::format("dictionary entry{}", of),
+                               uses_slot ? text(program_.slots[code.slot].name) : "");
   };
-  if (node.kind == NodeKind::Field && node.constant) return facts.decoder.emplace_back("operator", "constant"), void();
+  const auto add = [&](const isa::Instruction* code, FieldType type, std::string_view of) {
+    if (code != nullptr) add_of(*code, program_.constants[code->constant], type, of);
+  };
+  if (node.kind == NodeKind::Field && node.constant) {
+    facts.decoder.emplace_back("operator", "constant");
+    return;
+  }
+  if (node.kind == NodeKind::Group) {
+    const isa::Instruction* const bits = bit_group(index);
+    if (bits == nullptr) return;
+    // The value is of the entity, in which the fields stand to the left.
+    Constant all = program_.constants[bits->constant];
+    all.value >>= isa::unused_bits(all.limit);
+    facts.decoder.emplace_back("bits", std::to_string(all.limit));
+    return add_of(*bits, all, FieldType::UInt64, "");
+  }
   const isa::Instruction* const first = instruction(node.block, node.word);
-  if (first == nullptr) return;
-  if (node.kind == NodeKind::Sequence) {
-    return add(*first, FieldType::UInt32, "operator of the length", "initial value of the length",
-               "dictionary entry of the length");
+  if (first != nullptr && isa::is_bit(first->op)) {
+    const isa::BitField bits = isa::BitField::of(first->slot);
+    facts.decoder.emplace_back("bits", fmt::format("{} behind the first {}", bits.width, bits.position));
+    return;
   }
-  if (node.type != FieldType::Decimal) {
-    return add(*first, node.type, "operator", "initial value", "dictionary entry");
-  }
-  const isa::Instruction* const mantissa = instruction(node.block, static_cast<std::uint8_t>(node.word + 1));
-  add(*first, node.type, "operator of the exponent", "initial value of the exponent",
-      "dictionary entry of the exponent");
-  if (mantissa == nullptr) return;
-  add(*mantissa, node.type, "operator of the mantissa", "initial value of the mantissa",
-      "dictionary entry of the mantissa");
+  if (node.kind == NodeKind::Sequence) return add(first, FieldType::UInt32, " of the length");
+  if (node.type != FieldType::Decimal) return add(first, node.type, "");
+  add(first, node.type, " of the exponent");
+  add(instruction(node.block, static_cast<std::uint8_t>(node.word + 1)), node.type, " of the mantissa");
 }
 
 Facts Describer::of_node(std::size_t index) const {
@@ -212,7 +241,7 @@ Facts Describer::of_node(std::size_t index) const {
                                                 : ""},
                   {"name of the length", text(node.length_name)},
                   {"tag of the length", number(node.length_id)}};
-  if (node.kind == NodeKind::Field || node.kind == NodeKind::Sequence) add_operators(node, facts);
+  if (node.kind != NodeKind::Reference) add_operators(index, facts);
   return facts;
 }
 

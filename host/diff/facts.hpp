@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +13,7 @@ namespace stopbit::diff {
 /// What is known of a template or node, as pairs of name and text: two sides are compared by them. Everything that
 /// layout_hash covers is here under `layout`.
 struct Facts {
-  using List = std::vector<std::pair<const char*, std::string>>;
+  using List = std::vector<std::pair<std::string, std::string>>;
   List layout;
   List decoder;
 };
@@ -36,13 +37,17 @@ class Describer {
   [[nodiscard]] std::string elements(const Node& node) const;
   [[nodiscard]] std::string constant(const Node& node) const;
   [[nodiscard]] std::string value(const Constant& constant, FieldType type) const;
-  void add_operators(const Node& node, Facts& facts) const;
+  void add_operators(std::size_t index, Facts& facts) const;
   [[nodiscard]] const isa::Instruction* instruction(std::uint16_t block, std::uint8_t word) const;
+
+  /// What takes the entity of which the group's fields are; null if it is no bit group.
+  [[nodiscard]] const isa::Instruction* bit_group(std::size_t index) const;
 
   const Program& program_;
   std::vector<std::string> types_;                     ///< By type_info: its elements.
   std::vector<std::uint16_t> ranks_;                   ///< By block: its number within its template.
   std::vector<std::vector<std::uint16_t>> addresses_;  ///< By block and word: the instruction that writes it.
+  std::map<std::pair<std::uint16_t, std::uint8_t>, std::uint16_t> bit_groups_;  ///< By block and first word.
 };
 
 }  // namespace stopbit::diff

@@ -29,11 +29,11 @@ bool is_taken_by_language(std::string_view name) {
       // Not keywords everywhere, but not usable as any name.
       "final", "import", "module", "override",
       // Macros.
-      "BIG_ENDIAN", "BUFSIZ", "BYTE_ORDER", "DOMAIN", "EOF", "EXIT_FAILURE", "EXIT_SUCCESS", "HUGE_VAL", "I",
-      "INFINITY", "LITTLE_ENDIAN", "NAN", "NULL", "OVERFLOW", "PLOSS", "RAND_MAX", "SEEK_CUR", "SEEK_END", "SEEK_SET",
-      "SING", "TLOSS", "UNDERFLOW", "alloca", "assert", "complex", "emit", "errno", "foreach", "forever", "i386",
-      "imaginary", "linux", "major", "makedev", "minor", "offsetof", "setjmp", "signals", "slots", "stderr", "stdin",
-      "stdout", "unix", "va_arg", "va_copy", "va_end", "va_start",
+      "BIG_ENDIAN", "BUFSIZ", "BYTE_ORDER", "DOMAIN", "EOF", "EXIT_FAILURE", "EXIT_SUCCESS", "HUGE_VAL", "INFINITY",
+      "LITTLE_ENDIAN", "NAN", "NULL", "OVERFLOW", "PLOSS", "RAND_MAX", "SEEK_CUR", "SEEK_END", "SEEK_SET", "SING",
+      "TLOSS", "UNDERFLOW", "alloca", "assert", "emit", "errno", "foreach", "forever", "i386", "linux", "major",
+      "makedev", "minor", "offsetof", "setjmp", "signals", "slots", "stderr", "stdin", "stdout", "unix", "va_arg",
+      "va_copy", "va_end", "va_start",
       // Windows.
       "ABSOLUTE", "CALLBACK", "CONST", "DELETE", "ERROR", "FALSE", "IN", "NO_ERROR", "OPTIONAL", "OUT", "TRUE", "VOID",
       "far", "max", "min", "near", "small"};

@@ -74,6 +74,19 @@ TEST(Diff, tells_the_operator_of_a_length) {
             "operator of the length: none -> constant\ninitial value of the length:  -> 2\n");
 }
 
+TEST(Diff, tells_the_operator_of_a_bit_group_and_the_bits_of_its_fields) {
+  const auto with = [](const std::string& op, const std::string& width) {
+    return fields("<bitGroup name='G'><uInt" + width + " name='A'/><boolean name='B'/>" + op + "</bitGroup>");
+  };
+  EXPECT_EQ(changes(compare(with("<copy/>", "5"), with("<delta value='4'/>", "5"))),
+            "operator: copy -> delta\ninitial value:  -> 4\n");
+  const Report wider = compare(with("", "5"), with("", "6"));
+  EXPECT_EQ(changes(wider), "bits: 6 -> 7\n");
+  ASSERT_EQ(first(wider).items.size(), 3U);
+  EXPECT_EQ(first(wider).items[2].changes[0].after, "1 behind the first 6");
+  EXPECT_FALSE(wider.breaks_views());
+}
+
 TEST(Diff, a_field_with_the_same_tag_and_another_name_is_renamed) {
   const Report report = compare(fields("<uInt32 name='A' id='5'/>"), fields("<uInt32 name='B' id='5'/>"));
   EXPECT_EQ(changes(report), "name: A -> B\n");

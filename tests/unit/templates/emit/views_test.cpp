@@ -258,6 +258,39 @@ TEST(Views, walk_over_elements_with_sequences_inside) {
   }
 }
 
+TEST(Views, show_bit_groups_as_groups) {
+  for (const bool is_there : {false, true}) {
+    Maker maker(rich_program(), "Bits");
+    maker.put("N", 15).put("Side", 2).put("Marks", 3).put("Flag", 1);
+    if (is_there) maker.put("May", 1);
+    const auto view = checked<rich::Bits>(maker);
+    EXPECT_EQ(view.G().N(), 15);
+    EXPECT_EQ(view.G().Z(), std::nullopt);
+    EXPECT_EQ(view.G().Side(), rich::Side::v7);
+    EXPECT_EQ(view.G().Marks()->bits(), 3U);
+    EXPECT_TRUE(view.G().Flag());
+    ASSERT_EQ(view.May().has_value(), is_there);
+    if (is_there) {
+      EXPECT_EQ(view.May()->Only(), std::nullopt);
+    }
+  }
+}
+
+TEST(Views, show_vectors_as_ranges_of_integers) {
+  Maker maker(rich_program(), "Vectors");
+  maker.put("U", 2).element("U").put("", UINT32_MAX).element("U").put("", 1);
+  maker.open("I").put("End", 5);
+  const auto view = checked<rich::Vectors>(maker);
+  static_assert(std::is_same_v<std::ranges::range_value_t<decltype(view.U())>, std::uint32_t>);
+  EXPECT_TRUE(std::ranges::equal(view.U(), std::vector<std::uint32_t>{UINT32_MAX, 1}));
+  EXPECT_EQ(view.U()[1], 1U);
+  const auto absent = view.after_U().I();
+  static_assert(std::is_same_v<decltype(absent[0]), std::int64_t>);
+  EXPECT_FALSE(absent);
+  EXPECT_TRUE(absent.empty());
+  EXPECT_EQ(view.after_U().after_I().End(), 5U);
+}
+
 TEST(Views, follow_dynamic_references) {
   const auto feed = refs::Feed::open(layout_hash(reference_program())).value();
   Maker maker(reference_program(), "Envelope");
