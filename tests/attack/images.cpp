@@ -21,7 +21,7 @@ Feeds images(bool is_long, std::uint64_t seed) {
   Feeds feeds = fixed_feeds();
   feeds.push_back(sample_feed());
   if (is_long) {
-    constexpr std::size_t kMaxImage = 40'000;
+    constexpr std::size_t kMaxImage = 12'000;
     for (auto& feed : corpus_feeds()) {
       if (feeds.size() < kImages - 5 && image::write(feed->program).size() <= kMaxImage) {
         feeds.push_back(std::move(feed));

@@ -29,6 +29,7 @@ void attack_with_messages(const Plan& plan, Counts& counts) {
     const auto feed = make_feed(fmt::format("seed-{}", seed), made.template_text);
     feed->reset = made.reset;
     feed->strict = seed % 2 == 1;
+    feed->is_traced = seed % 4 < 2;
     ++counts.targets;
     progress.tell(counts, feed->name);
 

@@ -23,6 +23,28 @@ Program make_program(const Feeds& feeds, cases::Random& random) {
   return program;
 }
 
+EngineLimits some_limits(cases::Random& random) {
+  const auto some = [&] { return static_cast<std::uint32_t>(random.below(random.chance(50) ? 4 : 40)); };
+  EngineLimits limits;
+  if (random.chance(50)) limits.datagram_bytes = some();
+  if (random.chance(50)) limits.elements = some();
+  if (random.chance(50)) limits.nesting = some();
+  if (random.chance(50)) limits.string_bytes = some();
+  return limits;
+}
+
+/// Message behind message, now and then more than a datagram may have.
+Bytes long_datagram(Chatter& chatter, cases::Random& random) {
+  constexpr std::uint64_t kMaxBytes = 70'000;
+  const auto size = static_cast<std::size_t>(random.below(kMaxBytes));
+  Bytes bytes;
+  while (bytes.size() < size) {
+    const Bytes& more = chatter.next();
+    bytes.insert(bytes.end(), more.begin(), more.end());
+  }
+  return bytes;
+}
+
 }  // namespace
 
 void attack_with_programs(const Plan& plan, Counts& counts) {
@@ -47,6 +69,8 @@ void attack_with_programs(const Plan& plan, Counts& counts) {
     feed.program = make_program(feeds, random);
     feed.reset = random.chance(50) ? ResetRule::Never : ResetRule::Packet;
     feed.strict = random.chance(30);
+    feed.is_traced = random.chance(30);
+    if (random.chance(20)) feed.limits = some_limits(random);
     ++counts.targets;
     const verify::Report report = verify::check(feed.program);
     if (!report.ok()) {
@@ -59,7 +83,8 @@ void attack_with_programs(const Plan& plan, Counts& counts) {
     Chatter chatter(feed.program, random);
     for (std::size_t i = 0; i < kDatagrams; ++i) {
       if (random.chance(30)) target.reset();
-      (void)target.attack(chatter.next());
+      const bool is_long = random.below(1'000) == 0;
+      (void)target.attack(is_long ? long_datagram(chatter, random) : chatter.next());
     }
     progress.tell(counts, feed.name);
   }

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "assembler/assembler.hpp"
+#include "decoder/engine/trace.hpp"
 #include "tests/attack/allocations.hpp"
 
 /// There in a build with sanitizers.
@@ -73,6 +74,14 @@ std::string_view reset_name(ResetRule rule) {
   return "never";
 }
 
+EngineOptions engine_options(const Feed& feed) {
+  EngineOptions options;
+  options.reset = feed.reset;
+  options.strict = feed.strict;
+  options.limits = feed.limits;
+  return options;
+}
+
 record::Schema schema_of(const Feed& feed) {
   auto schema = record::Schema::make(feed.program);
   require(schema.ok(), "a verified program has a schema", feed.name);
@@ -106,6 +115,49 @@ void keep_cases_in(const std::string& folder, std::string_view attack) {
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(number, keep_case_of_signal);
   }
 }
+
+/// Checks that what it is told lies in the datagram, and that what begins ends.
+class Watcher final : public trace::Observer {
+ public:
+  void begin(std::size_t bytes) {
+    bytes_ = bytes;
+    steps = 0;
+    maps_ = 0;
+  }
+  void message_begins(std::uint32_t offset) noexcept override {
+    inside({offset, offset});
+    maps_ = 0;
+  }
+  void message_ends() noexcept override { require(maps_ == 0, "every presence map of a whole message ends"); }
+  void step(std::uint16_t /*address*/, std::uint32_t offset) noexcept override {
+    inside({offset, offset});
+    ++steps;
+  }
+  void map_begins(trace::Extent bytes) noexcept override {
+    inside(bytes);
+    ++maps_;
+  }
+  void map_ends() noexcept override { require(maps_-- > 0, "a presence map ends once"); }
+  void integer(trace::Extent bytes, wire::Int128 /*raw*/) noexcept override { inside(bytes); }
+  void ascii(trace::Extent bytes, std::string_view text, bool /*is_null*/) noexcept override {
+    inside(bytes);
+    require(text.size() <= bytes.end - bytes.begin, "a string is not longer than its bytes");
+  }
+  void vector(trace::Extent bytes, std::string_view text) noexcept override {
+    inside(bytes);
+    require(text.size() == bytes.end - bytes.begin, "a vector is as long as its bytes");
+  }
+
+  std::uint64_t steps = 0;
+
+ private:
+  void inside(trace::Extent bytes) const {
+    require(bytes.begin <= bytes.end && bytes.end <= bytes_, "what is told lies inside the datagram");
+  }
+
+  std::size_t bytes_ = 0;
+  int maps_ = 0;
+};
 
 CheckingSink::CheckingSink(const Program& program, const record::Schema& schema)
     : max_slots_(program.max_record_slots),
@@ -142,7 +194,11 @@ Target::Target(const Feed& feed, const std::vector<verify::TemplateCost>& costs,
       counts_(counts),
       schema_(schema_of(feed)),
       sink_(feed.program, schema_),
-      engine_(make_interpreter(feed.program, {.reset = feed.reset, .strict = feed.strict})) {
+      engine_(make_interpreter(feed.program, engine_options(feed))) {
+  if (feed.is_traced) {
+    watcher_ = std::make_unique<Watcher>();
+    traced_engine_ = make_tracing_interpreter(feed.program, engine_options(feed), *watcher_);
+  }
   history_.resize(kMaxHistory);
   keeper().target = this;
 }
@@ -153,6 +209,7 @@ Target::~Target() {
 
 void Target::reset() {
   engine_->reset(0);
+  if (traced_engine_ != nullptr) traced_engine_->reset(0);
   history_size_ = 0;
 }
 
@@ -178,7 +235,20 @@ Outcome Target::decode(std::span<const std::byte> datagram) {
          fmt::format("{} for {} bytes, {} allowed", outcome.instructions, datagram.size(), allowed));
   }
   counts_.worst_share_percent = std::max(counts_.worst_share_percent, outcome.instructions * 100 / allowed);
+  if (traced_engine_ != nullptr) compare_with_traced(copy, outcome);
   return outcome;
+}
+
+void Target::compare_with_traced(std::span<const std::byte> datagram, const Outcome& outcome) {
+  const std::uint64_t digest = sink_.digest;
+  sink_.clear();
+  watcher_->begin(datagram.size());
+  const Outcome traced = traced_engine_->decode(datagram, {.number = 1}, sink_);
+  const bool same = traced.error == outcome.error && traced.offset_bytes == outcome.offset_bytes &&
+                    traced.messages == outcome.messages && traced.instructions == outcome.instructions &&
+                    traced.block == outcome.block && traced.word == outcome.word && sink_.digest == digest;
+  require(same, "an engine that is watched does the same");
+  require(watcher_->steps == outcome.instructions, "every instruction is told");
 }
 
 std::span<const std::byte> Target::exact_copy(std::span<const std::byte> datagram) {

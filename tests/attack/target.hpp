@@ -37,6 +37,8 @@ struct Feed {
   Program program;                    ///< Verified.
   ResetRule reset = ResetRule::Never;
   bool strict = false;
+  EngineLimits limits = {};
+  bool is_traced = false;  ///< Every datagram goes through the engine that tells what it does, too.
 };
 
 /// Datagrams as a case file.
@@ -68,8 +70,9 @@ class CheckingSink final : public record::RecordSink {
 };
 
 /// An engine under attack. Every datagram goes through `attack` or `decode`, which check what is promised for any
-/// bytes: an outcome with a named error or none, inside the datagram; instructions within the verifier's bound; a
-/// record per message and an event per error, each readable.
+/// bytes: an outcome with a named error or none, inside the datagram; no allocation; instructions within the verifier's
+/// bound; a record per message and an event per error, each readable; and an engine that is watched does the same.
+class Watcher;
 class Target {
  public:
   /// The feed must outlive the target. `costs` as verify::check gave them for its program.
@@ -97,6 +100,7 @@ class Target {
   [[nodiscard]] std::string history() const { return case_text(feed_, std::span(history_).first(history_size_)); }
 
  private:
+  void compare_with_traced(std::span<const std::byte> datagram, const Outcome& outcome);
   std::span<const std::byte> exact_copy(std::span<const std::byte> datagram);
   [[nodiscard]] std::uint64_t bound(std::size_t bytes);
 
@@ -106,6 +110,8 @@ class Target {
   record::Schema schema_;
   CheckingSink sink_;
   std::unique_ptr<Engine> engine_;
+  std::unique_ptr<Watcher> watcher_;
+  std::unique_ptr<Engine> traced_engine_;             ///< Null if the feed does not ask for it.
   std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< By size: memory of exactly that size.
   std::vector<std::uint64_t> bounds_;                 ///< By size, 0 = not yet known.
   std::vector<Bytes> history_;                        ///< [0, history_size_) are since the last reset.
