@@ -1,10 +1,14 @@
 """Every line of the captures satisfies the JSON schema of its templates, and no altered line does.
 
-usage: schema_test.py STOPBIT SAMPLE_FOLDER
+usage: schema_test.py STOPBIT SAMPLE_FOLDER RICH_TEMPLATES
+
+RICH_TEMPLATES has every type there is; rich.jsonl beside this file holds messages of it.
 """
 
 import copy
 import json
+import os
+import subprocess
 import sys
 
 import feed
@@ -97,7 +101,60 @@ def check(stopbit, name, framing, templates, capture, lines):
     print(f"{name}: {good} of {len(lines)} lines accepted, {wrong} altered ones refused")
 
 
-def main(stopbit, sample):
+# Path to a value of a message of rich.jsonl, and values it cannot have.
+WRONG_VALUES = {
+    "Integers I8": [-129, 128],
+    "Integers U16": [-1, 65536],
+    "Values Px": ["-0.5", None],
+    "Values Raw": ["0", "0G", "FF"],
+    "Values Side": ["Sell", "3", 1],
+    "Values Marks": [["C"], "A", [1]],
+    "Values Flag": [0, "true"],
+    "Values At": [1.5, 1 << 63],
+    "Constants High": [18446744073709551614],
+    "Constants Half": [5],
+    "Constants Text": ["W"],
+    "Constants Side": ["1"],
+    "Groups Must": [{}, {"B": 2}, {"B": 2, "Inner": {"D": 1}}],
+    "Groups May": [[], {"E": 1}],
+    "Nested Outer": [{}, [{"N": 0}], [{"N": 0, "Behind": 1, "More": 1}]],
+    "Bits G": [{"N": 15, "Z": -4, "Side": "7"}, {"N": 15, "Side": "8", "Flag": False}],
+    "Vectors U": [[-1], [[1]], [{"": 1}], 1],
+    "Vectors I": [[1 << 63], None],
+}
+
+
+def check_rich(stopbit, templates):
+    schema = json.loads(feed.run(stopbit, "gen", "schema", "--templates", templates))
+    validator = jsonschema.Draft202012Validator(schema)
+    with open(os.path.join(os.path.dirname(__file__), "rich.jsonl"), "rb") as text:
+        lines = text.read()
+    options = ["--templates", templates, "--reset", "packet"]
+    sent = subprocess.run([stopbit, "encode", "-q", *options], input=lines, capture_output=True, check=True)
+    # A datagram that is cut, and one with an unknown template.
+    bad = b"c0 81\nc0 ff\n"
+    printed = subprocess.run([stopbit, "decode", *options], input=sent.stdout + bad, capture_output=True, check=False).stdout
+    if not printed.startswith(lines):
+        sys.exit(f"rich: encoded and decoded, the lines are others:\n{printed.decode()}")
+    messages = [json.loads(line) for line in printed.splitlines()]
+    if [message.get("error") for message in messages[-2:]] != ["X1", "D9"]:
+        sys.exit(f"rich: the bad datagrams are no errors:\n{printed.decode()}")
+    for message in messages:
+        for error in validator.iter_errors(message):
+            sys.exit(f"rich: refused: {json.dumps(message)}\n{error.message}")
+    wrong = 0
+    for path, values in WRONG_VALUES.items():
+        template, name = path.split()
+        (message,) = [message for message in messages if message.get("template") == template and "fields" in message]
+        for value in values:
+            if validator.is_valid({**message, "fields": {**message["fields"], name: value}}):
+                sys.exit(f"rich: accepted: {path} = {json.dumps(value)}")
+            wrong += 1
+    print(f"rich: {len(messages)} lines accepted, {wrong} altered ones refused")
+
+
+def main(stopbit, sample, rich):
+    check_rich(stopbit, rich)
     for case in feed.cases(sample):
         check(stopbit, *case)
 
