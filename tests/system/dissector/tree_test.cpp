@@ -1,5 +1,7 @@
 // What stands in the packet tree: names, bytes, marks; and what bounds it.
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -7,6 +9,7 @@
 #include "templates/compiler.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/random.hpp"
 #include "tests/system/dissector/capture_writer.hpp"
 #include "tests/system/dissector/fixture.hpp"
 
@@ -100,10 +103,9 @@ TEST_F(Tree, values_compare_in_filters_as_numbers_and_texts) {
                  "<byteVector name='B'/></template>"),
        bytes("pmap(1) u32(1) dec(-2 141150) i64(-9007199254740993) u64(18446744073709551615) ascii(\"AB\") bytes(0a "
              "ff)"));
-  for (const char* filter :
-       {"feed.M.Px == 1411.5", "feed.M.Px > 1411.49 && feed.M.Px < 1411.51", "feed.M.I == -9007199254740993",
-        "feed.M.U == 18446744073709551615", "feed.M.S == \"AB\"", "feed.M.B == \"0aff\"", "feed.M",
-        "feed.template == \"M\"", "feed.template_id == 1"}) {
+  for (const char* filter : {"feed.M.Px == 1411.5", "feed.M.Px > 1411.49 && feed.M.Px < 1411.51",
+                             "feed.M.I == -9007199254740993", "feed.M.U == 18446744073709551615", "feed.M.S == \"AB\"",
+                             "feed.M.B == \"0aff\"", "feed.M", "feed.template == \"M\"", "feed.template_id == 1"}) {
     EXPECT_NE(output("-Y '" + std::string(filter) + "'"), "") << filter;
   }
   for (const char* filter : {"feed.M.Px > 1411.5", "feed.M.I > 0", "feed.malformed", "feed.error"}) {
@@ -140,6 +142,25 @@ TEST_F(Tree, names_of_all_kinds_are_shown_and_filtered) {
                 bytes("pmap(1) u32(1) u32(1) ascii(\"x\") u32(2) u32(3) u32(4) u32(1) u32(5) pmap(1) u32(2) u32(6) "
                       "pmap(1) u32(3) u32(7)"),
                 "names"}});
+}
+
+TEST_F(Tree, names_of_a_strangers_image_do_no_harm) {
+  auto program =
+      compile_text(templates("<template name='TTTT' id='1'><uInt32 name='NNNN'/><uInt32 name='MMMM'/></template>"));
+  ASSERT_TRUE(program);
+  std::uint8_t next = 0xF0;
+  for (char& c : program->names) c = static_cast<char>(next += 7);  // zeros and broken UTF-8 among them
+  add_feed({"stranger", {}, *std::move(program)});
+  CaptureWriter writer(run_.capture);
+  writer.add({kGroup.address, 20'000}, bytes("pmap(1) u32(1) u32(5) u32(6)"));
+  writer.close();
+  Dissection dissection(run_);
+  const std::optional<Event> event = dissection.next();
+  ASSERT_TRUE(event);
+  ASSERT_EQ(event->rows.size(), 2U) << event->title;
+  EXPECT_EQ(event->rows[1].value, "6");
+  EXPECT_FALSE(dissection.next());
+  EXPECT_EQ(dissection.problems(), "");
 }
 
 TEST_F(Tree, names_with_control_characters_do_no_harm) {
@@ -186,10 +207,12 @@ TEST_F(Tree, of_a_datagram_that_takes_too_much_work_ends_and_says_so) {
 
 class TemplateFiles : public FeedsTest {};
 
-TEST_F(TemplateFiles, of_real_exchanges_load_together) {
+TEST_F(TemplateFiles, of_real_exchanges_decode_any_bytes_as_the_engine_does) {
   const char* const corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
   std::vector<Datagram> all;
+  cases::Random random(1);
+  constexpr std::size_t kTimes = 10;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
     if (entry.path().extension() != ".xml") continue;
     const auto text = cases::read_file(entry.path());
@@ -198,12 +221,26 @@ TEST_F(TemplateFiles, of_real_exchanges_load_together) {
     auto program =
         templates::compile({std::make_shared<SourceBuffer>("templates.xml", *text)}, {.template_id = 1}, diagnostics);
     ASSERT_TRUE(program) << diagnostics.format();
+    std::vector<std::uint32_t> ids;
+    for (const DispatchEntry& way : program->dispatch) {
+      if (way.table == 0) ids.push_back(way.id);
+    }
     const std::size_t feed = add_feed({entry.path().filename().string(), {}, *std::move(program)});
-    // Whatever these bytes are to it.
-    all.push_back({feed, 0, true, bytes("pmap(1 1 1 1 1 1 1) u32(1) repeat(200 85)"), "some bytes"});
-    all.push_back({feed, 0, true, bytes("pmap(1) u32(120)"), "reset"});
+    // Each identifier with any bytes behind it: whatever they are to its template.
+    for (std::size_t i = 0; i < ids.size() * kTimes; ++i) {
+      const std::uint32_t id = ids[i % ids.size()];
+      std::string notation = "pmap(1";
+      for (int bit = 0; bit < 20; ++bit) notation += random.chance(40) ? " 1" : " 0";
+      notation += ") u32(" + std::to_string(id) + ")";
+      for (std::uint64_t left = random.below(200); left != 0; --left) {
+        // Small numbers often: they are lengths.
+        const std::uint64_t byte = random.chance(60) ? 0x80 + random.below(8) : random.below(256);
+        notation += fmt::format(" {:02x}", byte);
+      }
+      all.push_back({feed, 0, true, bytes(notation), "identifier " + std::to_string(id)});
+    }
   }
-  EXPECT_GE(all.size(), 40U);
+  EXPECT_GE(all.size(), 3'000U);
   expect_same(all);
 }
 
