@@ -299,12 +299,6 @@ bool JsonReader::group(const Node& node, std::size_t value, std::size_t around) 
   return fields(scope_of(node), index + 1, node.end, value);
 }
 
-bool JsonReader::is_vector(const Node& sequence) const {
-  const std::size_t first = schema_.index_of(sequence) + 1;
-  return first < sequence.end && schema_.node(first).end == sequence.end && schema_.node(first).name.length == 0 &&
-         schema_.node(first).kind == NodeKind::Field;
-}
-
 bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t around) {
   if (!open_block_of(node, around)) return false;
   if (value != 0) {
@@ -314,7 +308,7 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
     each(json_, value, [&](std::size_t) { return ++count != 0; });
     builder_.store(place(node, node.word), count);
     const std::size_t first = schema_.index_of(node) + 1;
-    const bool has_plain_values = is_vector(node);
+    const bool has_plain_values = schema_.is_vector(node);
     const auto element = [&](std::size_t i) {
       if (!open_block(node.element_block, 0, i)) return false;
       if (has_plain_values) return this->node(schema_.node(first), i, value);
@@ -495,8 +489,9 @@ bool JsonReader::fail(std::size_t value, const Node& node, ErrorCode code, std::
     message = code_meaning(code);
     if (code != ErrorCode::X11) message += ": " + shown;
   }
-  message +=
-      ", template " + std::string(schema_.name(template_->name)) + ", field " + std::string(schema_.name(node.name));
+  const std::string_view name = node.kind == NodeKind::Field ? schema_.owner_name(node)
+                                                             : schema_.name(node.name);  // of a vector's value: its own
+  message += ", template " + std::string(schema_.name(template_->name)) + ", field " + std::string(name);
   const std::vector<Source>& sources = schema_.program().sources;
   if (node.line != 0 && node.source < sources.size()) {
     message += " (" + std::string(schema_.name(sources[node.source].name)) + ":" + std::to_string(node.line) + ")";

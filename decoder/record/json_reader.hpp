@@ -77,7 +77,6 @@ class JsonReader {
   bool reference(const Node& node, std::size_t value);
   bool field(const Node& node, std::size_t value, std::size_t around);
   bool constant(const Node& node, std::size_t value);
-  [[nodiscard]] bool is_vector(const Node& sequence) const;
 
   /// The value in the type of the node; a text stands in text_.
   bool convert(const Node& node, std::size_t value, Value& out);
