@@ -169,8 +169,9 @@ class Printer {
     const bool has_bytes = row.bytes.begin != row.bytes.end;
     const std::size_t first_end = std::min<std::size_t>(row.bytes.end, row.bytes.begin + kBytesPerLine);
     Line text;
+    if (has_bytes || row.is_faulty) text.put(0, offset_text(row.bytes.begin));
+    if (row.is_faulty) text.put(kBytesAt - 1, ">");
     if (has_bytes) {
-      text.put(0, offset_text(row.bytes.begin));
       text.put(kBytesAt, bytes_text(explanation_.datagram, row.bytes.begin, first_end));
     } else if (!row.source.empty()) {
       text.put(kBytesAt, "(" + row.source + ")", kNameAt - 1);
@@ -190,7 +191,7 @@ class Printer {
                                : row.is_absent                  ? (is_open ? std::string() : std::string("absent"))
                                                                 : row.result;
     text.put(kResultAt, result, kPlaceAt - 1);
-    if (row.place.block != kNoBlock && !row.is_absent) {
+    if (row.place.block != kNoBlock && !row.result.empty()) {
       text.put(kPlaceAt, std::to_string(row.place.slot) + "." + std::to_string(row.place.slot_word));
     }
     const Style style = row.is_faulty ? Style::Red : has_bytes || is_open ? Style::Plain : Style::Dim;

@@ -21,6 +21,11 @@ std::string file_place(const Program& program, std::uint16_t source, std::uint32
   return " (" + plain(program.name(program.sources[source].name)) + ":" + std::to_string(line) + ")";
 }
 
+/// An error outside a template that is not of the presence map or the framing.
+bool is_of_identifier(ErrorCode error) {
+  return error == ErrorCode::D2 || error == ErrorCode::D4 || error == ErrorCode::D5 || error == ErrorCode::R6;
+}
+
 /// How many bytes of the excerpt the error is about, from its place on.
 std::size_t faulty_bytes(const Outcome& outcome, const Excerpt& bytes) {
   const std::size_t at = std::min<std::size_t>(outcome.offset_bytes - bytes.begin, bytes.size);
@@ -64,7 +69,11 @@ std::string error_text(const Program& program, const Outcome& outcome, const Exc
   std::string text = "byte " + std::to_string(outcome.offset_bytes) + ": " + std::string(code_meaning(outcome.error));
   if (outcome.error == ErrorCode::D9) text += " " + std::to_string(outcome.template_id);
   const std::string place = place_text(program, outcome);
-  if (!place.empty()) text += ", in " + place;
+  if (!place.empty()) {
+    text += ", in " + place;
+  } else if (is_of_identifier(outcome.error)) {
+    text += ", in the template identifier";
+  }
   text += " [" + std::string(code_text(outcome.error)) + "]";
 
   std::array<char, 16> offset{};

@@ -252,6 +252,34 @@ TEST_F(ExplainTest, finds_settings_that_refuse_a_good_packet) {
   EXPECT_THAT(causes_with(narrow, kQuote), HasSubstr("--max options"));
 }
 
+TEST_F(ExplainTest, tells_bit_groups_and_vectors) {
+  const Program program = testing::compile(R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.2">
+    <template name="B" id="1">
+      <bitGroup name="Flags"><boolean name="Up"/><uInt3 name="Kind" presence="optional"/><int5 name="Step"/><copy/></bitGroup>
+      <bitGroup name="More" presence="optional"><boolean name="Down" presence="optional"/></bitGroup>
+      <uInt32Vector name="Levels"/>
+    </template></templates>)");
+  const record::Schema schema = record::Schema::make(program).value();
+  auto source = std::make_unique<guess::SampleSource>(
+      testing::sample_of({bytes({0xF0, 0x81, 0x40, 0xF0, 0xC0, 0x82, 0x85, 0x86})}));
+  const auto found = explain::explain(schema, testing::options_of("none"), std::move(source), 1);
+  ASSERT_TRUE(found.ok() && !found.value().has_fault()) << found.value().fault;
+  testing::expect_sound(found.value());
+  testing::expect_records(program, testing::options_of("none"), found.value());
+  EXPECT_THAT(testing::lines_of(found.value()), ::testing::IsSupersetOf({
+                                                    "2+2 | Flags | bit group | copy | 8304 | undefined | stream | 8304",
+                                                    "4+0 | Up | boolean | bit 0 |  |  | bit group | true",
+                                                    "4+0 | Kind | uInt8 | bit 1..4 |  |  | NULL | ",
+                                                    "4+0 | Step | int8 | bit 5..9 |  |  | bit group | 7",
+                                                    "4+0 | More |  |  |  |  | present | ",
+                                                    "4+1 | More | bit group |  | 64 |  | stream | 64",
+                                                    "5+0 | Down | boolean | bit 0..1 |  |  | bit group | true",
+                                                    "5+1 | Levels | length |  | 2 |  | stream | 2",
+                                                    "6+1 | Levels | uInt32 |  | 5 |  | stream | 5",
+                                                    "7+1 | Levels | uInt32 |  | 6 |  | stream | 6",
+                                                }));
+}
+
 TEST_F(ExplainTest, refuses_a_packet_that_is_not_there) {
   auto source = std::make_unique<guess::SampleSource>(testing::sample_of({kQuote}));
   const auto result = explain::explain(schema_, testing::options_of("none"), std::move(source), 2);
