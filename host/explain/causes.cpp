@@ -109,9 +109,12 @@ class Search {
       } else {
         text = "the framing is " + framing.name + ", not " + options_.framing.name;
       }
-      add(std::move(text), "with it this packet decodes, and so do " +
-                               of_text(trial.clean, trial.datagrams, "datagrams around it; without it ") +
-                               of_text(here_.clean, here_.datagrams, "do"));
+      std::string evidence = "with it this packet decodes";
+      if (trial.datagrams > 1) {
+        evidence += ", and so do " + of_text(trial.clean, trial.datagrams, "datagrams around it; without it ") +
+                    of_text(here_.clean, here_.datagrams, "do");
+      }
+      add(std::move(text), std::move(evidence));
       return;
     }
   }

@@ -23,6 +23,7 @@ constexpr std::uint32_t kMsgSeqNum = 34;
 /// More repeated values than this share of those that were sent, and the sender does not remember them.
 constexpr double kForgetfulShare = 0.02;
 constexpr std::size_t kMaxNamedIds = 5;
+constexpr double kFewIds = 0.05;      ///< Of the datagrams: so many different identifiers are no noise.
 constexpr std::size_t kClosely = 12;  ///< So many candidates are looked at for sequence numbers.
 
 /// The datagrams of a sample, with what their messages say about themselves.
@@ -134,6 +135,21 @@ net::PreambleField find_sequence(std::uint32_t skip, const std::vector<Numbered>
   return best;
 }
 
+/// Where one datagram cannot tell: the place in the preset with this preamble. The first byte of a small number shows
+/// the byte order.
+net::PreambleField untold_sequence(const net::Framing& framing, const std::vector<Numbered>& datagrams) {
+  if (datagrams.size() != 1 || framing.reset != ResetRule::Packet || framing.blocks) return {};
+  for (const char* const name : {"cme", "moex"}) {
+    const net::Framing preset = net::parse_framing(name).value();
+    if (preset.skip != framing.skip) continue;
+    net::Framing reversed = preset;
+    reversed.sequence.big_endian = !preset.sequence.big_endian;
+    const std::uint64_t number = net::read_preamble(preset, datagrams[0].payload).sequence;
+    if (number <= net::read_preamble(reversed, datagrams[0].payload).sequence) return preset.sequence;
+  }
+  return {};
+}
+
 /// Counts, where nothing is ever reset, the copied values that a sender who remembers them would not have sent.
 class RepeatCounter final : public trace::Observer {
  public:
@@ -183,11 +199,32 @@ bool is_better(const Trial& left, const Trial& right) {
   return left.messages > right.messages;
 }
 
-std::vector<Trial> all_trials(const Program& program, const Sample& sample) {
-  std::vector<Trial> trials;
+struct Trials {
+  std::vector<Trial> useful;     ///< Those that decode something.
+  std::optional<Trial> lacking;  ///< One with plausible messages of templates that are not there.
+};
+
+/// Nearly all datagrams begin with one of a few template identifiers, none of them known.
+bool lacks_templates(const Trial& trial) {
+  const std::uint64_t unknown = trial.errors[static_cast<std::size_t>(ErrorCode::D9)];
+  const auto all = static_cast<double>(trial.datagrams);
+  return trial.datagrams != 0 && static_cast<double>(unknown) >= kFittingShare * all &&
+         static_cast<double>(trial.unknown_ids.size()) <= std::max(1.0, kFewIds * all);
+}
+
+/// The smaller, the more plausible: few identifiers, and a preamble that some exchange has.
+std::pair<std::size_t, bool> lack_key(const Trial& trial) {
+  const std::uint32_t skip = trial.framing.skip;
+  return {trial.unknown_ids.size(), skip != 5 && skip != 4 && skip != 0};
+}
+
+Trials all_trials(const Program& program, const Sample& sample) {
+  Trials trials;
   const auto attempt = [&](const net::Framing& framing) {
     Trial trial = try_framing(program, sample, framing);
-    if (trial.clean != 0) trials.push_back(std::move(trial));
+    const bool is_clearer = !trials.lacking || lack_key(trial) < lack_key(*trials.lacking);
+    if (trial.clean == 0 && lacks_templates(trial) && is_clearer) trials.lacking = trial;
+    if (trial.clean != 0) trials.useful.push_back(std::move(trial));
   };
   for (const char* const preset : {"t7", "b3"}) attempt(net::parse_framing(preset).value());
   for (std::uint32_t skip = 0; skip <= kMaxSkip; ++skip) {
@@ -266,9 +303,18 @@ std::string ids_text(const std::map<std::uint32_t, std::uint64_t>& ids) {
   return order.size() > kMaxNamedIds ? text + ", ..." : text;
 }
 
-std::string why_nothing_fits(const Guess& guess) {
+bool is_likely(const Trial& trial) {
+  return 2 * trial.clean > trial.datagrams;
+}
+
+std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lacking) {
   if (guess.packets == 0) return "the capture has no packets";
   if (guess.datagrams == 0) return "the capture has no UDP datagrams over IPv4";
+  if (lacking && (guess.ranked.empty() || !is_likely(guess.ranked.front().trial))) {
+    return "with a preamble of " + std::to_string(lacking->framing.skip) +
+           " bytes the datagrams begin with template identifiers that the templates lack: " +
+           ids_text(lacking->unknown_ids) + " (templates of another version or feed)";
+  }
   if (guess.ranked.empty()) {
     return "no candidate decodes a single datagram: another feed's templates, no FAST, or a preamble of more than " +
            std::to_string(kMaxSkip) + " bytes";
@@ -296,7 +342,8 @@ Guess guess(const Program& program, const Sample& sample) {
   const std::vector<Numbered> datagrams = datagrams_of(sample);
   out.packets = sample.packets.size();
   out.datagrams = datagrams.size();
-  std::vector<Trial> trials = all_trials(program, sample);
+  Trials found = all_trials(program, sample);
+  std::vector<Trial>& trials = found.useful;
   std::stable_sort(trials.begin(), trials.end(), is_better);
   // Bytes of a preamble may pass for the begin of an overlong presence map. A strict decoder sees the difference.
   for (Trial& trial : trials) {
@@ -309,7 +356,7 @@ Guess guess(const Program& program, const Sample& sample) {
   std::stable_sort(trials.begin(), trials.end(), is_better);
   for (Trial& trial : trials) out.ranked.push_back({.trial = std::move(trial), .sequence = {}, .remark = {}});
   if (out.ranked.empty()) {
-    out.verdict = why_nothing_fits(out);
+    out.verdict = why_nothing_fits(out, found.lacking);
     return out;
   }
 
@@ -334,20 +381,21 @@ Guess guess(const Program& program, const Sample& sample) {
   for (std::size_t i = 0; i < std::min(out.ranked.size(), kClosely); ++i) {
     Candidate& candidate = out.ranked[i];
     net::Framing& framing = candidate.trial.framing;
-    const auto [found, is_new] = known.try_emplace(std::make_tuple(framing.kind, framing.skip, framing.blocks));
+    const auto [place, is_new] = known.try_emplace(std::make_tuple(framing.kind, framing.skip, framing.blocks));
     if (is_new) {
       const auto numbers = message_numbers(program, sample, framing);
       net::Framing with_sequence = framing;
       if (framing.kind == net::FramingKind::Fixed) {
         with_sequence.sequence = find_sequence(framing.skip, datagrams, numbers);
+        if (with_sequence.sequence.bytes == 0) with_sequence.sequence = untold_sequence(framing, datagrams);
       }
-      found->second.first = with_sequence.sequence;
+      place->second.first = with_sequence.sequence;
       const bool has_sequence = framing.kind != net::FramingKind::Fixed || with_sequence.sequence.bytes != 0;
-      if (has_sequence) found->second.second = sequence_of(with_sequence, datagrams, numbers);
+      if (has_sequence) place->second.second = sequence_of(with_sequence, datagrams, numbers);
     }
-    candidate.sequence = found->second.second;
+    candidate.sequence = place->second.second;
     if (framing.kind == net::FramingKind::Fixed) {
-      framing = fixed_framing(framing.skip, found->second.first, framing.reset, framing.blocks);
+      framing = fixed_framing(framing.skip, place->second.first, framing.reset, framing.blocks);
     }
   }
 
@@ -355,7 +403,7 @@ Guess guess(const Program& program, const Sample& sample) {
   out.fits = score(best) >= kFittingShare;
   out.verdict =
       out.fits ? "framing " + best.framing.name + ", dictionary reset: " + std::string(reset_text(best.framing.reset))
-               : why_nothing_fits(out);
+               : why_nothing_fits(out, found.lacking);
   return out;
 }
 

@@ -148,6 +148,22 @@ TEST_F(Variants, encrypted_data_fits_nothing_and_says_why) {
   EXPECT_FALSE(found.verdict.empty());
 }
 
+TEST_F(Variants, one_datagram_is_named_after_the_preset_it_fits) {
+  EXPECT_EQ(guess(program_, sample_from(folder_ + "/capture.pcap.gz", 1)).ranked.front().trial.framing.name, "cme");
+}
+
+TEST_F(Variants, identifiers_that_the_templates_lack_are_told) {
+  std::string xml = replay::testing::read_file(folder_ + "/templates.xml");
+  for (std::size_t at = 0; (at = xml.find("<template ", at)) != std::string::npos; ++at) {
+    const std::size_t id = xml.find(" id=\"", at);
+    xml.insert(id + 5, "77");
+  }
+  const Guess found = guess(replay::testing::compile(xml), sample_from(folder_ + "/capture.pcap.gz", 300));
+  EXPECT_FALSE(found.fits);
+  EXPECT_THAT(found.verdict, HasSubstr("a preamble of 5 bytes"));
+  EXPECT_THAT(found.verdict, HasSubstr("template identifiers that the templates lack: "));
+}
+
 TEST_F(Variants, templates_of_another_feed_fit_nothing_and_the_ids_are_told) {
   const Program other = replay::testing::compile(R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
     <template name="A" id="10"><uInt32 name="N"/></template></templates>)");
