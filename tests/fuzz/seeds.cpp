@@ -98,6 +98,19 @@ std::string lines_of(const Program& program, const std::vector<cases::Step>& ste
   return lines;
 }
 
+/// The records that the datagrams decode to, slot by slot.
+std::vector<std::string> records_of(const Program& program, const std::vector<cases::Step>& steps) {
+  std::vector<std::vector<std::byte>> datagrams;
+  for (const cases::Step& step : steps) datagrams.push_back(step.bytes);
+  EngineOptions options;
+  options.reset = ResetRule::Template;
+  std::vector<std::string> records;
+  for (const cases::Record& record : run_datagrams(program, options, datagrams).records) {
+    records.emplace_back(reinterpret_cast<const char*>(record.data()), record.size() * sizeof(record[0]));
+  }
+  return records;
+}
+
 struct Messages {
   char template_set;
   const char* bytes;
@@ -141,6 +154,11 @@ void from_messages(const std::filesystem::path& corpus) {
     for (char slot = 0; slot < 4; ++slot) {
       const std::string change = {slot, 0, static_cast<char>(32 + 9 * slot), static_cast<char>(17 * number)};
       write(corpus / "fuzz_encode", name + "-" + std::to_string(slot), set + char{2} + char{1} + change + *datagrams);
+    }
+    int record_number = 0;
+    for (const std::string& record :
+         records_of(fixed_program(static_cast<std::uint8_t>(messages.template_set)), *steps)) {
+      write(corpus / "fuzz_record", name + "-" + std::to_string(++record_number), set + record);
     }
     const char framing = static_cast<char>(number % 6);
     write(corpus / "fuzz_explain", name, set + char{0} + char{0} + *datagrams);
