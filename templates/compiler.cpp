@@ -26,6 +26,11 @@ void check_options(const std::vector<std::shared_ptr<const SourceBuffer>>& sourc
   at_most(options.string_capacity, limits::kMaxStringCapacity, "string capacity");
   at_most(options.max_record_slots, limits::kMaxRecordSlots, "slots of a record");
   at_most(sources.size(), kMaxFiles, "template files");
+  at_most(options.limits.file_bytes, kHardFileLimits.file_bytes, "bytes of a template file");
+  at_most(options.limits.nesting, kHardFileLimits.nesting, "nesting of a template file");
+  at_most(options.limits.templates, kHardFileLimits.templates, "templates");
+  at_most(options.limits.fields, kHardFileLimits.fields, "fields of a template");
+  at_most(options.limits.instructions, kHardFileLimits.instructions, "expanded instructions");
   if (options.string_capacity == 0) report.error(ErrorCode::T1, {}, "string capacity: at least 1");
   if (options.max_record_slots == 0) report.error(ErrorCode::T1, {}, "slots of a record: at least 1");
 }
@@ -50,21 +55,22 @@ std::optional<Program> compile(const std::vector<std::shared_ptr<const SourceBuf
 
   std::vector<xml::Element> documents;
   for (const auto& source : files) {
-    if (std::optional<xml::Element> document = xml::parse(source, report)) documents.push_back(std::move(*document));
+    std::optional<xml::Element> document = xml::parse(source, options.limits, report);
+    if (document) documents.push_back(std::move(*document));
   }
   // A file that could not be read at all would make every reference to it an error.
   if (documents.size() != files.size()) return std::nullopt;
-  ast::TemplateSet set = ast::build(documents, report);
+  ast::TemplateSet set = ast::build(documents, options.limits, report);
   sema::identify(set, options.template_id, report);
   std::vector<std::shared_ptr<const SourceBuffer>> sources = files;
   if (options.session_control) {
     sources.push_back(session::source());
     session::supply(sources.back(), static_cast<std::uint16_t>(files.size()), set, report);
   }
-  sema::check(set, options.string_capacity, report);
+  sema::check(set, options.string_capacity, options.limits.templates, report);
   if (report.has_errors()) return std::nullopt;
 
-  const ir::Module module = ir::expand(set, report);
+  const ir::Module module = ir::expand(set, options.limits, report);
   if (report.has_errors()) return std::nullopt;
   std::optional<Program> program = lower::to_program(
       module, set, sources, {options.supply_fast_reset, options.string_capacity, options.max_record_slots}, report);

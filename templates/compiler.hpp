@@ -7,8 +7,9 @@
 
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/program.hpp"
+#include "templates/file_limits.hpp"
 
-/// Template files (FAST 1.1, and of 1.2 what exchanges use) to programs.
+/// Template files (FAST 1.1 and 1.2) to programs.
 namespace stopbit::templates {
 
 struct CompileOptions {
@@ -21,6 +22,7 @@ struct CompileOptions {
   bool session_control = false;
   std::uint32_t string_capacity = 256;  ///< Bytes of every string slot.
   std::uint32_t max_record_slots = 4096;
+  FileLimits limits;
 };
 
 /// Compiles the files as one set: templates may refer to each other across files.

@@ -16,17 +16,14 @@ struct CompileArguments {
   std::vector<std::string> inputs;
   std::string image;
   std::string listing;
-  std::optional<std::uint64_t> template_id;
-  std::optional<std::uint64_t> string_capacity;
-  bool session_control = false;
+  TemplateArguments templates;
 };
 
 int compile(const CompileArguments& arguments) {
   if (arguments.image == "-" && arguments.listing == "-") {
     throw ToolError(kExitUsage, "-o and --listing cannot both be stdout");
   }
-  const Program program =
-      compile_files(arguments.inputs, arguments.template_id, arguments.session_control, arguments.string_capacity);
+  const Program program = compile_files(arguments.inputs, arguments.templates);
   require_verified(program, "compiler");  // our own output gets no free pass
   const std::vector<std::byte> image = image::write(program);
   if (!arguments.image.empty()) {
@@ -46,7 +43,7 @@ int compile(const CompileArguments& arguments) {
 
 Command compile_command() {
   const auto arguments = std::make_shared<CompileArguments>();
-  return {
+  Command command{
       .name = "compile",
       .summary = "Compiles template files to a firmware image",
       .description =
@@ -72,14 +69,14 @@ Command compile_command() {
                    .help = "Writes the assembly listing; - is stdout.",
                    .target = &arguments->listing,
                    .hint = file_hint({".sbasm"})},
-                  template_id_option(arguments->template_id),
-                  session_control_option(arguments->session_control),
-                  string_capacity_option(arguments->string_capacity)},
+                  string_capacity_option(arguments->templates.string_capacity)},
       .examples = {{"stopbit compile templates.xml -o feed.sbf", "firmware for `stopbit replay --firmware feed.sbf`"},
                    {"stopbit compile templates.xml --listing -", "shows the program as text"},
                    {"stopbit compile opra.xml --template-id 1", "checks a file whose only template has no id"}},
       .run = [arguments] { return compile(*arguments); },
   };
+  for (Option& option : template_options(arguments->templates)) command.options.push_back(std::move(option));
+  return command;
 }
 
 }  // namespace stopbit::tools

@@ -12,7 +12,7 @@ namespace {
 struct DiffArguments {
   std::string before;
   std::string after;
-  std::optional<std::uint64_t> template_id;
+  TemplateArguments templates;
   bool json = false;
 };
 
@@ -20,7 +20,7 @@ Program load(const std::string& path, const DiffArguments& arguments) {
   ProgramSource source;
   if (path.ends_with(".xml")) {
     source.templates = {path};
-    source.template_id = arguments.template_id;
+    source.compile = arguments.templates;
   } else {
     source.firmware = path;
   }
@@ -41,7 +41,7 @@ int run_diff(const DiffArguments& arguments) {
 
 Command diff_command() {
   const auto arguments = std::make_shared<DiffArguments>();
-  return {
+  Command command{
       .name = "diff",
       .summary = "Says what has changed between two versions of a feed's templates",
       .description =
@@ -68,13 +68,14 @@ Command diff_command() {
                    .target = &arguments->after,
                    .hint = file_hint({".sbf", ".xml"}),
                    .required = true},
-                  template_id_option(arguments->template_id),
                   {.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json}},
       .examples = {{"stopbit diff 2026-10.xml 2026-11.xml", "what does the exchange change in November?"},
                    {"stopbit diff old.sbf new.sbf --json | jq '.templates[] | select(.view_breaks) | .name'",
                     "for programs"}},
       .run = [arguments] { return run_diff(*arguments); },
   };
+  for (Option& option : template_options(arguments->templates)) command.options.push_back(std::move(option));
+  return command;
 }
 
 }  // namespace stopbit::tools

@@ -15,7 +15,45 @@ namespace {
 
 constexpr std::size_t kShownFindings = 20;
 
-}  // namespace
+constexpr templates::FileLimits kDefaults;
+
+void set(std::uint32_t& limit, const std::optional<std::uint64_t>& value, std::string_view name, std::uint32_t most) {
+  if (!value) return;
+  if (*value > most) throw ToolError(kExitUsage, fmt::format("{}: at most {}", name, most));
+  limit = static_cast<std::uint32_t>(*value);
+}
+
+templates::CompileOptions compile_options(const TemplateArguments& arguments) {
+  templates::CompileOptions options;
+  options.session_control = arguments.session_control;
+  if (arguments.template_id) {
+    if (*arguments.template_id > std::numeric_limits<std::uint32_t>::max()) {
+      throw ToolError(kExitUsage, "--template-id: a template identifier has 32 bits");
+    }
+    options.template_id = static_cast<std::uint32_t>(*arguments.template_id);
+  }
+  if (arguments.string_capacity) {
+    if (*arguments.string_capacity == 0 || *arguments.string_capacity > limits::kMaxStringCapacity) {
+      throw ToolError(kExitUsage, fmt::format("--string-capacity: 1 to {} bytes", limits::kMaxStringCapacity));
+    }
+    options.string_capacity = static_cast<std::uint32_t>(*arguments.string_capacity);
+  }
+  constexpr templates::FileLimits kMost = templates::kHardFileLimits;
+  set(options.limits.file_bytes, arguments.max_file_bytes, "--max-template-bytes", kMost.file_bytes);
+  set(options.limits.nesting, arguments.max_nesting, "--max-template-nesting", kMost.nesting);
+  set(options.limits.templates, arguments.max_templates, "--max-templates", kMost.templates);
+  set(options.limits.fields, arguments.max_fields, "--max-fields", kMost.fields);
+  set(options.limits.instructions, arguments.max_instructions, "--max-expanded", kMost.instructions);
+  return options;
+}
+
+Option limit_option(const char* name, const char* value, std::string_view what, std::uint32_t usual, std::uint32_t most,
+                    std::optional<std::uint64_t>& target) {
+  const std::string range =
+      usual == most ? fmt::format("default and most {}", usual) : fmt::format("default {}, at most {}", usual, most);
+  return {
+      .names = name, .value = value, .help = fmt::format("{}; {}. More is error T1.", what, range), .target = &target};
+}
 
 Option template_id_option(std::optional<std::uint64_t>& target) {
   return {.names = "--template-id",
@@ -24,13 +62,32 @@ Option template_id_option(std::optional<std::uint64_t>& target) {
           .target = &target};
 }
 
-Option session_control_option(bool& target) {
-  return {.names = "--session-control",
-          .value = "",
-          .help =
-              "Adds the messages of the FAST Session Control Protocol 1.1: hello, alert, reset, template definitions. "
-              "They are decoded and reported; templates that a sender defines are never compiled.",
-          .target = &target};
+}  // namespace
+
+std::vector<Option> template_options(TemplateArguments& target) {
+  constexpr templates::FileLimits kMost = templates::kHardFileLimits;
+  return {
+      template_id_option(target.template_id),
+      {.names = "--session-control",
+       .value = "",
+       .help = "Adds the messages of the FAST Session Control Protocol 1.1: hello, alert, reset, template definitions. "
+               "They are decoded and reported; templates that a sender defines are never compiled.",
+       .target = &target.session_control},
+      limit_option("--max-template-bytes", "BYTES", "Longest template file", kDefaults.file_bytes, kMost.file_bytes,
+                   target.max_file_bytes),
+      limit_option("--max-template-nesting", "N",
+                   "Most elements inside each other in a template file, and most groups, "
+                   "those of definitions and references counted",
+                   kDefaults.nesting, kMost.nesting, target.max_nesting),
+      limit_option("--max-templates", "N", "Most templates of all files", kDefaults.templates, kMost.templates,
+                   target.max_templates),
+      limit_option("--max-fields", "N",
+                   "Most fields, groups and references of a template, with those of the templates "
+                   "it refers to",
+                   kDefaults.fields, kMost.fields, target.max_fields),
+      limit_option("--max-expanded", "N", "The same of all templates together", kDefaults.instructions,
+                   kMost.instructions, target.max_instructions),
+  };
 }
 
 Option string_capacity_option(std::optional<std::uint64_t>& target) {
@@ -43,7 +100,7 @@ Option string_capacity_option(std::optional<std::uint64_t>& target) {
 }
 
 std::vector<Option> program_options(ProgramSource& source) {
-  return {
+  std::vector<Option> options = {
       {.names = "--templates",
        .value = "TEMPLATES.xml",
        .help = "Template files, compiled as one set. The list goes on as long as the arguments end in .xml.",
@@ -56,27 +113,13 @@ std::vector<Option> program_options(ProgramSource& source) {
        .help = "A firmware image, made by `stopbit compile` or `stopbit asm`.",
        .target = &source.firmware,
        .hint = file_hint({".sbf"})},
-      template_id_option(source.template_id),
-      session_control_option(source.session_control),
   };
+  for (Option& option : template_options(source.compile)) options.push_back(std::move(option));
+  return options;
 }
 
-Program compile_files(const std::vector<std::string>& paths, const std::optional<std::uint64_t>& template_id,
-                      bool session_control, const std::optional<std::uint64_t>& string_capacity) {
-  templates::CompileOptions options;
-  options.session_control = session_control;
-  if (template_id) {
-    if (*template_id > std::numeric_limits<std::uint32_t>::max()) {
-      throw ToolError(kExitUsage, "--template-id: a template identifier has 32 bits");
-    }
-    options.template_id = static_cast<std::uint32_t>(*template_id);
-  }
-  if (string_capacity) {
-    if (*string_capacity == 0 || *string_capacity > limits::kMaxStringCapacity) {
-      throw ToolError(kExitUsage, fmt::format("--string-capacity: 1 to {} bytes", limits::kMaxStringCapacity));
-    }
-    options.string_capacity = static_cast<std::uint32_t>(*string_capacity);
-  }
+Program compile_files(const std::vector<std::string>& paths, const TemplateArguments& arguments) {
+  const templates::CompileOptions options = compile_options(arguments);
   std::vector<std::shared_ptr<const SourceBuffer>> sources;
   sources.reserve(paths.size());
   for (const std::string& path : paths) sources.push_back(read_text(path));
@@ -116,9 +159,9 @@ Program load_program(const ProgramSource& source) {
   if (source.templates.empty() == source.firmware.empty()) {
     throw ToolError(kExitUsage, "either --templates or --firmware is needed, and not both");
   }
-  if (!source.templates.empty()) return compile_files(source.templates, source.template_id, source.session_control);
-  if (source.template_id) throw ToolError(kExitUsage, "--template-id goes with --templates");
-  if (source.session_control) throw ToolError(kExitUsage, "--session-control goes with --templates");
+  if (!source.templates.empty()) return compile_files(source.templates, source.compile);
+  if (source.compile.template_id) throw ToolError(kExitUsage, "--template-id goes with --templates");
+  if (source.compile.session_control) throw ToolError(kExitUsage, "--session-control goes with --templates");
   Program program = read_image(source.firmware);
   require_verified(program, source.firmware);
   return program;

@@ -13,23 +13,32 @@
 /// What commands that decode have in common: where the program comes from, and the framing.
 namespace stopbit::tools {
 
+/// How template files are compiled.
+struct TemplateArguments {
+  std::optional<std::uint64_t> template_id;
+  bool session_control = false;
+  std::optional<std::uint64_t> string_capacity;
+  std::optional<std::uint64_t> max_file_bytes;
+  std::optional<std::uint64_t> max_nesting;
+  std::optional<std::uint64_t> max_templates;
+  std::optional<std::uint64_t> max_fields;
+  std::optional<std::uint64_t> max_instructions;
+};
+
 struct ProgramSource {
   std::vector<std::string> templates;
   std::string firmware;
-  std::optional<std::uint64_t> template_id;
-  bool session_control = false;
+  TemplateArguments compile;
 };
 
-/// --templates, --firmware, --template-id, --session-control. `source` must outlive the options.
+/// --templates, --firmware, and those of template_options. `source` must outlive the options.
 [[nodiscard]] std::vector<Option> program_options(ProgramSource& source);
-[[nodiscard]] Option template_id_option(std::optional<std::uint64_t>& target);
-[[nodiscard]] Option session_control_option(bool& target);
+/// --template-id, --session-control, and what template files may ask for. `target` must outlive the options.
+[[nodiscard]] std::vector<Option> template_options(TemplateArguments& target);
 [[nodiscard]] Option string_capacity_option(std::optional<std::uint64_t>& target);
 
 /// Compiles template files as one set; prints errors and warnings to stderr.
-[[nodiscard]] Program compile_files(const std::vector<std::string>& paths,
-                                    const std::optional<std::uint64_t>& template_id, bool session_control,
-                                    const std::optional<std::uint64_t>& string_capacity = {});
+[[nodiscard]] Program compile_files(const std::vector<std::string>& paths, const TemplateArguments& arguments);
 
 /// A well-formed image, not verified. `name` is what the message of an error begins with.
 [[nodiscard]] Program image_from(std::string_view bytes, const std::string& name);

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "microcode/base/limits.hpp"
 #include "templates/ast/content.hpp"
 #include "templates/ast/vocabulary.hpp"
 
@@ -14,7 +13,6 @@ namespace {
 
 constexpr std::size_t kMaxSetElements = 64;
 constexpr std::size_t kMaxTypeChain = 32;
-constexpr std::size_t kMaxNesting = 32;  ///< Groups, through definitions.
 
 /// Where an instruction stands.
 enum class Inside : std::uint8_t { Body, BitGroup };
@@ -41,7 +39,7 @@ struct Definition {
 
 class Builder {
  public:
-  explicit Builder(Report& report) : report_(report), reader_(report) {}
+  Builder(const FileLimits& limits, Report& report) : limits_(limits), report_(report), reader_(report) {}
 
   TemplateSet run(const std::vector<xml::Element>& documents) {
     for (std::size_t i = 0; i < documents.size(); ++i) {
@@ -264,10 +262,11 @@ class Builder {
   /// References to definitions can expand exponentially.
   bool has_room(const SourceRange& range) {
     if (is_full_) return false;
-    is_full_ = !is_checking_ && ++steps_ > limits::kMaxFields;
+    is_full_ = !is_checking_ && ++steps_ > limits_.instructions;
     if (is_full_) {
       report_.error(ErrorCode::T1, range,
-                    "the definitions expand to more than " + std::to_string(limits::kMaxFields) + " fields and groups");
+                    "the templates hold more than " + std::to_string(limits_.instructions) +
+                        " fields and groups, with those of the definitions they use");
     }
     return !is_full_;
   }
@@ -310,10 +309,10 @@ class Builder {
   /// The recursion over groups ends here.
   void build_compound(const xml::Element& element, const Common& common, const Scope& scope,
                       std::vector<Instruction>& body) {
-    if (depth_ == kMaxNesting) {
+    if (depth_ == limits_.nesting) {
       is_full_ = true;
       return report_.error(ErrorCode::T1, element.range,
-                           "groups are nested more than " + std::to_string(kMaxNesting) + " deep");
+                           "groups are nested more than " + std::to_string(limits_.nesting) + " deep");
     }
     ++depth_;
     reader_.check(element);
@@ -495,6 +494,7 @@ class Builder {
     return place->second;
   }
 
+  const FileLimits& limits_;
   Report& report_;
   ContentReader reader_;
   TemplateSet set_;
@@ -512,8 +512,8 @@ class Builder {
 
 }  // namespace
 
-TemplateSet build(const std::vector<xml::Element>& documents, Report& report) {
-  return Builder(report).run(documents);
+TemplateSet build(const std::vector<xml::Element>& documents, const FileLimits& limits, Report& report) {
+  return Builder(limits, report).run(documents);
 }
 
 }  // namespace stopbit::templates::ast

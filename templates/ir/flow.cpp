@@ -3,17 +3,15 @@
 #include <map>
 #include <string>
 
-#include "microcode/base/limits.hpp"
-
 namespace stopbit::templates::ir {
 namespace {
 
-/// Nested groups, sequences and static references of one template together.
-constexpr std::size_t kMaxNesting = 256;
-
 class Expander {
  public:
-  Expander(const ast::TemplateSet& set, Report& report) : set_(set), report_(report) { module_.types.emplace_back(); }
+  Expander(const ast::TemplateSet& set, const FileLimits& limits, Report& report)
+      : set_(set), limits_(limits), report_(report) {
+    module_.types.emplace_back();
+  }
 
   Module run() {
     for (std::size_t i = 0; i < set_.templates.size() && !stopped_; ++i) {
@@ -24,6 +22,7 @@ class Expander {
       message.of = &item;
       message.template_index = static_cast<std::uint32_t>(i);
       items_ = &message.items;
+      fields_ = 0;
       enter(item, message.template_index, kCallersType, 0);
     }
     return std::move(module_);
@@ -34,7 +33,7 @@ class Expander {
     body(item.body, index, item.type ? number(*item.type) : type, depth + 1);
   }
 
-  // Recursion is bounded by kMaxNesting.
+  // Recursion is bounded by limits_.nesting.
   void body(const std::vector<ast::Instruction>& instructions, std::uint32_t index, std::uint32_t type,
             std::size_t depth) {
     for (const ast::Instruction& instruction : instructions) {
@@ -84,18 +83,22 @@ class Expander {
 
   /// References are counted, too: they can expand to nothing, exponentially often.
   bool count(const SourceRange& range) {
-    if (steps_ < limits::kMaxFields) {
-      ++steps_;
-      return true;
+    if (fields_++ == limits_.fields) {
+      stop(range, "the template has more than " + std::to_string(limits_.fields) +
+                      " fields, groups and references, with those of the templates it refers to");
+      return false;
     }
-    stop(range,
-         "the templates expand to more than " + std::to_string(limits::kMaxFields) + " fields, groups and references");
-    return false;
+    if (steps_++ == limits_.instructions) {
+      stop(range, "the templates expand to more than " + std::to_string(limits_.instructions) +
+                      " fields, groups and references");
+      return false;
+    }
+    return true;
   }
 
   bool may_nest(const SourceRange& range, std::size_t depth) {
-    if (depth < kMaxNesting) return true;
-    stop(range, "groups and template references are nested more than " + std::to_string(kMaxNesting) + " deep");
+    if (depth < limits_.nesting) return true;
+    stop(range, "groups and template references are nested more than " + std::to_string(limits_.nesting) + " deep");
     return false;
   }
 
@@ -111,18 +114,20 @@ class Expander {
   }
 
   const ast::TemplateSet& set_;
+  const FileLimits& limits_;
   Report& report_;
   Module module_;
   std::vector<Item>* items_ = nullptr;
   std::map<ast::Name, std::uint32_t> type_numbers_;
+  std::size_t fields_ = 0;  ///< Of the message.
   std::size_t steps_ = 0;
   bool stopped_ = false;
 };
 
 }  // namespace
 
-Module expand(const ast::TemplateSet& set, Report& report) {
-  return Expander(set, report).run();
+Module expand(const ast::TemplateSet& set, const FileLimits& limits, Report& report) {
+  return Expander(set, limits, report).run();
 }
 
 }  // namespace stopbit::templates::ir

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "templates/ast/ast.hpp"
+#include "templates/file_limits.hpp"
 #include "templates/report.hpp"
 
 /// The templates as the stream meets them: static references replaced by what they name, groups and sequences flat,
@@ -39,7 +40,7 @@ struct Module {
 };
 
 /// Expands every template that has an identifier. The set must be free of errors and outlive the module.
-/// References can expand exponentially: work stops at limits::kMaxFields items, with an error (T1).
-[[nodiscard]] Module expand(const ast::TemplateSet& set, Report& report);
+/// References can expand exponentially: work stops at the limits, with an error (T1).
+[[nodiscard]] Module expand(const ast::TemplateSet& set, const FileLimits& limits, Report& report);
 
 }  // namespace stopbit::templates::ir

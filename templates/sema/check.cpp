@@ -50,8 +50,8 @@ std::string_view wanted_type(Kind op) {
 
 class Checker {
  public:
-  Checker(ast::TemplateSet& set, std::size_t max_initial_bytes, Report& report)
-      : set_(set), max_initial_bytes_(max_initial_bytes), report_(report) {}
+  Checker(ast::TemplateSet& set, std::size_t max_initial_bytes, std::size_t max_templates, Report& report)
+      : set_(set), max_initial_bytes_(max_initial_bytes), max_templates_(max_templates), report_(report) {}
 
   void run() {
     names_and_ids();
@@ -88,9 +88,9 @@ class Checker {
                         " of template " + quoted(id->second->name.text));
       report_.note(id->second->id_range, "which is here");
     }
-    if (set_.templates.size() > limits::kMaxTemplates) {
-      report_.error(ErrorCode::T1, set_.templates[limits::kMaxTemplates].range,
-                    "there are more than " + std::to_string(limits::kMaxTemplates) + " templates");
+    if (set_.templates.size() > max_templates_) {
+      report_.error(ErrorCode::T1, set_.templates[max_templates_].range,
+                    "there are more than " + std::to_string(max_templates_) + " templates");
     }
   }
 
@@ -249,7 +249,7 @@ class Checker {
   enum class Mark : std::uint8_t { New, Open, Done };
 
   void find_cycles() {
-    if (set_.templates.size() > limits::kMaxTemplates) return;
+    if (set_.templates.size() > max_templates_) return;
     marks_.assign(set_.templates.size(), Mark::New);
     for (std::size_t i = 0; i < set_.templates.size(); ++i) visit(i);
   }
@@ -283,6 +283,7 @@ class Checker {
 
   ast::TemplateSet& set_;
   const std::size_t max_initial_bytes_;
+  const std::size_t max_templates_;
   Report& report_;
   std::map<ast::Name, std::size_t> names_;
   std::map<std::string_view, std::size_t> names_by_text_;
@@ -320,8 +321,8 @@ void identify(ast::TemplateSet& set, std::optional<std::uint32_t> template_id, R
   }
 }
 
-void check(ast::TemplateSet& set, std::size_t max_initial_bytes, Report& report) {
-  Checker(set, max_initial_bytes, report).run();
+void check(ast::TemplateSet& set, std::size_t max_initial_bytes, std::size_t max_templates, Report& report) {
+  Checker(set, max_initial_bytes, max_templates, report).run();
 }
 
 }  // namespace stopbit::templates::sema

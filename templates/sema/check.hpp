@@ -16,6 +16,6 @@ void identify(ast::TemplateSet& set, std::optional<std::uint32_t> template_id, R
 /// twice, template references. Fills in Operator::initial and TemplateRef::target. A string of the
 /// dictionary holds `max_initial_bytes`. Without errors in the report, every static reference names a template and none
 /// leads back to its own.
-void check(ast::TemplateSet& set, std::size_t max_initial_bytes, Report& report);
+void check(ast::TemplateSet& set, std::size_t max_initial_bytes, std::size_t max_templates, Report& report);
 
 }  // namespace stopbit::templates::sema

@@ -17,8 +17,8 @@ std::shared_ptr<const SourceBuffer> source() {
 void supply(const std::shared_ptr<const SourceBuffer>& source, std::uint16_t source_index, ast::TemplateSet& set,
             Report& report) {
   std::vector<xml::Element> documents;
-  if (std::optional<xml::Element> document = xml::parse(source, report)) documents.push_back(std::move(*document));
-  ast::TemplateSet session = ast::build(documents, report);
+  if (std::optional<xml::Element> document = xml::parse(source, {}, report)) documents.push_back(std::move(*document));
+  ast::TemplateSet session = ast::build(documents, {}, report);
   const std::size_t own = set.templates.size();
   for (ast::Template& item : session.templates) {
     const auto is_same = [&](const ast::Template& other) {

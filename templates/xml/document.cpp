@@ -45,7 +45,7 @@ class Converter {
     std::string uri;
   };
 
-  // Recursion is bounded: the scan has refused text that is nested deeper than limits::kMaxElementDepth.
+  // Recursion is bounded: the scan has refused text that is nested deeper than FileLimits::nesting.
   bool convert(const pugi::xml_node& node, Element& out) {
     if (next_tag_ == places_.tags.size()) return false;
     const TagPlace& tag = places_.tags[next_tag_++];
@@ -148,8 +148,9 @@ const Attribute* Element::find(std::string_view attribute) const {
   return nullptr;
 }
 
-std::optional<Element> parse(const std::shared_ptr<const SourceBuffer>& source, Report& report) {
-  const std::optional<Places> places = scan(source, report);
+std::optional<Element> parse(const std::shared_ptr<const SourceBuffer>& source, const FileLimits& limits,
+                             Report& report) {
+  const std::optional<Places> places = scan(source, limits, report);
   if (!places) return std::nullopt;
   const std::size_t mark = source->text().starts_with("\xEF\xBB\xBF") ? 3 : 0;
   const std::string_view text = source->text().substr(mark);

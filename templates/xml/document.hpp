@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "microcode/base/diagnostic.hpp"
+#include "templates/file_limits.hpp"
 #include "templates/report.hpp"
 
 /// XML text to a tree whose every element and attribute knows its place. The only folder that knows the XML library.
@@ -34,8 +35,9 @@ struct Element {
   [[nodiscard]] const Attribute* find(std::string_view attribute) const;
 };
 
-/// The root element; nothing if the text is not XML (the report says why). At most limits::kMaxElementDepth deep.
+/// The root element; nothing if the text is not XML (the report says why). At most `limits.nesting` deep.
 /// Errors that leave the tree usable (a prefix without namespace, an attribute given twice) are reported, too.
-[[nodiscard]] std::optional<Element> parse(const std::shared_ptr<const SourceBuffer>& source, Report& report);
+[[nodiscard]] std::optional<Element> parse(const std::shared_ptr<const SourceBuffer>& source, const FileLimits& limits,
+                                           Report& report);
 
 }  // namespace stopbit::templates::xml

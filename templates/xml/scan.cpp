@@ -45,13 +45,13 @@ std::size_t character_length(std::string_view text) {
 
 class Scanner {
  public:
-  Scanner(const std::shared_ptr<const SourceBuffer>& source, Report& report)
-      : source_(source), text_(source->text()), report_(report) {}
+  Scanner(const std::shared_ptr<const SourceBuffer>& source, const FileLimits& limits, Report& report)
+      : source_(source), text_(source->text()), limits_(limits), report_(report) {}
 
   std::optional<Places> run() {
-    if (text_.size() > limits::kMaxTextBytes) {
+    if (text_.size() > limits_.file_bytes) {
       fail(ErrorCode::T1, 0, 1,
-           "the file has " + std::to_string(text_.size()) + " bytes; at most " + std::to_string(limits::kMaxTextBytes) +
+           "the file has " + std::to_string(text_.size()) + " bytes; at most " + std::to_string(limits_.file_bytes) +
                " are allowed");
       return std::nullopt;
     }
@@ -212,9 +212,9 @@ class Scanner {
     const std::string_view name = take_name();
     if (name.empty()) return malformed(begin, "'<' must be followed by a name, or be written as '&lt;'");
     if (open_.empty() && !places_.tags.empty()) return malformed(begin, "a second root element");
-    if (open_.size() == limits::kMaxElementDepth) {
+    if (open_.size() == limits_.nesting) {
       return fail(ErrorCode::T1, begin, at_ - begin,
-                  "elements are nested more than " + std::to_string(limits::kMaxElementDepth) + " deep");
+                  "elements are nested more than " + std::to_string(limits_.nesting) + " deep");
     }
     const std::size_t index = places_.tags.size();
     places_.tags.push_back(
@@ -272,6 +272,7 @@ class Scanner {
 
   std::shared_ptr<const SourceBuffer> source_;
   std::string_view text_;
+  const FileLimits& limits_;
   Report& report_;
   std::size_t at_ = 0;
   std::size_t start_ = 0;  ///< Behind the byte order mark.
@@ -282,8 +283,9 @@ class Scanner {
 
 }  // namespace
 
-std::optional<Places> scan(const std::shared_ptr<const SourceBuffer>& source, Report& report) {
-  return Scanner(source, report).run();
+std::optional<Places> scan(const std::shared_ptr<const SourceBuffer>& source, const FileLimits& limits,
+                           Report& report) {
+  return Scanner(source, limits, report).run();
 }
 
 }  // namespace stopbit::templates::xml

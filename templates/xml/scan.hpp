@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "microcode/base/diagnostic.hpp"
+#include "templates/file_limits.hpp"
 #include "templates/report.hpp"
 
 /// Reads XML text once without building anything: refuses what must not reach the tree builder, and notes where things
@@ -37,6 +38,7 @@ inline constexpr std::size_t kMaxAttributesOfElement = 64;
 
 /// Nothing if the text is not well-formed, has a document type declaration (T3), or exceeds a limit (T1); the report
 /// says why. Work and memory are linear in the text; no recursion.
-[[nodiscard]] std::optional<Places> scan(const std::shared_ptr<const SourceBuffer>& source, Report& report);
+[[nodiscard]] std::optional<Places> scan(const std::shared_ptr<const SourceBuffer>& source, const FileLimits& limits,
+                                         Report& report);
 
 }  // namespace stopbit::templates::xml

@@ -138,7 +138,7 @@ struct Operator {
 };
 
 struct Node {
-  enum class Shape : std::uint8_t { Field, SplitDecimal, Group, Sequence, Static, Dynamic };
+  enum class Shape : std::uint8_t { Field, SplitDecimal, Group, Sequence, Static, Dynamic, Bits, Vector };
   Shape shape = Shape::Field;
   Kind kind = Kind::U32;
   bool optional = false;
@@ -146,6 +146,8 @@ struct Node {
   Operator op;        ///< Field; exponent of a split decimal; length of a sequence.
   Operator mantissa;  ///< Split decimal.
   std::vector<Node> children;
+  unsigned small = 0;         ///< Of a bit group: bits of an integer's type; 0 = another type.
+  unsigned bits = 0;          ///< Of a bit group: bits it takes, 0 if constant. Bit group: bits of its fields.
   bool has_map = false;       ///< Group, element: something inside needs a bit.
   std::string type_ref;       ///< Group, sequence: the application type inside, if it changes.
   std::size_t reference = 0;  ///< Static reference: the template. Dynamic: templates below may be named.
@@ -266,6 +268,11 @@ class Maker {
     } else if (shape == 6 && templates_.size() > referenced_) {
       node.shape = Node::Shape::Static;  // each once: names of an object are unique
       node.reference = referenced_++;
+    } else if (shape == 8) {
+      make_bits(node);
+    } else if (shape == 9) {
+      node.shape = Node::Shape::Vector;
+      node.kind = std::array{Kind::U32, Kind::I32, Kind::U64, Kind::I64}[below(4)];
     } else if (shape == 7 && depth == 0 && !templates_.empty()) {  // deeper, messages grow without end
       node.shape = Node::Shape::Dynamic;
       node.reference = templates_.size();
@@ -274,6 +281,125 @@ class Maker {
       node.op = make_operator(node.kind, node.optional, node.name);
     }
     return node;
+  }
+
+  // Bit groups.
+
+  static Range range_of_field(const Node& field) {
+    if (field.small == 0) return range_of(field.kind);
+    const Int128 values = Int128{1} << field.small;
+    return field.kind == Kind::I8 ? Range{-values / 2, values / 2 - 1} : Range{0, values - 1};
+  }
+
+  /// The fewest bits that hold all values and, if the field is optional, NULL in the place of 0.
+  static unsigned bits_of(const Node& field) {
+    const unsigned null = field.optional ? 1 : 0;
+    if (field.small != 0) return field.small + null;
+    if (field.kind == Kind::Set) return static_cast<unsigned>(kElementNames.size()) + null;
+    const Int128 values = range_of(field.kind).max + 1 + null;
+    unsigned bits = 1;
+    while (Int128{1} << bits < values) ++bits;
+    return bits;
+  }
+
+  /// The entity's number, seven bits for each byte.
+  static unsigned entity_bits(const Node& group) { return (group.bits + 6) / 7 * 7; }
+
+  void make_bits(Node& group) {
+    group.shape = Node::Shape::Bits;
+    for (std::uint64_t left = 1 + below(7); left > 0; --left) {
+      Node field;
+      field.name = "B" + std::to_string(++names_);
+      field.kind = std::array{Kind::Enum, Kind::Set, Kind::Boolean, Kind::U8, Kind::I8}[below(5)];
+      if (field.kind == Kind::U8) field.small = 1 + static_cast<unsigned>(below(7));
+      if (field.kind == Kind::I8) field.small = 2 + static_cast<unsigned>(below(6));
+      const bool is_constant = !group.children.empty() && chance(10);
+      field.optional = !is_constant && chance(50);
+      if (is_constant) {
+        field.op.op = Op::Constant;
+        field.op.initial.emplace().number = random_number(range_of_field(field));
+      } else {
+        field.bits = bits_of(field);
+      }
+      if (group.bits + field.bits > 63) break;
+      group.bits += field.bits;
+      group.children.push_back(std::move(field));
+    }
+    group.op.op = static_cast<Op>(below(6));
+    const bool needs_value = group.op.op == Op::Constant || group.op.op == Op::Default;
+    if (needs_value || (group.op.op != Op::None && chance(50))) group.op.initial.emplace().number = random_bits(group);
+    if (group.op.op >= Op::Copy) resolve(group.op, group.name);
+  }
+
+  Int128 random_bits(const Node& group) {
+    Int128 number = 0;
+    for (const Node& field : group.children) {
+      if (field.bits == 0) continue;
+      std::optional<Int128> value;
+      if (!field.optional || chance(75)) value = random_number(range_of_field(field));
+      const Int128 wire = field.optional ? to_nullable(value) : *value;
+      number = number << field.bits | (wire & ((Int128{1} << field.bits) - 1));
+    }
+    return number << (entity_bits(group) - group.bits);
+  }
+
+  /// The object the entity stands for; nothing if a field has none of its values.
+  static std::optional<std::string> object_of_bits(const Node& group, Int128 number) {
+    std::string text;
+    unsigned left = entity_bits(group);
+    for (const Node& field : group.children) {
+      Value value;
+      if (field.bits == 0) {
+        value = *field.op.initial;
+      } else {
+        left -= field.bits;
+        value.number = number >> left & ((Int128{1} << field.bits) - 1);
+        if (field.kind == Kind::I8 && value.number >> (field.bits - 1) != 0) value.number -= Int128{1} << field.bits;
+        if (field.optional && value.number == 0) continue;
+        if (field.optional && value.number > 0) --value.number;
+        const Range range = range_of_field(field);
+        if (value.number < range.min || value.number > range.max) return std::nullopt;
+      }
+      text += (text.empty() ? " " : ", ") + field.name + ": " + printed(field.kind, value);
+    }
+    return "{" + text + " }";
+  }
+
+  std::string encode_bit_group(const Node& group, Segment& segment) {
+    const unsigned bits = entity_bits(group);
+    const auto entry = dictionary_.find(group.op.entry);
+    const bool is_known = group.op.op >= Op::Copy && entry != dictionary_.end();
+    const std::optional<Value> before = is_known ? std::optional(entry->second.value) : group.op.initial;
+    Int128 number = random_bits(group);
+    switch (group.op.op) {
+      case Op::None: segment.append(encode_bits({{bits, number}})); break;
+      case Op::Constant: number = group.op.initial->number; break;
+      case Op::Delta: segment.append(encode_signed(number - before.value_or(Value()).number)); break;
+      default: {
+        std::optional<Int128> implied;
+        if (before) implied = before->number;
+        if (is_known && group.op.op == Op::Increment) implied = (*implied + 1) & ((Int128{1} << bits) - 1);
+        const bool is_clear = implied && object_of_bits(group, *implied) && chance(50);
+        segment.bits += is_clear ? '0' : '1';
+        if (is_clear) number = *implied;
+        if (!is_clear) segment.append(encode_bits({{bits, number}}));
+      }
+    }
+    if (group.op.op >= Op::Copy) {
+      Value value;
+      value.number = number;
+      dictionary_[group.op.entry] = {false, value};
+    }
+    return *object_of_bits(group, number);
+  }
+
+  /// An entry in the dictionary that the attributes say.
+  void resolve(Operator& op, const std::string& name) const {
+    std::string dictionary = op.dictionary.empty() ? default_dictionary_ : op.dictionary;
+    if (dictionary.empty()) dictionary = "global";
+    if (dictionary == "template") dictionary += ":" + current_;
+    if (dictionary == "type") dictionary += ":" + type_;
+    op.entry = dictionary + "/" + (op.key.empty() ? name : op.key);
   }
 
   Operator make_operator(Kind kind, bool optional, const std::string& name) {
@@ -294,11 +420,7 @@ class Maker {
       result.key = "k" + std::to_string(static_cast<int>(kind)) + (result.op == Op::Delta ? "d" : "") +
                    std::to_string(below(kinds_.size() > 4 ? 2 : 1));
     }
-    std::string dictionary = result.dictionary.empty() ? default_dictionary_ : result.dictionary;
-    if (dictionary.empty()) dictionary = "global";
-    if (dictionary == "template") dictionary += ":" + current_;
-    if (dictionary == "type") dictionary += ":" + type_;
-    result.entry = dictionary + "/" + (result.key.empty() ? name : result.key);
+    resolve(result, name);
     if (!has_name) result.entry += "." + std::to_string(static_cast<int>(kind));
     return result;
   }
@@ -310,6 +432,7 @@ class Maker {
   [[nodiscard]] bool needs_map(const std::vector<Node>& nodes) const {
     return std::any_of(nodes.begin(), nodes.end(), [this](const Node& node) {
       if (node.shape == Node::Shape::Group) return node.optional;
+      if (node.shape == Node::Shape::Bits) return node.optional || needs_bit(node.op, false);
       if (node.shape == Node::Shape::Dynamic) return false;
       if (node.shape == Node::Shape::Static) return needs_map(templates_[node.reference].nodes);
       return needs_bit(node.op, node.optional) ||
@@ -346,6 +469,22 @@ class Maker {
                "</exponent><mantissa>" + operator_text(Kind::Mantissa, node.mantissa) + "</mantissa></decimal>\n";
       case Node::Shape::Static: return indent + "<templateRef name=\"" + templates_[node.reference].name + "\"/>\n";
       case Node::Shape::Dynamic: return indent + "<templateRef/>\n";
+      case Node::Shape::Vector: {
+        const std::string element = kElements[static_cast<std::size_t>(node.kind)];
+        return indent + "<" + element + "Vector" + attributes + "/>\n";
+      }
+      case Node::Shape::Bits: {
+        std::string text = indent + "<bitGroup" + attributes + ">\n";
+        for (const Node& field : node.children) {
+          std::string element = kElements[static_cast<std::size_t>(field.kind)];
+          if (field.small != 0) element = (field.kind == Kind::I8 ? "int" : "uInt") + std::to_string(field.small);
+          text += indent + "  <" + element + " name=\"" + field.name + "\"" +
+                  (field.optional ? " presence=\"optional\"" : "") + ">" +
+                  (field.small == 0 ? elements_text(field.kind) : "") + operator_text(field.kind, field.op) + "</" +
+                  element + ">\n";
+        }
+        return text + indent + "  " + bits_operator_text(node) + "\n" + indent + "</bitGroup>\n";
+      }
       case Node::Shape::Group:
       case Node::Shape::Sequence: break;
     }
@@ -356,6 +495,13 @@ class Maker {
     if (!is_group) text += indent + "  <length>" + operator_text(Kind::Length, node.op) + "</length>\n";
     for (const Node& child : node.children) text += node_text(child, indent + "  ");
     return text + indent + "</" + element + ">\n";
+  }
+
+  /// The value is that of the fields' bits alone.
+  static std::string bits_operator_text(const Node& group) {
+    Operator op = group.op;
+    if (op.initial) op.initial->number >>= entity_bits(group) - group.bits;
+    return operator_text(Kind::U64, op);
   }
 
   static std::string elements_text(Kind kind) {
@@ -521,6 +667,26 @@ class Maker {
         std::string text;
         segment.append(segment_of(templates_[below(node.reference)], text));
         return text;
+      }
+      case Node::Shape::Bits: {
+        if (node.optional) {
+          const bool present = chance(60);
+          segment.bits += present ? '1' : '0';
+          if (!present) return std::nullopt;
+        }
+        return encode_bit_group(node, segment);
+      }
+      case Node::Shape::Vector: {
+        const std::optional<Value> length = field(Kind::Length, node.optional, node.op, segment);
+        if (!length) return std::nullopt;
+        elements_ += static_cast<std::size_t>(length->number);
+        std::string text;
+        for (Int128 i = 0; i < length->number; ++i) {
+          const Value value = random_value(node.kind);
+          write(node.kind, false, value, segment);
+          text += (i == 0 ? "" : ", ") + printed(node.kind, value);
+        }
+        return "[" + text + "]";
       }
       case Node::Shape::Static: break;  // its members are
     }

@@ -13,7 +13,7 @@ struct Parsed {
 Parsed parse_text(const std::string& text) {
   Parsed out;
   Report report(out.diagnostics);
-  out.root = parse(std::make_shared<SourceBuffer>("x.xml", text), report);
+  out.root = parse(std::make_shared<SourceBuffer>("x.xml", text), {}, report);
   return out;
 }
 
