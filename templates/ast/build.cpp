@@ -157,6 +157,7 @@ class Builder {
       if (!reset) error(attribute.range, "reset must be 'yes' or 'no'");
       out.reset = reset.value_or(false);
     }
+    fields_ = 0;
     build_body(element, scope, out.type, out.body, nullptr);
     set_.templates.push_back(std::move(out));
   }
@@ -262,8 +263,14 @@ class Builder {
   /// References to definitions can expand exponentially.
   bool has_room(const SourceRange& range) {
     if (is_full_) return false;
-    is_full_ = !is_checking_ && ++steps_ > limits_.instructions;
-    if (is_full_) {
+    if (is_checking_) return true;
+    const bool is_too_long = ++fields_ > limits_.fields;
+    is_full_ = is_too_long || ++steps_ > limits_.instructions;
+    if (is_too_long) {
+      report_.error(ErrorCode::T1, range,
+                    "the template has more than " + std::to_string(limits_.fields) +
+                        " fields and groups, with those of the definitions it uses");
+    } else if (is_full_) {
       report_.error(ErrorCode::T1, range,
                     "the templates hold more than " + std::to_string(limits_.instructions) +
                         " fields and groups, with those of the definitions they use");
@@ -505,9 +512,10 @@ class Builder {
   std::vector<bool> is_checked_;   ///< By definition.
   std::vector<std::size_t> open_;  ///< Definitions around what is being built.
   std::size_t depth_ = 0;          ///< Groups around it.
-  std::size_t steps_ = 0;
-  bool is_checking_ = false;  ///< A definition by itself.
-  bool is_full_ = false;      ///< A limit is exceeded: nothing more is built.
+  std::size_t fields_ = 0;         ///< Of the template.
+  std::size_t steps_ = 0;          ///< Fields and groups of all templates.
+  bool is_checking_ = false;       ///< A definition by itself.
+  bool is_full_ = false;           ///< A limit is exceeded: nothing more is built.
 };
 
 }  // namespace
