@@ -10,7 +10,10 @@ local MAX_ROWS = 100000
 
 feed.steps = engine.compile(feed)
 
-local proto = Proto(feed.name, feed.title)
+local is_made, proto = pcall(Proto, feed.name, feed.title)
+if not is_made then
+  error("Wireshark has a protocol '" .. feed.name .. "' already: make this dissector with another --name", 0)
+end
 local own = {
   sequence = ProtoField.uint64(feed.name .. ".sequence", "Sequence number"),
   chunk = ProtoField.uint32(feed.name .. ".chunk", "Chunk"),
@@ -225,7 +228,10 @@ end
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Rows of the packet tree
 
--- What a dissection has at hand: pinfo, root row, rows left.
+-- What a dissection has at hand, `view`: data and the Tvb it comes from, `source`; root row; rows left; names of the
+-- messages and a note, for the summary.
+
+local GENERATED = { source = "generated" } -- an item without bytes
 
 local function range_of(source, first, last) return source:range(first - 1, last - first + 1) end
 
@@ -333,7 +339,8 @@ local function add_message(view, message)
   local item
   item, view.rows_left = record.read(feed, message, view.rows_left - 1)
   if not item then return end
-  local row = add(view, view.root, item.template.field, item, nil, title_of(item.template) .. (message.complete and "" or ", incomplete"))
+  local title = title_of(item.template) .. (message.complete and "" or ", incomplete")
+  local row = add(view, view.root, item.template.field, item, nil, title)
   local name_row = row:add(own.template, item.template.name)
   name_row:set_generated()
   add_message_head(view, row, item)
@@ -341,7 +348,8 @@ local function add_message(view, message)
 end
 
 local function add_undecoded(view, parent, first)
-  if first <= #view.data then parent:add(own.undecoded, range_of(view.source, first, #view.data)) end
+  if first > #view.data then return end
+  parent:add(own.undecoded, range_of(view.source, first, #view.data))
 end
 
 local function add_failure(view, failure)
@@ -356,13 +364,13 @@ local function add_failure(view, failure)
 
   local first = math.min(failure.offset + 1, #view.data + 1)
   local row = add(view, view.root, own.error, { first = first, last = #view.data }, code, "Error: " .. what)
-  add(view, row, own.error_offset, { source = "made" }, failure.offset, "Byte: " .. offset)
-  if template then add(view, row, own.error_template, { source = "made" }, template.name, "Template: " .. template.name) end
-  if place then add(view, row, own.error_field, { source = "made" }, place, "Field: " .. place) end
+  add(view, row, own.error_offset, GENERATED, failure.offset, "Byte: " .. offset)
+  if template then add(view, row, own.error_template, GENERATED, template.name, "Template: " .. template.name) end
+  if place then add(view, row, own.error_field, GENERATED, place, "Field: " .. place) end
   local declared = node or template
   if declared and declared.line then
     local line = (feed.sources[declared.source] or "?") .. ":" .. integer.text(declared.line)
-    add(view, row, own.error_line, { source = "made" }, line, "Template file: " .. line)
+    add(view, row, own.error_line, GENERATED, line, "Template file: " .. line)
   end
   add_undecoded(view, row, first)
   view.root:add_proto_expert_info(experts.malformed, what)
@@ -372,7 +380,7 @@ end
 local function add_preamble(view, preamble)
   local function head(field, name, value, place)
     if value == nil then return end
-    local item = place and { first = place[1], last = place[2] } or { source = "made" }
+    local item = place and { first = place[1], last = place[2] } or GENERATED
     local shown = field == own.chunk or field == own.chunks
     add(view, view.root, field, item, shown and value or as_uint64(value), name .. ": " .. integer.text(value))
   end
@@ -448,7 +456,8 @@ local function join(view, tvb, channel, visit, is_first, preamble)
   end
   if visit.chunk_state == "complete" then
     if preamble.chunks > 1 then
-      view.source = ByteArray.new(visit.whole, true):tvb("FAST message of " .. integer.text(preamble.chunks) .. " chunks")
+      local name = "FAST message of " .. integer.text(preamble.chunks) .. " chunks"
+      view.source = ByteArray.new(visit.whole, true):tvb(name)
       view.data = visit.whole
     end
     return preamble.chunks > 1 and #visit.whole or preamble.last

@@ -719,8 +719,8 @@ end
 
 -- Decodes data[first, last] and puts its messages, whole or begun, into `messages`.
 --
--- `state` has the dictionary of the channel, `entries`, which changes; `waits`, if it waits for a reset; and `inputs` and
--- `known`, empty tables, if what the datagram found in the dictionary is to be collected.
+-- `state` has the dictionary of the channel, `entries`, which changes; `waits`, if it waits for a reset; and `inputs`
+-- and `known`, empty tables, if what the datagram found in the dictionary is to be collected.
 -- @returns nil or a failure: code, offset, template, block and word, id; `dropped` if the channel waited for a reset;
 --          `too_much_work` if the datagram would take too long.
 function engine.decode(feed, options, state, data, first, last, messages)
@@ -736,7 +736,7 @@ function engine.decode(feed, options, state, data, first, last, messages)
     inputs = state.inputs,
     known = state.known,
     messages = messages,
-    steps_left = MAX_STEPS,
+    steps_left = state.steps_left or MAX_STEPS, -- of the datagram, if it has several blocks
     elements_left = ELEMENTS_PER_BYTE * math.max(shown - first + 1, 0),
     max_nesting = math.min(options.max_nesting, MAX_NESTING),
   }
@@ -751,7 +751,7 @@ function engine.decode(feed, options, state, data, first, last, messages)
     end
     if last > shown then fail_at("X1", shown + 1) end
   end)
-  state.entries, state.known = m.entries, m.known
+  state.entries, state.known, state.steps_left = m.entries, m.known, m.steps_left
   if m.after_reset then state.waits = nil end
   if ok then return nil end
   if getmetatable(failure) ~= Failure then error(failure, 0) end

@@ -129,7 +129,14 @@ local function reference(walk, node, items)
   end
   walk.next = walk.next + 1
   walk.block = block
-  local item = { node = node, template = template, items = {}, map = block.map, id = block.id, id_place = block.id_place }
+  local item = {
+    node = node,
+    template = template,
+    map = block.map,
+    id = block.id,
+    id_place = block.id_place,
+    items = {},
+  }
   cover(item, block.map.first, block.map.last)
   if block.id_place then cover(item, block.id_place[1], block.id_place[2]) end
   add_item(walk, items, item)
@@ -150,8 +157,8 @@ function walk_nodes(walk, parent, items, item)
   end
 end
 
--- The item of a message that engine.decode gave, with at most so many items in it; nil if it ended before its template was
--- known. @returns the item, and how many items may still be made
+-- The item of a message that engine.decode gave, with at most so many items in it; nil if it ended before its template
+-- was known. @returns the item, and how many items may still be made
 function record.read(feed, message, items_left)
   local template = message.template and feed.templates[message.template]
   local block = message.blocks[1]
