@@ -119,6 +119,9 @@ int run_replay(const ReplayArguments& arguments) {
   if (ring) ring->finish();
   if (printer) printer->finish();
   if (!arguments.quiet) std::fputs(replay::to_text(summary, program).c_str(), stderr);
+  if (!arguments.quiet && summary.decode_errors() != 0) {
+    std::fputs("`stopbit explain` shows such a packet byte by byte, and looks for the cause.\n", stderr);
+  }
   return summary.error_count() == 0 ? kExitDone : kExitRejected;
 }
 
