@@ -1,8 +1,9 @@
 // A good program with a few numbers changed anywhere in it, as by an image whose checksums were mended: what the
-// verifier still accepts must be safe to run on any datagram.
+// verifier still accepts must be safe to run on any datagram, and to encode by.
 //
 // Input: template set, options, number of changes, each change as table, entry (2), field, value (8); then datagrams.
 
+#include "decoder/encode/encoder.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"
@@ -111,6 +112,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const unsigned changes = input.byte() % (kMaxChanges + 1);
   for (unsigned i = 0; i < changes; ++i) change(program, input);
   if (!verify::check(program).ok()) return 0;
-  fuzz::run_datagrams(program, options, fuzz::take_datagrams(input));
+  const fuzz::Run run = fuzz::run_datagrams(program, options, fuzz::take_datagrams(input));
+  encode::Encoder encoder(program, {options.reset, options.strict, options.limits});
+  const record::Schema schema = record::Schema::make(program).value();
+  for (const cases::Record& record : run.records) {
+    const encode::Outcome outcome = encoder.encode(record);
+    fuzz::require(outcome.ok() != (encode::error_text(schema, outcome).size() > 0), "a message or an error");
+  }
   return 0;
 }

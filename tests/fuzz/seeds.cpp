@@ -17,6 +17,7 @@
 #include "tests/fuzz/fixed_templates.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/property/random_case.hpp"
 #include "tests/unit/ingest/captures.hpp"
 #include "tests/unit/net/frames.hpp"
 
@@ -174,6 +175,29 @@ void from_messages(const std::filesystem::path& corpus) {
   }
 }
 
+/// Messages of random templates, whose number is the seed.
+void from_random_cases(const std::filesystem::path& corpus) {
+  constexpr unsigned kFirst = 128;  // of the template sets
+  constexpr unsigned kSeeds = 24;
+  for (unsigned seed = kFirst; seed < kFirst + kSeeds; ++seed) {
+    const cases::RandomCase made = cases::random_case(seed);
+    std::vector<cases::Step> steps;
+    for (const cases::RandomCase::Packet& packet : made.packets) {
+      cases::Step& step = steps.emplace_back();
+      for (const auto& message : packet) {
+        for (const cases::Bytes& entity : message) {
+          for (const std::uint8_t byte : entity) step.bytes.push_back(static_cast<std::byte>(byte));
+        }
+      }
+    }
+    const auto datagrams = datagrams_text(steps);
+    if (!datagrams) continue;
+    const auto options = static_cast<char>(static_cast<unsigned>(made.reset) << 1);  // as engine_options reads it
+    const std::string begin = {static_cast<char>(seed), options, char{1}, static_cast<char>(seed), 0, 40, 1};
+    write(corpus / "fuzz_encode", "random-" + std::to_string(seed), begin + *datagrams);
+  }
+}
+
 void from_captures(const std::filesystem::path& corpus) {
   namespace in = ingest::testing;
   namespace frame = net::testing;
@@ -232,6 +256,7 @@ int main(int argc, char** argv) {
   }
   for (const auto& path : stopbit::cases::find_cases(argv[1])) stopbit::fuzz::from_case(path, argv[2]);
   stopbit::fuzz::from_messages(argv[2]);
+  stopbit::fuzz::from_random_cases(argv[2]);
   stopbit::fuzz::from_captures(argv[2]);
   return 0;
 }
