@@ -1,6 +1,7 @@
 // All decode cases and random ones, and what becomes of them when they are cut and their bits are turned: tshark must
 // show the values and errors of the engine. All go through one run.
 
+#include <cstdlib>
 #include <memory>
 #include <set>
 
@@ -30,8 +31,11 @@ class Cases : public FeedsTest {
     }
   }
 
-  void add_random_cases(std::uint64_t count) {
-    for (std::uint64_t seed = 1; seed <= count; ++seed) {
+  /// The first seed and their number can be given, to look for more: STOPBIT_SEED, STOPBIT_SEEDS.
+  void add_random_cases(std::uint64_t otherwise) {
+    const std::uint64_t first = number("STOPBIT_SEED", 1);
+    const std::uint64_t count = number("STOPBIT_SEEDS", otherwise);
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
       add_case("random case " + std::to_string(seed), cases::case_text(cases::random_case(seed)));
     }
   }
@@ -63,6 +67,20 @@ class Cases : public FeedsTest {
     cases_.push_back({add_feed({name, options.engine, *std::move(program)}), name, *std::move(steps)});
   }
 
+  static std::uint64_t number(const char* name, std::uint64_t otherwise) {
+    const char* const text = std::getenv(name);
+    return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+  }
+
+  [[nodiscard]] std::vector<Datagram> damaged_datagrams(std::size_t max_bytes) const {
+    std::vector<Datagram> all;
+    for (Datagram& datagram : whole_datagrams()) {
+      datagram.channel = 0;
+      if (datagram.bytes.size() <= max_bytes) add_damaged(datagram, 0, all);
+    }
+    return all;
+  }
+
   [[nodiscard]] std::vector<Datagram> whole_datagrams() const {
     std::vector<Datagram> all;
     for (const Case& item : cases_) {
@@ -92,19 +110,18 @@ TEST_F(Cases, are_shown_as_the_engine_decodes_them) {
 }
 
 TEST_F(Cases, cut_or_with_a_turned_bit_are_shown_as_the_engine_decodes_them) {
-  constexpr std::size_t kMaxBytes = 160;
   add_cases_of_folder();
-  std::vector<Datagram> all;
-  for (Datagram& datagram : whole_datagrams()) {
-    datagram.channel = 0;
-    if (datagram.bytes.size() <= kMaxBytes) add_damaged(datagram, 0, all);
-  }
-  expect_same(all);
+  expect_same(damaged_datagrams(160));
 }
 
 TEST_F(RandomCases, are_shown_as_the_engine_decodes_them) {
   add_random_cases(200);
   expect_same(whole_datagrams());
+}
+
+TEST_F(RandomCases, cut_or_with_a_turned_bit_are_shown_as_the_engine_decodes_them) {
+  add_random_cases(100);
+  expect_same(damaged_datagrams(120));
 }
 
 }  // namespace

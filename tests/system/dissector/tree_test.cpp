@@ -212,14 +212,15 @@ TEST_F(TemplateFiles, of_real_exchanges_decode_any_bytes_as_the_engine_does) {
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
   std::vector<Datagram> all;
   cases::Random random(1);
+  templates::CompileOptions options;
+  options.template_id = 1;  // for the files whose only template has none
   constexpr std::size_t kTimes = 10;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(corpus)) {
     if (entry.path().extension() != ".xml") continue;
     const auto text = cases::read_file(entry.path());
     ASSERT_TRUE(text) << entry.path();
     Diagnostics diagnostics;
-    auto program =
-        templates::compile({std::make_shared<SourceBuffer>("templates.xml", *text)}, {.template_id = 1}, diagnostics);
+    auto program = templates::compile({std::make_shared<SourceBuffer>("templates.xml", *text)}, options, diagnostics);
     ASSERT_TRUE(program) << diagnostics.format();
     std::vector<std::uint32_t> ids;
     for (const DispatchEntry& way : program->dispatch) {
