@@ -11,6 +11,8 @@ namespace stopbit::guess {
 namespace {
 
 constexpr std::size_t kMaxUnknownIds = 1'000;
+/// A trial ends early when its packets cost so much: packets of real feeds take some hundred instructions each.
+constexpr std::uint64_t kMaxInstructions = 20'000'000;
 constexpr std::uint64_t kHashBasis = 0xCBF29CE484222325U;
 constexpr std::uint64_t kHashPrime = 0x100000001B3U;
 
@@ -21,10 +23,13 @@ class Watch final : public Engine {
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override {
+    if (instructions_ > kMaxInstructions) return {};
     const Outcome outcome = engine_->decode(datagram, info, sink);
+    instructions_ += outcome.instructions;
     if (info.number == 0) return outcome;  // no packet: the replay invalidates a channel
     if (info.number != packet_) {
       end_packet();
+      ++trial_.datagrams;
       packet_ = info.number;
       messages_ = 0;
     }
@@ -56,6 +61,7 @@ class Watch final : public Engine {
 
   std::unique_ptr<Engine> engine_;
   Trial& trial_;
+  std::uint64_t instructions_ = 0;
   std::uint64_t packet_ = 0;
   std::uint64_t messages_ = 0;
   bool is_faulty_ = false;
@@ -103,7 +109,6 @@ Trial try_options(const Program& program, const Sample& sample, replay::Options 
   sources.push_back(std::make_unique<SampleSource>(sample));
   const replay::Summary summary = replay::Replay(program, watch, sink, std::move(options)).run(sources);
   watch.end_packet();
-  trial.datagrams = summary.datagrams;
   trial.dropped = summary.dropped;
   trial.incomplete = summary.incomplete + summary.oversized;
   return trial;

@@ -17,7 +17,7 @@ namespace stopbit::guess {
 /// What decoding a sample with a framing gave.
 struct Trial {
   net::Framing framing;
-  std::uint64_t datagrams = 0;   ///< Given to the engine.
+  std::uint64_t datagrams = 0;   ///< Decoded, or tried to.
   std::uint64_t clean = 0;       ///< Of those, decoded without an error, to at least one message.
   std::uint64_t dropped = 0;     ///< Not decoded after an error in an earlier one.
   std::uint64_t incomplete = 0;  ///< Chunked messages of which a chunk is missing.
@@ -40,7 +40,7 @@ struct Trial {
   [[nodiscard]] ErrorCode most_frequent_error() const noexcept;
 };
 
-/// Decodes the sample once. `program` must be verified. Work is bounded by the sample.
+/// Decodes the sample once, or a part of it if its packets are made to be costly. `program` must be verified.
 [[nodiscard]] Trial try_framing(const Program& program, const Sample& sample, const net::Framing& framing);
 /// With the engine's settings too.
 [[nodiscard]] Trial try_options(const Program& program, const Sample& sample, replay::Options options);

@@ -173,6 +173,23 @@ TEST_F(Variants, templates_of_another_feed_fit_nothing_and_the_ids_are_told) {
   EXPECT_THAT(text, HasSubstr("Nothing fits: "));
 }
 
+TEST(Guess, of_packets_made_to_be_costly_ends_early) {
+  std::string fields;
+  for (int i = 0; i < 200; ++i) fields += "<uInt32 name='F" + std::to_string(i) + "'><default value='1'/></uInt32>";
+  const Program program = replay::testing::compile(
+      "<templates xmlns='http://www.fixprotocol.org/ns/fast/td/1.1'><template name='A' id='1'>"
+      "<sequence name='S'>" +
+      fields + "</sequence></template></templates>");
+  // 140 elements of 200 fields that take no byte but one for the presence map, and many such messages.
+  const ByteVector message = join({bytes({0xC0, 0x81, 0x01, 0x8C}), ByteVector(140, std::byte{0x80})});
+  ByteVector bomb;
+  for (int i = 0; i < 28; ++i) bomb = join({bomb, message});
+  const Guess found = guess(program, sample_of(std::vector<ByteVector>(100, bomb)));
+  ASSERT_FALSE(found.ranked.empty());
+  EXPECT_LT(found.ranked.front().trial.datagrams, 50U);
+  EXPECT_TRUE(found.fits) << found.verdict;
+}
+
 TEST(Guess, of_nothing_says_so) {
   const Program program = replay::testing::compile(R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
     <template name="A" id="10"><uInt32 name="N"/></template></templates>)");
