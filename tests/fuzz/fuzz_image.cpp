@@ -1,10 +1,13 @@
 // Any bytes as a firmware image, as they are and with the checksums mended: refused, or written again to the same
 // bytes; and what the verifier accepts is safe to run.
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include "microcode/image/image.hpp"
 #include "microcode/verify/verify.hpp"
+#include "templates/emit/lua/dissector.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/lib/image_bytes.hpp"
 
@@ -21,6 +24,9 @@ void check(const std::vector<std::byte>& bytes, const std::vector<std::vector<st
   fuzz::require(image::write(program.value()) == bytes, "writing an image again gives the same bytes");
   if (!verify::check(program.value()).ok()) return;
   fuzz::check_round_trips(program.value());
+  const std::string dissector = emit::lua_dissector(program.value(), {});
+  const auto is_harmless = [](char c) { return c == '\n' || (c >= 0x20 && c < 0x7F); };
+  fuzz::require(std::all_of(dissector.begin(), dissector.end(), is_harmless), "a dissector is printable ASCII");
   fuzz::run_datagrams(program.value(), {}, datagrams);
 }
 

@@ -173,6 +173,25 @@ TEST_F(Tree, names_with_control_characters_do_no_harm) {
   EXPECT_EQ(events[0].rows[0].value, "5");
 }
 
+TEST_F(Tree, deeply_nested_groups_and_sequences_are_shown) {
+  // As deep as the compiler allows: references are put in place.
+  std::string text;
+  for (int part = 0; part < 2; ++part) {
+    std::string content = part == 0 ? "<templateRef name='T1'/>" : "<uInt32 name='A'/>";
+    for (int depth = 0; depth < 12; ++depth) {
+      content = "<group name='G" + std::to_string(depth) + "'>" + content + "</group>";
+    }
+    for (int depth = 0; depth < 2; ++depth) {
+      content = "<sequence name='S" + std::to_string(depth) + "'>" + content + "</sequence>";
+    }
+    text += "<template name='T" + std::to_string(part) + "'" + (part == 0 ? " id='1'>" : ">") + content + "</template>";
+  }
+  auto program = compile_text(templates(text));
+  ASSERT_TRUE(program);
+  const std::size_t feed = add_feed({"nested", {}, *std::move(program)});
+  expect_same({{feed, 0, false, bytes("pmap(1) u32(1) u32(1) u32(1) u32(1) u32(2) u32(5) u32(6)"), "nested"}});
+}
+
 /// Messages that take no more than their presence map: as many as fit a packet.
 std::vector<std::byte> many_empty_messages() {
   std::vector<std::byte> datagram = bytes("pmap(1) u32(1)");
