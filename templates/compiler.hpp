@@ -22,7 +22,7 @@ struct CompileOptions {
   bool session_control = false;
   std::uint32_t string_capacity = 256;  ///< Bytes of every string slot.
   std::uint32_t max_record_slots = 4096;
-  FileLimits limits;
+  FileLimits limits = {};
 };
 
 /// Compiles the files as one set: templates may refer to each other across files.
