@@ -46,9 +46,20 @@ std::vector<Numbered> datagrams_of(const Sample& sample) {
   return out;
 }
 
+/// As much of the sample as a trial has come to.
+Sample part_of(const Sample& sample, const Trial& trial) {
+  Sample part;
+  part.name = sample.name;
+  const std::size_t packets = std::min<std::size_t>(sample.packets.size(), trial.datagrams);
+  part.packets.assign(sample.packets.begin(), trial.is_whole
+                                                  ? sample.packets.end()
+                                                  : sample.packets.begin() + static_cast<std::ptrdiff_t>(packets));
+  return part;
+}
+
 /// MsgSeqNum of the first message of each packet that has one.
 std::map<std::uint64_t, std::uint64_t> message_numbers(const Program& program, const Sample& sample,
-                                                       const net::Framing& framing) {
+                                                       const Trial& trial) {
   struct Find : record::Visitor {
     void field(const Node& node, const record::Value& value) {
       if (node.id == kMsgSeqNum && !is_found && !record::is_text(node.type)) {
@@ -63,7 +74,7 @@ std::map<std::uint64_t, std::uint64_t> message_numbers(const Program& program, c
   const record::Schema schema = record::Schema::make(program).value();
   record::Reader reader(schema);
   // The arrival time is free: it carries the packet's number to the record.
-  Sample numbered = sample;
+  Sample numbered = part_of(sample, trial);
   for (StoredPacket& packet : numbered.packets) packet.arrival_ns = packet.number;
   record::BufferSink sink(program.max_record_slots, [&](std::span<const record::Slot> slots) {
     const record::HeaderView header(slots[0]);
@@ -74,7 +85,7 @@ std::map<std::uint64_t, std::uint64_t> message_numbers(const Program& program, c
     }
   });
   replay::Options options;
-  options.framing = framing;
+  options.framing = trial.framing;
   options.channels = sample.groups();
   const auto engine = make_interpreter(program, replay::engine_options(options));
   std::vector<std::unique_ptr<ingest::PacketSource>> sources;
@@ -282,7 +293,7 @@ Choice choose_reset(const Program& program, const Sample& sample, const Trial& b
   options.channels = sample.groups();
   const auto engine = make_tracing_interpreter(program, replay::engine_options(options), counter);
   std::vector<std::unique_ptr<ingest::PacketSource>> sources;
-  sources.push_back(std::make_unique<SampleSource>(sample));
+  sources.push_back(std::make_unique<SampleSource>(part_of(sample, *kept)));
   (void)replay::Replay(program, *engine, sink, std::move(options)).run(sources);
   const bool forgets = static_cast<double>(counter.repeated()) >
                        kForgetfulShare * static_cast<double>(std::max<std::uint64_t>(1, counter.sent()));
@@ -383,7 +394,7 @@ Guess guess(const Program& program, const Sample& sample) {
     net::Framing& framing = candidate.trial.framing;
     const auto [place, is_new] = known.try_emplace(std::make_tuple(framing.kind, framing.skip, framing.blocks));
     if (is_new) {
-      const auto numbers = message_numbers(program, sample, framing);
+      const auto numbers = message_numbers(program, sample, candidate.trial);
       net::Framing with_sequence = framing;
       if (framing.kind == net::FramingKind::Fixed) {
         with_sequence.sequence = find_sequence(framing.skip, datagrams, numbers);

@@ -23,7 +23,10 @@ class Watch final : public Engine {
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override {
-    if (instructions_ > kMaxInstructions) return {};
+    if (instructions_ > kMaxInstructions) {
+      trial_.is_whole = false;
+      return {};
+    }
     const Outcome outcome = engine_->decode(datagram, info, sink);
     instructions_ += outcome.instructions;
     if (info.number == 0) return outcome;  // no packet: the replay invalidates a channel

@@ -18,6 +18,7 @@ namespace stopbit::guess {
 struct Trial {
   net::Framing framing;
   std::uint64_t datagrams = 0;   ///< Decoded, or tried to.
+  bool is_whole = true;          ///< The trial went to the end of the sample.
   std::uint64_t clean = 0;       ///< Of those, decoded without an error, to at least one message.
   std::uint64_t dropped = 0;     ///< Not decoded after an error in an earlier one.
   std::uint64_t incomplete = 0;  ///< Chunked messages of which a chunk is missing.
