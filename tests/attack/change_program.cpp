@@ -125,7 +125,7 @@ void change_constant(Program& program, Constant& constant, Random& random) {
   switch (random.below(4)) {
     case 0: constant.value = near(constant.value, random); break;
     case 1: constant.kind = other<ValueKind>(random, 3); break;
-    case 2: constant.limit_kind = other<LimitKind>(random, 6); break;
+    case 2: constant.limit_kind = other<LimitKind>(random, 7); break;
     default: constant.limit = near(constant.limit, random);
   }
   (void)program;
@@ -212,7 +212,8 @@ void change_program(Program& program, Random& random) {
 
 void reshape_program(Program& program, Random& random) {
   for (Instruction& in : program.code) {
-    if (isa::is_special(in.op) || !random.chance(30)) continue;
+    const bool is_of_bit_group = isa::is_bits(in.op) || isa::is_bit(in.op);
+    if (isa::is_special(in.op) || is_of_bit_group || !random.chance(30)) continue;
     const isa::DataOp op = same_type_op(in.op, random);
     const isa::DataOpInfo& now = *isa::info(op);
     // Only whole decimals: exponent and mantissa go together, and are left as they are.

@@ -101,7 +101,7 @@ std::unique_ptr<Feed> make_feed(std::string name, std::string template_text, con
 }
 
 Feeds fixed_feeds() {
-  constexpr std::array<const char*, 4> kNames = {"book", "reference-data", "every-operator", "references"};
+  constexpr std::array kNames = {"book", "reference-data", "every-operator", "references", "packed"};
   const std::vector<std::string>& texts = fuzz::fixed_template_texts();
   Feeds feeds;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -139,6 +139,23 @@ Feeds cell_feeds() {
                                    presence, operator_text(op, value), inner)));
     }
   });
+  for (const std::string_view op :
+       {"", "<copy/>", "<copy value=\"5\"/>", "<default value=\"5\"/>", "<increment/>", "<increment value=\"5\"/>",
+        "<delta/>", "<delta value=\"5\"/>", "<constant value=\"5\"/>"}) {
+    for (const std::string_view presence : {"mandatory", "optional"}) {
+      add(feeds, fmt::format("bits-{}-{}", op, presence),
+          one_template(
+              fmt::format(R"(<bitGroup name="G" presence="{}"><boolean name="B"/><int3 name="I" presence="optional"/>)"
+                          R"(<enum name="E">{}</enum>{}</bitGroup>)",
+                          presence, kElements, op)));
+    }
+  }
+  for (const std::string_view type : {"int32", "uInt32", "int64", "uInt64"}) {
+    for (const std::string_view presence : {"mandatory", "optional"}) {
+      add(feeds, fmt::format("vector-{}-{}", type, presence),
+          one_template(fmt::format(R"(<{}Vector name="V" presence="{}"/>)", type, presence)));
+    }
+  }
   add(feeds, "group-optional",
       one_template(R"(<group name="G" presence="optional"><int32 name="A" presence="optional"/></group>)"));
   add(feeds, "group-optional-map",

@@ -73,6 +73,20 @@ constexpr const char* kReferences =
   <template name="Zero" id="5"><sequence name="Z"><uInt32 name="C"><constant value="7"/></uInt32></sequence></template>
 </templates>)";
 
+constexpr const char* kPacked = R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.2">
+  <template name="Packed" id="1">
+    <bitGroup name="Plain"><boolean name="B" presence="optional"/><int3 name="I"/><uInt7 name="U" presence="optional"/>
+      <enum name="E"><element name="a"/><element name="b"/><element name="c"/></enum></bitGroup>
+    <bitGroup name="Copied" presence="optional"><set name="S" presence="optional"><element name="x"/><element name="y"/></set><uInt1 name="L"/><copy/></bitGroup>
+    <bitGroup name="Counted"><uInt5 name="N"/><int2 name="M" presence="optional"/><increment value="1"/></bitGroup>
+    <bitGroup name="Moved"><int7 name="N"/><int7 name="M"/><delta/></bitGroup>
+    <bitGroup name="Usual"><uInt4 name="N"/><default value="9"/></bitGroup>
+    <uInt32Vector name="V"/>
+    <int64Vector name="W" presence="optional"/>
+    <sequence name="Rows" presence="optional"><bitGroup name="R" presence="optional"><uInt3 name="N"/><copy value="5"/></bitGroup><int32Vector name="X"/></sequence>
+  </template>
+</templates>)";
+
 /// Every operator on every type, mandatory and optional, with and without an initial value; keys shared between types.
 std::string every_operator() {
   struct Type {
@@ -132,7 +146,7 @@ std::vector<Program> compile_all() {
 }  // namespace
 
 const std::vector<std::string>& fixed_template_texts() {
-  static const std::vector<std::string> texts = {kBook, kReferenceData, every_operator(), kReferences};
+  static const std::vector<std::string> texts = {kBook, kReferenceData, every_operator(), kReferences, kPacked};
   return texts;
 }
 

@@ -36,6 +36,7 @@ bool is_unsigned(Kind kind) {
          is_choice(kind);
 }
 bool applies(Op op, Kind kind) {
+  if (kind == Kind::Bits) return op != Op::Tail;
   if (op == Op::Increment) return is_integer(kind);
   if (op == Op::Delta) return !is_choice(kind);
   return op != Op::Tail || is_text(kind);
@@ -372,14 +373,24 @@ class Maker {
     const std::optional<Value> before = is_known ? std::optional(entry->second.value) : group.op.initial;
     Int128 number = random_bits(group);
     switch (group.op.op) {
-      case Op::None: segment.append(encode_bits({{bits, number}})); break;
-      case Op::Constant: number = group.op.initial->number; break;
-      case Op::Delta: segment.append(encode_signed(number - before.value_or(Value()).number)); break;
+      case Op::None:
+        hit(Kind::Bits, false, group.op, Sent::Value);
+        segment.append(encode_bits({{bits, number}}));
+        break;
+      case Op::Constant:
+        hit(Kind::Bits, false, group.op, Sent::Implied);
+        number = group.op.initial->number;
+        break;
+      case Op::Delta:
+        hit(Kind::Bits, false, group.op, Sent::Value);
+        segment.append(encode_signed(number - before.value_or(Value()).number));
+        break;
       default: {
         std::optional<Int128> implied;
         if (before) implied = before->number;
         if (is_known && group.op.op == Op::Increment) implied = (*implied + 1) & ((Int128{1} << bits) - 1);
         const bool is_clear = implied && object_of_bits(group, *implied) && chance(50);
+        hit(Kind::Bits, false, group.op, is_clear ? Sent::Implied : Sent::Value);
         segment.bits += is_clear ? '0' : '1';
         if (is_clear) number = *implied;
         if (!is_clear) segment.append(encode_bits({{bits, number}}));
@@ -541,7 +552,7 @@ class Maker {
     switch (below(6)) {
       case 0: return range.min;
       case 1: return range.max;
-      case 2: return range.max - 1;
+      case 2: return std::max(range.min, range.max - 1);
       case 3: return std::max(range.min, -static_cast<Int128>(below(130)));
       case 4: return std::min(range.max, static_cast<Int128>(below(20'000)));
       default: return range.min + static_cast<Int128>(random_.bits()) % (range.max - range.min + 1);
@@ -883,7 +894,7 @@ void add_cells(Cell cell, std::set<Cell>& cells) {
   add_sent(Before::Assigned);
   add(Before::Assigned, Sent::Implied);
   // A mandatory field finds an empty previous value only where it shares the key of an optional one.
-  const bool shares_keys = cell.kind != Kind::Exponent && cell.kind != Kind::Mantissa && cell.kind != Kind::Length;
+  const bool shares_keys = cell.kind < Kind::Length || (cell.kind > Kind::Mantissa && cell.kind != Kind::Bits);
   if (!cell.optional && !shares_keys) return;
   add_sent(Before::Empty);
   if (cell.optional) add(Before::Empty, Sent::Absent);
@@ -902,10 +913,10 @@ RandomCase random_case(std::uint64_t seed) {
 
 std::set<Cell> legal_cells() {
   std::set<Cell> cells;
-  for (Kind kind{}; kind <= Kind::ByteVector; kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
+  for (Kind kind{}; kind <= Kind::Bits; kind = static_cast<Kind>(static_cast<int>(kind) + 1)) {
     for (Op op{}; op <= Op::Tail; op = static_cast<Op>(static_cast<int>(op) + 1)) {
       for (const bool optional : {false, true}) {
-        if (!applies(op, kind) || (optional && kind == Kind::Mantissa)) continue;
+        if (!applies(op, kind) || (optional && (kind == Kind::Mantissa || kind == Kind::Bits))) continue;
         for (const bool initial : {false, true}) add_cells({kind, op, optional, initial, {}, {}}, cells);
       }
     }
@@ -914,9 +925,9 @@ std::set<Cell> legal_cells() {
 }
 
 std::string cell_text(const Cell& cell) {
-  constexpr std::array kKinds = {"uInt8",    "int8",      "uInt16", "int16",   "uInt32",    "int32",  "uInt64",
-                                 "int64",    "timestamp", "enum",   "set",     "boolean",   "length", "exponent",
-                                 "mantissa", "decimal",   "ascii",  "unicode", "byteVector"};
+  constexpr std::array kKinds = {"uInt8",    "int8",      "uInt16", "int16",   "uInt32",     "int32",    "uInt64",
+                                 "int64",    "timestamp", "enum",   "set",     "boolean",    "length",   "exponent",
+                                 "mantissa", "decimal",   "ascii",  "unicode", "byteVector", "bit group"};
   constexpr std::array kOps = {"no operator", "constant", "default", "copy", "increment", "delta", "tail"};
   constexpr std::array kBefore = {"undefined", "empty", "assigned"};
   constexpr std::array kSent = {"a value sent", "NULL sent", "a value implied", "absence implied"};

@@ -31,7 +31,8 @@ enum class Kind : std::uint8_t {
   Decimal,
   Ascii,
   Unicode,
-  ByteVector
+  ByteVector,
+  Bits,  ///< A bit group, as the number of its bits.
 };
 enum class Op : std::uint8_t { None, Constant, Default, Copy, Increment, Delta, Tail };
 enum class Before : std::uint8_t { Undefined, Empty, Assigned };
