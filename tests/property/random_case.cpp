@@ -214,7 +214,7 @@ class Maker {
   void make_templates() {
     favourite_ = static_cast<Op>(below(7));
     // Few kinds, so that fields share previous values; in other cases many.
-    for (std::uint64_t left = chance(60) ? 1 + below(4) : 24; left > 0; --left) {
+    for (std::uint64_t left = chance(70) ? 1 + below(3) : 24; left > 0; --left) {
       constexpr std::array kKinds = {Kind::U8,        Kind::I8,      Kind::U16,     Kind::I16,
                                      Kind::U32,       Kind::I32,     Kind::U64,     Kind::I64,
                                      Kind::Set,       Kind::Boolean, Kind::Decimal, Kind::Ascii,
@@ -427,7 +427,7 @@ class Maker {
     if (has_name && chance(20)) result.dictionary = std::array{"global", "template", "mine", "type"}[below(4)];
     // Only fields of one type share a key, and deltas only with deltas: they have no way out of an empty previous
     // value.
-    if (has_name && chance(50)) {
+    if (has_name && chance(kinds_.size() > 4 ? 40 : 70)) {
       result.key = "k" + std::to_string(static_cast<int>(kind)) + (result.op == Op::Delta ? "d" : "") +
                    std::to_string(below(kinds_.size() > 4 ? 2 : 1));
     }
