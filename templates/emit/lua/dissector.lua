@@ -377,12 +377,16 @@ local function add_failure(view, failure)
   view.note = "[" .. code .. "]"
 end
 
+local SENDING_TIME = { type = "TIME", epoch = "unix", unit = "nanosecond" }
+
 local function add_preamble(view, preamble)
   local function head(field, name, value, place)
     if value == nil then return end
     local item = place and { first = place[1], last = place[2] } or GENERATED
-    local shown = field == own.chunk or field == own.chunks
-    add(view, view.root, field, item, shown and value or as_uint64(value), name .. ": " .. integer.text(value))
+    local is_small = field == own.chunk or field == own.chunks
+    local label = name .. ": " .. integer.text(value)
+    if field == own.sending_time then label = label .. date_of(SENDING_TIME, value) end
+    add(view, view.root, field, item, is_small and value or as_uint64(value), label)
   end
   head(own.sequence, "Sequence number", preamble.sequence, preamble.sequence_place)
   head(own.chunks, "Chunks", preamble.chunks, preamble.chunks and { 5, 6 })
