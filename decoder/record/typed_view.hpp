@@ -435,7 +435,7 @@ class Walk {
   const Slot* next_;
   const Slot* end_;
   std::size_t string_slots_;
-  const Slot* block_ = nullptr;
+  const Slot* block_ = next_;
   std::size_t base_ = 0;
   std::size_t first_word_ = 0;
   std::uint16_t open_block_ = kNoBlock;
@@ -496,8 +496,10 @@ class Elements {
     Item operator[](difference_type n) const noexcept { return at(index_ + n); }
     Iterator& operator++() noexcept { return *this += 1; }
     Iterator& operator--() noexcept { return *this += -1; }
+    // NOLINTBEGIN(cert-dcl21-cpp): iterators are asked to return themselves
     Iterator operator++(int) noexcept { return std::exchange(*this, *this + 1); }
     Iterator operator--(int) noexcept { return std::exchange(*this, *this - 1); }
+    // NOLINTEND(cert-dcl21-cpp)
     Iterator& operator+=(difference_type n) noexcept {
       index_ += n;
       return *this;
@@ -561,7 +563,7 @@ class Walked {
       place_.block = walk.next();
       return *this;
     }
-    Iterator operator++(int) noexcept {
+    Iterator operator++(int) noexcept {  // NOLINT(cert-dcl21-cpp): iterators are asked to return themselves
       Iterator before = *this;
       ++*this;
       return before;

@@ -52,6 +52,7 @@ class CppView {
     for (std::size_t i = 0; i < program_.templates.size(); ++i) message(i);
     dispatch();
     line("}}  // namespace {}", name_space_);
+    line("// NOLINTEND");
     return std::move(out_);
   }
 
@@ -147,6 +148,7 @@ class CppView {
         "// A view is a pair of pointers into a record. Look at one only after Feed::check has accepted the record, or "
         "in");
     line("// Feed::read, which checks first. See decoder/record/typed_view.hpp.");
+    line("// NOLINTBEGIN: names are those of the feed.");
     line("#pragma once");
     blank();
     line("#include \"decoder/record/typed_view.hpp\"");

@@ -107,7 +107,7 @@ std::string literal(std::string_view bytes) {
 }
 
 std::string comment(std::string_view text) {
-  constexpr std::string_view kPlain = " _-.,:;#@+=()[]<>!$%&|'\"";
+  constexpr std::string_view kPlain = " _-/.,:;#@+=()[]<>!$%&|'\"";
   std::string out;
   for (const char c : text) out += is_letter(c) || is_digit(c) || kPlain.find(c) != std::string_view::npos ? c : '.';
   return out;
