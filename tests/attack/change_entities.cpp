@@ -58,7 +58,9 @@ void change(Packet& packet, const std::vector<Packet>& packets, cases::Random& r
     case 1: message.insert(place, Entity(entity)); break;
     case 2: std::swap(entity, random.pick(message)); break;
     case 3:
-      if (const Packet& other = random.pick(packets); !other.empty()) entity = random.pick(random.pick(other));
+      if (const Packet& other = random.pick(packets); !other.empty()) {
+        if (const Message& from = random.pick(other); !from.empty()) entity = random.pick(from);
+      }
       break;
     case 4:
     case 5: entity = number_at_a_limit(random); break;
