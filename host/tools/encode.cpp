@@ -152,26 +152,26 @@ std::string excerpt(std::string_view line, std::optional<std::size_t> offset, st
 class Encode {
  public:
   Encode(const Program& program, const net::Framing& framing, const encode::EncodeOptions& options,
-         std::size_t messages_per_datagram, std::size_t max_payload_bytes, DatagramWriter& writer)
+         std::size_t messages_per_datagram, std::size_t max_payload_bytes, LineReader& lines, DatagramWriter& writer)
       : schema_(schema_of(program)),
         framing_(framing),
         per_datagram_(messages_per_datagram),
         max_payload_bytes_(max_payload_bytes),
+        lines_(lines),
         writer_(writer),
         json_(schema_),
         reader_(schema_),
         encoder_(program, options),
         sink_(program.max_record_slots, Keep{record_}) {}
 
-  void run(LineReader& lines) {
-    lines_ = &lines;
-    while (!stop_requested() && lines.next()) {
-      if (lines.line().find_first_not_of(" \t\r") == std::string_view::npos) continue;
-      if (lines.is_too_long()) {
-        complain(lines, std::nullopt, ErrorCode::None, "the line is too long");
+  void run() {
+    while (!stop_requested() && lines_.next()) {
+      if (lines_.line().find_first_not_of(" \t\r") == std::string_view::npos) continue;
+      if (lines_.is_too_long()) {
+        complain(std::nullopt, ErrorCode::None, "the line is too long");
         continue;
       }
-      take_line(lines);
+      take_line();
     }
     finish_datagram();
   }
@@ -191,12 +191,12 @@ class Encode {
     void operator()(std::span<const record::Slot> slots) const { to = slots; }
   };
 
-  void take_line(const LineReader& lines) {
-    switch (json_.read(lines.line(), sink_)) {
+  void take_line() {
+    switch (json_.read(lines_.line(), sink_)) {
       case record::JsonReader::Line::Event: ++events_; return;
       case record::JsonReader::Line::Error: {
         const record::JsonReader::Problem& problem = json_.problem();
-        complain(lines, problem.offset, problem.code, problem.message);
+        complain(problem.offset, problem.code, problem.message);
         return;
       }
       case record::JsonReader::Line::Message: break;
@@ -206,14 +206,14 @@ class Encode {
       const bool is_header = is_t7_header(schema_, item);
       if (is_header) finish_datagram();
       if (!is_header && in_datagram_ == 0) {
-        complain(lines, std::nullopt, ErrorCode::X9, "a packet of t7 begins with the packet header");
+        complain(std::nullopt, ErrorCode::X9, "a packet of t7 begins with the packet header");
         return;
       }
     }
     if (in_datagram_ == 0) encoder_.begin_datagram();
     const encode::Outcome outcome = encoder_.encode(record_);
     if (!outcome.ok()) {
-      complain(lines, std::nullopt, ErrorCode::None, encode::error_text(schema_, outcome));
+      complain(std::nullopt, ErrorCode::None, encode::error_text(schema_, outcome));
       return;
     }
     if (outcome.bytes.size() > egress::max_data_bytes(framing_) - data_.size()) {
@@ -234,7 +234,7 @@ class Encode {
   }
 
   [[noreturn]] void give_up(const std::string& message) {
-    throw ToolError(kExitRejected, fmt::format("{}:{}: error: {}", lines_->file_name(), lines_->number(), message));
+    throw ToolError(kExitRejected, fmt::format("{}:{}: error: {}", lines_.file_name(), lines_.number(), message));
   }
 
   void finish_datagram() {
@@ -255,19 +255,19 @@ class Encode {
   }
 
   /// About a byte of the line, or the message as a whole.
-  void complain(const LineReader& lines, std::optional<std::size_t> offset, ErrorCode code,
-                const std::string& message) {
+  void complain(std::optional<std::size_t> offset, ErrorCode code, const std::string& message) {
     if (++problems_ > kShownProblems) return;
     const std::string column = offset ? ":" + std::to_string(*offset + 1) : "";
     const std::string code_shown = code == ErrorCode::None ? "" : " [" + std::string(code_text(code)) + "]";
-    fmt::print(stderr, "{}:{}{}: error: {}{}\n{}", lines.file_name(), lines.number(), column, message, code_shown,
-               excerpt(lines.line(), offset, lines.number()));
+    fmt::print(stderr, "{}:{}{}: error: {}{}\n{}", lines_.file_name(), lines_.number(), column, message, code_shown,
+               excerpt(lines_.line(), offset, lines_.number()));
   }
 
   record::Schema schema_;
   const net::Framing& framing_;
   std::size_t per_datagram_;
   std::size_t max_payload_bytes_;
+  LineReader& lines_;
   DatagramWriter& writer_;
   record::JsonReader json_;
   record::Reader reader_;
@@ -275,7 +275,6 @@ class Encode {
   std::span<const record::Slot> record_;
   record::BufferSink<Keep> sink_;
 
-  const LineReader* lines_ = nullptr;
   std::vector<std::byte> data_;  ///< Of the open datagram.
   std::size_t in_datagram_ = 0;
   std::uint64_t sequence_ = 0;
@@ -343,8 +342,8 @@ int encode_lines(const EncodeArguments& arguments) {
   const std::unique_ptr<DatagramWriter> writer = open_writer(arguments);
   catch_stop_signals();
   Encode encode(program, framing, {framing.reset, engine.strict, engine.limits}, arguments.per_packet.value_or(1),
-                max_payload, *writer);
-  encode.run(lines);
+                max_payload, lines, *writer);
+  encode.run();
   writer->close();
   if (!arguments.quiet) fmt::print(stderr, "{}\n", encode.summary());
   return encode.problems() == 0 ? kExitDone : kExitRejected;
