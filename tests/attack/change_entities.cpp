@@ -34,7 +34,8 @@ Entity number_at_a_limit(cases::Random& random) {
                                                      -32'768,
                                                      std::numeric_limits<std::int32_t>::min(),
                                                      std::numeric_limits<std::int64_t>::min()};
-  const cases::Int128 value = random.pick(kLimits) + static_cast<cases::Int128>(random.below(5)) - 2;
+  const cases::Int128 limit = random.pick(kLimits);
+  const cases::Int128 value = limit + static_cast<cases::Int128>(random.below(5)) - 2;
   const std::size_t redundant = random.chance(20) ? random.below(4) : 0;
   return value < 0 || random.chance(50) ? cases::encode_signed(value, redundant)
                                         : cases::encode_unsigned(value, redundant);
@@ -66,7 +67,11 @@ void change(Packet& packet, const std::vector<Packet>& packets, cases::Random& r
     case 5: entity = number_at_a_limit(random); break;
     case 6: message.insert(place, number_at_a_limit(random)); break;
     case 7: entity = {kStopBit}; break;
-    case 8: entity.insert(entity.begin(), 1 + random.below(3), random.chance(70) ? 0 : 0x7F); break;
+    case 8: {
+      const std::uint8_t padding = random.chance(70) ? 0 : 0x7F;
+      entity.insert(entity.begin(), 1 + random.below(3), padding);
+      break;
+    }
     case 9:
       if (!entity.empty()) entity.back() ^= kStopBit;
       break;

@@ -77,7 +77,10 @@ void attack_with_turned_messages(const Plan& plan, Counts& counts) {
     }
   }
   Progress progress("turns");
-  const std::size_t wanted = (plan.is_long ? kMessages * plan.times : kQuickMessages) / materials.size();
+  // A capture of a single packet counts for little.
+  const auto captures = static_cast<std::size_t>(std::count_if(
+      materials.begin(), materials.end(), [](const Material& material) { return material.datagrams.size() > 1; }));
+  const std::size_t wanted = (plan.is_long ? kMessages * plan.times : kQuickMessages) / captures;
   for (Material& material : materials) {
     for (const bool strict : {false, true}) {
       material.feed.strict = strict;
