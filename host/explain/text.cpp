@@ -267,7 +267,11 @@ class Printer {
     line("");
     const std::size_t bytes = explanation_.datagram.size();
     const std::size_t accounted = accounted_bytes(explanation_);
-    line(std::to_string(accounted) + " of " + std::to_string(bytes) + " bytes of the datagram are accounted for.");
+    if (explanation_.verdict != net::Verdict::Accepted) {
+      line("The frame brings no datagram that could be decoded.");
+    } else {
+      line(std::to_string(accounted) + " of " + std::to_string(bytes) + " bytes of the datagram are accounted for.");
+    }
     if (!explanation_.has_fault()) return;
     line("");
     line(explanation_.fault, Style::Red);
