@@ -8,6 +8,7 @@
 #include "decoder/record/layout.hpp"
 #include "decoder/record/schema.hpp"
 #include "decoder/record/text.hpp"
+#include "microcode/words.hpp"
 
 namespace stopbit::diff {
 namespace {
@@ -16,28 +17,9 @@ constexpr std::uint16_t kNoAddress = 0xFFFF;
 /// Of a list; many fields may have the same long one.
 constexpr std::uint32_t kShownElements = 64;
 
-std::string_view unit_text(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::None: break;
-    case TimeUnit::Day: return "day";
-    case TimeUnit::Second: return "second";
-    case TimeUnit::Millisecond: return "millisecond";
-    case TimeUnit::Microsecond: return "microsecond";
-    case TimeUnit::Nanosecond: return "nanosecond";
-  }
-  return "none";
-}
-
-std::string_view operator_text(isa::Operator op) {
-  switch (op) {
-    case isa::Operator::Con: return "constant";
-    case isa::Operator::Def: return "default";
-    case isa::Operator::Cop: return "copy";
-    case isa::Operator::Inc: return "increment";
-    case isa::Operator::Del: return "delta";
-    case isa::Operator::Tai: return "tail";
-    default: return "none";
-  }
+std::string_view operator_or_none(isa::DataOp op) {
+  const std::string_view name = operator_name(isa::operator_of(op));
+  return name.empty() ? "none" : name;
 }
 
 std::string_view kind_text(NodeKind kind) {
@@ -118,7 +100,7 @@ std::string Describer::place(std::uint16_t block, std::uint8_t word) const {
 std::string Describer::type(const Node& node) const {
   if (node.kind != NodeKind::Field) return std::string(kind_text(node.kind));
   std::string out(record::type_name(node.type));
-  if (node.type == FieldType::Timestamp) out += fmt::format(" ({}, {})", unit_text(node.unit), text(node.epoch));
+  if (node.type == FieldType::Timestamp) out += fmt::format(" ({}, {})", unit_name(node.unit), text(node.epoch));
   return out;
 }
 
@@ -191,7 +173,7 @@ void Describer::add_operators(std::size_t index, Facts& facts) const {
   const auto add_of = [&](const isa::Instruction& code, const Constant& initial, FieldType type, std::string_view of) {
     const isa::DataOpInfo* info = isa::info(code.op);
     const bool uses_slot = info != nullptr && info->uses_slot;
-    facts.decoder.emplace_back(fmt::format("operator{}", of), operator_text(isa::operator_of(code.op)));
+    facts.decoder.emplace_back(fmt::format("operator{}", of), operator_or_none(code.op));
     facts.decoder.emplace_back(fmt::format("initial value{}", of), value(initial, type));
     facts.decoder.emplace_back(fmt::format("dictionary entry{}", of),
                                uses_slot ? text(program_.slots[code.slot].name) : "");

@@ -6,6 +6,7 @@
 #include "decoder/record/layout.hpp"
 #include "decoder/record/text.hpp"
 #include "host/explain/values.hpp"
+#include "microcode/words.hpp"
 
 namespace stopbit::explain {
 namespace {
@@ -14,20 +15,6 @@ using isa::ControlOp;
 using isa::DataOp;
 using isa::Operator;
 using trace::Source;
-
-std::string_view operator_text(Operator op) {
-  switch (op) {
-    case Operator::Con: return "constant";
-    case Operator::Def: return "default";
-    case Operator::Cop: return "copy";
-    case Operator::Inc: return "increment";
-    case Operator::Del: return "delta";
-    case Operator::Tai: return "tail";
-    case Operator::Non:
-    case Operator::Special: break;
-  }
-  return {};
-}
 
 std::uint32_t key(std::uint16_t block, std::uint8_t word) {
   return static_cast<std::uint32_t>(block) << 8 | word;
@@ -199,7 +186,7 @@ void Recorder::step(std::uint16_t address, std::uint32_t offset) noexcept {
 
 void Recorder::describe(const isa::DataOpInfo& info, const Node* node, bool is_mantissa) {
   row_.kind = RowKind::Field;
-  row_.op = operator_text(info.op_class);
+  row_.op = operator_name(info.op_class);
   row_.is_optional = info.presence == isa::Presence::Opt;
   if (node == nullptr) {
     row_.name = "?";

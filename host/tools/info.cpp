@@ -10,6 +10,7 @@
 #include "host/tools/files.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/text.hpp"
+#include "microcode/words.hpp"
 
 namespace stopbit::tools {
 namespace {
@@ -18,18 +19,6 @@ struct InfoArguments {
   std::string input;
   bool json = false;
 };
-
-std::string_view unit_text(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::None: break;
-    case TimeUnit::Day: return "day";
-    case TimeUnit::Second: return "second";
-    case TimeUnit::Millisecond: return "millisecond";
-    case TimeUnit::Microsecond: return "microsecond";
-    case TimeUnit::Nanosecond: return "nanosecond";
-  }
-  return "";
-}
 
 std::string_view kind_text(BlockKind kind) {
   switch (kind) {
@@ -77,7 +66,7 @@ struct TemplateRows {
 std::string type_of(const record::Schema& schema, const Node& node) {
   std::string text(record::type_name(node.type));
   if (node.type == FieldType::Timestamp) {
-    text += fmt::format(" ({}, {})", unit_text(node.unit), plain(schema.name(node.epoch)));
+    text += fmt::format(" ({}, {})", unit_name(node.unit), plain(schema.name(node.epoch)));
   } else if (node.type == FieldType::Enum || node.type == FieldType::Set) {
     text += fmt::format(" ({})", schema.element_count(node));
   }

@@ -115,13 +115,6 @@ std::optional<std::uint32_t> number_from(std::string_view text) {
   return number;
 }
 
-std::string_view operator_name(isa::Operator op) {
-  for (const auto& [name, value] : kOperators) {
-    if (value == op) return name;
-  }
-  return "none";
-}
-
 std::string_view type_name(FieldType type) {
   if (type == FieldType::Unicode) return "Unicode string";
   for (const auto& [name, value] : kTypes) {

@@ -33,7 +33,6 @@ namespace stopbit::templates::ast {
 /// Digits only, blanks around them allowed.
 [[nodiscard]] std::optional<std::uint32_t> number_from(std::string_view text);
 
-[[nodiscard]] std::string_view operator_name(isa::Operator op);
 [[nodiscard]] std::string_view type_name(FieldType type);
 
 [[nodiscard]] std::string_view trim(std::string_view text);

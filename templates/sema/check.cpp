@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "microcode/base/limits.hpp"
+#include "microcode/words.hpp"
 #include "templates/ast/vocabulary.hpp"
 #include "templates/sema/bits.hpp"
 #include "templates/sema/value.hpp"
@@ -132,7 +133,7 @@ class Checker {
       if (field.op.kind != Kind::Non && !is_constant) {
         report_.error(ErrorCode::S2, field.op.range,
                       "fields of a bit group have no operator but a mandatory constant, " + quoted(field.name.text) +
-                          " has " + quoted(ast::operator_name(field.op.kind)));
+                          " has " + quoted(operator_name(field.op.kind)));
       }
       check(field);
       check_small_constant(field);
@@ -203,7 +204,7 @@ class Checker {
       const std::string article =
           type == FieldType::Enum || type == FieldType::Int32 || type == FieldType::Int64 ? "an " : "a ";
       report_.error(ErrorCode::S2, op.range,
-                    "operator " + quoted(ast::operator_name(op.kind)) + " needs " + std::string(wanted_type(op.kind)) +
+                    "operator " + quoted(operator_name(op.kind)) + " needs " + std::string(wanted_type(op.kind)) +
                         ", " + what + " is " + article + std::string(ast::type_name(type)));
     }
     check_value(op, optional, what);

@@ -14,6 +14,7 @@
 #include "lua_text.hpp"
 #include "microcode/base/error_code.hpp"
 #include "microcode/isa/isa.hpp"
+#include "microcode/words.hpp"
 
 namespace stopbit::emit {
 namespace {
@@ -82,18 +83,6 @@ constexpr std::string_view type_name(FieldType type) {
     case FieldType::Timestamp: return "TIME";
   }
   return "U64";
-}
-
-constexpr std::string_view unit_name(TimeUnit unit) {
-  switch (unit) {
-    case TimeUnit::None: break;
-    case TimeUnit::Day: return "day";
-    case TimeUnit::Second: return "second";
-    case TimeUnit::Millisecond: return "millisecond";
-    case TimeUnit::Microsecond: return "microsecond";
-    case TimeUnit::Nanosecond: return "nanosecond";
-  }
-  return "millisecond";
 }
 
 constexpr std::string_view limit_name(LimitKind kind) {
