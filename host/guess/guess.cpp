@@ -323,8 +323,9 @@ std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lac
   if (guess.datagrams == 0) return "the capture has no UDP datagrams over IPv4";
   if (lacking && (guess.ranked.empty() || !is_likely(guess.ranked.front().trial))) {
     return "with a preamble of " + std::to_string(lacking->framing.skip) +
-           " bytes the datagrams begin with template identifiers that the templates lack: " +
-           ids_text(lacking->unknown_ids) + " (templates of another version or feed)";
+           (lacking->framing.skip == 1 ? " byte" : " bytes") +
+           " the datagrams begin with template identifiers that the templates lack: " + ids_text(lacking->unknown_ids) +
+           " (templates of another version or feed)";
   }
   if (guess.ranked.empty()) {
     return "no candidate decodes a single datagram: another feed's templates, no FAST, or a preamble of more than " +

@@ -44,8 +44,7 @@ int decode(const DecodeArguments& arguments) {
   printer.finish();
   hex.rethrow_error();
   for (const std::string& message : summary.session) fmt::print(stderr, "session control: {}\n", message);
-  for (const std::string& problem : summary.problems) fmt::print(stderr, "{}\n", problem);
-  if (summary.problems_unnamed != 0) fmt::print(stderr, "... and {} more\n", summary.problems_unnamed);
+  print_problems(summary);
   return summary.error_count() == 0 && hex.bad_lines() == 0 ? kExitDone : kExitRejected;
 }
 

@@ -61,7 +61,7 @@ std::string name_of(const DissectorArguments& arguments) {
     if (emit::is_protocol_name(*arguments.name)) return *arguments.name;
     throw ToolError(kExitUsage, "--name: '" + *arguments.name +
                                     "' is not a protocol name: a lower-case letter, then lower-case letters, digits "
-                                    "and underscores, at most 40");
+                                    "and underscores, 2 to 40 in all");
   }
   const std::string stem = std::filesystem::path(arguments.output).stem();
   return emit::is_protocol_name(stem) ? stem : "feed";

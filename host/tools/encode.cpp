@@ -178,8 +178,8 @@ class Encode {
 
   [[nodiscard]] std::uint64_t problems() const { return problems_; }
   [[nodiscard]] std::string summary() const {
-    std::string text =
-        fmt::format("Encoded {} messages into {} datagrams, {} bytes of FAST data", messages_, datagrams_, data_bytes_);
+    std::string text = fmt::format("Encoded {} message{} into {} datagram{}, {} bytes of FAST data", messages_,
+                                   messages_ == 1 ? "" : "s", datagrams_, datagrams_ == 1 ? "" : "s", data_bytes_);
     if (events_ != 0) text += fmt::format("; left out {} lines about errors and events", events_);
     if (problems_ > kShownProblems) text += fmt::format("; {} more problems", problems_ - kShownProblems);
     return text;
@@ -421,7 +421,8 @@ Command encode_command() {
           "12).\n"
           "\n"
           "The sequence number of the preamble is the message's MsgSeqNum (FIX tag 34) if it has one, else it is "
-          "counted. A line that cannot be encoded is reported with line and column, and the others are encoded all the "
+          "counted. A line that cannot be encoded is reported with its line, and column where the JSON is wrong, and "
+          "the others are encoded all the "
           "same; lines about errors and events are left out.\n"
           "\n"
           "The exit status is 1 if anything could not be encoded.\n"

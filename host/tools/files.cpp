@@ -1,6 +1,7 @@
 #include "host/tools/files.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "host/tools/command.hpp"
+#include "host/tools/signals.hpp"
 #include "microcode/base/limits.hpp"
 
 namespace stopbit::tools {
@@ -57,6 +59,12 @@ std::size_t InputFile::read(char* to, std::size_t bytes) {
     const std::size_t count = text_.copy(to, bytes);
     text_.erase(0, count);
     return count;
+  }
+  // A pipe may keep us waiting; a signal that asks to stop must not.
+  constexpr int kWaitMs = 200;
+  pollfd waiting{file_, POLLIN, 0};
+  while (::poll(&waiting, 1, kWaitMs) <= 0) {
+    if (stop_requested()) return 0;
   }
   for (;;) {
     const ssize_t count = ::read(file_, to, bytes);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/tools/signals.hpp"
+
 namespace stopbit::tools {
 namespace {
 
@@ -21,18 +23,33 @@ bool LineReader::fill() {
   return !chunk_.empty();
 }
 
+/// The rest of a line that was told to be too long already. False at the end.
+bool LineReader::skip_line() {
+  for (;;) {
+    if (stop_requested() || (chunk_at_ == chunk_.size() && !fill())) return false;
+    const std::size_t end = chunk_.find('\n', chunk_at_);
+    chunk_at_ = std::min(end, chunk_.size() - 1) + 1;
+    if (end != std::string::npos) return true;
+  }
+}
+
 bool LineReader::next() {
+  if (is_cut_ && !skip_line()) return false;
+  is_cut_ = false;
   line_.clear();
   for (bool any = false;; any = true) {
-    if (chunk_at_ == chunk_.size() && !fill()) {
+    const bool has_more = chunk_at_ != chunk_.size() || fill();
+    if (stop_requested()) return false;
+    if (!has_more) {
       number_ += any ? 1 : 0;
       return any;
     }
     const std::size_t end = chunk_.find('\n', chunk_at_);
     const std::size_t stop = std::min(end, chunk_.size());
-    if (line_.size() <= max_line_bytes_) line_.append(chunk_, chunk_at_, stop - chunk_at_);
+    line_.append(chunk_, chunk_at_, stop - chunk_at_);
     chunk_at_ = std::min(stop + 1, chunk_.size());
-    if (end == std::string::npos) continue;
+    is_cut_ = end == std::string::npos && is_too_long();
+    if (end == std::string::npos && !is_cut_) continue;
     ++number_;
     return true;
   }

@@ -15,7 +15,7 @@ class LineReader {
   /// `before_read` is called whenever the next line has to be waited for; may be empty.
   LineReader(InputFile file, std::size_t max_line_bytes, std::function<void()> before_read = {});
 
-  /// False at the end.
+  /// False at the end, and when a signal asks to stop. A line that is too long comes as soon as that shows.
   [[nodiscard]] bool next();
   /// Without its end. One that is too long is cut, and still too long.
   [[nodiscard]] std::string_view line() const noexcept { return line_; }
@@ -25,6 +25,7 @@ class LineReader {
 
  private:
   [[nodiscard]] bool fill();
+  bool skip_line();
 
   InputFile file_;
   std::size_t max_line_bytes_;
@@ -33,6 +34,7 @@ class LineReader {
   std::size_t chunk_at_ = 0;
   std::string line_;
   std::uint64_t number_ = 0;
+  bool is_cut_ = false;  ///< The rest of the line is still to be skipped.
 };
 
 }  // namespace stopbit::tools

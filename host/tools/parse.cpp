@@ -18,7 +18,9 @@ std::uint64_t parse_number(const std::string& name, const std::string& text) {
   std::uint64_t number = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{} || rest != end) throw CLI::ValidationError(name, "'" + text + "' is not a number");
+  if (error != std::errc{} || rest != end) {
+    throw CLI::ValidationError(name, "'" + text + "' is not a number from 0 to 18446744073709551615");
+  }
   return number;
 }
 
@@ -84,6 +86,10 @@ std::vector<std::string> spell_out_lists(const Command& command, const std::vect
   return out;
 }
 
+ToolError usage_error(const Command& command, const std::string& message) {
+  return {kExitUsage, message + "\nusage: " + usage_line(command) + "\n`stopbit " + command.name + " --help` explains"};
+}
+
 }  // namespace
 
 bool parse_arguments(const Command& command, std::vector<std::string> arguments) {
@@ -101,9 +107,14 @@ bool parse_arguments(const Command& command, std::vector<std::string> arguments)
   std::reverse(arguments.begin(), arguments.end());  // as CLI11 wants them
   try {
     app.parse(std::move(arguments));
+  } catch (const CLI::ArgumentMismatch& error) {
+    // CLI11 says "NAME: At Most 1 required but received 2" and "NAME: 1 required TEXT missing".
+    const std::string what = error.what();
+    const std::string name = what.substr(0, what.find(':'));
+    const bool repeated = what.find("received") != std::string::npos;
+    throw usage_error(command, name + (repeated ? ": given more than once" : ": a value is missing"));
   } catch (const CLI::ParseError& error) {
-    throw ToolError(kExitUsage, std::string(error.what()) + "\nusage: " + usage_line(command) + "\n`stopbit " +
-                                    command.name + " --help` explains");
+    throw usage_error(command, error.what());
   }
   return true;
 }

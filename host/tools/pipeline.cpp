@@ -1,11 +1,15 @@
 #include "host/tools/pipeline.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
@@ -39,6 +43,10 @@ std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {
   if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
     throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
   }
+  std::error_code ignored;
+  if (path != "-" && std::filesystem::is_directory(path, ignored)) {
+    throw ToolError(kExitEnvironment, "cannot read " + path + ": is a folder");
+  }
   Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
   if (!source) throw ToolError(kExitRejected, source.message());
   return std::move(source).value();
@@ -48,6 +56,11 @@ Sources open_captures(const std::vector<std::string>& paths) {
   Sources sources;
   for (const std::string& path : paths) sources.push_back(open_capture(path));
   return sources;
+}
+
+void print_problems(const replay::Summary& summary) {
+  for (const std::string& problem : summary.problems) fmt::print(stderr, "{}\n", problem);
+  if (summary.problems_unnamed != 0) fmt::print(stderr, "... and {} more\n", summary.problems_unnamed);
 }
 
 replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {

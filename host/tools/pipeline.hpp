@@ -28,4 +28,7 @@ struct Pipeline {
 /// Runs the packets of all sources through engine, ring and printer. SIGINT and SIGTERM end it early, in good order.
 [[nodiscard]] replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources);
 
+/// The first things that went wrong, on stderr.
+void print_problems(const replay::Summary& summary);
+
 }  // namespace stopbit::tools

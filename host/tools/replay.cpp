@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <bit>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -62,6 +63,11 @@ ring::Writer create_ring(const ReplayArguments& arguments, const Program& progra
   if (const auto path = ring::path_of(arguments.ring); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
   ring::WriterOptions options;
   options.slot_count = arguments.ring_slots.value_or(kReplayRingSlots);
+  if (!std::has_single_bit(options.slot_count) || options.slot_count < ring::kMinSlotCount ||
+      options.slot_count > ring::kMaxSlotCount) {
+    throw ToolError(kExitUsage, fmt::format("--ring-slots: a power of two from {} to {}", ring::kMinSlotCount,
+                                            ring::kMaxSlotCount));
+  }
   Result<ring::Writer> writer = ring::Writer::create(arguments.ring, program, options);
   if (!writer) throw ToolError(kExitEnvironment, writer.message());
   return std::move(writer).value();
@@ -118,7 +124,11 @@ int run_replay(const ReplayArguments& arguments) {
   const replay::Summary summary = run_pipeline(pipeline, sources);
   if (ring) ring->finish();
   if (printer) printer->finish();
-  if (!arguments.quiet) std::fputs(replay::to_text(summary, program).c_str(), stderr);
+  if (!arguments.quiet) {
+    std::fputs(replay::to_text(summary, program).c_str(), stderr);
+  } else {
+    print_problems(summary);
+  }
   if (!arguments.quiet && summary.decode_errors() != 0) {
     std::fputs("`stopbit explain` shows such a packet byte by byte, and looks for the cause.\n", stderr);
   }
@@ -155,7 +165,7 @@ Command replay_command() {
        .target = &arguments->ring},
       {.names = "--ring-slots",
        .value = "N",
-       .help = "Size of the ring in slots of 64 bytes, a power of two; default 524288, 32 MiB.",
+       .help = "Size of the ring in slots of 64 bytes, a power of two from 16 to 268435456; default 524288, 32 MiB.",
        .target = &arguments->ring_slots},
       {.names = "--pace",
        .value = "PACE",
@@ -169,7 +179,7 @@ Command replay_command() {
       {.names = "--limit", .value = "N", .help = "Stops after N datagrams were decoded.", .target = &arguments->limit},
       {.names = "-q,--quiet",
        .value = "",
-       .help = "No progress and no summary on stderr.",
+       .help = "No progress and no summary on stderr, only what went wrong.",
        .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());

@@ -51,7 +51,9 @@ class TemplateNames {
 }  // namespace
 
 bool is_protocol_name(std::string_view name) {
-  if (name.empty() || name.size() > kMaxNameBytes || name.front() < 'a' || name.front() > 'z') return false;
+  constexpr std::size_t kMinNameBytes = 2;  // Wireshark demands it
+  if (name.size() < kMinNameBytes || name.size() > kMaxNameBytes || name.front() < 'a' || name.front() > 'z')
+    return false;
   for (const char c : name) {
     if (!is_plain(c) || (c >= 'A' && c <= 'Z')) return false;
   }

@@ -287,7 +287,7 @@ wc -l <out
 TEST_F(Ring, names_and_sizes_that_cannot_be_are_refused) {
   EXPECT_EQ(replay(quotes(1), {"--ring", "-bad-"}).status, kExitUsage);
   EXPECT_EQ(replay(quotes(1), {"--ring", "a b"}).status, kExitUsage);
-  EXPECT_EQ(replay(quotes(1), {"--ring", ring(), "--ring-slots", "1000"}).status, kExitEnvironment);
+  EXPECT_EQ(replay(quotes(1), {"--ring", ring(), "--ring-slots", "1000"}).status, kExitUsage);
   EXPECT_EQ(replay(quotes(1), {"--ring-slots", "65536"}).status, kExitUsage);
   EXPECT_EQ(run_stopbit({"tail", "a b"}).status, kExitUsage);
   EXPECT_EQ(run_stopbit({"tail", scratch_.path("none")}).status, kExitEnvironment);
