@@ -18,8 +18,8 @@ namespace stopbit::bench {
 namespace {
 
 constexpr std::size_t kDatagrams = 225'000;  ///< Of each feed, of which there are some 45.
-constexpr int kRepetitions = 5;             ///< The best of them counts: others were interrupted.
-constexpr double kFreeNs = 1'000;           ///< Of each datagram, before bytes are charged.
+constexpr int kRepetitions = 5;              ///< The best of them counts: others were interrupted.
+constexpr double kFreeNs = 1'000;            ///< Of each datagram, before bytes are charged.
 
 void ignore(std::span<const record::Slot> /*record*/) {}
 
