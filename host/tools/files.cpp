@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -63,8 +64,11 @@ std::size_t InputFile::read(char* to, std::size_t bytes) {
   // A pipe may keep us waiting; a signal that asks to stop must not.
   constexpr int kWaitMs = 200;
   pollfd waiting{file_, POLLIN, 0};
-  while (::poll(&waiting, 1, kWaitMs) <= 0) {
-    if (stop_requested()) return 0;
+  for (int ready = 0; ready == 0;) {
+    ready = ::poll(&waiting, 1, kWaitMs);
+    if (ready < 0 && errno != EINTR) fail_environment("cannot wait for " + name_, errno);
+    if (ready <= 0 && stop_requested()) return 0;
+    ready = std::max(ready, 0);
   }
   for (;;) {
     const ssize_t count = ::read(file_, to, bytes);

@@ -31,7 +31,7 @@ class TemporaryFile {
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  std::string name_ = "/tmp/stopbit_egress_XXXXXX";
+  std::string name_ = ::testing::TempDir() + "stopbit_egress_XXXXXX";
 };
 
 TEST(PcapWriter, writes_what_a_source_reads) {
