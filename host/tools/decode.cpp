@@ -19,18 +19,19 @@ struct DecodeArguments {
   std::string framing = "none";
   std::string reset;
   std::string format = "jsonl";
-  EngineArguments engine;
+  std::string engine;
+  EngineArguments engine_arguments;
 };
 
 int decode(const DecodeArguments& arguments) {
   replay::Options options;
   options.framing = framing_from(arguments.framing);
   set_reset_rule(arguments.reset, options.framing);
-
-  apply(arguments.engine, options);
+  apply(arguments.engine_arguments, options);
 
   const Program program = load_program(arguments.program);
   const record::Schema schema = schema_of(program);
+  const std::unique_ptr<Engine> engine = engine_for(arguments.engine, program, options, false);
   RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
 
   Sources sources;
@@ -39,8 +40,8 @@ int decode(const DecodeArguments& arguments) {
   sources.push_back(std::move(lines));
 
   catch_stop_signals();
-  const replay::Summary summary =
-      run_pipeline({.program = program, .options = std::move(options), .printer = &printer}, sources);
+  const replay::Summary summary = run_pipeline(
+      {.program = program, .engine = *engine, .options = std::move(options), .printer = &printer}, sources);
   printer.finish();
   hex.rethrow_error();
   for (const std::string& message : summary.session) fmt::print(stderr, "session control: {}\n", message);
@@ -63,8 +64,9 @@ Command decode_command() {
   framing.help += " Default none.";
   options.push_back(std::move(framing));
   options.push_back(reset_option(arguments->reset));
+  options.push_back(engine_option(arguments->engine));
   options.push_back(format_option(arguments->format, "How records are printed. Default jsonl."));
-  for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
+  for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   return {
       .name = "decode",
       .summary = "Decodes datagrams written in hex",

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <string_view>
+#include <utility>
 
 namespace stopbit::tools {
 namespace {
@@ -64,6 +66,27 @@ void apply(const EngineArguments& arguments, replay::Options& options) {
   set(limits.nesting, arguments.max_nesting, "--max-nesting", kDefaults.nesting);
   set(limits.string_bytes, arguments.max_string, "--max-string", kAnyNumber);
   set(limits.datagram_bytes, arguments.max_datagram, "--max-datagram", kDefaults.datagram_bytes);
+}
+
+Option engine_option(std::string& target) {
+  return {
+      .names = "--engine",
+      .value = "ENGINE",
+      .help =
+          "What runs the program: native, code for this processor made at start; interp, the interpreter. Both give "
+          "the same records. Default native, and interp where native code cannot run.",
+      .target = &target,
+      .hint = choice_hint({"native", "interp"})};
+}
+
+std::unique_ptr<Engine> engine_for(const std::string& word, const Program& program, const replay::Options& options,
+                                   bool tells) {
+  const EngineKind wanted = word == engine_name(EngineKind::Interp) ? EngineKind::Interp : EngineKind::Native;
+  MadeEngine made = make_engine(program, replay::engine_options(options), wanted);
+  if (!made.why_not_native.empty() && (tells || !word.empty())) {
+    fmt::print(stderr, "The interpreter runs the program, not native code: {}.\n", made.why_not_native);
+  }
+  return std::move(made.engine);
 }
 
 }  // namespace stopbit::tools

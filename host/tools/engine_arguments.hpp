@@ -1,13 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "decoder/engine/make_engine.hpp"
 #include "host/replay/replay.hpp"
 #include "host/tools/command.hpp"
 
-/// How strict the engine is, and what it lets a message ask for: what commands that decode have in common.
+/// Which engine runs, how strict it is, and what it lets a message ask for: what commands that decode have in common.
 namespace stopbit::tools {
 
 struct EngineArguments {
@@ -24,5 +27,12 @@ struct EngineArguments {
 
 /// Throws a ToolError for a number that is out of range.
 void apply(const EngineArguments& arguments, replay::Options& options);
+
+/// --engine native|interp; empty = native where it runs.
+[[nodiscard]] Option engine_option(std::string& target);
+/// The engine for a replay. Where native code cannot run it is the interpreter, and a line on stderr says why: always
+/// if `word` asks for native code, otherwise if `tells`.
+[[nodiscard]] std::unique_ptr<Engine> engine_for(const std::string& word, const Program& program,
+                                                 const replay::Options& options, bool tells);
 
 }  // namespace stopbit::tools

@@ -82,8 +82,7 @@ replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
     if (printer_failed || stop_requested()) running->request_stop();
     if (pipeline.options.on_progress) pipeline.options.on_progress(progress);
   };
-  const auto engine = make_interpreter(program, replay::engine_options(options));
-  replay::Replay replay(program, *engine, *sink, std::move(options));
+  replay::Replay replay(program, pipeline.engine, *sink, std::move(options));
   running = &replay;
   replay::Summary summary = replay.run(sources);
   summary.session = session.take_lines();

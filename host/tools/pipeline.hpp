@@ -20,6 +20,7 @@ using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
 /// What becomes of the packets of some sources.
 struct Pipeline {
   const Program& program;  ///< Verified.
+  Engine& engine;          ///< Made for these options.
   replay::Options options;
   RecordPrinter* printer = nullptr;    ///< Null: records are not printed.
   record::RecordSink* ring = nullptr;  ///< Null: records go to private memory.

@@ -30,7 +30,7 @@ struct ReplayArguments {
   std::vector<std::string> captures;
   ProgramSource program;
   std::string framing;
-  std::string engine = "interp";
+  std::string engine;
   EngineArguments engine_arguments;
   std::string format;
   std::string output = "-";
@@ -117,7 +117,9 @@ int run_replay(const ReplayArguments& arguments) {
     bar.draw(progress);
     if (ring) ring->beat(wall_clock_ns());
   };
+  const std::unique_ptr<Engine> engine = engine_for(arguments.engine, program, options, !arguments.quiet);
   const Pipeline pipeline{.program = program,
+                          .engine = *engine,
                           .options = std::move(options),
                           .printer = printer ? &*printer : nullptr,
                           .ring = ring ? &*ring : nullptr};
@@ -148,11 +150,7 @@ Command replay_command() {
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
   const std::vector<Option> more = {
       framing_option(arguments->framing),
-      {.names = "--engine",
-       .value = "ENGINE",
-       .help = "What runs the program; interp is the interpreter.",
-       .target = &arguments->engine,
-       .hint = choice_hint({"interp"})},
+      engine_option(arguments->engine),
       format_option(arguments->format, "How records are printed. Default jsonl, or none with --ring.", true),
       {.names = "-o,--output",
        .value = "FILE",

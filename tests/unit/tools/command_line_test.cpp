@@ -96,7 +96,7 @@ complete_words completion ""
 complete_words help ver
 )";
   const Finished finished = run_script(script);
-  EXPECT_EQ(finished.out, "complete -F _stopbit stopbit\nreplay\n--framing\nmoex\ninterp\nbash zsh fish\nverify\n");
+  EXPECT_EQ(finished.out, "complete -F _stopbit stopbit\nreplay\n--framing\nmoex\nnative interp\nbash zsh fish\nverify\n");
   EXPECT_EQ(finished.err, "");
 }
 
