@@ -1,0 +1,64 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "decoder/wire/index_kernels.hpp"
+#include "microcode/base/limits.hpp"
+
+namespace stopbit::wire {
+
+/// A private copy of a datagram and the places of its stop bits, made in one pass. The length of an entity, and with it
+/// where the next one begins, is then known without a look at its bytes.
+///
+/// Nothing outside the datagram is read, so no padding is asked of whoever received it; and as the copy is private, its
+/// bytes and its index agree whatever happens to the original. The index knows bytes, not fields: inside a byte vector
+/// the bits mean nothing, and a reader skips them as it skips the vector.
+///
+/// Allocates when it is made, never later. One thread.
+class Index {
+ public:
+  /// For datagrams of up to `max_bytes`; by the kernel of chosen_index_kernel(), the portable one if that has failed.
+  explicit Index(std::size_t max_bytes = limits::kMaxDatagramBytes);
+  Index(std::size_t max_bytes, const IndexKernel& kernel);
+
+  /// Takes a datagram, or the first `max_bytes` of a longer one. The one before is gone.
+  void build(std::span<const std::byte> datagram) noexcept {
+    size_ = std::min(datagram.size(), max_bytes_);
+    build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, data(), stops());
+  }
+
+  /// The bytes, aligned to 64; kIndexBlock zeros follow them, which are readable, too.
+  [[nodiscard]] const std::uint8_t* data() const noexcept { return blocks_.get()->data(); }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  /// Bit i of word k: byte 64k + i is inside the datagram and has the stop bit. A word of zeros follows the last one.
+  [[nodiscard]] const std::uint64_t* stops() const noexcept { return stops_.get(); }
+
+  /// The stop bits of the 64 bytes at a position, bit 0 that of its own byte; `position` <= size(). The bytes of an
+  /// entity that begins there are one more than the zeros at its end; no bit set: it is longer, or cut off.
+  [[nodiscard]] std::uint64_t stops_from(std::size_t position) const noexcept {
+    const std::uint64_t* const word = stops_.get() + position / kIndexBlock;
+    const unsigned bit = position % kIndexBlock;
+    // In two steps, as no shift is by 64: for bit 0 nothing is taken from the next word.
+    return word[0] >> bit | word[1] << 1 << (kIndexBlock - 1 - bit);
+  }
+
+ private:
+  struct alignas(kIndexBlock) Block : std::array<std::uint8_t, kIndexBlock> {};
+
+  [[nodiscard]] std::uint8_t* data() noexcept { return blocks_.get()->data(); }
+  [[nodiscard]] std::uint64_t* stops() noexcept { return stops_.get(); }
+
+  IndexFunction build_;
+  std::size_t max_bytes_;
+  std::size_t size_ = 0;
+  std::unique_ptr<Block[]> blocks_;
+  std::unique_ptr<std::uint64_t[]> stops_;
+};
+
+}  // namespace stopbit::wire
