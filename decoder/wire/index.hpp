@@ -29,7 +29,7 @@ class Index {
   /// Takes a datagram, or the first `max_bytes` of a longer one. The one before is gone.
   void build(std::span<const std::byte> datagram) noexcept {
     size_ = std::min(datagram.size(), max_bytes_);
-    build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, data(), stops());
+    build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, blocks_.get()->data(), stops_.get());
   }
 
   /// The bytes, aligned to 64; kIndexBlock zeros follow them, which are readable, too.
@@ -50,9 +50,6 @@ class Index {
 
  private:
   struct alignas(kIndexBlock) Block : std::array<std::uint8_t, kIndexBlock> {};
-
-  [[nodiscard]] std::uint8_t* data() noexcept { return blocks_.get()->data(); }
-  [[nodiscard]] std::uint64_t* stops() noexcept { return stops_.get(); }
 
   IndexFunction build_;
   std::size_t max_bytes_;

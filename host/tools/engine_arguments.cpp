@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "decoder/wire/index_kernels.hpp"
+
 namespace stopbit::tools {
 namespace {
 
@@ -81,6 +83,7 @@ Option engine_option(std::string& target) {
 
 std::unique_ptr<Engine> engine_for(const std::string& word, const Program& program, const replay::Options& options,
                                    bool tells) {
+  if (const auto& kernel = wire::chosen_index_kernel(); !kernel) throw ToolError(kExitEnvironment, kernel.message());
   const EngineKind wanted = word == engine_name(EngineKind::Interp) ? EngineKind::Interp : EngineKind::Native;
   MadeEngine made = make_engine(program, replay::engine_options(options), wanted);
   if (!made.why_not_native.empty() && (tells || !word.empty())) {

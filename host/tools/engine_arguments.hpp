@@ -31,7 +31,8 @@ void apply(const EngineArguments& arguments, replay::Options& options);
 /// --engine native|interp; empty = native where it runs.
 [[nodiscard]] Option engine_option(std::string& target);
 /// The engine for a replay. Where native code cannot run it is the interpreter, and a line on stderr says why: always
-/// if `word` asks for native code, otherwise if `tells`.
+/// if `word` asks for native code, otherwise if `tells`. A ToolError if STOPBIT_KERNEL
+/// asks for what this processor does not have.
 [[nodiscard]] std::unique_ptr<Engine> engine_for(const std::string& word, const Program& program,
                                                  const replay::Options& options, bool tells);
 
