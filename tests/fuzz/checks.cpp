@@ -11,6 +11,7 @@
 #include "decoder/record/json.hpp"
 #include "microcode/image/image.hpp"
 #include "microcode/verify/verify.hpp"
+#include "tests/lib/engines.hpp"
 
 namespace stopbit::fuzz {
 
@@ -81,8 +82,10 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
   const Result<record::Schema> schema = record::Schema::make(program);
   require(schema.ok(), "a verified program has a schema", schema.ok() ? "" : schema.message());
   record::JsonPrinter printer(schema.value());
-  cases::RecordingSink sink(program);
-  const std::unique_ptr<Engine> engine = make_interpreter(program, options);
+  const std::vector<MadeEngine> engines = cases::make_engines(program, options);
+  std::vector<cases::RecordingSink> sinks;
+  for (std::size_t i = 0; i < engines.size(); ++i) sinks.emplace_back(program);
+  cases::RecordingSink& sink = sinks.front();
 
   const std::vector<verify::TemplateCost> costs = verify::check(program).costs;
   Run run;
@@ -94,8 +97,13 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
     PacketInfo info;
     info.number = ++number;
     const std::size_t records_before = sink.records().size();
-    const Outcome outcome = engine->decode({copy.get(), datagram.size()}, info, sink);
+    const Outcome outcome = engines[0].engine->decode({copy.get(), datagram.size()}, info, sink);
     run.outcomes.push_back(outcome);
+    for (std::size_t i = 1; i < engines.size(); ++i) {
+      const Outcome other = engines[i].engine->decode({copy.get(), datagram.size()}, info, sinks[i]);
+      const std::string text = cases::difference(outcome, other);
+      require(text.empty(), "every engine says the same of a datagram", text);
+    }
 
     const std::size_t records = sink.records().size() - records_before;
     const bool is_whole = outcome.error == ErrorCode::None && !outcome.dropped;
@@ -106,7 +114,11 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
             "without an error the datagram is decoded to its end");
     require(records == outcome.messages + (is_whole ? 0U : 1U), "one record per message, and one event per error");
   }
-  for (const std::string& problem : sink.problems()) require(false, "records are sound", problem);
+  for (const cases::RecordingSink& engine_sink : sinks) {
+    for (const std::string& problem : engine_sink.problems()) require(false, "records are sound", problem);
+    const std::string text = cases::difference(sink.records(), engine_sink.records());
+    require(text.empty(), "every engine writes the same records", text);
+  }
   for (const cases::Record& record : sink.records()) {
     std::string line;
     const record::ReadError error = printer.print(record, line);

@@ -50,7 +50,7 @@ struct Run {
   std::vector<cases::Record> records;
 };
 
-/// Runs the datagrams on the interpreter and checks outcomes and records: sound, bounded, and readable.
+/// Runs the datagrams on every engine. Outcomes and records must be the same, sound, bounded, and readable.
 Run run_datagrams(const Program& program, const EngineOptions& options,
                   const std::vector<std::vector<std::byte>>& datagrams);
 

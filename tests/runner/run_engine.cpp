@@ -12,21 +12,12 @@
 #include "decoder/record/json.hpp"
 #include "decoder/record/json_reader.hpp"
 #include "microcode/verify/verify.hpp"
+#include "tests/lib/engines.hpp"
 #include "tests/lib/record_text.hpp"
 #include "tests/lib/recording_sink.hpp"
 
 namespace stopbit::cases {
 namespace {
-
-struct EngineUnderTest {
-  std::string_view name;
-  std::unique_ptr<Engine> (*make)(const Program&, const EngineOptions&);
-};
-
-// Every engine runs every case; a new one is a line here.
-constexpr EngineUnderTest kEngines[] = {
-    {"interp", make_interpreter},
-};
 
 constexpr std::size_t kMaxMutatedBytes =
     160;  // longer datagrams are not turned bit by bit: their cases are about length
@@ -83,15 +74,25 @@ void check_outcome(const Run& run, std::size_t first, const Outcome& outcome, st
   }
 }
 
-Run run(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
-        const std::vector<verify::TemplateCost>& costs, const std::vector<Step>& steps) {
+/// What a case's datagrams are decoded by.
+struct Bench {
+  const Program& program;
+  const EngineOptions& options;
+  const record::Schema& schema;
+  const std::vector<verify::TemplateCost> costs;
+  const std::vector<MadeEngine> engines;  ///< The first is the reference.
+};
+
+/// On fresh channels.
+Run run(const Bench& bench, const MadeEngine& made, const std::vector<Step>& steps) {
   Run result;
-  RecordingSink sink(program);
-  const std::unique_ptr<Engine> decoder = engine.make(program, options);
+  RecordingSink sink(bench.program);
+  Engine& engine = *made.engine;
+  for (std::uint16_t channel = 0; channel < bench.options.channels; ++channel) engine.reset(channel);
   std::uint64_t number = 0;
   for (const Step& step : steps) {
     if (step.kind == Step::Kind::Reset) {
-      decoder->reset(step.channel);
+      engine.reset(step.channel);
       result.outcomes.emplace_back();
       continue;
     }
@@ -102,10 +103,10 @@ Run run(const EngineUnderTest& engine, const Program& program, const EngineOptio
     info.number = ++number;
     info.channel = step.channel;
     const std::size_t first = result.records.size();
-    result.outcomes.push_back(decoder->decode({copy.get(), step.bytes.size()}, info, sink));
+    result.outcomes.push_back(engine.decode({copy.get(), step.bytes.size()}, info, sink));
     result.records = sink.records();
     if (result.outcomes.back().instructions >
-        verify::instruction_bound(costs, static_cast<std::uint32_t>(step.bytes.size()))) {
+        verify::instruction_bound(bench.costs, static_cast<std::uint32_t>(step.bytes.size()))) {
       result.problems.push_back("datagram " + std::to_string(number) + ": more instructions than the verifier's bound");
     }
     check_outcome(result, first, result.outcomes.back(), step.bytes.size(), number, result.problems);
@@ -176,21 +177,36 @@ std::vector<std::string> error_lines(const CaseFile& file, const record::Schema&
   return lines;
 }
 
-bool same_records(const std::vector<Record>& a, const std::vector<Record>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Record& left, const Record& right) {
-    return left.size() == right.size() &&
-           std::memcmp(left.data(), right.data(), left.size() * sizeof(record::Slot)) == 0;
-  });
+/// What an engine does differently from the reference; empty if nothing.
+std::string difference(const Run& reference, const Run& other) {
+  for (std::size_t i = 0; i < reference.outcomes.size(); ++i) {
+    const std::string text = cases::difference(reference.outcomes[i], other.outcomes[i]);
+    if (!text.empty()) return "step " + std::to_string(i + 1) + ": " + text;
+  }
+  return cases::difference(reference.records, other.records);
+}
+
+/// The reference's run of these steps. Whatever the other engines do differently is reported.
+Run run_all(const Bench& bench, const std::vector<Step>& steps, const std::string& what, Report& report) {
+  Run reference = run(bench, bench.engines.front(), steps);
+  for (std::size_t i = 1; i < bench.engines.size(); ++i) {
+    const Run other = run(bench, bench.engines[i], steps);
+    const std::string name = std::string(engine_name(bench.engines[i].kind)) + what + ": ";
+    for (const std::string& problem : other.problems) report.fail(name + problem);
+    const std::string text = difference(reference, other);
+    if (!text.empty()) report.fail(name + text);
+  }
+  return reference;
 }
 
 /// The bytes an encoder makes of the decoded records, datagram by datagram. Nothing if a message was refused.
-std::optional<std::vector<Step>> encode_again(const Program& program, const EngineOptions& options,
-                                              const record::Schema& schema, const std::vector<Step>& steps,
-                                              const Run& decoded, Report& report) {
+std::optional<std::vector<Step>> encode_again(const Bench& bench, const std::vector<Step>& steps, const Run& decoded,
+                                              Report& report) {
+  const EngineOptions& options = bench.options;
   const encode::EncodeOptions encode_options{options.reset, options.strict, options.limits};
   std::vector<std::unique_ptr<encode::Encoder>> encoders;
   for (std::uint16_t i = 0; i < options.channels; ++i) {
-    encoders.push_back(std::make_unique<encode::Encoder>(program, encode_options));
+    encoders.push_back(std::make_unique<encode::Encoder>(bench.program, encode_options));
   }
   std::vector<Step> encoded = steps;
   std::size_t record = 0;
@@ -205,7 +221,7 @@ std::optional<std::vector<Step>> encode_again(const Program& program, const Engi
     for (std::uint32_t message = 0; message < decoded.outcomes[i].messages; ++message) {
       const encode::Outcome outcome = encoder.encode(decoded.records[record++]);
       if (!outcome.ok()) {
-        report.fail("encoder: " + encode::error_text(schema, outcome));
+        report.fail("encoder: " + encode::error_text(bench.schema, outcome));
         return std::nullopt;
       }
       encoded[i].bytes.insert(encoded[i].bytes.end(), outcome.bytes.begin(), outcome.bytes.end());
@@ -232,63 +248,64 @@ Record values_of(Record record) {
 }
 
 /// A record's JSON line must give the record again.
-void read_again(const Program& program, const record::Schema& schema, const Run& decoded, Report& report) {
-  record::JsonPrinter printer(schema);
-  record::JsonReader reader(schema);
+void read_again(const Bench& bench, const Run& decoded, Report& report) {
+  record::JsonPrinter printer(bench.schema);
+  record::JsonReader reader(bench.schema);
   for (const Record& record : decoded.records) {
     std::string line;
     if (printer.print(record, line) != record::ReadError::None) continue;  // told by record_lines
     line.pop_back();
-    RecordingSink sink(program);
+    RecordingSink sink(bench.program);
     if (reader.read(line, sink) != record::JsonReader::Line::Message) {
       report.fail("the JSON line " + line + " is refused: " + reader.problem().message);
       continue;
     }
     for (const std::string& problem : sink.problems()) report.fail("record of a JSON line: " + problem);
     const bool lost_bytes = line.find("\xEF\xBF\xBD") != std::string::npos;  // U+FFFD stands for what was no UTF-8
-    if (!lost_bytes && !same_records({values_of(record)}, {values_of(sink.records().at(0))})) {
-      report.fail("the JSON line gives another record: " + line);
-    }
+    if (lost_bytes) continue;
+    const std::string text = cases::difference({values_of(record)}, {values_of(sink.records().at(0))});
+    if (!text.empty()) report.fail("the JSON line gives another record: " + line + ": " + text);
   }
 }
 
 /// What was decoded without an error must come back from the encoder's bytes.
-void run_encoder(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
-                 const std::vector<verify::TemplateCost>& costs, const record::Schema& schema,
-                 const std::vector<Step>& steps, const Run& decoded, Report& report) {
+void run_encoder(const Bench& bench, const std::vector<Step>& steps, const Run& decoded, Report& report) {
   const auto is_clean = [](const Outcome& outcome) { return outcome.error == ErrorCode::None && !outcome.dropped; };
   if (!std::all_of(decoded.outcomes.begin(), decoded.outcomes.end(), is_clean)) return;
-  read_again(program, schema, decoded, report);
-  const std::optional<std::vector<Step>> encoded = encode_again(program, options, schema, steps, decoded, report);
+  read_again(bench, decoded, report);
+  const std::optional<std::vector<Step>> encoded = encode_again(bench, steps, decoded, report);
   if (!encoded) return;
-  const Run again = run(engine, program, options, costs, *encoded);
-  if (!same_records(decoded.records, again.records)) report.fail("encoder: its bytes give other records");
+  const Run again = run_all(bench, *encoded, ", the encoder's bytes", report);
+  const std::string text = cases::difference(decoded.records, again.records);
+  if (!text.empty()) report.fail("encoder: its bytes give other records: " + text);
 }
 
-/// Prefixes and single-bit errors of each datagram, each alone on a fresh channel.
-void run_mutations(const EngineUnderTest& engine, const Program& program, const EngineOptions& options,
-                   const std::vector<verify::TemplateCost>& costs, const record::Schema& schema,
-                   const std::vector<Step>& steps, Report& report) {
-  const auto check = [&](const std::vector<std::byte>& bytes, const std::string& what) {
+/// Prefixes and single-bit errors of each datagram, each on a fresh channel and followed by the datagram as it is,
+/// which shows what became of the dictionary.
+void run_mutations(const Bench& bench, const std::vector<Step>& steps, Report& report) {
+  const auto check = [&](const std::vector<std::byte>& bytes, const Step& original, const std::string& what) {
     Step step;
     step.bytes = bytes;
-    const Run result = run(engine, program, options, costs, {step});
+    Step next;
+    next.bytes = original.bytes;
+    const Run result = run_all(bench, {step, next}, ", " + what, report);
     std::vector<std::string> problems = result.problems;
-    record_lines(schema, result, problems);
-    for (const std::string& problem : problems) report.fail(std::string(engine.name) + ", " + what + ": " + problem);
+    record_lines(bench.schema, result, problems);
+    for (const std::string& problem : problems) report.fail(what + ": " + problem);
   };
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const std::vector<std::byte>& bytes = steps[i].bytes;
     if (bytes.size() > kMaxMutatedBytes) continue;
     const std::string name = "step " + std::to_string(i + 1);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
-      check({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)},
+      check({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)}, steps[i],
             name + " cut to " + std::to_string(length) + " bytes");
     }
     for (std::size_t bit = 0; bit < bytes.size() * 8; ++bit) {
       std::vector<std::byte> turned = bytes;
       turned[bit / 8] ^= std::byte{1} << (bit % 8);
-      check(turned, name + " with bit " + std::to_string(bit % 8) + " of byte " + std::to_string(bit / 8) + " turned");
+      check(turned, steps[i],
+            name + " with bit " + std::to_string(bit % 8) + " of byte " + std::to_string(bit / 8) + " turned");
     }
   }
 }
@@ -302,21 +319,13 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
   }
   const Result<record::Schema> schema = record::Schema::make(program);
   if (!schema) return report.fail("no schema: " + schema.message());
-  const std::vector<verify::TemplateCost> costs = verify::check(program).costs;
-  std::vector<Record> reference;
-  for (const EngineUnderTest& engine : kEngines) {
-    Run result = run(engine, program, options, costs, steps);
-    report.compare("records", record_lines(schema.value(), result, result.problems), engine.name);
-    report.compare("error", error_lines(file, schema.value(), steps, result), engine.name);
-    for (const std::string& problem : result.problems) report.fail(std::string(engine.name) + ": " + problem);
-    if (&engine == kEngines) {
-      reference = result.records;
-    } else if (!same_records(reference, result.records)) {
-      report.fail(std::string(engine.name) + " writes other bytes than " + std::string(kEngines[0].name));
-    }
-    run_encoder(engine, program, options, costs, schema.value(), steps, result, report);
-    run_mutations(engine, program, options, costs, schema.value(), steps, report);
-  }
+  const Bench bench{program, options, schema.value(), verify::check(program).costs, make_engines(program, options)};
+  Run result = run_all(bench, steps, "", report);
+  report.compare("records", record_lines(bench.schema, result, result.problems), "interp");
+  report.compare("error", error_lines(file, bench.schema, steps, result), "interp");
+  for (const std::string& problem : result.problems) report.fail(problem);
+  run_encoder(bench, steps, result, report);
+  run_mutations(bench, steps, report);
 }
 
 }  // namespace stopbit::cases
