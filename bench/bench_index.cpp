@@ -66,7 +66,7 @@ Integers make_integers(const Lengths& lengths) {
       const unsigned size = length(random) + 1;
       std::uint64_t value = 0;
       for (unsigned b = 0; b < size; ++b) {
-        const unsigned data = b == 0 ? 1 + random() % 127 : random() % 128;  // not overlong
+        const std::uint64_t data = b == 0 ? 1 + random() % 127 : random() % 128;  // not overlong
         value = value << 7 | data;
         bytes.push_back(static_cast<std::uint8_t>(data | (b + 1 == size ? wire::kStop : 0)));
       }
