@@ -14,6 +14,7 @@
 #include "assembler/assembler.hpp"
 #include "decoder/engine/trace.hpp"
 #include "tests/attack/allocations.hpp"
+#include "tests/lib/engines.hpp"
 
 /// There in a build with sanitizers.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
@@ -194,7 +195,7 @@ Target::Target(const Feed& feed, const std::vector<verify::TemplateCost>& costs,
       counts_(counts),
       schema_(schema_of(feed)),
       sink_(feed.program, schema_),
-      engine_(make_interpreter(feed.program, engine_options(feed))) {
+      engines_(cases::make_engines(feed.program, engine_options(feed))) {
   if (feed.is_traced) {
     watcher_ = std::make_unique<Watcher>();
     traced_engine_ = make_tracing_interpreter(feed.program, engine_options(feed), *watcher_);
@@ -208,7 +209,7 @@ Target::~Target() {
 }
 
 void Target::reset() {
-  engine_->reset(0);
+  for (const MadeEngine& made : engines_) made.engine->reset(0);
   if (traced_engine_ != nullptr) traced_engine_->reset(0);
   history_size_ = 0;
 }
@@ -219,7 +220,7 @@ Outcome Target::decode(std::span<const std::byte> datagram) {
   sink_.clear();
   const std::span<const std::byte> copy = exact_copy(datagram);
   const std::uint64_t allocations_before = allocations();
-  const Outcome outcome = engine_->decode(copy, {.number = 1}, sink_);
+  const Outcome outcome = engines_[0].engine->decode(copy, {.number = 1}, sink_);
   require(allocations() == allocations_before, "an engine allocates nothing after it is made");
 
   const bool failed = outcome.error != ErrorCode::None;
@@ -235,8 +236,22 @@ Outcome Target::decode(std::span<const std::byte> datagram) {
          fmt::format("{} for {} bytes, {} allowed", outcome.instructions, datagram.size(), allowed));
   }
   counts_.worst_share_percent = std::max(counts_.worst_share_percent, outcome.instructions * 100 / allowed);
+  compare_with_others(copy, outcome);
   if (traced_engine_ != nullptr) compare_with_traced(copy, outcome);
   return outcome;
+}
+
+void Target::compare_with_others(std::span<const std::byte> datagram, const Outcome& outcome) {
+  for (std::size_t i = 1; i < engines_.size(); ++i) {
+    const std::uint64_t digest = sink_.digest;
+    sink_.clear();
+    const std::uint64_t allocations_before = allocations();
+    const Outcome other = engines_[i].engine->decode(datagram, {.number = 1}, sink_);
+    require(allocations() == allocations_before, "no engine allocates after it is made");
+    const std::string text = cases::difference(outcome, other);
+    require(text.empty(), "every engine says the same", text);
+    require(sink_.digest == digest, "every engine writes the same records");
+  }
 }
 
 void Target::compare_with_traced(std::span<const std::byte> datagram, const Outcome& outcome) {

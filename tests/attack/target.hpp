@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "decoder/engine/engine.hpp"
+#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/reader.hpp"
 #include "microcode/program.hpp"
 #include "microcode/verify/verify.hpp"
@@ -71,7 +71,8 @@ class CheckingSink final : public record::RecordSink {
 
 /// An engine under attack. Every datagram goes through `attack` or `decode`, which check what is promised for any
 /// bytes: an outcome with a named error or none, inside the datagram; no allocation; instructions within the verifier's
-/// bound; a record per message and an event per error, each readable; and an engine that is watched does the same.
+/// bound; a record per message and an event per error, each readable; and every other engine, and one that is watched,
+/// do the same.
 class Watcher;
 class Target {
  public:
@@ -100,6 +101,7 @@ class Target {
   [[nodiscard]] std::string history() const { return case_text(feed_, std::span(history_).first(history_size_)); }
 
  private:
+  void compare_with_others(std::span<const std::byte> datagram, const Outcome& outcome);
   void compare_with_traced(std::span<const std::byte> datagram, const Outcome& outcome);
   std::span<const std::byte> exact_copy(std::span<const std::byte> datagram);
   [[nodiscard]] std::uint64_t bound(std::size_t bytes);
@@ -109,7 +111,7 @@ class Target {
   Counts& counts_;
   record::Schema schema_;
   CheckingSink sink_;
-  std::unique_ptr<Engine> engine_;
+  std::vector<MadeEngine> engines_;  ///< The first is the reference.
   std::unique_ptr<Watcher> watcher_;
   std::unique_ptr<Engine> traced_engine_;             ///< Null if the feed does not ask for it.
   std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< By size: memory of exactly that size.

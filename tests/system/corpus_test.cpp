@@ -9,10 +9,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "assembler/assembler.hpp"
-#include "decoder/engine/engine.hpp"
+#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/json.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
@@ -21,6 +22,7 @@
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/engines.hpp"
 
 namespace stopbit {
 namespace {
@@ -110,11 +112,11 @@ void PrintTo(const Capture& capture, std::ostream* out) {
   *out << capture.folder;
 }
 
-class Captures : public testing::TestWithParam<Capture> {};
+class Captures : public testing::TestWithParam<std::tuple<Capture, EngineKind>> {};
 
 TEST_P(Captures, decode_to_the_expected_lines) {
   if (!corpus()) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
-  const Capture& expected = GetParam();
+  const auto& [expected, kind] = GetParam();
   const std::filesystem::path folder = *corpus() / expected.folder;
 
   // Through the image, as a user's program goes.
@@ -160,7 +162,8 @@ TEST_P(Captures, decode_to_the_expected_lines) {
   record::BufferSink sink(program.max_record_slots, on_record);
   EngineOptions options;
   options.reset = framing.value().reset;
-  const std::unique_ptr<Engine> engine = make_interpreter(program, options);
+  const MadeEngine made = make_engine(program, options, kind);
+  ASSERT_EQ(made.kind, kind) << made.why_not_native;
 
   ingest::Packet packet;
   ingest::Next next = ingest::Next::End;
@@ -174,7 +177,7 @@ TEST_P(Captures, decode_to_the_expected_lines) {
     PacketInfo info;
     info.number = packet.number;
     info.data_offset = preamble.data_begin;
-    const Outcome outcome = engine->decode(datagram.payload.first(preamble.data_end), info, sink);
+    const Outcome outcome = made.engine->decode(datagram.payload.first(preamble.data_end), info, sink);
     ASSERT_EQ(outcome.error, ErrorCode::None)
         << "packet " << packet.number << ": " << code_text(outcome.error) << " at " << outcome.offset_bytes;
     ASSERT_FALSE(outcome.dropped);
@@ -186,16 +189,20 @@ TEST_P(Captures, decode_to_the_expected_lines) {
   EXPECT_FALSE(lines.next()) << "more lines are expected than messages came";
 }
 
+std::string test_name(const testing::TestParamInfo<std::tuple<Capture, EngineKind>>& test) {
+  const auto& [capture, kind] = test.param;
+  std::string name = std::string(capture.folder) + "_" + std::string(engine_name(kind));
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Captures,
-                         testing::Values(Capture{"cme-mdp-2012", "cme", 10'000, 10'000, true},
-                                         Capture{"moex-asts-trades-2019", "moex", 5'020, 5'020, true},
-                                         Capture{"eurex-rdi-2016", "t7", 1, 20, false},
-                                         Capture{"complex30000", "none", 30'001, 30'001, false}),
-                         [](const auto& test) {
-                           std::string name = test.param.folder;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+                         testing::Combine(testing::Values(Capture{"cme-mdp-2012", "cme", 10'000, 10'000, true},
+                                                          Capture{"moex-asts-trades-2019", "moex", 5'020, 5'020, true},
+                                                          Capture{"eurex-rdi-2016", "t7", 1, 20, false},
+                                                          Capture{"complex30000", "none", 30'001, 30'001, false}),
+                                          testing::ValuesIn(cases::engine_kinds())),
+                         test_name);
 
 TEST(Templates, of_real_exchanges_compile_and_survive_image_and_listing) {
   if (!corpus()) GTEST_SKIP() << "STOPBIT_CORPUS is not set";

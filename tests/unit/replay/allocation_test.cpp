@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "host/ingest/pcap/pcap_source.hpp"
+#include "tests/lib/engines.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 /// Counts every allocation of the process, those of libpcap and zlib included.
@@ -71,14 +72,17 @@ class WatchedEngine final : public Engine {
   std::size_t at_last_ = 0;
 };
 
-void expect_no_allocation(const std::string& templates, const std::string& capture, const char* framing) {
+void expect_no_allocation(EngineKind kind, const std::string& templates, const std::string& capture,
+                          const char* framing) {
   const Program program = testing::compile(testing::read_file(templates));
   Options options;
   options.framing = testing::framing(framing);
   options.on_progress = [](const Progress&) {};
   options.progress_interval_ns = 0;
   record::BufferSink sink(program.max_record_slots, [](std::span<const record::Slot>) {});
-  WatchedEngine engine(make_interpreter(program, engine_options(options)));
+  MadeEngine made = make_engine(program, engine_options(options), kind);
+  ASSERT_EQ(made.kind, kind) << made.why_not_native;
+  WatchedEngine engine(std::move(made.engine));
   std::vector<std::unique_ptr<ingest::PacketSource>> sources;
   for (int i = 0; i < 2; ++i) sources.push_back(std::move(ingest::open_capture(capture)).value());
   const Summary summary = Replay(program, engine, sink, options).run(sources);
@@ -97,20 +101,25 @@ TEST(Allocation, is_counted_at_all) {
   EXPECT_GE(allocations, before + 2);
 }
 
-TEST(Allocation, does_not_happen_while_the_sample_is_replayed) {
+class AllocationOf : public ::testing::TestWithParam<EngineKind> {};
+
+TEST_P(AllocationOf, does_not_happen_while_the_sample_is_replayed) {
   const std::string folder = STOPBIT_SAMPLE_FOLDER;
-  expect_no_allocation(folder + "/templates.xml", folder + "/capture.pcap.gz", "cme");
+  expect_no_allocation(GetParam(), folder + "/templates.xml", folder + "/capture.pcap.gz", "cme");
 }
 
-TEST(Allocation, does_not_happen_while_real_captures_are_replayed) {
+TEST_P(AllocationOf, does_not_happen_while_real_captures_are_replayed) {
   const char* const corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set: no captures of real exchanges";
   for (const auto& [name, framing] : {std::pair("cme-mdp-2012", "cme"), std::pair("moex-asts-trades-2019", "moex"),
                                       std::pair("eurex-rdi-2016", "t7"), std::pair("complex30000", "none")}) {
     const std::string folder = std::string(corpus) + "/" + name;
-    expect_no_allocation(folder + "/templates.xml", folder + "/capture.pcap", framing);
+    expect_no_allocation(GetParam(), folder + "/templates.xml", folder + "/capture.pcap", framing);
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(All, AllocationOf, ::testing::ValuesIn(cases::engine_kinds()),
+                         [](const auto& test) { return std::string(engine_name(test.param)); });
 
 }  // namespace
 }  // namespace stopbit::replay
