@@ -42,7 +42,6 @@ template <class Observer>
 constexpr bool kIsFlat = std::is_same_v<Observer, Silent> && !kIsSanitized;
 
 constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
-constexpr unsigned kElementsPerByte = limits::kMaxLoopDepth;
 
 bool is_utf8(std::string_view text) {
   std::size_t i = 0;
@@ -99,71 +98,23 @@ void Interpreter<Observer>::reset(std::uint16_t channel) noexcept {
 template <class Observer>
 Outcome Interpreter<Observer>::decode(std::span<const std::byte> datagram, const PacketInfo& info,
                                       record::RecordSink& sink) noexcept {
-  Outcome outcome;
-  info_ = &info;
-  header_ = {info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
-             info.sender_epoch, info.source,   info.time_quality};
-  channel_ = &channels_[info.channel];
-  dictionary_ = &channel_->dictionary;
-  message_index_ = 0;
-  if (options_.reset == ResetRule::Packet) reset(info.channel);
-
-  const std::size_t max_bytes = std::min<std::size_t>(options_.limits.datagram_bytes, limits::kMaxDatagramBytes);
-  in_ = wire::Cursor(datagram.first(std::min(datagram.size(), max_bytes)));
-  const bool data_is_inside = info.data_offset <= in_.left();
-  in_.position += data_is_inside ? info.data_offset : in_.left();
-  elements_left_ = static_cast<std::uint64_t>(kElementsPerByte) * in_.left();
-
-  if (channel_->waits_for_reset && !begins_with_reset(datagram.subspan(in_.offset()))) {
-    outcome.dropped = true;
-    outcome.offset_bytes = in_.offset();
-    builder_.write_event(sink, header_,
-                         {.kind = record::EventKind::Dropped, .word5 = in_.offset(), .word6 = info.number}, 0);
-    return outcome;
-  }
-
-  observer_.datagram_begins(*dictionary_);
-  current_template_ = 0xFFFF;
-  block_ = kNoBlock;
-  instructions_ = 0;
-  error_ = ErrorCode::None;
-  if (!data_is_inside) fail_at(ErrorCode::X9, in_.end);
-  while (error_ == ErrorCode::None && in_.position != in_.end) {
-    builder_.begin(sink, header_);
-    observer_.message_begins(in_.offset());
-    bool complete = false;
+  const std::size_t bytes = std::min(datagram.size(), max_datagram_bytes());
+  return run_datagram(datagram.first(bytes), bytes != datagram.size(), info, sink, [this] {
     if constexpr (kIsFlat<Observer>) {
-      complete = run_message_flat();
+      return run_message_flat();
     } else {
-      complete = run_message();
+      return run_message();
     }
-    if (!complete) break;
-    const std::uint8_t flags = in_.position == in_.end ? record::kFlagLastOfPacket : std::uint8_t{0};
-    if (!builder_.commit(message_template_, message_index_, flags)) {
-      fail(ErrorCode::X4);
-      break;
-    }
-    observer_.message_ends();
-    ++outcome.messages;
-    outcome.fields += fields_;
-    ++message_index_;
-  }
-  if (error_ == ErrorCode::None && datagram.size() > max_bytes) {
-    fail_at(ErrorCode::X1, in_.end);
-  }
-  outcome.instructions = instructions_;
-  outcome.offset_bytes = in_.offset();
-  if (error_ != ErrorCode::None) write_error(outcome, sink);
-  return outcome;
+  });
 }
 
 template <class Observer>
 void Interpreter<Observer>::write_error(Outcome& outcome, record::RecordSink& sink) noexcept {
   outcome.error = error_;
   outcome.offset_bytes = error_offset_;
-  outcome.template_id = error_ == ErrorCode::D9 ? template_id_ : 0;
-  outcome.template_index = current_template_;
-  outcome.block = error_word_ == isa::kNoWord ? kNoBlock : block_;
+  outcome.template_id = error_ == ErrorCode::D9 ? m_.template_id : 0;
+  outcome.template_index = m_.current_template;
+  outcome.block = error_word_ == isa::kNoWord ? kNoBlock : m_.block;
   outcome.word = error_word_;
   if (options_.reset != ResetRule::Packet) channel_->waits_for_reset = true;
   builder_.write_event(sink, header_,
@@ -179,15 +130,15 @@ void Interpreter<Observer>::write_error(Outcome& outcome, record::RecordSink& si
 
 template <class Observer>
 bool Interpreter<Observer>::fail(ErrorCode code) noexcept {
-  fail_at(code, entity_);
-  error_word_ = step_->word;
+  fail_at(code, m_.entity);
+  error_word_ = m_.step->word;
   return false;
 }
 
 template <class Observer>
 bool Interpreter<Observer>::fail_at(ErrorCode code, const std::uint8_t* place) noexcept {
   error_ = code;
-  error_offset_ = in_.offset_of(place);
+  error_offset_ = m_.in.offset_of(place);
   error_word_ = isa::kNoWord;
   return false;
 }
@@ -213,67 +164,62 @@ template <class Observer>
 
 template <class Observer>
 bool Interpreter<Observer>::run_message() noexcept {
-  code_ = message_code_.data();
-  next_ = code_;
-  map_ = maps_.data();  // the element below the first map: never taken from
-  loop_depth_ = 0;
-  call_depth_ = 0;
-  complete_ = false;
-  message_elements_left_ = options_.limits.elements;
-  fields_ = 0;
-  current_template_ = 0xFFFF;
-  block_ = kNoBlock;
   do {
-    const Step& in = *next_++;
-    step_ = &in;
+    const Step& in = *m_.next++;
     ++instructions_;
-    entity_ = in_.position;
-    observer_.step(static_cast<std::uint16_t>(&in - code_), in_.offset());
-    if (in.control == ControlOp::Block) {
-      block_ = in.target;
-      observer_.block_opens(block_, builder_.next_slot(), 0);
-      if (!builder_.open_block(program_.blocks[in.target], 0)) return fail(ErrorCode::X4);
-    }
-    bool ok = true;
-    switch (in.op) {
-#define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, ...)                       \
-  case DataOp::enumerator:                                                                   \
-    ok = field<Operator::op, Type::type, isa::Presence::presence == isa::Presence::Opt>(in); \
-    break;
-#include "microcode/isa/opcodes.def"
-      case DataOp::Nop: break;
-      case DataOp::Pmap: ok = push_map(); break;
-      case DataOp::Tid: ok = take_template_id(in); break;
-    }
-    if (!ok) return false;
-    if (in.control > ControlOp::Block && !step_control(in)) return false;
-  } while (!complete_);
+    observer_.step(static_cast<std::uint16_t>(&in - m_.code), m_.in.offset());
+    begin_step(in);
+    if (in.control == ControlOp::Block && !open_block(in)) return false;
+    if (!take(in)) return false;
+    if (in.control > ControlOp::Block && !steer(in)) return false;
+  } while (!m_.complete);
   return true;
 }
 
 template <class Observer>
-bool Interpreter<Observer>::step_control(const Step& in) noexcept {
+bool Interpreter<Observer>::open_block(const Step& in) noexcept {
+  m_.block = in.target;
+  observer_.block_opens(m_.block, builder_.next_slot(), 0);
+  return builder_.open_block(program_.blocks[in.target], 0) || fail(ErrorCode::X4);
+}
+
+template <class Observer>
+bool Interpreter<Observer>::take(const Step& in) noexcept {
+  switch (in.op) {
+#define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, ...) \
+  case DataOp::enumerator:                                             \
+    return field<Operator::op, Type::type, isa::Presence::presence == isa::Presence::Opt>(in);
+#include "microcode/isa/opcodes.def"
+    case DataOp::Nop: return true;
+    case DataOp::Pmap: return push_map();
+    case DataOp::Tid: return take_template_id(in);
+  }
+  return true;
+}
+
+template <class Observer>
+bool Interpreter<Observer>::steer(const Step& in) noexcept {
   switch (in.control) {
     case ControlOp::Next:
     case ControlOp::Block: return true;
     case ControlOp::Seq: return begin_loop(in);
     case ControlOp::Lend: {
-      Loop& loop = loops_[loop_depth_ - 1U];
-      while (map_ != loop.map) {
+      engine::Loop& loop = m_.loops[m_.loop_depth - 1U];
+      while (m_.map != loop.map) {
         if (!pop_map()) return false;
       }
       --loop.elements_left;
       observer_.element_ends(loop.elements_left);
       if (loop.elements_left != 0) {
-        next_ = code_ + in.target;
+        m_.next = m_.code + in.target;
       } else {
-        --loop_depth_;
+        --m_.loop_depth;
       }
       return true;
     }
     case ControlOp::Skip:
       if (!take_bit()) {
-        next_ = code_ + in.target;
+        m_.next = m_.code + in.target;
       } else if (in.op == DataOp::Nop && in.word != isa::kNoWord) {
         builder_.store(in.place, 1);
       }
@@ -283,14 +229,14 @@ bool Interpreter<Observer>::step_control(const Step& in) noexcept {
     case ControlOp::Call: return dispatch(in);
     case ControlOp::End:
       if (!pop_map()) return false;
-      if (call_depth_ == 0) {
-        complete_ = true;
+      if (m_.call_depth == 0) {
+        m_.complete = true;
       } else {
-        --call_depth_;
-        const Call& call = calls_[call_depth_];
-        code_ = call.code;
-        next_ = call.return_to;
-        current_template_ = call.template_index;
+        --m_.call_depth;
+        const engine::Call& call = m_.calls[m_.call_depth];
+        m_.code = call.code;
+        m_.next = call.return_to;
+        m_.current_template = call.template_index;
         observer_.reference_ends();
       }
       return true;
@@ -300,23 +246,23 @@ bool Interpreter<Observer>::step_control(const Step& in) noexcept {
 
 template <class Observer>
 bool Interpreter<Observer>::push_map() noexcept {
-  if (map_ == &maps_.back()) return fail(ErrorCode::X7);
-  if (!map_[1].load(in_)) return fail(ErrorCode::X1);
-  ++map_;
-  observer_.map_begins(since(map_->begin()));
-  return !(options_.strict && map_->overlong()) || fail(ErrorCode::R7);
+  if (m_.map == &m_.maps.back()) return fail(ErrorCode::X7);
+  if (!m_.map[1].load(m_.in)) return fail(ErrorCode::X1);
+  ++m_.map;
+  observer_.map_begins(since(m_.map->begin()));
+  return !(options_.strict && m_.map->overlong()) || fail(ErrorCode::R7);
 }
 
 template <class Observer>
 bool Interpreter<Observer>::pop_map() noexcept {
-  const wire::PresenceMap& map = *map_--;
+  const wire::PresenceMap& map = *m_.map--;
   observer_.map_ends();
   return !(options_.strict && map.has_unused_bits()) || fail_at(ErrorCode::R8, map.begin());
 }
 
 template <class Observer>
 bool Interpreter<Observer>::take_bit() noexcept {
-  const bool bit = map_->take();
+  const bool bit = m_.map->take();
   observer_.bit(bit);
   return bit;
 }
@@ -327,12 +273,12 @@ bool Interpreter<Observer>::take_template_id(const Step& in) noexcept {
   if (is_sent) {
     std::uint64_t value = 0;
     if (read_integer<Type::U32, false>(value) != Status::Ok) return false;
-    dictionary_->assign(in.slot, state::EntryType::U32, value);
-  } else if (dictionary_->state(in.slot) != state::Dictionary::State::Assigned) {
+    m_.dictionary->assign(in.slot, state::EntryType::U32, value);
+  } else if (m_.dictionary->state(in.slot) != state::Dictionary::State::Assigned) {
     return fail(ErrorCode::D5);
   }
-  template_id_ = static_cast<std::uint32_t>(dictionary_->value(in.slot));
-  observer_.value(is_sent ? Source::Stream : Source::Previous, template_id_);
+  m_.template_id = static_cast<std::uint32_t>(m_.dictionary->value(in.slot));
+  observer_.value(is_sent ? Source::Stream : Source::Previous, m_.template_id);
   return true;
 }
 
@@ -344,49 +290,49 @@ const DispatchEntry* Interpreter<Observer>::find(std::uint16_t table, std::uint3
 
 template <class Observer>
 bool Interpreter<Observer>::dispatch(const Step& in) noexcept {
-  const DispatchEntry* entry = find(in.target, template_id_);
+  const DispatchEntry* entry = find(in.target, m_.template_id);
   if (entry == nullptr) return fail(ErrorCode::D9);
   const Template& chosen = program_.templates[entry->template_index];
   if (chosen.reset && options_.reset != ResetRule::Never) {
     reset(info_->channel);
     observer_.resets();
-    dictionary_->assign(isa::kTemplateIdSlot, state::EntryType::U32, template_id_);
+    m_.dictionary->assign(isa::kTemplateIdSlot, state::EntryType::U32, m_.template_id);
   }
   const Block& root = program_.blocks[chosen.root_block];
   if (in.control == ControlOp::Call) {
-    if (call_depth_ == max_nesting()) return fail(ErrorCode::X7);
-    calls_[call_depth_++] = {code_, next_, current_template_};
-    code_ = reference_code_.data();
+    if (m_.call_depth == max_nesting()) return fail(ErrorCode::X7);
+    m_.calls[m_.call_depth++] = {m_.code, m_.next, m_.current_template};
+    m_.code = reference_code_.data();
     observer_.block_opens(chosen.root_block, builder_.next_slot(), record::kReferenceWords);
     if (!builder_.open_reference(root, entry->template_index)) return fail(ErrorCode::X4);
   } else {
-    message_template_ = entry->template_index;
+    m_.message_template = entry->template_index;
     observer_.block_opens(chosen.root_block, builder_.next_slot(), record::kHeaderWords);
     if (!builder_.open_block(root, record::kHeaderWords)) return fail(ErrorCode::X4);
   }
-  current_template_ = entry->template_index;
-  block_ = chosen.root_block;
-  next_ = code_ + entry->entry;
+  m_.current_template = entry->template_index;
+  m_.block = chosen.root_block;
+  m_.next = m_.code + entry->entry;
   observer_.template_begins(entry->template_index, in.control == ControlOp::Call);
   return true;
 }
 
 template <class Observer>
 bool Interpreter<Observer>::begin_loop(const Step& in) noexcept {
-  const std::uint64_t count = present_ ? sequence_length_ : 0;
+  const std::uint64_t count = m_.present ? m_.sequence_length : 0;
   if (count == 0) {
-    next_ = code_ + in.target;
+    m_.next = m_.code + in.target;
     return true;
   }
-  const Block& element = program_.blocks[next_->target];
+  const Block& element = program_.blocks[m_.next->target];
   const std::uint64_t min_bytes = std::max<std::uint64_t>(1, element.min_bytes);
-  if (count * min_bytes > in_.left() || count > elements_left_) return fail(ErrorCode::X2);
-  if (count > message_elements_left_) return fail(ErrorCode::X2);
+  if (count * min_bytes > m_.in.left() || count > m_.elements_left) return fail(ErrorCode::X2);
+  if (count > m_.message_elements_left) return fail(ErrorCode::X2);
   if (element.min_bytes == 0 && count > options_.limits.empty_elements) return fail(ErrorCode::X2);
-  elements_left_ -= count;
-  message_elements_left_ -= static_cast<std::uint32_t>(count);
-  if (loop_depth_ == max_nesting()) return fail(ErrorCode::X7);
-  loops_[loop_depth_++] = {static_cast<std::uint32_t>(count), map_};
+  m_.elements_left -= count;
+  m_.message_elements_left -= static_cast<std::uint32_t>(count);
+  if (m_.loop_depth == max_nesting()) return fail(ErrorCode::X7);
+  m_.loops[m_.loop_depth++] = {static_cast<std::uint32_t>(count), m_.map};
   observer_.loop_begins(static_cast<std::uint32_t>(count));
   return true;
 }
@@ -397,8 +343,8 @@ bool Interpreter<Observer>::begin_loop(const Step& in) noexcept {
 template <class Observer>
 template <bool Signed>
 bool Interpreter<Observer>::read_wide(wire::Integer& out) noexcept {
-  const std::uint8_t* const begin = in_.position;
-  if (!wire::read_long<Signed>(in_, out)) return fail(ErrorCode::X1);
+  const std::uint8_t* const begin = m_.in.position;
+  if (!wire::read_long<Signed>(m_.in, out)) return fail(ErrorCode::X1);
   observer_.integer(since(begin), out.value);
   if (options_.strict && out.overlong) return fail(ErrorCode::R6);
   return true;
@@ -407,9 +353,9 @@ bool Interpreter<Observer>::read_wide(wire::Integer& out) noexcept {
 template <class Observer>
 template <Type T, bool Optional>
 Status Interpreter<Observer>::read_integer(std::uint64_t& value) noexcept {
-  const std::uint8_t* const begin = in_.position;
+  const std::uint8_t* const begin = m_.in.position;
   std::int64_t bits = 0;
-  if (wire::read_short<is_signed(T)>(in_, bits)) [[likely]] {
+  if (wire::read_short<is_signed(T)>(m_.in, bits)) [[likely]] {
     observer_.integer(since(begin), bits);
     if constexpr (Optional) {
       if (bits == 0) return Status::Null;
@@ -441,16 +387,16 @@ Status Interpreter<Observer>::read_integer(std::uint64_t& value) noexcept {
 /// Exactly as many bytes as the fields need.
 template <class Observer>
 Status Interpreter<Observer>::read_bits(const Step& in, std::uint64_t& value) noexcept {
-  const std::uint8_t* const begin = in_.position;
+  const std::uint8_t* const begin = m_.in.position;
   const unsigned wanted = isa::group_bytes(in.constant->limit);
   std::uint8_t byte = 0;
   unsigned count = 0;
   for (value = 0; count < wanted && (byte & wire::kStop) == 0; ++count) {
-    if (in_.position == in_.end) {
+    if (m_.in.position == m_.in.end) {
       fail(ErrorCode::X1);
       return Status::Error;
     }
-    byte = *in_.position++;
+    byte = *m_.in.position++;
     value = value << 7 | (byte & wire::kData);
   }
   observer_.integer(since(begin), static_cast<Int128>(value));
@@ -463,9 +409,9 @@ Status Interpreter<Observer>::read_bits(const Step& in, std::uint64_t& value) no
 template <class Observer>
 template <bool Optional>
 Status Interpreter<Observer>::read_delta(Int128& delta) noexcept {
-  const std::uint8_t* const begin = in_.position;
+  const std::uint8_t* const begin = m_.in.position;
   std::int64_t bits = 0;
-  if (wire::read_short<true>(in_, bits)) [[likely]] {
+  if (wire::read_short<true>(m_.in, bits)) [[likely]] {
     observer_.integer(since(begin), bits);
     delta = bits;
   } else {
@@ -488,11 +434,11 @@ Status Interpreter<Observer>::read_delta(Int128& delta) noexcept {
 template <class Observer>
 template <bool Optional>
 Status Interpreter<Observer>::read_ascii(std::string_view& text) noexcept {
-  const std::uint8_t* first = in_.position;
+  const std::uint8_t* first = m_.in.position;
   const std::uint8_t* p = first;
   std::size_t length = 0;
   for (std::uint8_t byte = 0; (byte & wire::kStop) == 0; ++length) {
-    if (p == in_.end) {
+    if (p == m_.in.end) {
       fail(ErrorCode::X1);
       return Status::Error;
     }
@@ -500,7 +446,7 @@ Status Interpreter<Observer>::read_ascii(std::string_view& text) noexcept {
     // A string that is longer than any record can hold is refused by its length, so its rest need not be kept.
     if (length < ascii_.size()) ascii_[length] = static_cast<char>(byte & wire::kData);
   }
-  in_.position = p;
+  m_.in.position = p;
   text = {ascii_.data(), length};
   if ((*first & wire::kData) != 0) [[likely]] {
     observer_.ascii(since(first), text.substr(0, ascii_.size()), false);
@@ -530,12 +476,12 @@ Status Interpreter<Observer>::read_vector(std::string_view& text) noexcept {
   std::uint64_t length = 0;
   const Status status = read_integer<Type::U32, Optional>(length);
   if (status != Status::Ok) return status;
-  if (length > in_.left()) {
+  if (length > m_.in.left()) {
     fail(ErrorCode::X1);
     return Status::Error;
   }
-  const std::uint8_t* const begin = in_.position;
-  in_.position += length;
+  const std::uint8_t* const begin = m_.in.position;
+  m_.in.position += length;
   text = {reinterpret_cast<const char*>(begin), static_cast<std::size_t>(length)};
   observer_.vector(since(begin), text);
   return Status::Ok;
@@ -575,7 +521,7 @@ bool Interpreter<Observer>::field(const Step& in) noexcept {
 template <class Observer>
 template <Type T>
 bool Interpreter<Observer>::has_previous_type(const Step& in) noexcept {
-  return dictionary_->type(in.slot) == state::entry_type(T, *in.constant) || fail(ErrorCode::D4);
+  return m_.dictionary->type(in.slot) == state::entry_type(T, *in.constant) || fail(ErrorCode::D4);
 }
 
 template <class Observer>
@@ -586,7 +532,7 @@ auto Interpreter<Observer>::previous(const Step& in, ErrorCode if_undefined, Err
     fail(code);
     return Source::Error;
   };
-  switch (dictionary_->state(in.slot)) {
+  switch (m_.dictionary->state(in.slot)) {
     case state::Dictionary::State::Assigned: return has_previous_type<T>(in) ? Source::Previous : Source::Error;
     case state::Dictionary::State::Undefined: return has_initial(in) ? Source::Initial : nothing(if_undefined);
     case state::Dictionary::State::Empty: return nothing(if_empty);
@@ -610,7 +556,7 @@ auto Interpreter<Observer>::take_integer(const Step& in, std::uint64_t& value) n
         }
       };
       const Source source = source_of(read());
-      if (remembers(Op) && source == Source::Nothing) dictionary_->set_empty(in.slot);
+      if (remembers(Op) && source == Source::Nothing) m_.dictionary->set_empty(in.slot);
       return source;
     }
     if constexpr (!remembers(Op)) {
@@ -618,9 +564,9 @@ auto Interpreter<Observer>::take_integer(const Step& in, std::uint64_t& value) n
     } else {
       const Source source =
           previous<T>(in, Optional ? ErrorCode::None : ErrorCode::D5, Optional ? ErrorCode::None : ErrorCode::D6);
-      if (source == Source::Nothing) dictionary_->set_empty(in.slot);
+      if (source == Source::Nothing) m_.dictionary->set_empty(in.slot);
       if (source != Source::Previous) return source;
-      value = dictionary_->value(in.slot);
+      value = m_.dictionary->value(in.slot);
       if constexpr (Op == Operator::Inc) value = incremented<T>(value, *in.constant);
       return source;
     }
@@ -631,8 +577,8 @@ template <class Observer>
 template <Operator Op, Type T, bool Optional>
 bool Interpreter<Observer>::integer(const Step& in) noexcept {
   if constexpr (T == Type::Iman) {
-    present_ = decimal_ != Decimal::Absent;
-    if (!present_) {
+    m_.present = m_.decimal != engine::Decimal::Absent;
+    if (!m_.present) {
       observer_.value(Source::Nothing, 0);
       return true;
     }
@@ -648,7 +594,7 @@ bool Interpreter<Observer>::integer(const Step& in) noexcept {
     if (source == Source::Stream) {
       const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
       if (base == Source::Error) return false;
-      const Int128 sum = number<T>(base == Source::Previous ? dictionary_->value(in.slot) : constant.value) + delta;
+      const Int128 sum = number<T>(base == Source::Previous ? m_.dictionary->value(in.slot) : constant.value) + delta;
       range_code = T == Type::Iman || T == Type::Iexp ? ErrorCode::R1 : ErrorCode::R4;
       if (sum < kMin<T> || sum > kMax<T>) return fail(range_code);
       value = static_cast<std::uint64_t>(sum);
@@ -659,18 +605,18 @@ bool Interpreter<Observer>::integer(const Step& in) noexcept {
 
   if (source == Source::Error) return false;
   observer_.value(source, value);
-  present_ = source != Source::Nothing;
-  if constexpr (T == Type::Iexp) decimal_ = present_ ? Decimal::Stream : Decimal::Absent;
-  if constexpr (T == Type::U32) sequence_length_ = static_cast<std::uint32_t>(value);
-  if (!present_) return true;
+  m_.present = source != Source::Nothing;
+  if constexpr (T == Type::Iexp) m_.decimal = m_.present ? engine::Decimal::Stream : engine::Decimal::Absent;
+  if constexpr (T == Type::U32) m_.sequence_length = static_cast<std::uint32_t>(value);
+  if (!m_.present) return true;
   const bool is_limited = T == Type::Iexp || constant.limit_kind != LimitKind::None;
   if (is_limited) {
     const ErrorCode outside = limit_error<T>(constant, value, range_code);
     if (outside != ErrorCode::None) return fail(outside);
   }
-  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::entry_type(T), value);
+  if constexpr (remembers(Op)) m_.dictionary->assign(in.slot, state::entry_type(T), value);
   builder_.store(in.place, value);
-  if constexpr (T != Type::Iman) ++fields_;
+  if constexpr (T != Type::Iman) ++m_.fields;
   return true;
 }
 
@@ -688,9 +634,9 @@ bool Interpreter<Observer>::exponent(const Step& in) noexcept {
     if (source == Source::Stream) {
       const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
       if (base == Source::Error) return false;
-      decimal_base_is_previous_ = base == Source::Previous;
+      m_.decimal_base_is_previous = base == Source::Previous;
       const std::uint64_t initial = in.constant->value;
-      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : initial) + delta;
+      const Int128 sum = number<T>(m_.decimal_base_is_previous ? m_.dictionary->value(in.slot) : initial) + delta;
       if (sum < -kMaxExponent || sum > kMaxExponent) return fail(ErrorCode::R1);
       value = static_cast<std::uint64_t>(sum);
     }
@@ -700,16 +646,16 @@ bool Interpreter<Observer>::exponent(const Step& in) noexcept {
 
   if (source == Source::Error) return false;
   observer_.value(source, value);
-  decimal_ = source == Source::Nothing    ? Decimal::Absent
-             : source == Source::Previous ? Decimal::Previous
-             : source == Source::Initial  ? Decimal::Initial
-                                          : Decimal::Stream;
-  present_ = decimal_ != Decimal::Absent;
-  if (!present_) return true;
+  m_.decimal = source == Source::Nothing    ? engine::Decimal::Absent
+               : source == Source::Previous ? engine::Decimal::Previous
+               : source == Source::Initial  ? engine::Decimal::Initial
+                                            : engine::Decimal::Stream;
+  m_.present = m_.decimal != engine::Decimal::Absent;
+  if (!m_.present) return true;
   if (!is_exponent_in_range(value)) return fail(ErrorCode::R1);
-  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::EntryType::Decimal, value);
+  if constexpr (remembers(Op)) m_.dictionary->assign(in.slot, state::EntryType::Decimal, value);
   builder_.store(in.place, value);
-  ++fields_;
+  ++m_.fields;
   return true;
 }
 
@@ -717,31 +663,31 @@ template <class Observer>
 template <Operator Op>
 bool Interpreter<Observer>::mantissa(const Step& in) noexcept {
   constexpr Type T = Type::Dman;
-  present_ = decimal_ != Decimal::Absent;
-  if (!present_) {
+  m_.present = m_.decimal != engine::Decimal::Absent;
+  if (!m_.present) {
     observer_.value(Source::Nothing, 0);
     return true;
   }
   std::uint64_t value = in.constant->value;
 
-  if (decimal_ == Decimal::Previous) {
-    value = dictionary_->value(in.slot);
-  } else if (decimal_ == Decimal::Stream) {
+  if (m_.decimal == engine::Decimal::Previous) {
+    value = m_.dictionary->value(in.slot);
+  } else if (m_.decimal == engine::Decimal::Stream) {
     if constexpr (Op == Operator::Del) {
       Int128 delta = 0;
       if (read_delta<false>(delta) == Status::Error) return false;
-      const Int128 sum = number<T>(decimal_base_is_previous_ ? dictionary_->value(in.slot) : value) + delta;
+      const Int128 sum = number<T>(m_.decimal_base_is_previous ? m_.dictionary->value(in.slot) : value) + delta;
       if (sum < kMin<T> || sum > kMax<T>) return fail(ErrorCode::R1);
       value = static_cast<std::uint64_t>(sum);
     } else {
       if (read_integer<T, false>(value) == Status::Error) return false;
     }
   }
-  observer_.value(decimal_ == Decimal::Previous  ? Source::Previous
-                  : decimal_ == Decimal::Initial ? Source::Initial
-                                                 : Source::Stream,
+  observer_.value(m_.decimal == engine::Decimal::Previous  ? Source::Previous
+                  : m_.decimal == engine::Decimal::Initial ? Source::Initial
+                                                           : Source::Stream,
                   value);
-  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::EntryType::Decimal, value);
+  if constexpr (remembers(Op)) m_.dictionary->assign(in.slot, state::EntryType::Decimal, value);
   builder_.store(in.place, value);
   return true;
 }
@@ -759,7 +705,7 @@ bool Interpreter<Observer>::bit_group(const Step& in) noexcept {
     if (read_delta<false>(delta) == Status::Error) return false;
     const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
     if (base == Source::Error) return false;
-    const Int128 sum = number<T>(base == Source::Previous ? dictionary_->value(in.slot) : constant.value) + delta;
+    const Int128 sum = number<T>(base == Source::Previous ? m_.dictionary->value(in.slot) : constant.value) + delta;
     if (sum < 0 || sum > max_of_bits(constant)) return fail(ErrorCode::R4);
     value = static_cast<std::uint64_t>(sum);
     if ((value & unused_of_bits(constant)) != 0) return fail(ErrorCode::R4);
@@ -768,28 +714,28 @@ bool Interpreter<Observer>::bit_group(const Step& in) noexcept {
     if (bits_source_ == Source::Error) return false;
   }
   observer_.value(bits_source_, value);
-  if constexpr (remembers(Op)) dictionary_->assign(in.slot, state::entry_type(T, constant), value);
+  if constexpr (remembers(Op)) m_.dictionary->assign(in.slot, state::entry_type(T, constant), value);
   bits_ = value << (64 - isa::group_bytes(constant.limit) * 7);
-  bits_entity_ = entity_;
+  bits_entity_ = m_.entity;
   return true;
 }
 
 template <class Observer>
 template <Type T, bool Optional>
 bool Interpreter<Observer>::bit_field(const Step& in) noexcept {
-  entity_ = bits_entity_;
+  m_.entity = bits_entity_;
   const isa::BitField field = isa::BitField::of(in.slot);
   const unsigned behind = 64U - field.width;
   std::uint64_t value = bits_ << field.position;
   value = is_signed(T) ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value) >> behind) : value >> behind;
-  present_ = !Optional || value != 0;
+  m_.present = !Optional || value != 0;
   if (Optional && static_cast<std::int64_t>(value) > 0) --value;
-  observer_.value(present_ ? bits_source_ : Source::Nothing, value);
-  if (!present_) return true;
+  observer_.value(m_.present ? bits_source_ : Source::Nothing, value);
+  if (!m_.present) return true;
   const ErrorCode outside = limit_error<T>(*in.constant, value, ErrorCode::D2);
   if (outside != ErrorCode::None) return fail(outside);
   builder_.store(in.place, value);
-  ++fields_;
+  ++m_.fields;
   return true;
 }
 
@@ -847,10 +793,10 @@ bool Interpreter<Observer>::string(const Step& in) noexcept {
         // The base of a tail: previous value, else initial value, else "".
         const Source base = previous<T>(in, ErrorCode::None, ErrorCode::None);
         if (base == Source::Error) return false;
-        const std::string_view text = base == Source::Previous ? dictionary_->string(in.slot)
+        const std::string_view text = base == Source::Previous ? m_.dictionary->string(in.slot)
                                       : has_initial(in)        ? initial()
                                                                : std::string_view{};
-        if (!apply_tail(value, text, dictionary_->capacity(in.slot), value)) return false;
+        if (!apply_tail(value, text, m_.dictionary->capacity(in.slot), value)) return false;
       }
     } else {
       source = previous<T>(in,
@@ -861,7 +807,7 @@ bool Interpreter<Observer>::string(const Step& in) noexcept {
                            : kIsCopy ? ErrorCode::D6
                                      : ErrorCode::D7);
     }
-    if (source == Source::Nothing) dictionary_->set_empty(in.slot);
+    if (source == Source::Nothing) m_.dictionary->set_empty(in.slot);
   } else if constexpr (Op == Operator::Del) {
     std::uint64_t subtraction = 0;
     source = source_of(read_integer<Type::S32, Optional>(subtraction));
@@ -871,19 +817,19 @@ bool Interpreter<Observer>::string(const Step& in) noexcept {
       if (read_string<T, false>(addition) == Status::Error) return false;
       const Source base = previous<T>(in, ErrorCode::None, ErrorCode::D6);
       if (base == Source::Error) return false;
-      const std::string_view text = base == Source::Previous  ? dictionary_->string(in.slot)
+      const std::string_view text = base == Source::Previous  ? m_.dictionary->string(in.slot)
                                     : base == Source::Initial ? initial()
                                                               : std::string_view{};
       const auto length = static_cast<std::int32_t>(static_cast<std::int64_t>(subtraction));
-      if (!apply_delta(length, addition, text, dictionary_->capacity(in.slot), value)) return false;
+      if (!apply_delta(length, addition, text, m_.dictionary->capacity(in.slot), value)) return false;
     }
   }
 
   if (source == Source::Error) return false;
   if (source == Source::Initial) value = initial();
-  if (remembers(Op) && source == Source::Previous) value = dictionary_->string(in.slot);
-  present_ = source != Source::Nothing;
-  if (!present_) {
+  if (remembers(Op) && source == Source::Previous) value = m_.dictionary->string(in.slot);
+  m_.present = source != Source::Nothing;
+  if (!m_.present) {
     observer_.text(source, {});
     return true;
   }
@@ -892,12 +838,12 @@ bool Interpreter<Observer>::string(const Step& in) noexcept {
     if (options_.strict && !is_utf8(value)) return fail(ErrorCode::R2);
   }
   if (remembers(Op) && source != Source::Previous) {
-    if (value.size() > dictionary_->capacity(in.slot)) return fail(ErrorCode::X3);
-    dictionary_->assign(in.slot, state::entry_type(T), value);
+    if (value.size() > m_.dictionary->capacity(in.slot)) return fail(ErrorCode::X3);
+    m_.dictionary->assign(in.slot, state::entry_type(T), value);
   }
   if (!builder_.store(in.place, value)) return fail(ErrorCode::X8);
   observer_.text(source, value);
-  ++fields_;
+  ++m_.fields;
   return true;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "decoder/engine/engine.hpp"
+#include "decoder/engine/machine.hpp"
 #include "decoder/engine/steps.hpp"
 #include "decoder/engine/trace.hpp"
 #include "decoder/record/builder.hpp"
@@ -52,34 +53,56 @@ class Interpreter final : public Engine {
                  record::RecordSink& sink) noexcept override;
   void reset(std::uint16_t channel) noexcept override;
 
+  // For native code, which runs the common instructions itself and leaves the others to these. All but `run_datagram`
+  // give false after an error, which has then been noted.
+
+  /// Decodes the messages of a datagram, each with `run_message() -> bool`, and writes the event record of an error.
+  /// `is_cut`: it was longer than `datagram`.
+  template <class RunMessage>
+  Outcome run_datagram(std::span<const std::byte> datagram, bool is_cut, const PacketInfo& info,
+                       record::RecordSink& sink, RunMessage run_message) noexcept;
+  [[nodiscard]] engine::Machine& machine() noexcept { return m_; }
+  [[nodiscard]] std::size_t max_datagram_bytes() const noexcept {
+    return std::min<std::size_t>(options_.limits.datagram_bytes, limits::kMaxDatagramBytes);
+  }
+  /// Every instruction begins with this.
+  void begin_step(const engine::Step& in) noexcept {
+    m_.step = &in;
+    m_.entity = m_.in.position;
+  }
+  bool open_block(const engine::Step& in) noexcept;
+  bool take(const engine::Step& in) noexcept;   ///< The data-op.
+  bool steer(const engine::Step& in) noexcept;  ///< A control-op other than BLOCK. `next` says where the code goes on.
+  [[nodiscard]] std::span<const engine::Step> message_code() const noexcept { return message_code_; }
+  [[nodiscard]] std::span<const engine::Step> reference_code() const noexcept { return reference_code_; }
+
  private:
   using Int128 = wire::Int128;
   using Step = engine::Step;
   using Source = trace::Source;
-  enum class Decimal : std::uint8_t { Absent, Stream, Previous, Initial };
-
   struct Channel {
     explicit Channel(const Program& program) : dictionary(program) {}
     state::Dictionary dictionary;
     bool waits_for_reset = false;  ///< After an error: previous values cannot be trusted.
   };
 
-  struct Loop {
-    std::uint32_t elements_left = 0;
-    const wire::PresenceMap* map = nullptr;  ///< On top of the stack outside the element.
-  };
-
-  /// The caller of a referenced template.
-  struct Call {
-    const Step* code = nullptr;
-    const Step* return_to = nullptr;
-    std::uint16_t template_index = 0;
-  };
+  static constexpr unsigned kElementsPerByte = limits::kMaxLoopDepth;
 
   // Messages.
+  void begin_message() noexcept {
+    m_.code = message_code_.data();
+    m_.next = m_.code;
+    m_.map = m_.maps.data();  // the element below the first map: never taken from
+    m_.loop_depth = 0;
+    m_.call_depth = 0;
+    m_.complete = false;
+    m_.message_elements_left = options_.limits.elements;
+    m_.fields = 0;
+    m_.current_template = 0xFFFF;
+    m_.block = kNoBlock;
+  }
   bool run_message() noexcept;
   bool run_message_flat() noexcept;
-  bool step_control(const Step& in) noexcept;
   [[nodiscard]] const DispatchEntry* find(std::uint16_t table, std::uint32_t id) const noexcept;
   [[nodiscard]] bool begins_with_reset(std::span<const std::byte> data) const noexcept;
   bool dispatch(const Step& in) noexcept;
@@ -146,7 +169,7 @@ class Interpreter final : public Engine {
 
   /// From `begin` to where the stream stands.
   [[nodiscard]] trace::Extent since(const std::uint8_t* begin) const noexcept {
-    return {in_.offset_of(begin), in_.offset()};
+    return {m_.in.offset_of(begin), m_.in.offset()};
   }
 
   /// Both give false. `fail` is at the entity of the instruction that runs, `fail_at` elsewhere and outside a field.
@@ -165,37 +188,13 @@ class Interpreter final : public Engine {
   // The datagram.
   std::vector<Channel> channels_;
   Channel* channel_ = nullptr;
-  state::Dictionary* dictionary_ = nullptr;
-  wire::Cursor in_;
   record::Header header_;
   record::Builder builder_;
   const PacketInfo* info_ = nullptr;
-  std::uint64_t elements_left_ = 0;  ///< Sequence elements this datagram may still begin.
-  std::uint64_t instructions_ = 0;   ///< Executed for this datagram.
+  std::uint64_t instructions_ = 0;  ///< Executed for this datagram.
   std::uint16_t message_index_ = 0;
 
-  // The message.
-  const Step* code_ = nullptr;  ///< Instruction 0 of the code that runs.
-  const Step* next_ = nullptr;
-  const Step* step_ = nullptr;                                            ///< The instruction that runs.
-  const std::uint8_t* entity_ = nullptr;                                  ///< First byte of what it reads.
-  std::array<wire::PresenceMap, limits::kMaxPresenceMapDepth + 1> maps_;  ///< [0] is the bottom of the stack.
-  wire::PresenceMap* map_ = nullptr;                                      ///< The map of the current segment.
-  std::array<Loop, limits::kMaxLoopDepth> loops_;
-  std::array<Call, limits::kMaxCallDepth> calls_;
-  std::uint8_t loop_depth_ = 0;
-  std::uint8_t call_depth_ = 0;
-  bool complete_ = false;
-  std::uint16_t message_template_ = 0xFFFF;  ///< Of the record.
-  std::uint16_t current_template_ = 0xFFFF;  ///< Of the code that runs, which may be a referenced one.
-  std::uint16_t block_ = kNoBlock;
-  std::uint32_t message_elements_left_ = 0;  ///< Sequence elements this message may still begin.
-  std::uint32_t fields_ = 0;
-  std::uint32_t template_id_ = 0;
-  std::uint32_t sequence_length_ = 0;      ///< Of the length field just taken; NULL counts as 0.
-  bool present_ = false;                   ///< Whether the last data-op gave a value.
-  Decimal decimal_ = Decimal::Absent;      ///< What the exponent was, for its mantissa.
-  bool decimal_base_is_previous_ = false;  ///< A delta's base: previous value, else initial.
+  engine::Machine m_;
 
   /// The bit group just taken: its first bit on top, where it comes from, and where it begins in the stream.
   std::uint64_t bits_ = 0;
@@ -210,5 +209,59 @@ class Interpreter final : public Engine {
   std::array<char, limits::kMaxStringBytes + 8> ascii_;   ///< The ASCII string just read. Room for its preamble.
   std::array<char, limits::kMaxStringCapacity> scratch_;  ///< Result of a string delta or tail.
 };
+
+template <class Observer>
+template <class RunMessage>
+Outcome Interpreter<Observer>::run_datagram(std::span<const std::byte> datagram, bool is_cut, const PacketInfo& info,
+                                            record::RecordSink& sink, RunMessage run_message) noexcept {
+  Outcome outcome;
+  info_ = &info;
+  header_ = {info.arrival_ns,   info.sequence, info.channel,     options_.image_generation,
+             info.sender_epoch, info.source,   info.time_quality};
+  channel_ = &channels_[info.channel];
+  m_.dictionary = &channel_->dictionary;
+  message_index_ = 0;
+  if (options_.reset == ResetRule::Packet) reset(info.channel);
+
+  m_.in = wire::Cursor(datagram);
+  const bool data_is_inside = info.data_offset <= m_.in.left();
+  m_.in.position += data_is_inside ? info.data_offset : m_.in.left();
+  m_.elements_left = static_cast<std::uint64_t>(kElementsPerByte) * m_.in.left();
+
+  if (channel_->waits_for_reset && !begins_with_reset(datagram.subspan(m_.in.offset()))) {
+    outcome.dropped = true;
+    outcome.offset_bytes = m_.in.offset();
+    builder_.write_event(sink, header_,
+                         {.kind = record::EventKind::Dropped, .word5 = m_.in.offset(), .word6 = info.number}, 0);
+    return outcome;
+  }
+
+  observer_.datagram_begins(*m_.dictionary);
+  m_.current_template = 0xFFFF;
+  m_.block = kNoBlock;
+  instructions_ = 0;
+  error_ = ErrorCode::None;
+  if (!data_is_inside) fail_at(ErrorCode::X9, m_.in.end);
+  while (error_ == ErrorCode::None && m_.in.position != m_.in.end) {
+    builder_.begin(sink, header_);
+    observer_.message_begins(m_.in.offset());
+    begin_message();
+    if (!run_message()) break;
+    const std::uint8_t flags = m_.in.position == m_.in.end ? record::kFlagLastOfPacket : std::uint8_t{0};
+    if (!builder_.commit(m_.message_template, message_index_, flags)) {
+      fail(ErrorCode::X4);
+      break;
+    }
+    observer_.message_ends();
+    ++outcome.messages;
+    outcome.fields += m_.fields;
+    ++message_index_;
+  }
+  if (error_ == ErrorCode::None && is_cut) fail_at(ErrorCode::X1, m_.in.end);
+  outcome.instructions = instructions_;
+  outcome.offset_bytes = m_.in.offset();
+  if (error_ != ErrorCode::None) write_error(outcome, sink);
+  return outcome;
+}
 
 }  // namespace stopbit::interp

@@ -33,9 +33,9 @@ class BufferSink final : public RecordSink {
     return {slots_.data() + at_, static_cast<std::uint32_t>(number_), phase_};
   }
 
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override {
+  void commit(const Slot& first, std::uint32_t slots) noexcept override {
     const std::span<Slot> record(slots_.data() + at_, slots);
-    record[0].words[0] = word0;
+    record[0] = first;
     at_ += slots;
     number_ += slots;
     on_record_(std::span<const Slot>(record));

@@ -37,37 +37,54 @@ struct Event {
   std::uint64_t word6 = 0;
 };
 
-/// Writes one record after the other into the places a sink gives. Values go straight to their slots; strings wait in a
-/// buffer, because their area comes last. Engines share it, so that all write the same bytes.
+/// Where a Builder stands in its record. Plain, because native code works on it too.
+struct BuilderState {
+  Slot first = {};               ///< Slot 0, until it is committed.
+  std::uint64_t phase = 0;       ///< Bit 63: of the record's slots.
+  Slot* slots = nullptr;         ///< Where the record goes.
+  unsigned char* bases[2] = {};  ///< Words are counted from here: [0] the open block, [1] `first`.
+  std::uint64_t next_slot = 0;   ///< Where the next block will be opened.
+  std::uint64_t max_slots = 0;
+};
+
+/// Writes one record after the other into the places a sink gives. Values go straight to their slots, but for the first
+/// one, which is kept back; strings wait in a buffer, because their area comes last. Engines share it, so that all
+/// write the same bytes.
 class Builder {
  public:
-  explicit Builder(const Program& program) : max_slots_(program.max_record_slots) {}
+  explicit Builder(const Program& program) { state_.max_slots = program.max_record_slots; }
 
   /// Begins a record; one that was begun and not committed is given up.
   void begin(RecordSink& sink, const Header& header) noexcept {
     sink_ = &sink;
     header_ = &header;
-    place_ = sink.open();
-    next_slot_ = 0;
+    const RecordSink::Place place = sink.open();
+    stamp_ = place.stamp;
+    state_.phase = tag_word_base(place.phase, 0);
+    state_.slots = place.slots;
+    state_.bases[1] = reinterpret_cast<unsigned char*>(&state_.first);
+    state_.next_slot = 0;
     string_slots_ = 0;
   }
 
   /// Opens a block at the next free slot; false if the record would exceed its limit (X4).
   [[nodiscard]] bool open_block(const Block& block, std::size_t base) noexcept {
     const std::size_t slots = block_slots(base, block.words);
-    if (next_slot_ + slots > max_slots_) return false;
-    block_ = reinterpret_cast<unsigned char*>(place_.slots + next_slot_);
+    if (state_.next_slot + slots > state_.max_slots) return false;
+    state_.bases[0] = reinterpret_cast<unsigned char*>(state_.slots + state_.next_slot);
     for (std::size_t i = 0; i < slots; ++i) {
-      Slot& slot = place_.slots[next_slot_ + i];
+      const std::size_t number = state_.next_slot + i;
+      Slot& slot = number == 0 ? state_.first : state_.slots[number];
       for (std::size_t word = 0; word < kValueWords; ++word) store_word(slot.words[word], 0);
-      store_word(slot.words[kTagWord], tag_word_base(place_.phase, next_slot_ + i));
+      store_word(slot.words[kTagWord], tags_of(number));
     }
-    next_slot_ += slots;
+    state_.next_slot += slots;
     return true;
   }
 
   /// Where the next block will be opened.
-  [[nodiscard]] std::size_t next_slot() const noexcept { return next_slot_; }
+  [[nodiscard]] std::size_t next_slot() const noexcept { return state_.next_slot; }
+  [[nodiscard]] BuilderState& state() noexcept { return state_; }
 
   /// A root block in a dynamic reference: its first word is the template's index.
   [[nodiscard]] bool open_reference(const Block& block, std::uint16_t template_index) noexcept {
@@ -77,8 +94,9 @@ class Builder {
   }
 
   void store(WordPlace place, std::uint64_t value) noexcept {
-    __atomic_store_n(reinterpret_cast<std::uint64_t*>(block_ + place.value_offset), value, __ATOMIC_RELAXED);
-    __atomic_store_n(block_ + place.tag_offset, place.tag, __ATOMIC_RELAXED);
+    unsigned char* const base = state_.bases[place.in_first_slot ? 1 : 0];
+    __atomic_store_n(reinterpret_cast<std::uint64_t*>(base + place.value_offset), value, __ATOMIC_RELAXED);
+    __atomic_store_n(base + place.tag_offset, place.tag, __ATOMIC_RELAXED);
   }
 
   /// False if the string area is full (X8).
@@ -100,24 +118,23 @@ class Builder {
 
   /// Completes the record and makes it visible; false if it exceeds its limit (X4).
   [[nodiscard]] bool commit(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags) noexcept {
-    if (next_slot_ + string_slots_ > max_slots_) return false;
+    if (state_.next_slot + string_slots_ > state_.max_slots) return false;
     for (std::size_t i = 0; i < string_slots_; ++i) write_string_slot(i);
-    finish(template_index, message_index, flags, next_slot_ + string_slots_);
+    finish(template_index, message_index, flags, state_.next_slot + string_slots_);
     return true;
   }
 
   /// Writes an event record in the place of whatever was begun.
   void write_event(RecordSink& sink, const Header& header, const Event& event, std::uint16_t message_index) noexcept {
     begin(sink, header);
-    Slot& slot = place_.slots[0];
-    store_word(slot.words[kTagWord], tag_word_base(place_.phase, 0));
-    block_ = reinterpret_cast<unsigned char*>(place_.slots);
-    store(WordPlace::at(4, kEventTag),
-          static_cast<std::uint64_t>(event.kind) | static_cast<std::uint64_t>(event.code) << 8 |
-              static_cast<std::uint64_t>(event.template_index) << 16 | static_cast<std::uint64_t>(event.block) << 32 |
-              static_cast<std::uint64_t>(event.word) << 48);
-    store(WordPlace::at(5, kEventTag), event.word5);
-    store(WordPlace::at(6, kEventTag), event.word6);
+    Slot& slot = state_.first;
+    slot.words[4] = static_cast<std::uint64_t>(event.kind) | static_cast<std::uint64_t>(event.code) << 8 |
+                    static_cast<std::uint64_t>(event.template_index) << 16 |
+                    static_cast<std::uint64_t>(event.block) << 32 | static_cast<std::uint64_t>(event.word) << 48;
+    slot.words[5] = event.word5;
+    slot.words[6] = event.word6;
+    constexpr std::uint64_t kEventTags = 0x01'0101U * kEventTag;
+    slot.words[kTagWord] = tags_of(0) | kEventTags << 8 * kHeaderWords;
     finish(kEventIndex, message_index, 0, 1);
   }
 
@@ -139,9 +156,9 @@ class Builder {
   }
 
   void write_string_slot(std::size_t index) noexcept {
-    const std::size_t number = next_slot_ + index;
-    Slot& slot = place_.slots[number];
-    std::uint64_t tags = tag_word_base(place_.phase, number);
+    const std::size_t number = state_.next_slot + index;
+    Slot& slot = state_.slots[number];
+    std::uint64_t tags = tags_of(number);
     for (std::size_t word = 0; word < kValueWords; ++word) {
       std::uint64_t value = 0;
       std::memcpy(&value, strings_.data() + index * kStringSlotBytes + word * 8, 8);
@@ -153,30 +170,30 @@ class Builder {
 
   void finish(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags,
               std::size_t slots) noexcept {
-    Slot& slot = place_.slots[0];
-    store_word(slot.words[1], header_->arrival_ns);
-    store_word(slot.words[2], header_->sequence | static_cast<std::uint64_t>(header_->channel) << 32 |
-                                  static_cast<std::uint64_t>(string_slots_) << 48 |
-                                  static_cast<std::uint64_t>(flags) << 56);
-    store_word(slot.words[3], header_->image_generation | static_cast<std::uint64_t>(message_index) << 16 |
-                                  static_cast<std::uint64_t>(header_->sender_epoch) << 32 |
-                                  static_cast<std::uint64_t>(header_->source) << 48 |
-                                  static_cast<std::uint64_t>(header_->time_quality) << 56);
-    auto* tags = reinterpret_cast<unsigned char*>(&slot.words[kTagWord]);
-    for (std::size_t i = 0; i < kHeaderWords; ++i) {
-      __atomic_store_n(tags + i, static_cast<unsigned char>(kHeaderTag + i), __ATOMIC_RELAXED);
-    }
-    sink_->commit(
-        template_index | static_cast<std::uint64_t>(slots) << 16 | static_cast<std::uint64_t>(place_.stamp) << 32,
-        static_cast<std::uint32_t>(slots));
+    Slot& slot = state_.first;
+    slot.words[0] = template_index | static_cast<std::uint64_t>(slots) << 16 | static_cast<std::uint64_t>(stamp_) << 32;
+    slot.words[1] = header_->arrival_ns;
+    slot.words[2] = header_->sequence | static_cast<std::uint64_t>(header_->channel) << 32 |
+                    static_cast<std::uint64_t>(string_slots_) << 48 | static_cast<std::uint64_t>(flags) << 56;
+    slot.words[3] = header_->image_generation | static_cast<std::uint64_t>(message_index) << 16 |
+                    static_cast<std::uint64_t>(header_->sender_epoch) << 32 |
+                    static_cast<std::uint64_t>(header_->source) << 48 |
+                    static_cast<std::uint64_t>(header_->time_quality) << 56;
+    std::memcpy(&slot.words[kTagWord], &kHeaderTags, sizeof(kHeaderTags));
+    sink_->commit(slot, static_cast<std::uint32_t>(slots));
   }
 
-  std::size_t max_slots_;
+  /// Of a slot without values.
+  [[nodiscard]] std::uint64_t tags_of(std::size_t number) const noexcept {
+    return state_.phase | tag_word_base(false, number);
+  }
+
+  static constexpr std::uint32_t kHeaderTags = kHeaderTag * 0x0101'0101U + 0x0302'0100U;
+
   RecordSink* sink_ = nullptr;
   const Header* header_ = nullptr;
-  RecordSink::Place place_;
-  std::size_t next_slot_ = 0;
-  unsigned char* block_ = nullptr;  ///< First byte of the open block.
+  std::uint32_t stamp_ = 0;
+  BuilderState state_;
   std::size_t string_slots_ = 0;
   std::array<unsigned char, limits::kMaxStringBytes> strings_;
   std::array<std::uint8_t, limits::kMaxStringSlots> string_words_;

@@ -14,9 +14,12 @@ struct WordPlace {
   std::uint16_t value_offset = 0;
   std::uint16_t tag_offset = 0;
   std::uint8_t tag = 0;
+  bool in_first_slot = false;  ///< Of the record: beside its header.
 
   static constexpr WordPlace of(const Block& block, std::size_t base, std::uint8_t word) {
-    return at(base + word, value_tag(std::size_t{block.first_word} + word));
+    WordPlace place = at(base + word, value_tag(std::size_t{block.first_word} + word));
+    place.in_first_slot = base == kHeaderWords && base + word < kValueWords;
+    return place;
   }
   static constexpr WordPlace at(std::size_t place, std::uint8_t tag) {
     const std::size_t slot = place / kValueWords * kSlotBytes;

@@ -15,10 +15,10 @@ class CountingSink final : public record::RecordSink {
   CountingSink(record::RecordSink& inner, std::size_t templates) : inner_(inner), counts_(templates) {}
 
   [[nodiscard]] Place open() noexcept override { return inner_.open(); }
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override {
-    const auto index = static_cast<std::uint16_t>(word0);
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    const auto index = static_cast<std::uint16_t>(first.words[0]);
     if (index < counts_.size()) ++counts_[index];  // events have an index of their own, above all templates
-    inner_.commit(word0, slots);
+    inner_.commit(first, slots);
   }
 
   [[nodiscard]] const std::vector<std::uint64_t>& counts() const noexcept { return counts_; }
@@ -33,7 +33,7 @@ class DiscardingSink final : public record::RecordSink {
  public:
   explicit DiscardingSink(record::RecordSink& inner) : inner_(inner) {}
   [[nodiscard]] Place open() noexcept override { return inner_.open(); }
-  void commit(std::uint64_t, std::uint32_t) noexcept override {}
+  void commit(const record::Slot& /*first*/, std::uint32_t /*slots*/) noexcept override {}
 
  private:
   record::RecordSink& inner_;

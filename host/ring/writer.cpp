@@ -171,20 +171,22 @@ record::RecordSink::Place Writer::open() noexcept {
   return {&first, static_cast<std::uint32_t>(number_), phase_of(number_, slot_count_)};
 }
 
-void Writer::commit(std::uint64_t word0, std::uint32_t slots) noexcept {
-  __atomic_store_n(&slot(number_).words[0], word0, __ATOMIC_RELEASE);
+void Writer::commit(const record::Slot& first, std::uint32_t slots) noexcept {
+  record::Slot& to = slot(number_);
+  for (std::size_t word = 1; word < record::kSlotWords; ++word) record::store_word(to.words[word], first.words[word]);
+  __atomic_store_n(&to.words[0], first.words[0], __ATOMIC_RELEASE);
   number_ += slots;
   __atomic_store_n(&header().head, number_, __ATOMIC_RELEASE);
 }
 
 void Writer::write_pad(std::uint64_t slots) noexcept {
   if (claim_ - number_ < slots) claim_ahead();
-  record::Slot& first = slot(number_);
-  record::store_word(first.words[0], 0);
+  record::store_word(slot(number_).words[0], 0);
   release_fence();
-  for (std::size_t word = 1; word < record::kValueWords; ++word) record::store_word(first.words[word], 0);
-  record::store_word(first.words[record::kTagWord], first_slot_tags(phase_of(number_, slot_count_)));
-  commit(record::kPadIndex | slots << 16 | number_ << 32, static_cast<std::uint32_t>(slots));
+  record::Slot pad{};
+  pad.words[0] = record::kPadIndex | slots << 16 | number_ << 32;
+  pad.words[record::kTagWord] = first_slot_tags(phase_of(number_, slot_count_));
+  commit(pad, static_cast<std::uint32_t>(slots));
 }
 
 /// Moves the claim so far that it need not move again soon, and leaves a mark: a record begins at number_.

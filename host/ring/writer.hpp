@@ -34,7 +34,7 @@ class Writer final : public record::RecordSink {
   ~Writer() override;
 
   [[nodiscard]] Place open() noexcept override;
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override;
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
 
   /// Tells readers that the writer is well. Their tools show the age.
   void beat(std::uint64_t now_ns) noexcept;

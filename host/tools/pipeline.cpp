@@ -26,8 +26,8 @@ class PrintingSink final : public record::RecordSink {
   PrintingSink(record::RecordSink& inner, RecordPrinter& printer) : inner_(inner), printer_(printer) {}
 
   [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override {
-    inner_.commit(word0, slots);
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    inner_.commit(first, slots);
     printer_.print({place_.slots, slots});
   }
 

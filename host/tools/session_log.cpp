@@ -18,9 +18,9 @@ bool SessionLog::expects_messages() const noexcept {
   return std::find(is_session_.begin(), is_session_.end(), true) != is_session_.end();
 }
 
-void SessionLog::commit(std::uint64_t word0, std::uint32_t slots) noexcept {
-  inner_.commit(word0, slots);
-  const auto index = static_cast<std::uint16_t>(word0);
+void SessionLog::commit(const record::Slot& first, std::uint32_t slots) noexcept {
+  inner_.commit(first, slots);
+  const auto index = static_cast<std::uint16_t>(first.words[0]);
   if (index >= is_session_.size() || !is_session_[index]) return;
   if (lines_.size() == kKept) {
     ++more_;

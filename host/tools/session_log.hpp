@@ -17,7 +17,7 @@ class SessionLog final : public record::RecordSink {
   SessionLog(record::RecordSink& inner, const record::Schema& schema);
 
   [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override;
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
 
   /// Whether the program has session templates at all.
   [[nodiscard]] bool expects_messages() const noexcept;

@@ -170,9 +170,9 @@ record::RecordSink::Place CheckingSink::open() noexcept {
   return {place_.get(), 0, false};
 }
 
-void CheckingSink::commit(std::uint64_t word0, std::uint32_t slots) noexcept {
+void CheckingSink::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   if (slots == 0 || slots > max_slots_) fail("a record has 1 slot up to the program's limit");
-  place_[0].words[0] = word0;
+  place_[0] = first;
   const std::span<const record::Slot> record(place_.get(), slots);
   for (const record::Slot& slot : record) {
     for (const std::uint64_t word : slot.words) digest = (digest ^ word) * 0x9E37'79B9'7F4A'7C15 + 1;

@@ -51,7 +51,7 @@ class CheckingSink final : public record::RecordSink {
   CheckingSink(const Program& program, const record::Schema& schema);
 
   [[nodiscard]] Place open() noexcept override;
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override;
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
 
   /// Forgets the records seen.
   void clear() noexcept {

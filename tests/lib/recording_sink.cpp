@@ -24,7 +24,7 @@ record::RecordSink::Place RecordingSink::open() noexcept {
   return {place_.get(), stamp_, phase_};
 }
 
-void RecordingSink::commit(std::uint64_t word0, std::uint32_t slots) noexcept {
+void RecordingSink::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   if (!open_) {
     problems_.emplace_back("commit without open");
     return;
@@ -33,9 +33,9 @@ void RecordingSink::commit(std::uint64_t word0, std::uint32_t slots) noexcept {
     problems_.push_back("commit of " + std::to_string(slots) + " slots");
     return;
   }
-  place_[0].words[0] = word0;
+  place_[0] = first;
   Record record(place_.get(), place_.get() + slots);
-  check(record, word0);
+  check(record, first.words[0]);
   records_.push_back(std::move(record));
   open_ = false;
   stamp_ += slots;

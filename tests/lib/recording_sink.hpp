@@ -21,7 +21,7 @@ class RecordingSink final : public record::RecordSink {
   explicit RecordingSink(const Program& program);
 
   [[nodiscard]] Place open() noexcept override;
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override;
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
 
   [[nodiscard]] const std::vector<Record>& records() const noexcept { return records_; }
   /// Broken promises, as sentences; empty if all is well.

@@ -19,8 +19,8 @@ class KeepingSink final : public record::RecordSink {
  public:
   explicit KeepingSink(std::size_t max_slots) : buffer_(max_slots) {}
   Place open() noexcept override { return {buffer_.data(), stamp_, true}; }
-  void commit(std::uint64_t word0, std::uint32_t slots) noexcept override {
-    buffer_[0].words[0] = word0;
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    buffer_[0] = first;
     records.emplace_back(buffer_.begin(), buffer_.begin() + slots);
     stamp_ += slots;
   }

@@ -470,7 +470,7 @@ TEST(BufferSink, gives_the_same_place_until_the_commit) {
   const RecordSink::Place place = sink.open();
   EXPECT_EQ(sink.open().slots, place.slots);
   EXPECT_EQ(records, 0U);
-  sink.commit(4711, 2);
+  sink.commit({{4711}}, 2);
   EXPECT_EQ(records, 1U);
   const RecordSink::Place next = sink.open();
   EXPECT_EQ(next.slots, place.slots);  // room for one record
@@ -482,12 +482,12 @@ TEST(BufferSink, fills_a_larger_buffer_like_a_ring) {
   BufferSink sink(
       4, [](std::span<const Slot>) {}, 10);
   const RecordSink::Place first = sink.open();
-  sink.commit(0, 3);
+  sink.commit({}, 3);
   EXPECT_EQ(sink.open().slots, first.slots + 3);
   EXPECT_EQ(sink.open().stamp, first.stamp + 3);
-  sink.commit(0, 3);
+  sink.commit({}, 3);
   EXPECT_EQ(sink.open().slots, first.slots + 6);
-  sink.commit(0, 1);
+  sink.commit({}, 1);
   const RecordSink::Place wrapped = sink.open();  // three slots are left, four could be wanted
   EXPECT_EQ(wrapped.slots, first.slots);
   EXPECT_EQ(wrapped.stamp, first.stamp + 10);

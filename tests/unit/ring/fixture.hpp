@@ -31,14 +31,17 @@ inline Program small_program(std::uint32_t max_record_slots = kMaxRecordSlots) {
 /// A record of `slots` slots whose every word follows from `seed`, written as an engine writes.
 inline void write_record(record::RecordSink& sink, std::uint32_t slots, std::uint64_t seed) {
   const record::RecordSink::Place place = sink.open();
+  record::Slot first;
   for (std::uint32_t i = 0; i < slots; ++i) {
+    record::Slot& slot = i == 0 ? first : place.slots[i];
     for (std::size_t word = i == 0 ? 1 : 0; word < record::kValueWords; ++word) {
-      record::store_word(place.slots[i].words[word], seed * 1'000'003 + i * 8 + word);
+      record::store_word(slot.words[word], seed * 1'000'003 + i * 8 + word);
     }
     const std::uint64_t tags = i == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, i);
-    record::store_word(place.slots[i].words[record::kTagWord], tags);
+    record::store_word(slot.words[record::kTagWord], tags);
   }
-  sink.commit(seed % 1000 | std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32, slots);
+  first.words[0] = seed % 1000 | std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  sink.commit(first, slots);
 }
 
 /// The seed of such a record; fails the test if it is not whole.

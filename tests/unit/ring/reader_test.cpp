@@ -65,7 +65,9 @@ TEST_F(RingReader, does_not_see_a_record_before_its_commit) {
             slot == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, slot);
       }
       ASSERT_EQ(reader.poll(), Poll::Nothing);
-      writer.commit(std::uint64_t{2} << 16 | std::uint64_t{place.stamp} << 32, 2);
+      record::Slot first = place.slots[0];
+      first.words[0] = std::uint64_t{2} << 16 | std::uint64_t{place.stamp} << 32;
+      writer.commit(first, 2);
       ASSERT_EQ(reader.poll(), Poll::Record);
     }
   }
@@ -83,7 +85,9 @@ TEST_F(RingReader, is_not_deceived_by_values_that_look_like_a_header) {
       place.slots[slot].words[record::kTagWord] =
           slot == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, slot) | 0x0807060504030201;
     }
-    writer.commit(std::uint64_t{kMaxRecordSlots} << 16 | std::uint64_t{place.stamp} << 32, kMaxRecordSlots);
+    record::Slot first = place.slots[0];
+    first.words[0] = std::uint64_t{kMaxRecordSlots} << 16 | std::uint64_t{place.stamp} << 32;
+    writer.commit(first, kMaxRecordSlots);
     ASSERT_EQ(reader.poll(), Poll::Record);
   }
   for (std::uint64_t i = 0; i < kSlots / 2; ++i) {
