@@ -1,106 +1,104 @@
-// Decode speed: one benchmark per workload and engine, decode/<case>/<engine>. Records go to slots in memory. The
-// answers are compared with the expected ones before anything is timed; a wrong answer is an error, not a number.
+// Decode speed: decode/<workload>/<engine>, in blocks of some milliseconds. Engines take turns, A B B A, so that
+// whatever else the machine does meets all of them. Records go to slots in memory.
 
-#include <benchmark/benchmark.h>
-
-#include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "bench/workload.hpp"
+#include "bench/lib/arguments.hpp"
+#include "bench/lib/cpu.hpp"
+#include "bench/lib/report.hpp"
+#include "bench/lib/subject.hpp"
+#include "bench/lib/ticks.hpp"
+#include "bench/workloads/workload.hpp"
 #include "decoder/record/buffer_sink.hpp"
-#include "decoder/record/json.hpp"
-#include "decoder/record/sink.hpp"
 
 namespace stopbit::bench {
 namespace {
 
-/// As much memory as a small ring has; records are written round and round.
-constexpr std::size_t kRingRecords = 4;
+constexpr double kBlockNs = 8e6;
+constexpr int kRounds = 20;  ///< Of two blocks an engine each.
+constexpr int kQuickRounds = 3;
 
-struct Totals {
-  std::uint64_t messages = 0;
-  std::uint64_t fields = 0;
-  std::uint64_t errors = 0;
+void ignore(std::span<const record::Slot> /*record*/) {}
+
+/// Decodes the datagrams of a workload round and round.
+class Runner {
+ public:
+  Runner(const Workload& work, Engine& engine)
+      : work_(work), engine_(engine), sink_(work.program.max_record_slots, ignore, ring_slots(work)) {}
+
+  Totals decode(std::size_t datagrams) noexcept {
+    Totals totals;
+    for (; datagrams > 0; --datagrams) {
+      totals.add(engine_.decode(work_.datagram(next_), work_.datagrams[next_].info, sink_));
+      if (++next_ == work_.datagrams.size()) next_ = 0;
+    }
+    return totals;
+  }
+  void rewind() noexcept { next_ = 0; }
+
+ private:
+  const Workload& work_;
+  Engine& engine_;
+  record::BufferSink<void (*)(std::span<const record::Slot>)> sink_;
+  std::size_t next_ = 0;
 };
 
-Totals decode_all(const Workload& work, Engine& engine, record::RecordSink& sink) {
-  Totals totals;
-  for (const Workload::Datagram& datagram : work.datagrams) {
-    const Outcome outcome = engine.decode({work.bytes.data() + datagram.offset, datagram.length}, datagram.info, sink);
-    totals.messages += outcome.messages;
-    totals.fields += outcome.fields;
-    totals.errors += outcome.error != ErrorCode::None || outcome.dropped ? 1 : 0;
-  }
-  return totals;
-}
-
-/// Empty if the engine's answers are right.
-std::string wrong_answer(const Workload& work, Engine& engine) {
-  std::string text;
-  const auto schema = record::Schema::make(work.program);
-  if (!schema) return schema.message();
-  record::JsonPrinter printer(schema.value());
-  std::uint64_t unreadable = 0;
-  record::BufferSink sink(work.program.max_record_slots, [&](std::span<const record::Slot> slots) {
-    if (printer.print(slots, text) != record::ReadError::None) ++unreadable;
-  });
-  const Totals totals = decode_all(work, engine, sink);
-  if (totals.errors != 0) return std::to_string(totals.errors) + " datagrams were not decoded";
-  if (unreadable != 0) return std::to_string(unreadable) + " records cannot be read";
-  if (work.expected_json && text != *work.expected_json) return "records differ from expected.jsonl";
-  return {};
-}
-
-void run(benchmark::State& state, const Workload& work) {
-  const auto engine = make_interpreter(work.program, work.options);
-  if (const std::string wrong = wrong_answer(work, *engine); !wrong.empty()) {
-    state.SkipWithError((work.name + ": " + wrong).c_str());
-    return;
-  }
-  for (std::uint16_t channel = 0; channel < work.options.channels; ++channel) engine->reset(channel);
-  std::uint64_t slots = 0;
-  record::BufferSink sink(
-      work.program.max_record_slots, [&](std::span<const record::Slot> record) { slots += record.size(); },
-      kRingRecords * work.program.max_record_slots);
-  Totals totals;
-  for (auto _ : state) {
-    const Totals pass = decode_all(work, *engine, sink);
-    totals.messages += pass.messages;
-    totals.fields += pass.fields;
-    totals.errors += pass.errors;
-  }
-  if (totals.errors != 0) state.SkipWithError("a repeated pass had errors");
-  const auto per = [](double count) {
-    return benchmark::Counter(count * 1e-9, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
-  };
-  state.counters["ns_per_msg"] = per(static_cast<double>(totals.messages));
-  state.counters["ns_per_field"] = per(static_cast<double>(totals.fields));
-  state.counters["MB_per_s"] =
-      benchmark::Counter(static_cast<double>(work.data_bytes) * static_cast<double>(state.iterations()) * 1e-6,
-                         benchmark::Counter::kIsRate);
-  state.counters["slots_per_msg"] = static_cast<double>(slots) / static_cast<double>(totals.messages);
-}
-
-struct Case {
-  const char* name;
-  const char* framing;
+struct Contestant {
+  std::string name;
+  Runner runner;
+  std::vector<double> ns_per_message;
 };
 
-constexpr Case kCorpus[] = {
-    {"complex30000", "none"}, {"cme-mdp-2012", "cme"}, {"moex-asts-trades-2019", "moex"}, {"eurex-rdi-2016", "t7"}};
+/// Datagrams that take about as long as a block should. All engines get the same number, measured by the first.
+std::size_t block_size(const TickClock& clock, const Workload& work, Runner& runner) {
+  const std::size_t pass = work.datagrams.size();
+  (void)runner.decode(pass);
+  const std::uint64_t begin = ticks();
+  (void)runner.decode(pass);
+  const double ns = clock.ns(static_cast<double>(ticks() - begin)) / static_cast<double>(pass);
+  return static_cast<std::size_t>(kBlockNs / ns) + 1;
+}
 
-void add(std::vector<std::unique_ptr<Workload>>& all, const std::string& name, const std::string& folder,
-         const std::string& framing) {
-  auto work = load_workload(name, folder, framing);
-  if (!work) {
-    std::fprintf(stderr, "bench_decode: %s: %s\n", name.c_str(), work.message().c_str());
-    std::exit(1);
+/// Every block begins at the same datagram, so that all blocks have the same work.
+void run_block(const TickClock& clock, Contestant& contestant, std::size_t datagrams, Report& report) {
+  contestant.runner.rewind();
+  const Undisturbed undisturbed;
+  const std::uint64_t begin = ticks_begin();
+  const Totals totals = contestant.runner.decode(datagrams);
+  const std::uint64_t end = ticks_end();
+  if (totals.errors != 0) report.problem(contestant.name + ": a repeated pass had errors");
+  contestant.ns_per_message.push_back(clock.ns(static_cast<double>(end - begin)) /
+                                      static_cast<double>(totals.messages));
+}
+
+void measure(const TickClock& clock, const Workload& work, bool quick, Report& report) {
+  const std::vector<Subject> subjects = make_subjects(work, report);
+  std::vector<std::unique_ptr<Contestant>> contestants;
+  for (const Subject& subject : subjects) {
+    contestants.push_back(std::make_unique<Contestant>(
+        Contestant{"decode/" + work.name + '/' + subject.engine_name, Runner(work, *subject.engine), {}}));
   }
-  all.push_back(std::move(work).value());
+  if (contestants.empty()) return;
+  const std::size_t datagrams = block_size(clock, work, contestants.front()->runner);
+  for (auto& contestant : contestants) (void)contestant->runner.decode(datagrams);
+  for (int round = quick ? kQuickRounds : kRounds; round > 0; --round) {
+    for (auto it = contestants.begin(); it != contestants.end(); ++it) run_block(clock, **it, datagrams, report);
+    for (auto it = contestants.rbegin(); it != contestants.rend(); ++it) run_block(clock, **it, datagrams, report);
+  }
+  for (const auto& contestant : contestants) report.add(contestant->name, "ns/msg", contestant->ns_per_message);
+
+  // How many times faster, pair by pair: what the machine did to both falls out.
+  for (std::size_t i = 1; i < contestants.size(); ++i) {
+    std::vector<double> ratios;
+    for (std::size_t block = 0; block < contestants[0]->ns_per_message.size(); ++block) {
+      ratios.push_back(contestants[0]->ns_per_message[block] / contestants[i]->ns_per_message[block]);
+    }
+    report.add(contestants[i]->name + "/gain", "x", std::move(ratios));
+  }
 }
 
 }  // namespace
@@ -108,21 +106,18 @@ void add(std::vector<std::unique_ptr<Workload>>& all, const std::string& name, c
 
 int main(int argc, char** argv) {
   using namespace stopbit::bench;
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-
-  std::vector<std::unique_ptr<Workload>> all;
-  add(all, "sample", STOPBIT_SAMPLE_FOLDER, "cme");
-  if (const char* corpus = std::getenv("STOPBIT_CORPUS"); corpus != nullptr) {
-    for (const Case& item : kCorpus) add(all, item.name, std::string(corpus) + '/' + item.name, item.framing);
-  } else {
-    std::fprintf(stderr, "bench_decode: STOPBIT_CORPUS is not set: only the bundled sample is measured\n");
+  const Arguments arguments = read_arguments(argc, argv, "Decode speed of every engine on every workload.");
+  Report report;
+  const TickClock clock;
+  if (const auto processors = two_processors()) pin(processors->second);
+  for (const WorkloadSource& source : workload_sources()) {
+    if (!arguments.wants("decode/" + source.name)) continue;
+    const auto work = source.make();
+    if (!work) {
+      report.problem(source.name + ": " + work.message());
+      continue;
+    }
+    measure(clock, *work.value(), arguments.quick, report);
   }
-  for (const auto& work : all) {
-    benchmark::RegisterBenchmark(("decode/" + work->name + "/interp").c_str(), [&work](benchmark::State& state) {
-      run(state, *work);
-    })->Unit(benchmark::kMillisecond);
-  }
-  benchmark::RunSpecifiedBenchmarks();
-  benchmark::Shutdown();
+  return report.finish(arguments.json);
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/sample_view.hpp"
-#include "bench/workload.hpp"
+#include "bench/workloads/workload.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/reader.hpp"
 

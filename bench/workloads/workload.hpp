@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,7 +15,7 @@
 
 namespace stopbit::bench {
 
-/// Datagrams of a capture in memory, with the program that decodes them.
+/// Datagrams in memory, with the program that decodes them.
 struct Workload {
   struct Datagram {
     std::size_t offset = 0;  ///< In `bytes`.
@@ -28,7 +30,23 @@ struct Workload {
   std::vector<Datagram> datagrams;
   std::uint64_t data_bytes = 0;              ///< FAST data, preambles not counted.
   std::optional<std::string> expected_json;  ///< One line a message, if somebody else has said what is right.
+
+  [[nodiscard]] std::span<const std::byte> datagram(std::size_t index) const noexcept {
+    return {bytes.data() + datagrams[index].offset, datagrams[index].length};
+  }
 };
+
+/// A workload that is made when it is asked for. Each is described in the README of its folder.
+struct WorkloadSource {
+  std::string name;
+  std::function<Result<std::unique_ptr<Workload>>()> make;
+};
+
+/// The bundled sample, the generated ones, and the captures of real exchanges if STOPBIT_CORPUS names their folder.
+[[nodiscard]] std::vector<WorkloadSource> workload_sources();
+
+[[nodiscard]] Result<Program> compile_text(const std::string& name, std::string text);
+[[nodiscard]] Result<Program> compile_file(const std::string& path);
 
 /// Reads `folder`/templates.xml, capture.pcap or capture.pcap.gz, and expected.jsonl.gz if it is there.
 [[nodiscard]] Result<std::unique_ptr<Workload>> load_workload(const std::string& name, const std::string& folder,

@@ -1,4 +1,4 @@
-#include "bench/workload.hpp"
+// Captures in memory: frames, headers and framing are taken off before any clock starts.
 
 #include <zlib.h>
 
@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "bench/workloads/workload.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
 #include "host/net/flow_table.hpp"
 #include "host/net/framing.hpp"
@@ -28,17 +29,20 @@ std::optional<std::string> read_gzip(const std::string& path) {
   return whole ? std::optional(std::move(text)) : std::nullopt;
 }
 
-Result<Program> compile_file(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Failure{path + " cannot be opened"};
-  std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}  // namespace
+
+Result<Program> compile_text(const std::string& name, std::string text) {
   Diagnostics diagnostics;
-  auto program = templates::compile({std::make_shared<const SourceBuffer>(path, std::move(text))}, {}, diagnostics);
+  auto program = templates::compile({std::make_shared<const SourceBuffer>(name, std::move(text))}, {}, diagnostics);
   if (!program) return Failure{diagnostics.format()};
   return *std::move(program);
 }
 
-}  // namespace
+Result<Program> compile_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Failure{path + " cannot be opened"};
+  return compile_text(path, {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+}
 
 Result<std::unique_ptr<Workload>> load_workload(const std::string& name, const std::string& folder,
                                                 const std::string& framing_name) {

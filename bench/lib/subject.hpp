@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/lib/report.hpp"
+#include "bench/workloads/workload.hpp"
+#include "decoder/engine/engine.hpp"
+#include "decoder/engine/make_engine.hpp"
+#include "decoder/record/sink.hpp"
+
+namespace stopbit::bench {
+
+/// Sums over decoded datagrams.
+struct Totals {
+  std::uint64_t messages = 0;
+  std::uint64_t fields = 0;
+  std::uint64_t errors = 0;
+
+  void add(const Outcome& outcome) noexcept {
+    messages += outcome.messages;
+    fields += outcome.fields;
+    errors += outcome.error != ErrorCode::None || outcome.dropped ? 1 : 0;
+  }
+};
+
+/// An engine for a workload whose answers were checked: nothing else may be timed.
+struct Subject {
+  std::string engine_name;  ///< interp, native.
+  std::unique_ptr<Engine> engine;
+};
+
+/// The engines that run here, each with the right answers to the workload: its JSON lines are the expected ones, if
+/// there are any, and its records have the checksum of the interpreter's, slot for slot. What is wrong, or cannot run,
+/// goes to the report. Messages, fields, bytes and slots go there as facts.
+[[nodiscard]] std::vector<Subject> make_subjects(const Workload& work, Report& report);
+
+/// As much memory as a small ring has; records are written round and round.
+[[nodiscard]] inline std::size_t ring_slots(const Workload& work) {
+  return std::size_t{4} * work.program.max_record_slots;
+}
+
+/// Decodes all datagrams once.
+[[nodiscard]] Totals decode_all(const Workload& work, Engine& engine, record::RecordSink& sink);
+
+}  // namespace stopbit::bench

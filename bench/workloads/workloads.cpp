@@ -1,0 +1,38 @@
+#include <cstdlib>
+
+#include "bench/workloads/ab/ab.hpp"
+#include "bench/workloads/shuffled/shuffled.hpp"
+#include "bench/workloads/workload.hpp"
+#include "bench/workloads/worst/worst.hpp"
+
+namespace stopbit::bench {
+namespace {
+
+struct Capture {
+  const char* name;
+  const char* framing;
+};
+
+constexpr Capture kCorpus[] = {
+    {"complex30000", "none"}, {"cme-mdp-2012", "cme"}, {"moex-asts-trades-2019", "moex"}, {"eurex-rdi-2016", "t7"}};
+
+}  // namespace
+
+std::vector<WorkloadSource> workload_sources() {
+  std::vector<WorkloadSource> sources;
+  if (const char* corpus = std::getenv("STOPBIT_CORPUS"); corpus != nullptr) {
+    for (const Capture& capture : kCorpus) {
+      const std::string folder = std::string(corpus) + '/' + capture.name;
+      sources.push_back(
+          {capture.name, [capture, folder] { return load_workload(capture.name, folder, capture.framing); }});
+    }
+  }
+  sources.push_back({"sample", [] { return load_workload("sample", STOPBIT_SAMPLE_FOLDER, "cme"); }});
+  sources.push_back({"ab", make_ab});
+  sources.push_back({"shuffled", make_shuffled});
+  sources.push_back({"repeated", make_repeated});
+  for (WorkloadSource& source : worst_sources()) sources.push_back(std::move(source));
+  return sources;
+}
+
+}  // namespace stopbit::bench
