@@ -9,13 +9,13 @@
 /// What a ring segment looks like in memory. ring.md beside it is the page for people, and a test compares the two.
 ///
 /// Slots are counted from the beginning of the stream by absolute numbers of 64 bits; slot n lies at place n mod
-/// slot_count. Numbers begin at slot_count, so that lap 0 and memory that was never written match no stamp.
+/// slot_count. Numbers begin at slot_count, so that memory that was never written matches no phase.
 namespace stopbit::ring {
 
 inline constexpr std::uint64_t kMagic = 0x0A0D'474E'5249'4253;  ///< "SBIRNG\r\n" in memory.
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 
-inline constexpr std::size_t kHeaderBytes = 1024;
+inline constexpr std::size_t kHeaderBytes = 2048;
 inline constexpr std::size_t kPageBytes = 4096;  ///< Slots begin at a multiple.
 inline constexpr std::size_t kLinePair = 128;    ///< Processors fetch cache lines in pairs.
 
@@ -23,11 +23,40 @@ inline constexpr std::uint64_t kDefaultSlotCount = 65'536;
 inline constexpr std::uint64_t kMinSlotCount = 16;
 inline constexpr std::uint64_t kMaxSlotCount = 1U << 28;
 inline constexpr std::uint64_t kMaxRecordShare = 8;  ///< A record takes at most an eighth of the ring.
-inline constexpr std::size_t kMarks = 16;
+inline constexpr std::size_t kMarks = 64;
+inline constexpr std::size_t kSeats = 16;  ///< Readers a lossless writer waits for.
+
+/// Whom the writer waits for.
+enum class Mode : std::uint32_t {
+  Lossy = 1,     ///< For nobody: who is too slow loses records, and learns how many.
+  Lossless = 2,  ///< For the slowest of the readers that have a seat.
+};
 
 enum class State : std::uint32_t {
   Running = 1,
   Finished = 2,  ///< The writer has ended in good order; no record follows.
+};
+
+/// A place to start reading: a record begins at slot `number`, and so many records were published before it.
+struct Mark {
+  std::uint64_t number;  ///< 0: none yet. kMarkChanges: none at the moment.
+  std::uint64_t records;
+};
+inline constexpr std::uint64_t kMarkChanges = 1;
+
+enum class SeatState : std::uint32_t {
+  Free = 0,
+  Taken = 1,     ///< The writer overwrites nothing that this reader has not read.
+  Detached = 2,  ///< The reader did not move, or was gone: the writer no longer waits for it.
+};
+
+/// The writer's word to one reader of a lossless ring.
+struct Seat {
+  std::uint64_t ticket;   ///< The reader's, from its cursor. Nobody else has the same.
+  std::uint64_t number;   ///< The reader begins at this slot,
+  std::uint64_t records;  ///< so many records after the first.
+  std::uint32_t state;    ///< SeatState.
+  std::uint32_t unused;
 };
 
 /// Begins the segment. Words that change lie on line pairs of their own: readers poll slots, not these.
@@ -45,19 +74,37 @@ struct Header {
   std::uint64_t epoch;        ///< Time of creation, ns since 1970: another writer, another epoch.
   std::uint32_t writer_pid;
   std::uint32_t image_generation;
+  std::uint32_t mode;  ///< Mode.
 
   alignas(kLinePair) std::uint64_t heartbeat_ns;  ///< Set by the writer when it likes.
   std::uint32_t state;                            ///< State.
 
-  alignas(
-      kLinePair) std::uint64_t head;  ///< Number of the slot behind the last committed record: the next begins there.
+  /// Number of the slot behind the last published record: the next begins there, or padding.
+  alignas(kLinePair) std::uint64_t head;
+  std::uint64_t records;  ///< How many were published.
 
   alignas(kLinePair) std::uint64_t claim;  ///< Slots below this number may be written at any time.
 
-  alignas(kLinePair)
-      std::uint64_t marks[kMarks];  ///< Numbers of slots at which records begin: places to start reading. 0 = none yet.
+  alignas(kLinePair) Mark marks[kMarks];  ///< Written round and round.
+  Seat seats[kSeats];
 };
 static_assert(sizeof(Header) <= kHeaderBytes);
+
+/// What a reader of a lossless ring writes, in a small file of its own that only it may write: `cursor.hpp`.
+struct Cursor {
+  std::uint64_t magic;
+  std::uint32_t version;
+  std::uint32_t reader_pid;
+  std::uint64_t epoch;  ///< Of the ring that is read.
+  std::uint64_t ticket;
+
+  alignas(kLinePair) std::uint64_t position;  ///< The reader needs no slot below this number; 0 = not begun.
+  std::uint64_t delivered;                    ///< Records.
+  std::uint64_t lost;                         ///< Records; 0 as long as the reader has its seat.
+};
+inline constexpr std::uint64_t kCursorMagic = 0x0A0D'5352'5543'4253;  ///< "SBCURS\r\n" in memory.
+inline constexpr std::size_t kCursorBytes = 256;
+static_assert(sizeof(Cursor) <= kCursorBytes);
 
 constexpr bool phase_of(std::uint64_t number, std::uint64_t slot_count) {
   return (number / slot_count & 1) != 0;

@@ -6,14 +6,16 @@
 
 #include <bit>
 #include <cerrno>
-#include <limits>
+#include <utility>
 
 #include "host/ring/name.hpp"
 
 namespace stopbit::ring {
 namespace {
 
-constexpr std::uint64_t kMaxNumber = std::numeric_limits<std::uint64_t>::max() / 2;  // no ring gets there in 10^5 years
+constexpr std::size_t kBatchSlots = 512;       // and one record: fit the first cache
+constexpr std::uint64_t kNewReaderShare = 16;  // of the ring that must lie between a new reader and the claim
+constexpr int kLooks = 1000;                   // at marks that change; each time the writer has moved on
 
 std::uint64_t load(const std::uint64_t& word) noexcept {
   return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
@@ -91,87 +93,61 @@ Result<Reader> Reader::open(std::string_view name, Start start) {
                            is_sparse ? Mapping::Use::ReadSparse : Mapping::Use::Read)) {
     return Failure{system_error("map", path.value())};
   }
-  reader.slots_ = reinterpret_cast<const record::Slot*>(reader.mapping_.data() + fixed.slots_offset);
-  reader.copy_.resize(fixed.max_record_slots);
-
-  if (start == Start::Newest) {
-    reader.position_ = load(reader.header().head);
-  } else {
-    const bool is_finished =
-        __atomic_load_n(&reader.header().state, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(State::Finished);
-    reader.position_ = reader.find_start(0, is_finished ? 0 : claim_step(fixed.slot_count));
-  }
-  if (reader.position_ < fixed.slot_count || reader.position_ > kMaxNumber) {
-    return Failure{cannot + "it says of no place that a record begins there"};
-  }
+  const auto* slots = reinterpret_cast<const record::Slot*>(reader.mapping_.data() + fixed.slots_offset);
+  reader.core_ = ReaderCore<SharedMemory>(reader.header(), slots,
+                                          {.slot_count = fixed.slot_count,
+                                           .max_record_slots = fixed.max_record_slots,
+                                           .claim_step = claim_step(fixed.slot_count)});
+  reader.copy_.resize(kBatchSlots + fixed.max_record_slots);
+  if (!reader.find_start(start)) return Failure{cannot + "it says of no place that a record begins there"};
   return reader;
 }
 
-Poll Reader::poll() noexcept {
-  record_slots_ = 0;
-  for (int records = 0; records < 2; ++records) {  // padding and what follows it
-    const record::Slot& first = slot(position_);
-    // In this order: the writer clears word 0 before it sets the tags, and sets it again when the record is complete.
-    const std::uint64_t tags = load(first.words[record::kTagWord]);
-    const std::uint64_t word0 = load(first.words[0]);
-    const bool is_there = (tags & kFirstSlotMask) == first_slot_tags(phase_of(position_, fixed_.slot_count)) &&
-                          word0 >> 32 == (position_ & 0xFFFF'FFFF);
-    if (!is_there) return is_overtaken() ? resume() : Poll::Nothing;
-
-    const std::uint64_t total = word0 >> 16 & 0xFFFF;
-    const std::uint64_t rest = fixed_.slot_count - (position_ & (fixed_.slot_count - 1));
-    const bool is_pad = (word0 & 0xFFFF) == record::kPadIndex;
-    const bool is_possible = total != 0 && total <= fixed_.max_record_slots && (is_pad ? total == rest : total <= rest);
-    if (is_possible && !is_pad) {
-      for (std::uint64_t i = 0; i < total; ++i) {
-        const record::Slot& from = slot(position_ + i);
-        for (std::size_t word = 0; word < record::kSlotWords; ++word) {
-          copy_[i].words[word] = __atomic_load_n(&from.words[word], __ATOMIC_RELAXED);
-        }
-      }
-      copy_[0].words[0] = word0;
-    }
-    if (is_overtaken()) return resume();
-    if (!is_possible) return Poll::Damaged;
-    record_number_ = position_;
-    position_ += total;
-    if (!is_pad) {
-      record_slots_ = total;
-      return Poll::Record;
+bool Reader::find_start(Start start) noexcept {
+  const bool is_finished =
+      __atomic_load_n(&header().state, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(State::Finished);
+  Mark mark{.number = kMarkChanges, .records = 0};
+  for (int i = 0; i < kLooks && mark.number == kMarkChanges; ++i) {
+    mark = start == Start::Newest ? core_.find_newest()
+                                  : core_.find_start(0, is_finished ? 0 : fixed_.slot_count / kNewReaderShare);
+  }
+  if (mark.number <= kMarkChanges) return false;
+  core_.begin_at(mark);
+  // From the newest mark it is not far to the end.
+  if (start == Start::Newest) {
+    const std::uint64_t head = load(header().head);
+    for (std::uint64_t i = 0; i < fixed_.slot_count && core_.position() < head; ++i) {
+      std::uint64_t slots = 0;
+      const Poll poll = core_.poll(nullptr, slots);
+      if (poll == Poll::Nothing || poll == Poll::Damaged) break;
     }
   }
-  return Poll::Damaged;  // the writer never pads twice
+  first_record_ = core_.next_record();
+  return true;
 }
 
-/// Whether the writer may have written to the slot at the position since the reader came to it. What was loaded before
-/// is whole if not.
-bool Reader::is_overtaken() const noexcept {
-  acquire_fence();
-  return __atomic_load_n(&header().claim, __ATOMIC_RELAXED) > position_ + fixed_.slot_count;
-}
-
-Poll Reader::resume() noexcept {
-  // Half a ring ahead of the writer: it must not be overtaken again at once.
-  const std::uint64_t next = find_start(position_, fixed_.slot_count / 2);
-  if (next <= position_ || next > kMaxNumber) return Poll::Damaged;
-  lost_ = next - position_;
-  total_lost_ += lost_;
-  position_ = next;
-  return Poll::Lost;
-}
-
-/// The oldest marked record behind `after` that the writer cannot reach before it has claimed `margin` more slots. If
-/// there is none, the next record to come.
-std::uint64_t Reader::find_start(std::uint64_t after, std::uint64_t margin) const noexcept {
-  const std::uint64_t claim = load(header().claim);
-  const std::uint64_t head = load(header().head);
-  std::uint64_t best = head;
-  for (const std::uint64_t& word : header().marks) {
-    const std::uint64_t mark = load(word);
-    const bool is_safe = mark <= claim && claim - mark <= fixed_.slot_count - margin;
-    if (mark > after && mark < best && is_safe) best = mark;
+Poll Reader::poll_batch(std::size_t max_records) noexcept {
+  copied_slots_ = 0;
+  if (pending_ != Poll::Record) return std::exchange(pending_, Poll::Record);
+  record_number_ = core_.position();
+  std::size_t records = 0;
+  Poll poll = Poll::Record;
+  while (poll == Poll::Record && records < max_records && copied_slots_ <= kBatchSlots) {
+    std::uint64_t slots = 0;
+    poll = core_.poll(&copy_[copied_slots_], slots);
+    if (poll == Poll::Lost) {
+      total_lost_.number += core_.lost().number;
+      total_lost_.records += core_.lost().records;
+    }
+    if (poll != Poll::Record) break;
+    if (records == 0) record_number_ = core_.position() - slots;
+    ++records;
+    copied_slots_ += slots;
   }
-  return best;
+  delivered_ += records;
+  if (records == 0) return poll;
+  if (poll == Poll::Lost || poll == Poll::Damaged) pending_ = poll;  // told next time
+  return Poll::Record;
 }
 
 WriterState Reader::writer() const noexcept {
@@ -185,6 +161,10 @@ WriterState Reader::writer() const noexcept {
 bool Reader::replaced() const noexcept {
   struct stat status {};
   return ::lstat(path_.c_str(), &status) == 0 && (status.st_ino != inode_ || status.st_dev != device_);
+}
+
+std::uint64_t Reader::published() const noexcept {
+  return load(header().records);
 }
 
 std::uint64_t Reader::heartbeat_ns() const noexcept {

@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "decoder/record/layout.hpp"
+#include "decoder/record/views.hpp"
 #include "host/ring/layout.hpp"
+#include "host/ring/memory.hpp"
+#include "host/ring/protocol.hpp"
 #include "host/ring/segment.hpp"
 #include "microcode/base/result.hpp"
 
@@ -20,18 +23,38 @@ enum class Start : std::uint8_t {
   Newest,  ///< With the next record.
 };
 
-/// What poll has found.
-enum class Poll : std::uint8_t {
-  Nothing,  ///< No record yet.
-  Record,   ///< One record: Reader::record.
-  Lost,     ///< The writer has overtaken the reader: Reader::lost slots were skipped. Poll again for what follows.
-  Damaged,  ///< The ring's content contradicts itself. Stays so: open again, or stop.
-};
-
 enum class WriterState : std::uint8_t {
   Running,
   Finished,  ///< It has ended in good order.
   Dead,      ///< It has ended without saying so.
+};
+
+/// Records one behind the other. A view: the slots must outlive it.
+class Records {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(std::span<const record::Slot> rest) noexcept : rest_(rest) {}
+    [[nodiscard]] std::span<const record::Slot> operator*() const noexcept { return rest_.first(slots()); }
+    Iterator& operator++() noexcept {
+      rest_ = rest_.subspan(slots());
+      return *this;
+    }
+    [[nodiscard]] bool operator==(const Iterator& other) const noexcept { return rest_.size() == other.rest_.size(); }
+
+   private:
+    [[nodiscard]] std::size_t slots() const noexcept {
+      return rest_.empty() ? 0 : record::HeaderView(rest_.front()).slots();
+    }
+    std::span<const record::Slot> rest_;
+  };
+
+  explicit Records(std::span<const record::Slot> slots) noexcept : slots_(slots) {}
+  [[nodiscard]] Iterator begin() const noexcept { return Iterator(slots_); }
+  [[nodiscard]] Iterator end() const noexcept { return Iterator(slots_.last(0)); }
+
+ private:
+  std::span<const record::Slot> slots_;
 };
 
 /// Reads the records of a ring out of memory that it maps read-only. Any number of readers, of any process: the writer
@@ -44,20 +67,40 @@ class Reader {
   [[nodiscard]] static Result<Reader> open(std::string_view name, Start start = Start::Oldest);
 
   /// Takes the next record, if there is one.
-  [[nodiscard]] Poll poll() noexcept;
+  [[nodiscard]] Poll poll() noexcept { return poll_batch(1); }
+
+  /// Takes the records that are there, up to so many and to some hundred slots: Poll::Record if there is at least one.
+  /// Worth it for who cannot look at each record as it comes: more is copied while the processor's caches are at it.
+  [[nodiscard]] Poll poll_batch(std::size_t max_records = kMaxBatch) noexcept;
+  static constexpr std::size_t kMaxBatch = 256;
 
   /// The record that poll has found: a private copy, valid until the next poll. The writer did not touch it while it
   /// was copied. Its content is the writer's word: record::Reader checks it.
-  [[nodiscard]] std::span<const record::Slot> record() const noexcept { return {copy_.data(), record_slots_}; }
-  /// Number of its first slot.
+  [[nodiscard]] std::span<const record::Slot> record() const noexcept { return *records().begin(); }
+  /// All that poll_batch has found, in the same sense: `for (std::span<const record::Slot> record : ring.records())`.
+  [[nodiscard]] Records records() const noexcept { return Records({copy_.data(), copied_slots_}); }
+
+  /// Number of the first slot of the first record.
   [[nodiscard]] std::uint64_t record_number() const noexcept { return record_number_; }
 
   /// Slots skipped at the last Poll::Lost: exactly those from where this reader was to where it is now.
-  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
-  [[nodiscard]] std::uint64_t total_lost() const noexcept { return total_lost_; }
+  [[nodiscard]] std::uint64_t lost() const noexcept { return core_.lost().number; }
+  [[nodiscard]] std::uint64_t total_lost() const noexcept { return total_lost_.number; }
+  /// Records that began in them, exactly.
+  [[nodiscard]] std::uint64_t lost_records() const noexcept { return core_.lost().records; }
+  [[nodiscard]] std::uint64_t total_lost_records() const noexcept { return total_lost_.records; }
+  /// Records that poll has given.
+  [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
 
   /// Number of the slot that is polled next.
-  [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+  [[nodiscard]] std::uint64_t position() const noexcept { return core_.position(); }
+  /// So many records were published before the next one:
+  /// first_record() + delivered() + total_lost_records() == next_record(), always.
+  [[nodiscard]] std::uint64_t next_record() const noexcept { return core_.next_record(); }
+  /// So many were published before this reader came.
+  [[nodiscard]] std::uint64_t first_record() const noexcept { return first_record_; }
+  /// So many the writer has published by now.
+  [[nodiscard]] std::uint64_t published() const noexcept;
 
   /// How the writer is. A system call: ask when there is nothing to read. Records may have come since the last poll:
   /// poll until Nothing before believing that an ended writer's last record was seen.
@@ -80,27 +123,23 @@ class Reader {
   Reader() = default;
 
   [[nodiscard]] const Header& header() const noexcept { return *reinterpret_cast<const Header*>(mapping_.data()); }
-  [[nodiscard]] const record::Slot& slot(std::uint64_t number) const noexcept {
-    return slots_[number & (fixed_.slot_count - 1)];
-  }
-  [[nodiscard]] bool is_overtaken() const noexcept;
-  [[nodiscard]] Poll resume() noexcept;
-  [[nodiscard]] std::uint64_t find_start(std::uint64_t after, std::uint64_t margin) const noexcept;
+  [[nodiscard]] bool find_start(Start start) noexcept;
 
   std::string path_;
   Descriptor file_;
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   Mapping mapping_;
-  const record::Slot* slots_ = nullptr;
   Header fixed_{};  ///< As it was when the ring was opened: what does not change was checked, and is not read again.
   std::vector<std::byte> image_;
+  ReaderCore<SharedMemory> core_;
   std::vector<record::Slot> copy_;
-  std::size_t record_slots_ = 0;
+  std::size_t copied_slots_ = 0;
+  Poll pending_ = Poll::Record;  ///< What ended the last batch; Record: nothing did.
   std::uint64_t record_number_ = 0;
-  std::uint64_t position_ = 0;
-  std::uint64_t lost_ = 0;
-  std::uint64_t total_lost_ = 0;
+  std::uint64_t first_record_ = 0;
+  std::uint64_t delivered_ = 0;
+  Mark total_lost_{};
 };
 
 }  // namespace stopbit::ring

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-/// What writer and reader share: owned descriptors and mappings, locks, fences.
+/// What writer and reader share: owned descriptors and mappings, locks.
 namespace stopbit::ring {
 
 class Descriptor {
@@ -31,11 +31,18 @@ class Mapping {
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
 
+  /// Makes an empty file `bytes` long and maps it, shared, to write to. Its memory is there when this returns, in huge
+  /// pages if the file system gives them. False, with errno, if there is not enough.
+  [[nodiscard]] bool create(const Descriptor& file, std::size_t bytes) noexcept;
+
   enum class Use : std::uint8_t { Write, Read, ReadSparse };
 
   /// Maps the first `bytes` of a file, shared, and brings all pages in unless the file is sparse: its holes may be
   /// larger than the memory. False, with errno, if that fails.
   [[nodiscard]] bool map(const Descriptor& file, std::size_t bytes, Use use) noexcept;
+
+  /// How much of it lies in huge pages. Reads /proc; 0 if that cannot be known.
+  [[nodiscard]] std::size_t huge_bytes() const;
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
 
@@ -51,29 +58,5 @@ class Mapping {
 
 /// "cannot WHAT PATH: reason", from errno.
 [[nodiscard]] std::string system_error(const char* what, const std::string& path);
-
-/// Later stores are seen after earlier ones by whoever calls acquire_fence after loading one of the later.
-/// (ThreadSanitizer does not know fences; every access around them is atomic, so it has nothing to miss.)
-inline void release_fence() noexcept {
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wtsan"
-#endif
-  __atomic_thread_fence(__ATOMIC_RELEASE);
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-}
-
-inline void acquire_fence() noexcept {
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wtsan"
-#endif
-  __atomic_thread_fence(__ATOMIC_ACQUIRE);
-#if defined(__SANITIZE_THREAD__) && !defined(__clang__)
-#pragma GCC diagnostic pop
-#endif
-}
 
 }  // namespace stopbit::ring

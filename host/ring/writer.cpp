@@ -18,6 +18,7 @@ namespace stopbit::ring {
 namespace {
 
 constexpr mode_t kMode = 0644;  // readers need only to read
+constexpr std::uint64_t kPrefetchSlots = 32;
 
 /// A file that vanishes unless it got its final name.
 class TemporaryFile {
@@ -110,16 +111,10 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
   writer.path_ = path.value();
   writer.file_ = made.create();
   if (!writer.file_.ok()) return Failure{system_error("make", made.path())};
-  // Now rather than by a bus error later.
-  int error = EINTR;
-  while (error == EINTR) error = ::posix_fallocate(writer.file_.get(), 0, static_cast<off_t>(segment_bytes));
-  if (error != 0) {
-    errno = error;
+  if (!lock(writer.file_)) return Failure{system_error("lock", made.path())};
+  if (!writer.mapping_.create(writer.file_, segment_bytes)) {
     return Failure{system_error("reserve memory for", path.value())};
   }
-  if (!lock(writer.file_)) return Failure{system_error("lock", made.path())};
-  if (!writer.mapping_.map(writer.file_, segment_bytes, Mapping::Use::Write))
-    return Failure{system_error("map", path.value())};
 
   auto* header = new (writer.mapping_.data()) Header{};
   header->version = kVersion;
@@ -136,15 +131,14 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
   header->writer_pid = static_cast<std::uint32_t>(::getpid());
   header->image_generation = options.image_generation;
   header->state = static_cast<std::uint32_t>(State::Running);
-  header->head = header->claim = options.slot_count;
+  header->mode = static_cast<std::uint32_t>(Mode::Lossy);
   std::memcpy(writer.mapping_.data() + kHeaderBytes, image.data(), image.size());
+  auto* slots = reinterpret_cast<record::Slot*>(writer.mapping_.data() + slots_offset);
+  writer.core_ = WriterCore<SharedMemory>(*header, slots,
+                                          {.slot_count = options.slot_count,
+                                           .max_record_slots = program.max_record_slots,
+                                           .claim_step = claim_step(options.slot_count)});
   header->magic = kMagic;
-
-  writer.slots_ = reinterpret_cast<record::Slot*>(writer.mapping_.data() + slots_offset);
-  writer.slot_count_ = options.slot_count;
-  writer.max_record_slots_ = program.max_record_slots;
-  writer.number_ = writer.claim_ = options.slot_count;
-  writer.claim_ahead();
 
   const std::string problem = publish(made, path.value());
   if (!problem.empty()) return Failure{problem};
@@ -160,41 +154,17 @@ std::uint64_t Writer::epoch() const noexcept {
 }
 
 record::RecordSink::Place Writer::open() noexcept {
-  const std::uint64_t rest = slot_count_ - (number_ & (slot_count_ - 1));
-  if (rest < max_record_slots_) write_pad(rest);
-  if (claim_ - number_ < max_record_slots_) claim_ahead();
-  record::Slot& first = slot(number_);
-  // A reader that finds header tags in this slot must not find an older word 0 beside them. The fence also lets it see
-  // the claim before it sees anything of what overwrites the slots.
-  record::store_word(first.words[0], 0);
-  release_fence();
-  return {&first, static_cast<std::uint32_t>(number_), phase_of(number_, slot_count_)};
+  if (!core_.has_room()) core_.make_room(WriterCore<SharedMemory>::Ungated());
+  const std::uint64_t number = core_.number();
+  return {&core_.slot(number), static_cast<std::uint32_t>(number), phase_of(number, core_.geometry().slot_count)};
 }
 
 void Writer::commit(const record::Slot& first, std::uint32_t slots) noexcept {
-  record::Slot& to = slot(number_);
-  for (std::size_t word = 1; word < record::kSlotWords; ++word) record::store_word(to.words[word], first.words[word]);
-  __atomic_store_n(&to.words[0], first.words[0], __ATOMIC_RELEASE);
-  number_ += slots;
-  __atomic_store_n(&header().head, number_, __ATOMIC_RELEASE);
-}
-
-void Writer::write_pad(std::uint64_t slots) noexcept {
-  if (claim_ - number_ < slots) claim_ahead();
-  record::store_word(slot(number_).words[0], 0);
-  release_fence();
-  record::Slot pad{};
-  pad.words[0] = record::kPadIndex | slots << 16 | number_ << 32;
-  pad.words[record::kTagWord] = first_slot_tags(phase_of(number_, slot_count_));
-  commit(pad, static_cast<std::uint32_t>(slots));
-}
-
-/// Moves the claim so far that it need not move again soon, and leaves a mark: a record begins at number_.
-void Writer::claim_ahead() noexcept {
-  claim_ = number_ + max_record_slots_ + claim_step(slot_count_);
-  Header& shared = header();
-  record::store_word(shared.marks[claims_++ % kMarks], number_);
-  record::store_word(shared.claim, claim_);
+  core_.commit(first, slots);
+  // Behind the commit: nobody waits for this. Readers still hold the lines of the last lap.
+  const std::uint64_t number = core_.number();
+  if (prefetched_ < number) prefetched_ = number;
+  for (; prefetched_ < number + kPrefetchSlots; ++prefetched_) prefetch_to_write(&core_.slot(prefetched_));
 }
 
 void Writer::beat(std::uint64_t now_ns) noexcept {

@@ -6,6 +6,8 @@
 
 #include "decoder/record/sink.hpp"
 #include "host/ring/layout.hpp"
+#include "host/ring/memory.hpp"
+#include "host/ring/protocol.hpp"
 #include "host/ring/segment.hpp"
 #include "microcode/base/result.hpp"
 #include "microcode/program.hpp"
@@ -43,28 +45,27 @@ class Writer final : public record::RecordSink {
   void finish() noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  [[nodiscard]] std::uint64_t slot_count() const noexcept { return slot_count_; }
+  [[nodiscard]] std::uint64_t slot_count() const noexcept { return core_.geometry().slot_count; }
   [[nodiscard]] std::uint64_t epoch() const noexcept;
   /// Number of the slot the next record begins at, unless padding comes first.
-  [[nodiscard]] std::uint64_t head() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t head() const noexcept { return core_.number(); }
+  /// Records published.
+  [[nodiscard]] std::uint64_t records() const noexcept { return core_.records(); }
+  [[nodiscard]] std::size_t segment_bytes() const noexcept { return mapping_.bytes(); }
+  /// How much of the segment lies in huge pages. They save the processor's address caches; 0 is slower by little. They
+  /// need a file system that gives them: /dev/shm does if it is mounted with huge=advise (or always).
+  [[nodiscard]] std::size_t huge_bytes() const { return mapping_.huge_bytes(); }
 
  private:
   Writer() = default;
 
   [[nodiscard]] Header& header() const noexcept { return *reinterpret_cast<Header*>(mapping_.data()); }
-  [[nodiscard]] record::Slot& slot(std::uint64_t number) const noexcept { return slots_[number & (slot_count_ - 1)]; }
-  void write_pad(std::uint64_t slots) noexcept;
-  void claim_ahead() noexcept;
 
   std::string path_;
   Descriptor file_;  ///< Holds the lock.
   Mapping mapping_;
-  record::Slot* slots_ = nullptr;
-  std::uint64_t slot_count_ = 0;
-  std::uint64_t max_record_slots_ = 0;
-  std::uint64_t number_ = 0;
-  std::uint64_t claim_ = 0;
-  std::uint64_t claims_ = 0;  ///< How often the claim was moved.
+  WriterCore<SharedMemory> core_;
+  std::uint64_t prefetched_ = 0;  ///< Slots below were fetched for writing.
 };
 
 }  // namespace stopbit::ring

@@ -59,14 +59,12 @@ TEST_F(RingReader, does_not_see_a_record_before_its_commit) {
   for (int lap = 0; lap < 5; ++lap) {
     for (std::uint64_t i = 0; i < kSlots / 2; ++i) {
       const record::RecordSink::Place place = writer.open();
-      for (std::size_t slot = 0; slot < 2; ++slot) {
-        std::memset(place.slots[slot].words, 0, sizeof(place.slots[slot].words));
-        place.slots[slot].words[record::kTagWord] =
-            slot == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, slot);
-      }
+      std::memset(place.slots[1].words, 0, sizeof(place.slots[1].words));
+      place.slots[1].words[record::kTagWord] = record::tag_word_base(place.phase, 1);
       ASSERT_EQ(reader.poll(), Poll::Nothing);
-      record::Slot first = place.slots[0];
+      record::Slot first{};
       first.words[0] = std::uint64_t{2} << 16 | std::uint64_t{place.stamp} << 32;
+      first.words[record::kTagWord] = first_slot_tags(place.phase);
       writer.commit(first, 2);
       ASSERT_EQ(reader.poll(), Poll::Record);
     }
@@ -79,21 +77,21 @@ TEST_F(RingReader, is_not_deceived_by_values_that_look_like_a_header) {
   // Every word of every slot is the first word that the same place will have one lap later.
   for (std::uint64_t i = 0; i < kSlots / kMaxRecordSlots; ++i) {
     const record::RecordSink::Place place = writer.open();
+    record::Slot first{};
     for (std::uint32_t slot = 0; slot < kMaxRecordSlots; ++slot) {
+      record::Slot& to = slot == 0 ? first : place.slots[slot];
       const std::uint64_t bait = std::uint64_t{1} << 16 | (place.stamp + slot + kSlots) << 32;
-      for (std::size_t word = 0; word < record::kValueWords; ++word) place.slots[slot].words[word] = bait;
-      place.slots[slot].words[record::kTagWord] =
+      for (std::size_t word = 0; word < record::kValueWords; ++word) to.words[word] = bait;
+      to.words[record::kTagWord] =
           slot == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, slot) | 0x0807060504030201;
     }
-    record::Slot first = place.slots[0];
     first.words[0] = std::uint64_t{kMaxRecordSlots} << 16 | std::uint64_t{place.stamp} << 32;
     writer.commit(first, kMaxRecordSlots);
     ASSERT_EQ(reader.poll(), Poll::Record);
   }
   for (std::uint64_t i = 0; i < kSlots / 2; ++i) {
     ASSERT_EQ(reader.poll(), Poll::Nothing);
-    const record::RecordSink::Place place = writer.open();
-    place.slots[0].words[record::kTagWord] = first_slot_tags(place.phase);  // tags first, bait in word 0
+    (void)writer.open();
     ASSERT_EQ(reader.poll(), Poll::Nothing);
     write_record(writer, 1, i);
     ASSERT_EQ(reader.poll(), Poll::Record);
@@ -105,7 +103,7 @@ TEST_F(RingReader, skips_what_an_abandoned_record_left_behind) {
   Reader reader = make_reader();
   for (std::uint64_t i = 0; i < 500; ++i) {
     const record::RecordSink::Place place = writer.open();
-    for (std::uint32_t slot = 0; slot < kMaxRecordSlots; ++slot) {
+    for (std::uint32_t slot = 1; slot < kMaxRecordSlots; ++slot) {
       std::memset(place.slots[slot].words, 0xA5, sizeof(place.slots[slot].words));
       place.slots[slot].words[record::kTagWord] = record::tag_word_base(place.phase, slot);
     }
@@ -129,10 +127,14 @@ TEST_F(RingReader, tells_exactly_how_many_slots_it_lost) {
     ASSERT_EQ(reader.poll(), Poll::Lost) << behind;
     EXPECT_EQ(reader.lost(), reader.position() - was);
     EXPECT_EQ(reader.total_lost(), reader.lost());
+    const std::uint64_t lost_records = reader.lost_records();
+    EXPECT_EQ(reader.total_lost_records(), lost_records);
     // It goes on at a record, and misses none from there.
     const std::vector<std::uint64_t> seeds = drain(reader);
     ASSERT_FALSE(seeds.empty());
     for (std::size_t i = 0; i < seeds.size(); ++i) EXPECT_EQ(seeds[i], last + 1 - seeds.size() + i);
+    EXPECT_EQ(seeds[0], 1 + lost_records);
+    EXPECT_EQ(reader.delivered() + reader.total_lost_records(), writer.records());
     EXPECT_EQ(reader.position(), writer.head());
     EXPECT_GE(seeds.size() * 3, kSlots / 4);  // not more is lost than must be
   }
@@ -151,6 +153,47 @@ TEST_F(RingReader, loses_nothing_while_the_writer_is_less_than_a_ring_ahead) {
   EXPECT_EQ(read, written);
 }
 
+TEST_F(RingReader, takes_what_is_there_at_once_if_asked) {
+  Writer writer = make_writer(1024);
+  Reader reader = make_reader();
+  EXPECT_EQ(reader.poll_batch(), Poll::Nothing);
+  EXPECT_TRUE(reader.record().empty());
+  std::uint64_t written = 0;
+  std::uint64_t read = 0;
+  for (const std::size_t limit : {std::size_t{1}, std::size_t{3}, Reader::kMaxBatch}) {
+    for (int round = 0; round < 50; ++round) {
+      for (std::uint64_t i = 0; i < 200; ++i, ++written) {
+        write_record(writer, static_cast<std::uint32_t>(1 + written % kMaxRecordSlots), written);
+      }
+      while (reader.poll_batch(limit) == Poll::Record) {
+        std::size_t records = 0;
+        for (const std::span<const record::Slot> record : reader.records()) {
+          ASSERT_EQ(record.size(), 1 + read % kMaxRecordSlots);
+          ASSERT_EQ(seed_of(record), read++);
+          ++records;
+        }
+        ASSERT_GE(records, 1U);
+        ASSERT_LE(records, limit);
+      }
+      ASSERT_EQ(read, written);
+      ASSERT_EQ(reader.delivered(), written);
+    }
+  }
+}
+
+TEST_F(RingReader, tells_a_loss_behind_the_records_of_a_batch) {
+  Writer writer = make_writer();
+  Reader reader = make_reader();
+  for (std::uint64_t i = 0; i < 8; ++i) write_record(writer, 1, i);
+  ASSERT_EQ(reader.poll_batch(4), Poll::Record);
+  for (std::uint64_t i = 8; i < 500; ++i) write_record(writer, 1, i);
+  ASSERT_EQ(reader.poll_batch(), Poll::Lost);
+  EXPECT_TRUE(reader.record().empty());
+  EXPECT_EQ(4 + reader.lost_records(), reader.next_record());
+  ASSERT_EQ(reader.poll_batch(), Poll::Record);
+  EXPECT_EQ(seed_of(reader.record()), 4 + reader.lost_records());
+}
+
 TEST_F(RingReader, begins_with_the_oldest_record_that_is_left) {
   Writer writer = make_writer();
   for (std::uint64_t i = 0; i < 10; ++i) write_record(writer, 2, i);
@@ -163,6 +206,8 @@ TEST_F(RingReader, begins_with_the_oldest_record_that_is_left) {
     const std::vector<std::uint64_t> seeds = drain(reader);
     ASSERT_FALSE(seeds.empty());
     EXPECT_EQ(seeds.back(), i);
+    EXPECT_EQ(reader.first_record(), seeds.front());
+    EXPECT_EQ(reader.published(), i + 1);
     if (i > kSlots) {
       EXPECT_GE(seeds.size() * 2, kSlots * 5 / 8);
     }
@@ -266,7 +311,7 @@ TEST_F(RingReader, refuses_lengths_that_lie) {
   };
   EXPECT_FALSE(refused([](Header&) {}));
   EXPECT_TRUE(refused([](Header& h) { h.magic ^= 1; }));
-  EXPECT_TRUE(refused([](Header& h) { h.version = 2; }));
+  EXPECT_TRUE(refused([](Header& h) { h.version = kVersion + 1; }));
   EXPECT_TRUE(refused([](Header& h) { h.slot_count *= 2; }));
   EXPECT_TRUE(refused([](Header& h) { h.slot_count = 48; }));
   EXPECT_TRUE(refused([](Header& h) { h.slot_count = 0; }));

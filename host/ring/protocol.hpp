@@ -1,0 +1,301 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "decoder/record/layout.hpp"
+#include "host/ring/layout.hpp"
+
+/// How a writer and its readers use the words they share, and in which memory order: ring.md in C++. Both sides are
+/// templates over the memory, so that the code that runs is also the code that is model-checked
+/// (tests/unit/ring/model).
+///
+/// `Memory` has static functions `load<Step>(word)`, `store<Step>(word, value)` and `fence<Step>()`. memory.hpp
+/// is the real one.
+namespace stopbit::ring {
+
+/// Every access to shared memory, by what it is for. `order_of` says how it is ordered, and the comments why.
+enum class Step : std::uint8_t {
+  // The writer, for each record. Slots behind the first are stored by the engine, relaxed.
+  FirstSlot,  ///< Words 0 to 6 of the first slot.
+  Commit,     ///< Its tag word: the record is there.
+  Records,    ///< How far the writer is: for people, and for who wants only what is new.
+  Head,
+  // The writer, once in claim_step slots.
+  MarkEnd,      ///< The old mark is void, before
+  MarkFence,    ///< anything of the new one can be seen.
+  MarkRecords,  ///< The new one.
+  MarkNumber,   ///< Who begins there sees all that was written before.
+  Claim,        ///< Who sees it sees that the mark beside it changes: MarkFence.
+  ClaimFence,   ///< Who sees a word stored behind the claim sees the claim.
+  ReadCursor,   ///< What the reader has read was read before it is written over.
+  // A reader, for each record.
+  Tags,            ///< Finds the commit: all of the record is seen.
+  Words,           ///< Copies the record.
+  OvertakenFence,  ///< If a word was newer than the record, then
+  OvertakenClaim,  ///< this is the claim that came before it.
+  WriteCursor,     ///< The record was copied before.
+  // A reader that looks for a place to start.
+  FindClaim,
+  FindNumber,
+  FindRecords,
+  FindFence,
+  FindNumberAgain,  ///< The mark did not change in between.
+};
+inline constexpr std::size_t kSteps = static_cast<std::size_t>(Step::FindNumberAgain) + 1;
+
+enum class Order : std::uint8_t { Relaxed, Acquire, Release };
+
+constexpr Order order_of(Step step) {
+  switch (step) {
+    case Step::Commit:
+    case Step::MarkFence:
+    case Step::MarkNumber:
+    case Step::ClaimFence:
+    case Step::WriteCursor: return Order::Release;
+    case Step::ReadCursor:
+    case Step::Tags:
+    case Step::OvertakenFence:
+    case Step::FindClaim:
+    case Step::FindNumber:
+    case Step::FindFence: return Order::Acquire;
+    default: return Order::Relaxed;
+  }
+}
+
+struct Geometry {
+  std::uint64_t slot_count = 0;  ///< A power of two.
+  std::uint64_t max_record_slots = 0;
+  std::uint64_t claim_step = 0;
+  std::size_t marks = kMarks;
+
+  [[nodiscard]] constexpr std::uint64_t place(std::uint64_t number) const { return number & (slot_count - 1); }
+  [[nodiscard]] constexpr std::uint64_t rest(std::uint64_t number) const { return slot_count - place(number); }
+};
+
+/// The writer's half. One thread. Knows the shared words by heart and loads none of them, readers' cursors apart.
+template <class Memory>
+class WriterCore {
+ public:
+  WriterCore() = default;
+  /// The header's mutable words are zero; so are the slots. The segment is not yet known to readers.
+  WriterCore(Header& header, record::Slot* slots, const Geometry& geometry)
+      : header_(&header), slots_(slots), geometry_(geometry), number_(geometry.slot_count), claim_(number_) {
+    Memory::template store<Step::Head>(header.head, number_);
+    claim_ahead(Ungated());
+  }
+
+  /// Number of the slot that the next record begins at, once has_room.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
+  [[nodiscard]] std::uint64_t claim() const noexcept { return claim_; }
+  [[nodiscard]] record::Slot& slot(std::uint64_t number) const noexcept { return slots_[geometry_.place(number)]; }
+  [[nodiscard]] const Geometry& geometry() const noexcept { return geometry_; }
+  [[nodiscard]] Mark last_mark() const noexcept { return last_mark_; }
+
+  /// Whether the longest record may be written at number() without further ado.
+  [[nodiscard]] bool has_room() const noexcept {
+    return geometry_.rest(number_) >= geometry_.max_record_slots && claim_ - number_ >= geometry_.max_record_slots;
+  }
+
+  /// Pads the end of the ring if need be, and claims slots. `gate(need, want)` answers with the claim that is granted,
+  /// at least `need`; it may wait for readers first.
+  template <class Gate>
+  void make_room(const Gate& gate) noexcept {
+    const std::uint64_t rest = geometry_.rest(number_);
+    if (rest < geometry_.max_record_slots) {
+      if (claim_ - number_ < rest) claim_ahead(gate);
+      record::Slot pad{};
+      pad.words[0] = record::kPadIndex | rest << 16 | number_ << 32;
+      pad.words[record::kTagWord] = first_slot_tags(phase_of(number_, geometry_.slot_count));
+      publish(pad);
+      number_ += rest;
+      Memory::template store<Step::Head>(header_->head, number_);
+    }
+    if (claim_ - number_ < geometry_.max_record_slots) claim_ahead(gate);
+  }
+
+  /// Publishes the record at number(). Its first slot is `first`; the others are in their places.
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept {
+    publish(first);
+    number_ += slots;
+    ++records_;
+    Memory::template store<Step::Records>(header_->records, records_);
+    Memory::template store<Step::Head>(header_->head, number_);
+  }
+
+  struct Ungated {
+    std::uint64_t operator()(std::uint64_t, std::uint64_t want) const noexcept { return want; }
+  };
+
+ private:
+  /// The only stores to the line that readers poll. Header tags with the phase of this lap stand in no other place and
+  /// at no other time, so the tag word is the sign that all of the record is there. No value that a sender chooses can
+  /// be taken for it, and nothing has to be cleared.
+  void publish(const record::Slot& first) noexcept {
+    record::Slot& to = slot(number_);
+    for (std::size_t word = 0; word < record::kTagWord; ++word) {
+      Memory::template store<Step::FirstSlot>(to.words[word], first.words[word]);
+    }
+    Memory::template store<Step::Commit>(to.words[record::kTagWord], first.words[record::kTagWord]);
+  }
+
+  template <class Gate>
+  void claim_ahead(const Gate& gate) noexcept {
+    const std::uint64_t need = number_ + geometry_.max_record_slots;
+    claim_ = gate(need, need + geometry_.claim_step);
+    if (last_mark_.number == 0 || number_ - last_mark_.number >= geometry_.claim_step) set_mark();
+    Memory::template store<Step::Claim>(header_->claim, claim_);
+    Memory::template fence<Step::ClaimFence>();
+  }
+
+  void set_mark() noexcept {
+    last_mark_ = {number_, records_};
+    Mark& mark = header_->marks[marks_++ % geometry_.marks];
+    Memory::template store<Step::MarkEnd>(mark.number, kMarkChanges);
+    Memory::template fence<Step::MarkFence>();
+    Memory::template store<Step::MarkRecords>(mark.records, records_);
+    Memory::template store<Step::MarkNumber>(mark.number, number_);
+  }
+
+  Header* header_ = nullptr;
+  record::Slot* slots_ = nullptr;
+  Geometry geometry_;
+  std::uint64_t number_ = 0;
+  std::uint64_t claim_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t marks_ = 0;  ///< How many were set.
+  Mark last_mark_{};
+};
+
+/// What poll has found.
+enum class Poll : std::uint8_t {
+  Nothing,  ///< No record yet.
+  Record,   ///< One record.
+  Lost,     ///< The writer has overtaken the reader: slots were skipped. Poll again for what follows.
+  Damaged,  ///< The ring's content contradicts itself. Stays so: open again, or stop.
+};
+
+/// A reader's half. One thread. Stores nothing in the segment, and trusts nothing that it finds there.
+template <class Memory>
+class ReaderCore {
+ public:
+  ReaderCore() = default;
+  ReaderCore(const Header& header, const record::Slot* slots, const Geometry& geometry)
+      : header_(&header), slots_(slots), geometry_(geometry) {}
+
+  [[nodiscard]] std::uint64_t position() const noexcept { return at_.number; }
+  /// Number of the next record: so many were published before it.
+  [[nodiscard]] std::uint64_t next_record() const noexcept { return at_.records; }
+  void begin_at(const Mark& mark) noexcept { at_ = mark; }
+
+  /// Slots and records that the last Poll::Lost skipped.
+  [[nodiscard]] Mark lost() const noexcept { return lost_; }
+
+  /// Takes the record at the position: to `copy`, which has room for max_record_slots; null leaves it unread. `slots`
+  /// is its length.
+  [[nodiscard]] Poll poll(record::Slot* copy, std::uint64_t& slots) noexcept {
+    for (int i = 0; i < 2; ++i) {  // padding and what follows it
+      const record::Slot& first = slot(at_.number);
+      const std::uint64_t tags = Memory::template load<Step::Tags>(first.words[record::kTagWord]);
+      if ((tags & kFirstSlotMask) != first_slot_tags(phase_of(at_.number, geometry_.slot_count))) return nothing();
+      const std::uint64_t word0 = Memory::template load<Step::Words>(first.words[0]);
+      if (word0 >> 32 != (at_.number & 0xFFFF'FFFF)) return nothing();
+
+      const std::uint64_t total = word0 >> 16 & 0xFFFF;
+      const std::uint64_t rest = geometry_.rest(at_.number);
+      const bool is_pad = (word0 & 0xFFFF) == record::kPadIndex;
+      const bool is_possible =
+          total != 0 && total <= geometry_.max_record_slots && (is_pad ? total == rest : total <= rest);
+      if (is_possible && !is_pad && copy != nullptr) {
+        copy[0].words[0] = word0;
+        copy_words(copy[0], first, 1, record::kTagWord);
+        copy[0].words[record::kTagWord] = tags;
+        for (std::uint64_t k = 1; k < total; ++k) copy_words(copy[k], slot(at_.number + k), 0, record::kSlotWords);
+      }
+      if (is_overtaken()) return resume();
+      if (!is_possible) return Poll::Damaged;
+      at_.number += total;
+      if (!is_pad) {
+        ++at_.records;
+        slots = total;
+        return Poll::Record;
+      }
+    }
+    return Poll::Damaged;  // the writer never pads twice
+  }
+
+  /// The oldest marked record behind slot `after` that the writer cannot reach before it has claimed `margin` more
+  /// slots. Else number 0, or kMarkChanges if the marks changed meanwhile: look again.
+  [[nodiscard]] Mark find_start(std::uint64_t after, std::uint64_t margin) const noexcept {
+    return find(after, margin, [](std::uint64_t mark, std::uint64_t best) { return mark < best; });
+  }
+  /// The newest one.
+  [[nodiscard]] Mark find_newest() const noexcept {
+    return find(0, 0, [](std::uint64_t mark, std::uint64_t best) { return mark > best; });
+  }
+
+ private:
+  static constexpr std::uint64_t kMaxNumber = ~std::uint64_t{0} / 2;  ///< No ring gets there in 10^5 years.
+
+  [[nodiscard]] const record::Slot& slot(std::uint64_t number) const noexcept {
+    return slots_[geometry_.place(number)];
+  }
+
+  static void copy_words(record::Slot& to, const record::Slot& from, std::size_t begin, std::size_t end) noexcept {
+    for (std::size_t word = begin; word < end; ++word) {
+      to.words[word] = Memory::template load<Step::Words>(from.words[word]);
+    }
+  }
+
+  [[nodiscard]] Poll nothing() noexcept { return is_overtaken() ? resume() : Poll::Nothing; }
+
+  /// Whether the writer may have written to the slot at the position since the reader came to it. What was loaded
+  /// before is whole if not.
+  [[nodiscard]] bool is_overtaken() const noexcept {
+    Memory::template fence<Step::OvertakenFence>();
+    return Memory::template load<Step::OvertakenClaim>(header_->claim) > at_.number + geometry_.slot_count;
+  }
+
+  [[nodiscard]] Poll resume() noexcept {
+    // Half a ring ahead of the writer: it must not be overtaken again at once.
+    const Mark next = find_start(at_.number, geometry_.slot_count / 2);
+    if (next.number == kMarkChanges) return Poll::Nothing;
+    if (next.number == 0 || next.records < at_.records) return Poll::Damaged;
+    lost_ = {next.number - at_.number, next.records - at_.records};
+    at_ = next;
+    return Poll::Lost;
+  }
+
+  template <class Better>
+  [[nodiscard]] Mark find(std::uint64_t after, std::uint64_t margin, const Better& better) const noexcept {
+    const std::uint64_t claim = Memory::template load<Step::FindClaim>(header_->claim);
+    Mark best{};
+    bool has_change = false;
+    for (std::size_t i = 0; i < geometry_.marks; ++i) {
+      const Mark& mark = header_->marks[i];
+      const std::uint64_t number = Memory::template load<Step::FindNumber>(mark.number);
+      const bool is_safe = claim <= number || claim - number <= geometry_.slot_count - margin;
+      has_change |= number == kMarkChanges;
+      if (number <= after || number < geometry_.slot_count || number > kMaxNumber || !is_safe) continue;
+      if (best.number != 0 && !better(number, best.number)) continue;
+      const std::uint64_t records = Memory::template load<Step::FindRecords>(mark.records);
+      Memory::template fence<Step::FindFence>();
+      if (Memory::template load<Step::FindNumberAgain>(mark.number) == number) {
+        best = {number, records};
+      } else {
+        has_change = true;
+      }
+    }
+    if (best.number == 0 && has_change) best.number = kMarkChanges;
+    return best;
+  }
+
+  const Header* header_ = nullptr;
+  const record::Slot* slots_ = nullptr;
+  Geometry geometry_;
+  Mark at_{};
+  Mark lost_{};
+};
+
+}  // namespace stopbit::ring

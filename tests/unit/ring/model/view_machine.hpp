@@ -1,0 +1,287 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "decoder/record/layout.hpp"
+#include "host/ring/layout.hpp"
+#include "host/ring/protocol.hpp"
+
+/// A machine with the memory model of C++ (relaxed, acquire, release, fences; C++20's release sequences), for programs
+/// in which every word is stored by one thread only, as in a ring.
+///
+/// Memory is a list of messages per word: every value it ever had. A thread has a view: for each word the oldest
+/// message it may still load. A load takes any message that the view allows, old ones too: so stores and loads of other
+/// words may seem to happen in any order that the memory orders do not forbid. An acquire load of a release store takes
+/// over the view that the storing thread had. This is the operational form of RC11 without SC ("promise-free");
+/// what it leaves out, loads that see stores of their own future, cannot happen where readers store nothing, and is
+/// checked as a race between the two threads where they do (Machine::store).
+namespace stopbit::ring::model {
+
+constexpr std::size_t kMaxWords = 92;
+constexpr std::size_t kMaxThreads = 3;  ///< Thread 0 is the writer.
+constexpr std::size_t kRingSlots = 8;   ///< At most.
+
+/// What threads share. The words of slots that are looked at are 0, 1 and 7: the others are treated by the same lines
+/// of code as word 1.
+struct Segment {
+  Header header;
+  record::Slot slots[kRingSlots];
+  Cursor cursors[kMaxThreads - 1];
+};
+
+/// For every word, and then for every thread, what is known to have happened.
+using View = std::array<std::uint16_t, kMaxWords + kMaxThreads>;
+
+inline void join(View& view, const View& other) {
+  for (std::size_t i = 0; i < view.size(); ++i) view[i] = view[i] > other[i] ? view[i] : other[i];
+}
+
+/// A change to the protocol that must not go unnoticed.
+struct Mutation {
+  enum class Kind : std::uint8_t { None, Weaken, Drop };
+  Kind kind = Kind::None;
+  Step step{};
+};
+
+class Machine {
+ public:
+  explicit Machine(const Mutation& mutation) : mutation_(mutation) { std::memset(&words_, 0, sizeof(words_)); }
+
+  /// Picks one of `count` messages, or count for none of them: the thread waits for a newer one (false comes back).
+  std::function<std::size_t(std::size_t count)> choose;
+
+  struct Thread {
+    View now{};       ///< What it has seen.
+    View acquired{};  ///< What it will have seen at its next acquire fence.
+    View released{};  ///< What its relaxed stores pass on: what it had seen at its last release fence.
+  };
+
+  Segment& segment() { return words_; }
+  Thread& thread(std::size_t index) { return threads_[index]; }
+  void run_as(std::size_t thread) { running_ = thread; }
+  [[nodiscard]] std::size_t running() const { return running_; }
+
+  /// Everything that was stored up to now is known to all: the segment gets its name.
+  void publish() {
+    for (Thread& thread : threads_) {
+      for (std::size_t word = 0; word < history_.size(); ++word) {
+        thread.now[word] = static_cast<std::uint16_t>(history_[word].size() - 1);
+      }
+    }
+  }
+
+  [[nodiscard]] std::size_t messages(std::size_t word) const { return history_[word].size(); }
+  /// The word that an address stands for.
+  std::size_t word_of(const std::uint64_t& address) {
+    const auto offset = reinterpret_cast<const char*>(&address) - reinterpret_cast<const char*>(&words_);
+    int& index = index_.at(static_cast<std::size_t>(offset) / sizeof(std::uint64_t));
+    if (index < 0) {
+      index = static_cast<int>(history_.size());
+      history_.push_back({{.value = 0, .view = {}}});
+      last_read_.push_back({});
+    }
+    if (static_cast<std::size_t>(index) >= kMaxWords) fail("more words than the machine has");
+    return static_cast<std::size_t>(index);
+  }
+
+  std::uint64_t load(Step step, const std::uint64_t& address) {
+    if (is_unwatched(address)) return 0;
+    const std::size_t word = word_of(address);
+    Thread& me = threads_[running_];
+    const std::size_t oldest = me.now[word];
+    const std::size_t picked = oldest + choose(history_[word].size() - oldest);
+    const Message& message = history_[word][picked];
+    me.now[word] = static_cast<std::uint16_t>(picked);
+    join(me.acquired, message.view);
+    if (order(step) == Order::Acquire) join(me.now, message.view);
+    tick(me);
+    if (is_slot(address)) last_read_[word][running_] = me.now[kMaxWords + running_];
+    return message.value;
+  }
+
+  void store(Step step, std::uint64_t& address, std::uint64_t value) {
+    if (mutation_.kind == Mutation::Kind::Drop && mutation_.step == step) return;
+    store(order(step), address, value);
+  }
+
+  void store(Order order, std::uint64_t& address, std::uint64_t value) {
+    if (is_unwatched(address)) return;
+    const std::size_t word = word_of(address);
+    Thread& me = threads_[running_];
+    if (is_slot(address) && is_race_checked) {
+      for (std::size_t reader = 1; reader < kMaxThreads; ++reader) {
+        if (last_read_[word][reader] > me.now[kMaxWords + reader]) fail("a slot is written over while it is read");
+      }
+    }
+    tick(me);
+    me.now[word] = static_cast<std::uint16_t>(history_[word].size());
+    View view = order == Order::Release ? me.now : me.released;
+    view[word] = me.now[word];
+    history_[word].push_back({.value = value, .view = view});
+  }
+
+  void fence(Step step) {
+    if (mutation_.kind == Mutation::Kind::Drop && mutation_.step == step) return;
+    Thread& me = threads_[running_];
+    tick(me);
+    if (order(step) == Order::Acquire) join(me.now, me.acquired);
+    if (order(step) == Order::Release) me.released = me.now;
+  }
+
+  void fail(const std::string& what) {
+    if (violation_.empty()) violation_ = what;
+  }
+  [[nodiscard]] const std::string& violation() const { return violation_; }
+
+  /// Slots must not be written over before who read them has said so.
+  bool is_race_checked = false;
+
+  static inline Machine* current = nullptr;
+
+ private:
+  struct Message {
+    std::uint64_t value;
+    View view;
+  };
+
+  [[nodiscard]] Order order(Step step) const {
+    return mutation_.kind == Mutation::Kind::Weaken && mutation_.step == step ? Order::Relaxed : order_of(step);
+  }
+  void tick(Thread& me) {
+    ++me.now[kMaxWords + running_];
+    if (me.now[kMaxWords + running_] == 0xFFFF) fail("the run is too long for the machine");
+  }
+  bool is_slot(const std::uint64_t& address) const {
+    const auto* at = reinterpret_cast<const char*>(&address);
+    return at >= reinterpret_cast<const char*>(words_.slots) && at < reinterpret_cast<const char*>(words_.cursors);
+  }
+  bool is_unwatched(const std::uint64_t& address) const {
+    if (!is_slot(address)) return false;
+    const auto* at = reinterpret_cast<const char*>(&address);
+    const auto word =
+        static_cast<std::size_t>(at - reinterpret_cast<const char*>(words_.slots)) / 8 % record::kSlotWords;
+    return word > 1 && word < record::kTagWord;
+  }
+
+  Mutation mutation_;
+  Segment words_;
+  std::array<int, sizeof(Segment) / 8> index_ = [] {
+    std::array<int, sizeof(Segment) / 8> none;
+    none.fill(-1);
+    return none;
+  }();
+  std::vector<std::vector<Message>> history_;
+  std::vector<std::array<std::uint16_t, kMaxThreads>> last_read_;  ///< When each thread last loaded the word.
+  std::array<Thread, kMaxThreads> threads_{};
+  std::size_t running_ = 0;
+  std::string violation_;
+};
+
+/// The memory that protocol.hpp is given: the machine that runs.
+struct ModelMemory {
+  template <Step step>
+  static std::uint64_t load(const std::uint64_t& word) noexcept {
+    return Machine::current->load(step, word);
+  }
+  template <Step step>
+  static void store(std::uint64_t& word, std::uint64_t value) noexcept {
+    Machine::current->store(step, word, value);
+  }
+  template <Step step>
+  static void fence() noexcept {
+    Machine::current->fence(step);
+  }
+};
+
+/// Goes through all sequences of choices, depth first: run the program again until next() is false.
+class Choices {
+ public:
+  std::size_t choose(std::size_t count) {
+    if (count == 1) return 0;
+    if (depth_ == path_.size()) path_.push_back({0, count});
+    return path_[depth_++].taken;
+  }
+  /// To the next sequence; false if all were gone through.
+  bool next() {
+    depth_ = 0;
+    while (!path_.empty() && path_.back().taken + 1 == path_.back().count) path_.pop_back();
+    if (path_.empty()) return false;
+    ++path_.back().taken;
+    return true;
+  }
+
+ private:
+  struct Choice {
+    std::size_t taken;
+    std::size_t count;
+  };
+  std::vector<Choice> path_;
+  std::size_t depth_ = 0;
+};
+
+/// What the writer writes: the truth that readers are measured by.
+struct Truth {
+  struct Record {
+    std::uint64_t number;
+    std::uint32_t slots;
+  };
+  std::vector<Record> records;
+
+  /// Of a word 1.
+  static std::uint64_t value(std::uint64_t number, std::uint64_t slot) { return number << 8 | slot; }
+  /// Word 0 of a slot behind the first: the first word of a record that would begin there a lap later.
+  static std::uint64_t bait(const Geometry& geometry, std::uint64_t number) {
+    return std::uint64_t{1} << 16 | (number + geometry.slot_count) << 32;
+  }
+
+  /// What is wrong with a record that a reader was given; empty if nothing is.
+  [[nodiscard]] std::string problem_of(const Geometry& geometry, std::uint64_t number, std::uint64_t index,
+                                       const record::Slot* copy, std::uint64_t slots) const {
+    if (index >= records.size() || records[index].number != number) return "a record has the wrong number";
+    if (records[index].slots != slots) return "a record has the wrong length";
+    const bool phase = phase_of(number, geometry.slot_count);
+    for (std::uint64_t i = 0; i < slots; ++i) {
+      const std::uint64_t tags = i == 0 ? first_slot_tags(phase) : record::tag_word_base(phase, i);
+      const std::uint64_t word0 = i == 0 ? slots << 16 | number << 32 : bait(geometry, number + i);
+      const bool is_whole =
+          copy[i].words[record::kTagWord] == tags && copy[i].words[1] == value(number, i) && copy[i].words[0] == word0;
+      if (!is_whole) return "a record is torn";
+    }
+    return {};
+  }
+};
+
+/// Writes a record as an engine does: the slots behind the first in their places, then the commit. `abandoned` slots of
+/// another record were begun there before.
+template <class Gate>
+void write_record(WriterCore<ModelMemory>& writer, Truth& truth, std::uint32_t slots, std::uint32_t abandoned,
+                  const Gate& gate) {
+  Machine& machine = *Machine::current;
+  const Geometry& geometry = writer.geometry();
+  if (!writer.has_room()) writer.make_room(gate);
+  const std::uint64_t number = writer.number();
+  const bool phase = phase_of(number, geometry.slot_count);
+  const auto fill = [&](std::uint32_t end, std::uint64_t of) {
+    for (std::uint32_t i = 1; i < end; ++i) {
+      record::Slot& slot = writer.slot(number + i);
+      machine.store(Order::Relaxed, slot.words[record::kTagWord], record::tag_word_base(phase, i));
+      machine.store(Order::Relaxed, slot.words[0], Truth::bait(geometry, number + i));
+      machine.store(Order::Relaxed, slot.words[1], Truth::value(of, i));
+    }
+  };
+  fill(abandoned, number + 1000);
+  fill(slots, number);
+  record::Slot first{};
+  first.words[0] = std::uint64_t{slots} << 16 | (number & 0xFFFF'FFFF) << 32;
+  first.words[1] = Truth::value(number, 0);
+  first.words[record::kTagWord] = first_slot_tags(phase);
+  truth.records.push_back({number, slots});
+  writer.commit(first, slots);
+}
+
+}  // namespace stopbit::ring::model
