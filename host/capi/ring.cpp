@@ -1,0 +1,128 @@
+#include "host/capi/handles.hpp"
+#include "host/ring/name.hpp"
+#include "host/ring/reader.hpp"
+
+using namespace stopbit;  // NOLINT(google-build-using-namespace): the functions themselves are global
+
+struct stopbit_ring {
+  std::optional<ring::Reader> reader;
+  capi::SharedPtr shared;
+  stopbit_record record;
+  bool busy = false;
+  capi::ErrorText error;
+};
+
+namespace {
+
+constexpr char kNotOpen[] = "the ring is not open";
+
+/// As stopbit_ring_poll; the record is in `ring.record`.
+int poll(stopbit_ring& ring) noexcept {
+  ring.record.detach();
+  switch (ring.reader->poll()) {
+    case ring::Poll::Record: ring.record.attach(ring.shared, ring.reader->record()); return STOPBIT_POLL_RECORD;
+    case ring::Poll::Nothing: return STOPBIT_POLL_NOTHING;
+    case ring::Poll::Lost: return STOPBIT_POLL_LOST;
+    case ring::Poll::Damaged: break;
+  }
+  return ring.error.set(STOPBIT_ERROR_INPUT, "the content of the ring contradicts itself");
+}
+
+}  // namespace
+
+stopbit_ring* stopbit_ring_new() {
+  return new (std::nothrow) stopbit_ring;
+}
+
+void stopbit_ring_free(stopbit_ring* ring) {
+  delete ring;
+}
+
+const char* stopbit_ring_error(const stopbit_ring* ring) {
+  return ring != nullptr ? ring->error.c_str() : "the ring is NULL";
+}
+
+stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, stopbit_start start) {
+  if (ring == nullptr || ring->busy) return STOPBIT_ERROR_ARGUMENT;
+  return capi::guarded(ring->error, [&] {
+    if (name == nullptr) return ring->error.set(STOPBIT_ERROR_ARGUMENT, "name is NULL");
+    if (start != STOPBIT_START_OLDEST && start != STOPBIT_START_NEWEST) {
+      return ring->error.set(STOPBIT_ERROR_ARGUMENT, "start is neither oldest nor newest");
+    }
+    if (const auto path = ring::path_of(name); !path) {
+      return ring->error.set_copy(STOPBIT_ERROR_ARGUMENT, path.message());
+    }
+    Result<ring::Reader> opened =
+        ring::Reader::open(name, start == STOPBIT_START_NEWEST ? ring::Start::Newest : ring::Start::Oldest);
+    if (!opened) return ring->error.set_copy(STOPBIT_ERROR_SYSTEM, opened.message());
+    auto shared =
+        std::make_shared<const capi::Shared>(consumer::load_image(opened.value().image(), opened.value().path()));
+    ring->record.detach();
+    ring->reader.emplace(std::move(opened).value());
+    ring->shared = std::move(shared);
+    return STOPBIT_OK;
+  });
+}
+
+void stopbit_ring_close(stopbit_ring* ring) {
+  if (ring == nullptr || ring->busy) return;
+  ring->record.detach();
+  ring->reader.reset();
+}
+
+int stopbit_ring_poll(stopbit_ring* ring, stopbit_record** record) {
+  if (record != nullptr) *record = nullptr;
+  if (ring == nullptr || ring->busy) return STOPBIT_ERROR_ARGUMENT;
+  ring->error.clear();
+  if (record == nullptr) return ring->error.set(STOPBIT_ERROR_ARGUMENT, "record is NULL");
+  if (!ring->reader) return ring->error.set(STOPBIT_ERROR_ARGUMENT, kNotOpen);
+  const int found = poll(*ring);
+  if (found == STOPBIT_POLL_RECORD) *record = &ring->record;
+  return found;
+}
+
+int stopbit_ring_batch(stopbit_ring* ring, size_t most, stopbit_record_callback callback, void* user, size_t* taken) {
+  if (taken != nullptr) *taken = 0;
+  if (ring == nullptr || ring->busy) return STOPBIT_ERROR_ARGUMENT;
+  ring->error.clear();
+  if (callback == nullptr) return ring->error.set(STOPBIT_ERROR_ARGUMENT, "callback is NULL");
+  if (!ring->reader) return ring->error.set(STOPBIT_ERROR_ARGUMENT, kNotOpen);
+  const capi::Busy busy(ring->busy);
+  int found = STOPBIT_POLL_RECORD;
+  size_t count = 0;
+  for (bool stopped = false; count < most && !stopped;) {
+    found = poll(*ring);
+    if (found != STOPBIT_POLL_RECORD) break;
+    ++count;
+    stopped = callback(user, &ring->record) != 0;
+  }
+  ring->record.detach();
+  if (taken != nullptr) *taken = count;
+  return found;
+}
+
+uint64_t stopbit_ring_lost(const stopbit_ring* ring) {
+  return ring != nullptr && ring->reader ? ring->reader->lost() : 0;
+}
+
+uint64_t stopbit_ring_total_lost(const stopbit_ring* ring) {
+  return ring != nullptr && ring->reader ? ring->reader->total_lost() : 0;
+}
+
+int stopbit_ring_writer(const stopbit_ring* ring) {
+  if (ring == nullptr || !ring->reader) return STOPBIT_ERROR_ARGUMENT;
+  switch (ring->reader->writer()) {
+    case ring::WriterState::Running: return STOPBIT_WRITER_RUNNING;
+    case ring::WriterState::Finished: return STOPBIT_WRITER_FINISHED;
+    case ring::WriterState::Dead: break;
+  }
+  return STOPBIT_WRITER_DEAD;
+}
+
+int stopbit_ring_replaced(const stopbit_ring* ring) {
+  return ring != nullptr && ring->reader && ring->reader->replaced() ? 1 : 0;
+}
+
+uint64_t stopbit_ring_layout_hash(const stopbit_ring* ring) {
+  return ring != nullptr && ring->reader ? ring->reader->layout_hash() : 0;
+}
