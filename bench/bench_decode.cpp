@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
   const TickClock clock;
   if (const auto processors = two_processors()) pin(processors->second);
   for (const WorkloadSource& source : workload_sources()) {
-    if (!arguments.wants("decode/" + source.name)) continue;
+    if (!arguments.wants(source.name)) continue;
     const auto work = source.make();
     if (!work) {
       report.problem(source.name + ": " + work.message());

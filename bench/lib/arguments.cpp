@@ -15,11 +15,11 @@ Arguments read_arguments(int argc, char** argv, const std::string& about) {
   std::string filter;
   CLI::App app(about);
   app.add_option("--json", arguments.json, "Write the figures as JSON to this file (-: stdout)");
-  app.add_option("--filter", filter, "Measure only figures whose name has a match of this regular expression");
+  app.add_option("--filter", filter, "Only workloads whose name has a match of this regular expression");
   app.add_flag("--quick", arguments.quick, "A few repetitions, to see that it runs");
   try {
     app.parse(argc, argv);
-    if (!filter.empty()) arguments.only.emplace(filter);
+    if (!filter.empty()) arguments.workloads.emplace(filter);
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error) == 0 ? EXIT_SUCCESS : kUsage);
   } catch (const std::regex_error& error) {

@@ -8,12 +8,13 @@ namespace stopbit::bench {
 
 /// What every program here takes.
 struct Arguments {
-  std::string json;                ///< Where the report goes: a file, "-", or empty for text.
-  std::optional<std::regex> only;  ///< Names of figures to measure.
-  bool quick = false;              ///< A few repetitions: to see that it runs.
+  std::string json;                     ///< Where the report goes: a file, "-", or empty for text.
+  std::optional<std::regex> workloads;  ///< Names of workloads to measure.
+  bool quick = false;                   ///< A few repetitions: to see that it runs.
 
-  /// Whether anything whose name begins so is to be measured. Names grow from left to right: give the longest known.
-  [[nodiscard]] bool wants(const std::string& name) const { return !only || std::regex_search(name, *only); }
+  [[nodiscard]] bool wants(const std::string& workload) const {
+    return !workloads || std::regex_search(workload, *workloads);
+  }
 };
 
 /// Reads the command line, or ends the program: help (0), or a wrong argument (2).

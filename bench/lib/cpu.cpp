@@ -2,6 +2,8 @@
 
 #include <sched.h>
 
+#include <thread>
+
 namespace stopbit::bench {
 namespace {
 
@@ -35,10 +37,12 @@ bool pin(int processor) {
   return ::sched_setaffinity(0, sizeof(set), &set) == 0;
 }
 
-Undisturbed::Undisturbed() : active_(set_policy(SCHED_FIFO, kPriority)) {}
+Undisturbed::Undisturbed() : active_(set_policy(SCHED_FIFO, kPriority)), begin_(std::chrono::steady_clock::now()) {}
 
 Undisturbed::~Undisturbed() {
-  if (active_) set_policy(SCHED_OTHER, 0);
+  if (!active_) return;
+  set_policy(SCHED_OTHER, 0);
+  std::this_thread::sleep_for((std::chrono::steady_clock::now() - begin_) / 10);
 }
 
 bool Undisturbed::is_possible() {

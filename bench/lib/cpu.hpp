@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -12,7 +13,8 @@ namespace stopbit::bench {
 bool pin(int processor);
 
 /// While it lives, the calling thread is run before all ordinary ones (SCHED_FIFO), if the system allows it. For short
-/// bursts: whatever else runs on that processor waits, and the system stops a thread that never rests.
+/// bursts: whatever else runs on that processor waits. At its end the thread sleeps a tenth of that time, because the
+/// system stops a thread that never rests, in the middle of a measurement.
 class Undisturbed {
  public:
   Undisturbed();
@@ -25,6 +27,7 @@ class Undisturbed {
 
  private:
   bool active_ = false;
+  std::chrono::steady_clock::time_point begin_;
 };
 
 /// The longest burst that a thread should take undisturbed.

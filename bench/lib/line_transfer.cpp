@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "bench/lib/cpu.hpp"
-#include "bench/lib/histogram.hpp"
 #include "bench/lib/statistics.hpp"
 
 namespace stopbit::bench {
@@ -16,39 +15,52 @@ constexpr std::uint64_t kWarmUp = 2'000;
 
 /// Processors fetch lines in pairs.
 struct alignas(128) Line {
-  std::atomic<std::uint64_t> value{0};
+  std::atomic<std::uint64_t> round{0};
+  std::atomic<std::uint64_t> stamp{0};  ///< Of the sender's clock.
 };
 
-/// The median of half round trips, in ticks.
-double burst(const TickClock& clock, int processor_a, int processor_b) {
+struct Burst {
+  double half_round_trip_ns = 0;
+  double clock_offset_ns = 0;
+};
+
+Burst burst(const TickClock& clock, int processor_a, int processor_b) {
   Line there;
   Line back;
   std::thread echo([&] {
     pin(processor_b);
     const Undisturbed undisturbed;
     for (std::uint64_t round = 1; round <= kWarmUp + kRounds; ++round) {
-      while (there.value.load(std::memory_order_acquire) != round) {
+      while (there.round.load(std::memory_order_acquire) != round) {
       }
-      back.value.store(round, std::memory_order_release);
+      back.stamp.store(ticks(), std::memory_order_relaxed);
+      back.round.store(round, std::memory_order_release);
     }
   });
-  Histogram round_trips;
+  std::vector<double> round_trips;
+  std::vector<double> offsets;
+  round_trips.reserve(kRounds);
+  offsets.reserve(kRounds);
   std::thread ping([&] {
     pin(processor_a);
     const Undisturbed undisturbed;
-    std::uint64_t before = ticks();
     for (std::uint64_t round = 1; round <= kWarmUp + kRounds; ++round) {
-      there.value.store(round, std::memory_order_release);
-      while (back.value.load(std::memory_order_acquire) != round) {
+      const std::uint64_t before = ticks();
+      there.round.store(round, std::memory_order_release);
+      while (back.round.load(std::memory_order_acquire) != round) {
       }
       const std::uint64_t after = ticks();
-      if (round > kWarmUp) round_trips.record(after - before);
-      before = after;
+      if (round <= kWarmUp) continue;
+      const auto round_trip = static_cast<double>(after - before);
+      round_trips.push_back(round_trip);
+      offsets.push_back(
+          static_cast<double>(static_cast<std::int64_t>(back.stamp.load(std::memory_order_relaxed) - before)) -
+          round_trip / 2);
     }
   });
   ping.join();
   echo.join();
-  return clock.ns(static_cast<double>(round_trips.percentile(0.5)) / 2);
+  return {clock.ns(median(round_trips)) / 2, clock.ns(median(offsets))};
 }
 
 }  // namespace
@@ -59,7 +71,11 @@ double LineTransfer::median_ns() const {
 
 LineTransfer measure_line_transfer(const TickClock& clock, int processor_a, int processor_b, std::size_t bursts) {
   LineTransfer result;
-  for (std::size_t i = 0; i < bursts; ++i) result.half_round_trip_ns.push_back(burst(clock, processor_a, processor_b));
+  for (std::size_t i = 0; i < bursts; ++i) {
+    const Burst one = burst(clock, processor_a, processor_b);
+    result.half_round_trip_ns.push_back(one.half_round_trip_ns);
+    result.clock_offset_ns.push_back(one.clock_offset_ns);
+  }
   return result;
 }
 

@@ -11,6 +11,9 @@ namespace stopbit::bench {
 /// passes data between processes. Two threads, each pinned, answer each other in turn; half a round trip is a transfer.
 struct LineTransfer {
   std::vector<double> half_round_trip_ns;  ///< A median per burst.
+  /// By how much the clock of processor b is ahead of that of a, if lines travel as fast in both directions. A median
+  /// per burst.
+  std::vector<double> clock_offset_ns;
 
   [[nodiscard]] double median_ns() const;
 };

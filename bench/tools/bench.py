@@ -23,7 +23,7 @@ BUILD = ROOT / "build/release"
 EXIT_PROBLEMS, EXIT_USAGE, EXIT_ENVIRONMENT = 1, 2, 3
 
 # Programs with figures of our own form, and those of Google Benchmark with their repetitions.
-OWN = ["decode"]
+OWN = ["decode", "latency"]
 GOOGLE = {"views": 9, "hostile": 1}
 
 PERCENTILES = ["p90", "p99", "p99.9"]
@@ -251,7 +251,7 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures, and prints one table.")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join([*OWN, *GOOGLE])}; default: all")
     parser.add_argument("--quick", action="store_true", help="a few repetitions: to see that it runs")
-    parser.add_argument("--filter", metavar="REGEX", help="only figures whose name has a match")
+    parser.add_argument("--filter", metavar="REGEX", help="only workloads whose name has a match")
     parser.add_argument("--json", metavar="FILE", help="where the figures go (default: build/bench/DATE.json)")
     parser.add_argument("--compare", metavar="OLD.json", help="also show each figure beside that of an earlier run")
     parser.add_argument("--use", metavar="FILE", help="measure nothing: show the figures of an earlier run")

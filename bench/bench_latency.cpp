@@ -1,0 +1,191 @@
+// What each single datagram takes, as percentiles: latency/<workload>/<engine>/...
+//
+//   warm     one after the other, each timed by itself
+//   cold     before each, other data went through the caches and other branches through the predictors
+//   load10   open loop: datagrams are due at fixed times, at 10, 50, 80 and 95 % of what the engine can do. The clock
+//   of
+//   ...      each begins when it is due, so a late one makes those behind it late as well, as it would on a wire.
+//
+// Ordinary times are short: all is measured in bursts during which nothing else runs on the processor.
+
+#include <algorithm>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/lib/arguments.hpp"
+#include "bench/lib/cpu.hpp"
+#include "bench/lib/histogram.hpp"
+#include "bench/lib/polluter.hpp"
+#include "bench/lib/report.hpp"
+#include "bench/lib/subject.hpp"
+#include "bench/lib/ticks.hpp"
+#include "bench/workloads/workload.hpp"
+#include "decoder/record/buffer_sink.hpp"
+
+namespace stopbit::bench {
+namespace {
+
+/// Whose datagrams are as those of a feed.
+constexpr const char* kWorkloads[] = {"complex30000", "cme-mdp-2012", "moex-asts-trades-2019",
+                                      "sample",       "ab",           "shuffled"};
+constexpr int kLoads[] = {10, 50, 80, 95};
+
+struct Plan {
+  int bursts = 7;
+  int cold_bursts = 16;
+};
+constexpr Plan kQuick = {2, 2};
+
+void ignore(std::span<const record::Slot> /*record*/) {}
+
+class Latency {
+ public:
+  Latency(const TickClock& clock, const Plan& plan, const Workload& work, Engine& engine)
+      : clock_(clock),
+        plan_(plan),
+        work_(work),
+        engine_(engine),
+        sink_(work.program.max_record_slots, ignore, ring_slots(work)) {}
+
+  [[nodiscard]] std::vector<Histogram> warm() {
+    for (std::size_t i = 0; i < work_.datagrams.size(); ++i) decode_next();
+    return bursts(plan_.bursts, [this](std::uint64_t end, Histogram& histogram) {
+      while (ticks() < end) histogram.record(time_next());
+    });
+  }
+
+  [[nodiscard]] std::vector<Histogram> cold() {
+    return bursts(plan_.cold_bursts, [this](std::uint64_t end, Histogram& histogram) {
+      while (ticks() < end) {
+        polluter_.pollute();
+        histogram.record(time_next());
+      }
+    });
+  }
+
+  /// Ticks a datagram takes if the next one is always due: what the loop of `loaded` can do at most.
+  [[nodiscard]] double service_ticks() {
+    const Undisturbed undisturbed;
+    Histogram unused;
+    const std::uint64_t begin = ticks();
+    const std::uint64_t end = begin + burst_ticks();
+    const std::uint64_t datagrams = open_loop(begin, end, 0, unused);
+    return static_cast<double>(ticks() - begin) / static_cast<double>(datagrams);
+  }
+
+  [[nodiscard]] std::vector<Histogram> loaded(double service_ticks, int percent) {
+    const double interval = service_ticks * 100 / percent;
+    return bursts(plan_.bursts,
+                  [&](std::uint64_t end, Histogram& histogram) { (void)open_loop(ticks(), end, interval, histogram); });
+  }
+
+  [[nodiscard]] std::uint64_t errors() const noexcept { return errors_; }
+
+ private:
+  [[nodiscard]] std::uint64_t burst_ticks() const {
+    return static_cast<std::uint64_t>(clock_.ticks_of(kBurstSeconds * 1e9));
+  }
+
+  template <class Body>
+  std::vector<Histogram> bursts(int count, Body body) {
+    std::vector<Histogram> all(static_cast<std::size_t>(count));
+    for (Histogram& histogram : all) {
+      const Undisturbed undisturbed;
+      body(ticks() + burst_ticks(), histogram);
+    }
+    return all;
+  }
+
+  void decode_next() noexcept {
+    const Outcome outcome = engine_.decode(work_.datagram(next_), work_.datagrams[next_].info, sink_);
+    if (outcome.error != ErrorCode::None) ++errors_;
+    if (++next_ == work_.datagrams.size()) next_ = 0;
+  }
+
+  std::uint64_t time_next() noexcept {
+    const std::uint64_t begin = ticks_begin();
+    decode_next();
+    return clock_.between(begin, ticks_end());
+  }
+
+  /// Datagrams decoded, of which one is due every `interval` ticks from `begin` to `end`.
+  std::uint64_t open_loop(std::uint64_t begin, std::uint64_t end, double interval, Histogram& histogram) noexcept {
+    std::uint64_t datagrams = 0;
+    for (std::uint64_t now = ticks(); now < end; ++datagrams) {
+      const std::uint64_t due = begin + static_cast<std::uint64_t>(static_cast<double>(datagrams) * interval);
+      while (ticks() < due) {
+      }
+      decode_next();
+      now = ticks_end();
+      histogram.record(now - due);
+    }
+    return datagrams;
+  }
+
+  const TickClock& clock_;
+  const Plan& plan_;
+  const Workload& work_;
+  Engine& engine_;
+  record::BufferSink<void (*)(std::span<const record::Slot>)> sink_;
+  Polluter polluter_;
+  std::size_t next_ = 0;
+  std::uint64_t errors_ = 0;
+};
+
+void measure(const TickClock& clock, const Plan& plan, const Workload& work, Report& report) {
+  for (const Subject& subject : make_subjects(work, report)) {
+    const std::string name = "latency/" + work.name + '/' + subject.engine_name;
+    Latency latency(clock, plan, work, *subject.engine);
+    report.add(name + "/warm", "ns", latency.warm(), clock.ns_per_tick());
+    report.add(name + "/cold", "ns", latency.cold(), clock.ns_per_tick());
+    const double service = latency.service_ticks();
+    for (const int load : kLoads) {
+      report.add(name + "/load" + std::to_string(load), "ns", latency.loaded(service, load), clock.ns_per_tick());
+    }
+    if (latency.errors() != 0) report.problem(name + ": a repeated pass had errors");
+  }
+}
+
+/// How long the machine itself is away, seen by a loop that only reads the clock: no figure is better than this.
+void measure_machine(const TickClock& clock, const Plan& plan, Report& report) {
+  std::vector<Histogram> gaps(static_cast<std::size_t>(plan.bursts));
+  for (Histogram& burst : gaps) {
+    const Undisturbed undisturbed;
+    std::uint64_t before = ticks();
+    const auto end = before + static_cast<std::uint64_t>(clock.ticks_of(kBurstSeconds * 1e9));
+    while (before < end) {
+      const std::uint64_t now = ticks();
+      burst.record(now - before);
+      before = now;
+    }
+  }
+  report.add("machine/clock-gaps", "ns", gaps, clock.ns_per_tick());
+  report.add("machine/timing-cost", "ns", {clock.ns(static_cast<double>(clock.pair_cost()))});
+}
+
+}  // namespace
+}  // namespace stopbit::bench
+
+int main(int argc, char** argv) {
+  using namespace stopbit::bench;
+  const Arguments arguments =
+      read_arguments(argc, argv, "What each single datagram takes: warm, cold, and under load.");
+  Report report;
+  const TickClock clock;
+  const Plan plan = arguments.quick ? kQuick : Plan();
+  if (const auto processors = two_processors()) pin(processors->second);
+  if (!Undisturbed::is_possible()) report.note("SCHED_FIFO is not allowed: other processes are in the tails");
+  measure_machine(clock, plan, report);
+  for (const WorkloadSource& source : workload_sources()) {
+    if (std::find(std::begin(kWorkloads), std::end(kWorkloads), source.name) == std::end(kWorkloads)) continue;
+    if (!arguments.wants(source.name)) continue;
+    const auto work = source.make();
+    if (!work) {
+      report.problem(source.name + ": " + work.message());
+      continue;
+    }
+    measure(clock, plan, *work.value(), report);
+  }
+  return report.finish(arguments.json);
+}
