@@ -23,8 +23,8 @@ BUILD = ROOT / "build/release"
 EXIT_PROBLEMS, EXIT_USAGE, EXIT_ENVIRONMENT = 1, 2, 3
 
 # Programs with figures of our own form, and those of Google Benchmark with their repetitions.
-OWN = ["decode", "latency"]
-GOOGLE = {"views": 9, "hostile": 1}
+OWN = ["decode", "latency", "e2e"]
+GOOGLE = {"index": 5, "views": 9, "hostile": 1}
 
 PERCENTILES = ["p90", "p99", "p99.9"]
 
@@ -45,7 +45,7 @@ def run_own(program, options, out):
 def run_google(program, options, out):
     repetitions = min(3, GOOGLE[program]) if options.quick else GOOGLE[program]
     command = [BUILD / "bin" / f"bench_{program}", f"--benchmark_out={out}", "--benchmark_out_format=json"]
-    command += [f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true"]
+    command += [f"--benchmark_repetitions={repetitions}", "--benchmark_enable_random_interleaving=true", "--benchmark_min_time=0.05"]
     if options.filter:
         command.append(f"--benchmark_filter={options.filter}")
     elif options.quick and program == "hostile":
@@ -59,7 +59,7 @@ def run_google(program, options, out):
 
 
 # What Google Benchmark reports beside these is no figure of ours.
-COUNTER_UNITS = {"ns_per_msg": "ns/msg", "longest_ns": "ns", "worst_ns_per_byte_behind_1us": "ns/byte"}
+COUNTER_UNITS = {"ns_per_msg": "ns/msg", "ns_per_integer": "ns/integer", "longest_ns": "ns", "worst_ns_per_byte_behind_1us": "ns/byte"}
 TO_NS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
@@ -80,7 +80,7 @@ def from_google(report):
             continue
         counters = [counter for counter in COUNTER_UNITS if counter in run]
         for counter in counters:
-            label = name if counter == "ns_per_msg" else f"{name}/{counter.removesuffix('_ns')}"
+            label = name if counter.startswith("ns_per_") else f"{name}/{counter.removesuffix('_ns')}"
             add(label, COUNTER_UNITS[counter], run[counter])
         if not counters:
             add(name, "ns", run["real_time"] * TO_NS[run["time_unit"]])
