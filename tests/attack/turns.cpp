@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "bench/workload.hpp"
+#include "bench/workloads/workload.hpp"
 #include "tests/attack/attacks.hpp"
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/target.hpp"
