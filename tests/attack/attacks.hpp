@@ -11,6 +11,7 @@ struct Plan {
   std::uint64_t seed = 1;
   bool is_long = false;     ///< Otherwise the form of every test run.
   std::uint64_t times = 1;  ///< Multiplies what an attack makes at random.
+  std::uint64_t first = 0;  ///< Number of the first program that duels; those before it are left out.
 };
 
 /// Every datagram of one and two bytes, for templates of every type, operator and presence: on a fresh dictionary, on
@@ -28,6 +29,9 @@ void attack_with_programs(const Plan& plan, Counts& counts);
 
 /// Random templates with messages that fit them, then with messages changed entity by entity.
 void attack_with_messages(const Plan& plan, Counts& counts);
+
+/// Every engine on the same datagrams, good, changed and hostile, many messages each, for programs of every kind.
+void attack_with_differences(const Plan& plan, Counts& counts);
 
 /// Sequence lengths that no datagram can hold.
 void attack_with_bombs(const Plan& plan, Counts& counts);

@@ -200,6 +200,17 @@ Feeds corpus_feeds() {
   return feeds;
 }
 
+EngineLimits some_limits(cases::Random& random) {
+  const auto some = [&] { return static_cast<std::uint32_t>(random.below(random.chance(50) ? 4 : 40)); };
+  EngineLimits limits;
+  if (random.chance(50)) limits.datagram_bytes = some();
+  if (random.chance(50)) limits.elements = some();
+  if (random.chance(20)) limits.empty_elements = some();
+  if (random.chance(50)) limits.nesting = some();
+  if (random.chance(50)) limits.string_bytes = some();
+  return limits;
+}
+
 std::filesystem::path sample_folder() {
   return STOPBIT_SAMPLE_FOLDER;
 }

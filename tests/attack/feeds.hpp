@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/attack/target.hpp"
+#include "tests/lib/random.hpp"
 
 /// What is there to be attacked.
 namespace stopbit::attack {
@@ -32,6 +33,9 @@ using Feeds = std::vector<std::unique_ptr<Feed>>;
 
 /// Template files of real exchanges, where STOPBIT_CORPUS names a folder of them; none otherwise.
 [[nodiscard]] Feeds corpus_feeds();
+
+/// Small ones, which messages meet often; some of them as usual.
+[[nodiscard]] EngineLimits some_limits(cases::Random& random);
 
 [[nodiscard]] std::filesystem::path sample_folder();
 [[nodiscard]] std::optional<std::filesystem::path> corpus_folder();

@@ -24,6 +24,7 @@ constexpr Attack kAttacks[] = {
     {"images", "every bit of images turned", attack_with_turned_images},
     {"programs", "changed and random programs against the verifier", attack_with_programs},
     {"messages", "random templates, messages, changed messages", attack_with_messages},
+    {"differential", "every engine on the same datagrams", attack_with_differences},
     {"bombs", "lengths that no datagram can hold", attack_with_bombs},
 };
 
@@ -35,6 +36,7 @@ int run(int argc, char** argv) {
   app.add_option("--seed", plan.seed, "another seed makes other random choices");
   app.add_flag("--long", plan.is_long, "the long form");
   app.add_option("--times", plan.times, "so many times the random attempts")->check(CLI::PositiveNumber);
+  app.add_option("--first", plan.first, "differential: begins with the program of this number");
   app.add_option("--keep", keep, "folder for the case of a failure");
   for (const Attack& attack : kAttacks) app.add_subcommand(attack.name, attack.about)->fallthrough();
   try {

@@ -23,16 +23,6 @@ Program make_program(const Feeds& feeds, cases::Random& random) {
   return program;
 }
 
-EngineLimits some_limits(cases::Random& random) {
-  const auto some = [&] { return static_cast<std::uint32_t>(random.below(random.chance(50) ? 4 : 40)); };
-  EngineLimits limits;
-  if (random.chance(50)) limits.datagram_bytes = some();
-  if (random.chance(50)) limits.elements = some();
-  if (random.chance(50)) limits.nesting = some();
-  if (random.chance(50)) limits.string_bytes = some();
-  return limits;
-}
-
 /// Message behind message, now and then more than a datagram may have.
 Bytes long_datagram(Chatter& chatter, cases::Random& random) {
   constexpr std::uint64_t kMaxBytes = 70'000;

@@ -24,13 +24,14 @@ namespace {
 
 constexpr std::size_t kMaxDetail = 4'000;
 constexpr std::size_t kMaxHistory = 64;
+constexpr std::size_t kMaxBytes = 1U << 20;  ///< More than any datagram of an attack.
 constexpr std::size_t kJunkSlots = 4;
 constexpr std::uint64_t kJunk = 0xA5A5'A5A5'A5A5'A5A5;
 
 struct Keeper {
   std::string folder = ".";
   std::string attack;
-  const Target* target = nullptr;  ///< The one made last.
+  const Attacked* attacked = nullptr;  ///< The one made last.
 };
 
 Keeper& keeper() {
@@ -40,13 +41,13 @@ Keeper& keeper() {
 
 /// Once, whoever calls first: an error within an error keeps nothing.
 void keep_case(std::string_view text) {
-  const Target* target = std::exchange(keeper().target, nullptr);
-  if (target == nullptr) return;
-  std::string name = keeper().attack + "-" + target->feed().name;
+  const Attacked* attacked = std::exchange(keeper().attacked, nullptr);
+  if (attacked == nullptr) return;
+  std::string name = keeper().attack + "-" + attacked->feed().name;
   std::replace_if(
       name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0 && c != '-'; }, '-');
   const std::filesystem::path path = std::filesystem::path(keeper().folder) / (name + ".case");
-  std::ofstream(path) << (text.empty() ? target->history() : std::string(text));
+  std::ofstream(path) << (text.empty() ? attacked->history() : std::string(text));
   std::fprintf(stderr, "the case is kept: %s\n", path.c_str());
 }
 
@@ -75,14 +76,6 @@ std::string_view reset_name(ResetRule rule) {
   return "never";
 }
 
-EngineOptions engine_options(const Feed& feed) {
-  EngineOptions options;
-  options.reset = feed.reset;
-  options.strict = feed.strict;
-  options.limits = feed.limits;
-  return options;
-}
-
 record::Schema schema_of(const Feed& feed) {
   auto schema = record::Schema::make(feed.program);
   require(schema.ok(), "a verified program has a schema", feed.name);
@@ -101,6 +94,19 @@ struct Toucher : record::Visitor {
 
 }  // namespace
 
+void attacked_is(const Attacked* attacked) noexcept {
+  keeper().attacked = attacked;
+}
+
+EngineOptions engine_options(const Feed& feed) {
+  EngineOptions options;
+  options.reset = feed.reset;
+  options.strict = feed.strict;
+  options.channels = feed.channels;
+  options.limits = feed.limits;
+  return options;
+}
+
 void fail(std::string_view promise, std::string_view detail, std::string_view kept_case) {
   std::fputs(fmt::format("broken promise: {}\n{}\n", promise, detail.substr(0, kMaxDetail)).c_str(), stderr);
   keep_case(kept_case);
@@ -115,6 +121,7 @@ void keep_cases_in(const std::string& folder, std::string_view attack) {
   } else {
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) std::signal(number, keep_case_of_signal);
   }
+  std::signal(SIGALRM, keep_case_of_signal);
 }
 
 /// Checks that what it is told lies in the datagram, and that what begins ends.
@@ -195,17 +202,18 @@ Target::Target(const Feed& feed, const std::vector<verify::TemplateCost>& costs,
       counts_(counts),
       schema_(schema_of(feed)),
       sink_(feed.program, schema_),
-      engines_(cases::make_engines(feed.program, engine_options(feed))) {
+      engines_(cases::make_engines(feed.program, engine_options(feed))),
+      guarded_(kMaxBytes) {
   if (feed.is_traced) {
     watcher_ = std::make_unique<Watcher>();
     traced_engine_ = make_tracing_interpreter(feed.program, engine_options(feed), *watcher_);
   }
   history_.resize(kMaxHistory);
-  keeper().target = this;
+  attacked_is(this);
 }
 
 Target::~Target() {
-  if (keeper().target == this) keeper().target = nullptr;
+  if (keeper().attacked == this) attacked_is(nullptr);
 }
 
 void Target::reset() {
@@ -246,7 +254,7 @@ void Target::compare_with_others(std::span<const std::byte> datagram, const Outc
     const std::uint64_t digest = sink_.digest;
     sink_.clear();
     const std::uint64_t allocations_before = allocations();
-    const Outcome other = engines_[i].engine->decode(datagram, {.number = 1}, sink_);
+    const Outcome other = engines_[i].engine->decode(guarded_.place(datagram), {.number = 1}, sink_);
     require(allocations() == allocations_before, "no engine allocates after it is made");
     const std::string text = cases::difference(outcome, other);
     require(text.empty(), "every engine says the same", text);
@@ -280,9 +288,19 @@ std::uint64_t Target::bound(std::size_t bytes) {
   return bounds_[bytes];
 }
 
-std::string case_text(const Feed& feed, std::span<const Bytes> datagrams) {
+std::string case_text(const Feed& feed, std::span<const Move> moves) {
   std::string text = fmt::format("-- about\nKept by an attack on {}.\n-- options\nreset {}\n{}", feed.name,
                                  reset_name(feed.reset), feed.strict ? "strict\n" : "");
+  if (feed.channels != 1) text += fmt::format("channels {}\n", feed.channels);
+  constexpr EngineLimits kUsual;
+  const auto add = [&](std::string_view name, std::uint32_t limit, std::uint32_t usual) {
+    if (limit != usual) text += fmt::format("{} {}\n", name, limit);
+  };
+  add("datagram_bytes", feed.limits.datagram_bytes, kUsual.datagram_bytes);
+  add("elements", feed.limits.elements, kUsual.elements);
+  add("empty_elements", feed.limits.empty_elements, kUsual.empty_elements);
+  add("nesting", feed.limits.nesting, kUsual.nesting);
+  add("string_bytes", feed.limits.string_bytes, kUsual.string_bytes);
   if (!feed.template_text.empty()) {
     if (feed.options.template_id) text += fmt::format("template_id {}\n", *feed.options.template_id);
     if (!feed.options.supply_fast_reset) text += "no_fast_reset\n";
@@ -293,8 +311,17 @@ std::string case_text(const Feed& feed, std::span<const Bytes> datagrams) {
                                      : "-- template\n" + feed.template_text;
   if (text.back() != '\n') text += '\n';
   text += "-- bytes\n";
-  for (const Bytes& datagram : datagrams) text += "packet " + hex_line(datagram) + "\n";
+  for (const Move& move : moves) {
+    const std::string channel = move.channel == 0 ? "" : fmt::format("({})", move.channel);
+    text += fmt::format("{}{} {}\n", move.is_reset ? "reset" : "packet", channel, hex_line(move.bytes));
+  }
   return text + "-- records\n";
+}
+
+std::string case_text(const Feed& feed, std::span<const Bytes> datagrams) {
+  std::vector<Move> moves;
+  for (const Bytes& bytes : datagrams) moves.push_back({0, false, bytes});
+  return case_text(feed, moves);
 }
 
 }  // namespace stopbit::attack

@@ -14,10 +14,25 @@
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
 #include "tests/attack/counts.hpp"
+#include "tests/lib/guarded_memory.hpp"
 
 namespace stopbit::attack {
 
 using Bytes = std::vector<std::byte>;
+
+struct Feed;
+
+/// What is under attack when something goes wrong.
+class Attacked {
+ public:
+  virtual ~Attacked() = default;
+  [[nodiscard]] virtual const Feed& feed() const noexcept = 0;
+  /// What was done to it, as a case.
+  [[nodiscard]] virtual std::string history() const = 0;
+};
+
+/// Whose case is kept from now on; null: nobody's.
+void attacked_is(const Attacked* attacked) noexcept;
 
 /// Ends the program: a promise is broken. Tells what and where, and keeps the case, or else that of the target under
 /// attack.
@@ -37,11 +52,23 @@ struct Feed {
   Program program;                    ///< Verified.
   ResetRule reset = ResetRule::Never;
   bool strict = false;
+  std::uint16_t channels = 1;
   EngineLimits limits = {};
   bool is_traced = false;  ///< Every datagram goes through the engine that tells what it does, too.
 };
 
-/// Datagrams as a case file.
+/// What an engine for the feed is made with.
+[[nodiscard]] EngineOptions engine_options(const Feed& feed);
+
+/// What is done to an engine: a datagram for a channel, or a reset of it.
+struct Move {
+  std::uint16_t channel = 0;
+  bool is_reset = false;
+  Bytes bytes;
+};
+
+/// As a case file.
+[[nodiscard]] std::string case_text(const Feed& feed, std::span<const Move> moves);
 [[nodiscard]] std::string case_text(const Feed& feed, std::span<const Bytes> datagrams);
 
 /// The place an engine writes to: one record, exactly as long as the program allows, with old junk in front. Reads each
@@ -74,15 +101,15 @@ class CheckingSink final : public record::RecordSink {
 /// bound; a record per message and an event per error, each readable; and every other engine, and one that is watched,
 /// do the same.
 class Watcher;
-class Target {
+class Target final : public Attacked {
  public:
   /// The feed must outlive the target. `costs` as verify::check gave them for its program.
   Target(const Feed& feed, const std::vector<verify::TemplateCost>& costs, Counts& counts);
-  ~Target();
+  ~Target() override;
   Target(const Target&) = delete;
   Target& operator=(const Target&) = delete;
 
-  [[nodiscard]] const Feed& feed() const noexcept { return feed_; }
+  [[nodiscard]] const Feed& feed() const noexcept override { return feed_; }
 
   /// An attack: counted.
   Outcome attack(std::span<const std::byte> datagram) {
@@ -98,7 +125,9 @@ class Target {
   [[nodiscard]] std::uint64_t digest() const noexcept { return sink_.digest; }
 
   /// The datagrams since the last reset, as a case.
-  [[nodiscard]] std::string history() const { return case_text(feed_, std::span(history_).first(history_size_)); }
+  [[nodiscard]] std::string history() const override {
+    return case_text(feed_, std::span(history_).first(history_size_));
+  }
 
  private:
   void compare_with_others(std::span<const std::byte> datagram, const Outcome& outcome);
@@ -115,6 +144,7 @@ class Target {
   std::unique_ptr<Watcher> watcher_;
   std::unique_ptr<Engine> traced_engine_;             ///< Null if the feed does not ask for it.
   std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< By size: memory of exactly that size.
+  cases::GuardedMemory guarded_;                      ///< Where the other engines find the datagram.
   std::vector<std::uint64_t> bounds_;                 ///< By size, 0 = not yet known.
   std::vector<Bytes> history_;                        ///< [0, history_size_) are since the last reset.
   std::size_t history_size_ = 0;

@@ -12,6 +12,7 @@
 #include "microcode/image/image.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/lib/engines.hpp"
+#include "tests/lib/guarded_memory.hpp"
 
 namespace stopbit::fuzz {
 
@@ -86,6 +87,9 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
   std::vector<cases::RecordingSink> sinks;
   for (std::size_t i = 0; i < engines.size(); ++i) sinks.emplace_back(program);
   cases::RecordingSink& sink = sinks.front();
+  std::size_t longest = 0;
+  for (const std::vector<std::byte>& datagram : datagrams) longest = std::max(longest, datagram.size());
+  const cases::GuardedMemory guarded(longest);
 
   const std::vector<verify::TemplateCost> costs = verify::check(program).costs;
   Run run;
@@ -100,7 +104,7 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
     const Outcome outcome = engines[0].engine->decode({copy.get(), datagram.size()}, info, sink);
     run.outcomes.push_back(outcome);
     for (std::size_t i = 1; i < engines.size(); ++i) {
-      const Outcome other = engines[i].engine->decode({copy.get(), datagram.size()}, info, sinks[i]);
+      const Outcome other = engines[i].engine->decode(guarded.place(datagram), info, sinks[i]);
       const std::string text = cases::difference(outcome, other);
       require(text.empty(), "every engine says the same of a datagram", text);
     }

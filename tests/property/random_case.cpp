@@ -180,20 +180,21 @@ struct Segment {
 
 class Maker {
  public:
-  explicit Maker(Random& random) : random_(random) {}
+  Maker(Random& random, const CaseSize& size) : random_(random), size_(size) {}
 
   RandomCase make() {
     RandomCase result;
     make_templates();
     result.template_text = template_text();
     result.reset = reset_ = std::array{ResetRule::Packet, ResetRule::Template, ResetRule::Never}[below(3)];
-    for (std::uint64_t packet = 0, packets = 1 + below(3); packet < packets; ++packet) {
+    for (std::uint64_t packet = 0, packets = size_.packets != 0 ? size_.packets : 1 + below(3); packet < packets;
+         ++packet) {
       if (reset_ == ResetRule::Packet) {
         dictionary_.clear();
         last_id_.reset();
       }
       result.packets.emplace_back();
-      for (std::uint64_t i = 0, messages = 1 + below(6); i < messages; ++i) {
+      for (std::uint64_t i = 0, messages = size_.messages != 0 ? size_.messages : 1 + below(6); i < messages; ++i) {
         if (auto bytes = message(result.records.emplace_back())) {
           result.packets.back().push_back(std::move(*bytes));
         } else {
@@ -238,7 +239,9 @@ class Maker {
 
   std::vector<Node> make_nodes(int depth) {
     std::vector<Node> nodes;
-    for (std::uint64_t i = 0, count = 1 + below(6); i < count; ++i) nodes.push_back(make_node(depth));
+    constexpr std::uint64_t kFields = 6;
+    const std::uint64_t most = depth == 0 && size_.fields != 0 ? size_.fields : kFields;
+    for (std::uint64_t i = 0, count = 1 + below(most); i < count; ++i) nodes.push_back(make_node(depth));
     return nodes;
   }
 
@@ -838,6 +841,7 @@ class Maker {
   }
 
   Random& random_;
+  const CaseSize size_;
   std::string default_dictionary_;
   std::string current_;  ///< Template that is being made.
   std::string type_;     ///< Application type of what is being made.
@@ -902,13 +906,13 @@ void add_cells(Cell cell, std::set<Cell>& cells) {
 
 }  // namespace
 
-RandomCase random_case(Random& random) {
-  return Maker(random).make();
+RandomCase random_case(Random& random, const CaseSize& size) {
+  return Maker(random, size).make();
 }
 
-RandomCase random_case(std::uint64_t seed) {
+RandomCase random_case(std::uint64_t seed, const CaseSize& size) {
   Random random(seed);
-  return random_case(random);
+  return random_case(random, size);
 }
 
 std::set<Cell> legal_cells() {

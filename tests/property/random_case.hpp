@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -66,9 +67,16 @@ struct RandomCase {
   std::vector<Cell> cells;           ///< One per field taken.
 };
 
-[[nodiscard]] RandomCase random_case(Random& random);
+/// How much of it; 0 = a few, as chance has it.
+struct CaseSize {
+  std::size_t packets = 0;
+  std::size_t messages = 0;  ///< Of each packet, at most.
+  std::size_t fields = 0;    ///< Of a template, at most, those in groups and sequences not counted.
+};
+
+[[nodiscard]] RandomCase random_case(Random& random, const CaseSize& size = {});
 /// The same case on every machine.
-[[nodiscard]] RandomCase random_case(std::uint64_t seed);
+[[nodiscard]] RandomCase random_case(std::uint64_t seed, const CaseSize& size = {});
 
 /// As a case file, ready to be kept.
 [[nodiscard]] std::string case_text(const RandomCase& made);

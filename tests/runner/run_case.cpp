@@ -35,7 +35,12 @@ bool set_option(std::string_view line, CaseOptions& options) {
     return value == "packet" || value == "template" || value == "never";
   }
   if (key == "channels") return parse_number(value, options.engine.channels);
-  if (key == "datagram_bytes") return parse_number(value, options.engine.limits.datagram_bytes);
+  EngineLimits& limits = options.engine.limits;
+  if (key == "datagram_bytes") return parse_number(value, limits.datagram_bytes);
+  if (key == "elements") return parse_number(value, limits.elements);
+  if (key == "empty_elements") return parse_number(value, limits.empty_elements);
+  if (key == "nesting") return parse_number(value, limits.nesting);
+  if (key == "string_bytes") return parse_number(value, limits.string_bytes);
   if (key == "template_id") return parse_number(value, options.compile.template_id.emplace());
   if (key == "string_capacity") return parse_number(value, options.compile.string_capacity);
   if (key == "max_record_slots") return parse_number(value, options.compile.max_record_slots);

@@ -13,12 +13,14 @@
 #include "decoder/record/json_reader.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/lib/engines.hpp"
+#include "tests/lib/guarded_memory.hpp"
 #include "tests/lib/record_text.hpp"
 #include "tests/lib/recording_sink.hpp"
 
 namespace stopbit::cases {
 namespace {
 
+constexpr std::size_t kMaxGuardedBytes = 1U << 20;
 constexpr std::size_t kMaxMutatedBytes =
     160;  // longer datagrams are not turned bit by bit: their cases are about length
 
@@ -81,6 +83,7 @@ struct Bench {
   const record::Schema& schema;
   const std::vector<verify::TemplateCost> costs;
   const std::vector<MadeEngine> engines;  ///< The first is the reference.
+  const GuardedMemory guarded;
 };
 
 /// On fresh channels.
@@ -96,14 +99,17 @@ Run run(const Bench& bench, const MadeEngine& made, const std::vector<Step>& ste
       result.outcomes.emplace_back();
       continue;
     }
-    // Memory of exactly this size, so that a sanitizer sees a read behind the datagram.
+    // Memory of exactly this size, so that a sanitizer sees a read outside; and once more in front of a guard, for code
+    // that no sanitizer sees.
     const auto copy = std::make_unique<std::byte[]>(step.bytes.size());
     std::copy(step.bytes.begin(), step.bytes.end(), copy.get());
+    std::span<const std::byte> datagram(copy.get(), step.bytes.size());
+    if (made.kind == EngineKind::Native) datagram = bench.guarded.place(datagram);
     PacketInfo info;
     info.number = ++number;
     info.channel = step.channel;
     const std::size_t first = result.records.size();
-    result.outcomes.push_back(engine.decode({copy.get(), step.bytes.size()}, info, sink));
+    result.outcomes.push_back(engine.decode(datagram, info, sink));
     result.records = sink.records();
     if (result.outcomes.back().instructions >
         verify::instruction_bound(bench.costs, static_cast<std::uint32_t>(step.bytes.size()))) {
@@ -319,7 +325,12 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
   }
   const Result<record::Schema> schema = record::Schema::make(program);
   if (!schema) return report.fail("no schema: " + schema.message());
-  const Bench bench{program, options, schema.value(), verify::check(program).costs, make_engines(program, options)};
+  const Bench bench{program,
+                    options,
+                    schema.value(),
+                    verify::check(program).costs,
+                    make_engines(program, options),
+                    GuardedMemory(kMaxGuardedBytes)};
   Run result = run_all(bench, steps, "", report);
   report.compare("records", record_lines(bench.schema, result, result.problems), "interp");
   report.compare("error", error_lines(file, bench.schema, steps, result), "interp");
