@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "bench/workload.hpp"
+#include "bench/workloads/workload.hpp"
 #include "tests/attack/feeds.hpp"
 #include "tests/lib/case_file.hpp"
 
