@@ -60,6 +60,14 @@ struct Machine {
   std::array<Call, limits::kMaxCallDepth> calls;
   std::array<wire::PresenceMap, limits::kMaxPresenceMapDepth + 1> maps;  ///< [0] is the bottom of the stack.
 
+  // For native code: what it would otherwise fetch from other objects.
+  const std::uint8_t* window = nullptr;  ///< 64 bytes of the datagram, and ...
+  std::uint64_t window_stops = 0;        ///< ... the stop bits in them from `in.position` on.
+  const std::uint64_t* stops = nullptr;  ///< Of the whole datagram, by window.
+  state::Dictionary::Entry* entries = nullptr;
+  char* strings = nullptr;
+  std::uint64_t assigned_mark = 0;
+
   // What an instruction leaves for the next ones.
   std::uint32_t template_id = 0;
   std::uint32_t sequence_length = 0;      ///< Of the length field just taken; NULL counts as 0.

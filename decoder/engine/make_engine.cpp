@@ -2,9 +2,8 @@
 
 #include <utility>
 
-#if __has_include("decoder/jit/native.hpp")
+#ifdef STOPBIT_HAS_NATIVE
 #include "decoder/jit/native.hpp"
-#define STOPBIT_HAS_NATIVE 1
 #endif
 
 namespace stopbit {

@@ -74,6 +74,7 @@ Interpreter<Observer>::Interpreter(const Program& program, const EngineOptions& 
       message_code_(make_steps(program, record::kHeaderWords)),
       reference_code_(make_steps(program, record::kReferenceWords)),
       builder_(program) {
+  m_.record = &builder_.state();
   channels_.reserve(options.channels);
   for (std::uint16_t i = 0; i < options.channels; ++i) channels_.emplace_back(program);
   std::size_t ids = 0;
@@ -846,6 +847,9 @@ bool Interpreter<Observer>::string(const Step& in) noexcept {
   ++m_.fields;
   return true;
 }
+
+template class Interpreter<Silent>;
+template class Interpreter<trace::Observer>;
 
 }  // namespace stopbit::interp
 

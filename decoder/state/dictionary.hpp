@@ -46,6 +46,22 @@ class Dictionary {
  public:
   enum class State : std::uint8_t { Undefined, Empty, Assigned };
 
+  struct Entry {
+    std::uint64_t mark = 0;  ///< Generation, assigned, type. Generation 0 is never current.
+    std::uint64_t value = 0;
+    std::uint32_t string_offset = 0;
+    std::uint32_t string_length = 0;
+    std::uint32_t string_capacity = 0;
+  };
+  static constexpr unsigned kGenerationShift = 8;
+  static constexpr std::uint64_t kAssigned = 1U << 7;
+
+  // For native code, which works on the entries as the functions below do.
+  [[nodiscard]] Entry* entries() noexcept { return entries_.data(); }
+  [[nodiscard]] char* strings() noexcept { return strings_.get(); }
+  /// The mark of an entry that was assigned since the last reset, type 0.
+  [[nodiscard]] std::uint64_t assigned_mark() const noexcept { return generation_ << kGenerationShift | kAssigned; }
+
   explicit Dictionary(const Program& program);
 
   /// All entries become undefined. O(1): entries of an older generation count as undefined.
@@ -91,17 +107,7 @@ class Dictionary {
   void set_generation(std::uint64_t generation) noexcept { generation_ = generation; }
 
  private:
-  static constexpr unsigned kGenerationShift = 8;
-  static constexpr std::uint64_t kAssigned = 1U << 7;
   static constexpr std::uint64_t kTypeMask = 0x7F;
-
-  struct Entry {
-    std::uint64_t mark = 0;  ///< Generation, assigned, type. Generation 0 is never current.
-    std::uint64_t value = 0;
-    std::uint32_t string_offset = 0;
-    std::uint32_t string_length = 0;
-    std::uint32_t string_capacity = 0;
-  };
 
   std::uint64_t generation_ = 1;
   std::vector<Entry> entries_;

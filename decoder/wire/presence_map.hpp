@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "decoder/wire/stop_bit.hpp"
@@ -24,6 +25,15 @@ class PresenceMap {
     left_ = 0;
     return true;
   }
+
+  /// For code that takes bits by itself: it works on the word at `bits_offset`, whose top bit is the next one. Up to 63
+  /// bits may be taken so, and `take` goes on behind them.
+  void expose() noexcept {
+    if (left_ == 0) refill();
+  }
+  static constexpr std::size_t bits_offset() noexcept { return offsetof(PresenceMap, bits_); }
+  /// How many bits the word has; more does no harm, as zeros follow.
+  static constexpr std::size_t left_offset() noexcept { return offsetof(PresenceMap, left_); }
 
   [[nodiscard]] bool take() noexcept {
     if (left_ == 0) refill();
