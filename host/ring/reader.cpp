@@ -13,7 +13,7 @@
 namespace stopbit::ring {
 namespace {
 
-constexpr std::size_t kBatchSlots = 512;       // and one record: fit the first cache
+constexpr std::size_t kBatchSlots = 128;        // and one record: fit the first cache beside what the reader does
 constexpr std::uint64_t kNewReaderShare = 16;  // of the ring that must lie between a new reader and the claim
 constexpr int kLooks = 1000;                   // at marks that change; each time the writer has moved on
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,11 +35,23 @@ class Records {
  public:
   class Iterator {
    public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = std::span<const record::Slot>;
+    using difference_type = std::ptrdiff_t;
+    using pointer = void;
+    using reference = value_type;
+
+    Iterator() = default;
     explicit Iterator(std::span<const record::Slot> rest) noexcept : rest_(rest) {}
     [[nodiscard]] std::span<const record::Slot> operator*() const noexcept { return rest_.first(slots()); }
     Iterator& operator++() noexcept {
       rest_ = rest_.subspan(slots());
       return *this;
+    }
+    Iterator operator++(int) noexcept {
+      const Iterator before = *this;
+      ++*this;
+      return before;
     }
     [[nodiscard]] bool operator==(const Iterator& other) const noexcept { return rest_.size() == other.rest_.size(); }
 

@@ -1,0 +1,311 @@
+// Rings, beside the yardstick of the same run: a cache line handed from one core to another and back (ring/line).
+//
+//   ring/threads/6_slots            half a round trip of a record: written, seen, read whole, answered by another ring
+//   ring/threads/6_slots/lines      the same in line transfers, each measured right before it
+//   ring/threads/further_slot/lines what one more slot costs
+//   ring/writer/6_slots/readers_4   the writer alone, as fast as it goes, with so many readers that spin
+//   ring/reader/6_slots/...         a reader that is behind, one by one and in batches
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "bench/lib/arguments.hpp"
+#include "bench/lib/cpu.hpp"
+#include "bench/lib/histogram.hpp"
+#include "bench/lib/line_transfer.hpp"
+#include "bench/lib/report.hpp"
+#include "bench/lib/statistics.hpp"
+#include "bench/lib/ticks.hpp"
+#include "host/ring/name.hpp"
+#include "host/ring/reader.hpp"
+#include "host/ring/spin.hpp"
+#include "host/ring/writer.hpp"
+
+namespace stopbit::bench {
+namespace {
+
+constexpr std::uint32_t kLengths[] = {1, 6, 12};
+constexpr std::uint32_t kMaxRecordSlots = 64;
+constexpr std::uint64_t kRoundTrips = 4'000;
+constexpr std::size_t kReaders = 4;
+constexpr std::uint64_t kBlockSlots = 200'000;
+
+Program program() {
+  Program program;
+  program.max_record_slots = kMaxRecordSlots;
+  return program;
+}
+
+/// A ring of this run, and of nobody else.
+class Ring {
+ public:
+  explicit Ring(const std::string& what) : name_("bench-" + std::to_string(::getpid()) + "-" + what) {
+    Result<ring::Writer> made = ring::Writer::create(name_, program());
+    if (!made) throw std::runtime_error(made.message());
+    writer_.emplace(std::move(made).value());
+  }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+  ~Ring() { ::unlink(ring::path_of(name_).value().c_str()); }
+
+  [[nodiscard]] ring::Writer& writer() { return *writer_; }
+  [[nodiscard]] ring::Reader reader() const {
+    Result<ring::Reader> opened = ring::Reader::open(name_, ring::Start::Newest);
+    if (!opened) throw std::runtime_error(opened.message());
+    return std::move(opened).value();
+  }
+
+ private:
+  std::string name_;
+  std::optional<ring::Writer> writer_;
+};
+
+/// As an engine writes.
+void write(record::RecordSink& sink, std::uint32_t slots, std::uint64_t value) {
+  const record::RecordSink::Place place = sink.open();
+  for (std::uint32_t i = 1; i < slots; ++i) {
+    record::Slot& slot = place.slots[i];
+    for (std::size_t word = 0; word < record::kValueWords; ++word) record::store_word(slot.words[word], value + word);
+    record::store_word(slot.words[record::kTagWord], record::tag_word_base(place.phase, i));
+  }
+  record::Slot first;
+  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  for (std::size_t word = 1; word < record::kValueWords; ++word) first.words[word] = value;
+  first.words[record::kTagWord] = ring::first_slot_tags(place.phase);
+  sink.commit(first, slots);
+}
+
+/// Waits for a record and gives its last value.
+std::uint64_t read(ring::Reader& reader) {
+  ring::Spin spin;
+  while (reader.poll() != ring::Poll::Record) spin.wait();
+  return reader.record().back().words[record::kValueWords - 1];
+}
+
+/// Round trips before any is measured: a lap, so that lines lie where they lie in a ring that has been used for long.
+std::uint64_t warm_up(std::uint32_t slots) {
+  return ring::kDefaultSlotCount / slots + kRoundTrips / 10;
+}
+
+void echo(ring::Reader& in, ring::Writer& out, std::uint32_t slots) {
+  const Undisturbed undisturbed;
+  for (std::uint64_t i = warm_up(slots) + kRoundTrips; i > 0; --i) write(out, slots, read(in));
+}
+
+void ping(ring::Writer& out, ring::Reader& in, std::uint32_t slots, Histogram& round_trips) {
+  const Undisturbed undisturbed;
+  const std::uint64_t begin = warm_up(slots);
+  std::uint64_t before = ticks();
+  for (std::uint64_t i = 0; i < begin + kRoundTrips; ++i) {
+    write(out, slots, i);
+    (void)read(in);
+    const std::uint64_t after = ticks();
+    if (i >= begin) round_trips.record(after - before);
+    before = after;
+  }
+}
+
+/// Round trips in ticks, between this thread and another one, of this process or of one of its own.
+Histogram play(std::uint32_t slots, bool is_process, std::pair<int, int> processors) {
+  Ring there("a");
+  Ring back("b");
+  ring::Reader questions = there.reader();
+  ring::Reader answers = back.reader();
+  const auto answer = [&] {
+    pin(processors.second);
+    echo(questions, back.writer(), slots);
+  };
+  Histogram round_trips;
+  pin(processors.first);
+  if (!is_process) {
+    std::thread other(answer);
+    ping(there.writer(), answers, slots, round_trips);
+    other.join();
+    return round_trips;
+  }
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    answer();
+    ::_exit(0);
+  }
+  ping(there.writer(), answers, slots, round_trips);
+  ::waitpid(child, nullptr, 0);
+  return round_trips;
+}
+
+/// Half round trips of records, each beside the line transfers of the same moment.
+void measure_latency(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+                     std::size_t rounds, Report& report) {
+  std::vector<double> lines;
+  for (const bool is_process : {false, true}) {
+    const std::string side = is_process ? "ring/processes/" : "ring/threads/";
+    if (!arguments.wants(side)) continue;
+    std::vector<Histogram> bursts[std::size(kLengths)];
+    std::vector<double> ratios[std::size(kLengths)];
+    std::vector<double> further;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      const LineTransfer line = measure_line_transfer(clock, processors.first, processors.second, 1);
+      lines.push_back(line.median_ns());
+      for (std::size_t k = 0; k < std::size(kLengths); ++k) {
+        const std::size_t which = round % 2 == 0 ? k : std::size(kLengths) - 1 - k;
+        bursts[which].push_back(play(kLengths[which], is_process, processors));
+        const double half = clock.ns(static_cast<double>(bursts[which].back().percentile(0.5)) / 2);
+        ratios[which].push_back(half / line.median_ns());
+      }
+      further.push_back((ratios[std::size(kLengths) - 1].back() - ratios[0].back()) /
+                        (kLengths[std::size(kLengths) - 1] - kLengths[0]));
+    }
+    for (std::size_t k = 0; k < std::size(kLengths); ++k) {
+      const std::string name = side + std::to_string(kLengths[k]) + "_slots";
+      report.add(name, "ns", bursts[k], clock.ns_per_tick() / 2);
+      report.add(name + "/lines", "lines", ratios[k]);
+    }
+    report.add(side + "further_slot/lines", "lines", further);
+  }
+  if (!lines.empty()) report.add("ring/line", "ns", lines);
+}
+
+/// Readers on one processor, of which the first so many read.
+class Crowd {
+ public:
+  Crowd(const Ring& ring, int processor) {
+    for (std::size_t i = 0; i < kReaders; ++i) {
+      threads_.emplace_back([this, &ring, processor, i] {
+        pin(processor);
+        ring::Reader reader = ring.reader();
+        ring::Spin spin;
+        for (;;) {
+          const std::size_t active = active_.load(std::memory_order_relaxed);
+          if (active == kStop) return;
+          if (i >= active) {
+            std::this_thread::sleep_for(std::chrono::microseconds(200));
+            continue;
+          }
+          if (reader.poll_batch() == ring::Poll::Nothing) {
+            spin.wait();
+          } else {
+            spin.found();
+          }
+        }
+      });
+    }
+  }
+  Crowd(const Crowd&) = delete;
+  Crowd& operator=(const Crowd&) = delete;
+  ~Crowd() {
+    active_ = kStop;
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  void let_read(std::size_t readers) {
+    active_ = readers;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+
+ private:
+  static constexpr std::size_t kStop = ~std::size_t{0};
+  std::atomic<std::size_t> active_ = 0;
+  std::vector<std::thread> threads_;
+};
+
+/// What the writer pays per record, as fast as it goes, with 0, 1 and 4 readers.
+void measure_writer(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+                    std::size_t rounds, Report& report) {
+  constexpr std::size_t kCounts[] = {0, 1, kReaders};
+  for (const std::uint32_t slots : kLengths) {
+    const std::string name = "ring/writer/" + std::to_string(slots) + "_slots/";
+    if (!arguments.wants(name)) continue;
+    Ring ring("w");
+    Crowd crowd(ring, processors.second);
+    pin(processors.first);
+    const std::uint64_t records = kBlockSlots / slots;
+    std::vector<double> ns[std::size(kCounts)];
+    for (std::uint64_t i = 0; i < ring::kDefaultSlotCount; ++i) write(ring.writer(), slots, i);
+    for (std::size_t round = 0; round < 4 * rounds; ++round) {
+      for (std::size_t k = 0; k < std::size(kCounts); ++k) {
+        const std::size_t which = round % 2 == 0 ? k : std::size(kCounts) - 1 - k;
+        crowd.let_read(kCounts[which]);
+        const Undisturbed undisturbed;
+        const std::uint64_t begin = ticks_begin();
+        for (std::uint64_t i = 0; i < records; ++i) write(ring.writer(), slots, i);
+        const std::uint64_t end = ticks_end();
+        ns[which].push_back(clock.ns(static_cast<double>(end - begin)) / static_cast<double>(records));
+      }
+    }
+    for (std::size_t k = 0; k < std::size(kCounts); ++k) {
+      report.add(name + "readers_" + std::to_string(kCounts[k]), "ns/record", ns[k]);
+      std::vector<double> ratios;
+      for (std::size_t i = 0; i < ns[k].size(); ++i) ratios.push_back(ns[k][i] / ns[0][i]);
+      if (k != 0) report.add(name + "readers_" + std::to_string(kCounts[k]) + "/over_none", "times", ratios);
+    }
+  }
+}
+
+/// What a reader pays per record that is there already, one by one and in batches.
+void measure_reader(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+                    std::size_t rounds, Report& report) {
+  for (const std::uint32_t slots : kLengths) {
+    const std::string name = "ring/reader/" + std::to_string(slots) + "_slots/";
+    if (!arguments.wants(name)) continue;
+    Ring ring("r");
+    pin(processors.first);
+    const std::uint64_t records = ring::kDefaultSlotCount / 4 / slots;
+    std::vector<double> ns[2];
+    for (std::size_t round = 0; round < 2 * rounds; ++round) {
+      for (const std::size_t is_batched : {round % 2, 1 - round % 2}) {
+        ring::Reader reader = ring.reader();
+        for (std::uint64_t i = 0; i < records; ++i) write(ring.writer(), slots, i);
+        // On the other core, as in life.
+        std::thread([&] {
+          pin(processors.second);
+          const Undisturbed undisturbed;
+          const std::uint64_t begin = ticks_begin();
+          while (reader.poll_batch(is_batched != 0 ? ring::Reader::kMaxBatch : 1) == ring::Poll::Record) {
+          }
+          const std::uint64_t end = ticks_end();
+          ns[is_batched].push_back(clock.ns(static_cast<double>(end - begin)) / static_cast<double>(records));
+        }).join();
+        if (reader.delivered() != records) report.problem(name + ": records were lost");
+      }
+    }
+    report.add(name + "one_by_one", "ns/record", ns[0]);
+    report.add(name + "batched", "ns/record", ns[1]);
+  }
+}
+
+}  // namespace
+}  // namespace stopbit::bench
+
+int main(int argc, char** argv) {
+  using namespace stopbit::bench;
+  const Arguments arguments =
+      read_arguments(argc, argv, "Rings in shared memory, beside the transfer of a cache line.");
+  Report report;
+  const auto processors = two_processors();
+  if (!processors) {
+    report.problem("one processor only: nothing can be handed from one to another");
+    return report.finish(arguments.json);
+  }
+  if (!Undisturbed::is_possible()) report.note("without real-time priority: other programs disturb the figures");
+  const TickClock clock;
+  const std::size_t rounds = arguments.quick ? 3 : 21;
+  try {
+    measure_latency(clock, arguments, *processors, rounds, report);
+    measure_writer(clock, arguments, *processors, rounds, report);
+    measure_reader(clock, arguments, *processors, rounds, report);
+  } catch (const std::exception& error) {
+    report.problem(error.what());
+  }
+  return report.finish(arguments.json);
+}
