@@ -1,0 +1,150 @@
+"""What bench/tools/bench.py makes of figures. Measures nothing."""
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench/tools"))
+sys.dont_write_bytecode = True
+import bench  # noqa: E402
+
+
+def result(**figures):
+    """A run: name = (unit, samples)."""
+    return {
+        "date": "2026-01-01T00:00:00+00:00", "quick": False, "machine": {"processor": "P", "commit": "c"}, "facts": {},
+        "notes": [], "problems": [],
+        "figures": [{"name": name, "unit": unit, "samples": samples, "count": len(samples)}
+                    for name, (unit, samples) in figures.items()],
+    }
+
+
+def printed(function, *arguments):
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        function(*arguments)
+    return out.getvalue()
+
+
+class Spread(unittest.TestCase):
+    def test_quantiles_lie_between_the_values(self):
+        self.assertEqual(bench.quantile([4, 1, 3, 2, 5], 0.5), 3)
+        self.assertEqual(bench.quantile([1, 2], 0.25), 1.25)
+        self.assertEqual(bench.quantile([7], 0.95), 7)
+
+    def test_one_outlier_of_many_is_outside(self):
+        low, high = bench.spread([100.0] * 50 + [1000.0])
+        self.assertEqual((low, high), (100, 100))
+
+
+class Verdict(unittest.TestCase):
+    def test_ranges_that_overlap_say_nothing(self):
+        self.assertEqual(bench.verdict("ns/msg", [100, 110, 120], [115, 125, 135]), "")
+
+    def test_less_time_is_better(self):
+        self.assertEqual(bench.verdict("ns/msg", [100, 101, 102], [90, 91, 92]), "better")
+        self.assertEqual(bench.verdict("ns/msg", [90, 91, 92], [100, 101, 102]), "WORSE")
+
+    def test_more_gain_is_better(self):
+        self.assertEqual(bench.verdict("x", [3.0, 3.1], [2.0, 2.1]), "WORSE")
+        self.assertEqual(bench.verdict("x", [2.0, 2.1], [3.0, 3.1]), "better")
+
+
+class Comparison(unittest.TestCase):
+    def test_shows_ratio_and_mark(self):
+        text = printed(bench.print_comparison, result(a=("ns", [100, 101])), result(a=("ns", [150, 151])))
+        self.assertRegex(text, r"a +ns +100\.5 +150\.5 +1\.498 +WORSE")
+
+    def test_percentiles_are_figures_too(self):
+        old, new = result(a=("ns", [100, 101])), result(a=("ns", [100, 101]))
+        old["figures"][0]["percentiles"] = {"p99": [200, 201]}
+        new["figures"][0]["percentiles"] = {"p99": [400, 401]}
+        text = printed(bench.print_comparison, old, new)
+        self.assertRegex(text, r"a p99 +ns +200\.5 +400\.5 +1\.998 +WORSE")
+        self.assertEqual(text.count("WORSE"), 1)
+
+    def test_names_what_only_one_run_has(self):
+        text = printed(bench.print_comparison, result(a=("ns", [1])), result(b=("ns", [1])))
+        self.assertIn("not in the old run: b", text)
+        self.assertIn("not in the new run: a", text)
+
+    def test_tells_of_another_machine_and_of_quick_runs(self):
+        old, new = result(a=("ns", [1])), result(a=("ns", [1]))
+        new["machine"]["processor"] = "Q"
+        new["quick"] = True
+        text = printed(bench.print_comparison, old, new)
+        self.assertIn("processor: P -> Q", text)
+        self.assertIn("quick", text)
+
+
+class Table(unittest.TestCase):
+    def test_has_median_spread_and_percentiles(self):
+        run = result(a=("ns", [1.0, 2.0, 3.0]))
+        run["figures"][0].update(percentiles={"p90": [5, 6, 7], "p99": [8, 8, 8], "p99.9": [9, 9, 9]}, max=12345)
+        text = printed(bench.print_table, run)
+        self.assertRegex(text, r"a +ns +2\.00 +1\.10 \.\. 2\.90 +6\.00 +8\.00 +9\.00 +12345 +3")
+
+
+class GoogleBenchmark(unittest.TestCase):
+    def test_repetitions_become_samples(self):
+        runs = [{"run_name": "read/x", "run_type": "iteration", "real_time": 2.0, "time_unit": "us", "ns_per_msg": value}
+                for value in (10.0, 11.0)]
+        runs.append({"run_name": "read/x", "run_type": "aggregate", "real_time": 2.0, "time_unit": "us"})
+        runs.append({"run_name": "plain", "run_type": "iteration", "real_time": 2.0, "time_unit": "us"})
+        part = bench.from_google({"benchmarks": runs})
+        self.assertEqual(part["figures"], [
+            {"name": "read/x", "unit": "ns/msg", "samples": [10.0, 11.0], "count": 2},
+            {"name": "plain", "unit": "ns", "samples": [2000.0], "count": 1}])
+        self.assertEqual(part["problems"], [])
+
+    def test_an_error_is_a_problem_not_a_figure(self):
+        part = bench.from_google({"benchmarks": [
+            {"run_name": "read/x", "run_type": "iteration", "error_occurred": True, "error_message": "the sum is wrong"}]})
+        self.assertEqual(part["figures"], [])
+        self.assertEqual(part["problems"], ["read/x: the sum is wrong"])
+
+
+class CommandLine(unittest.TestCase):
+    def run_main(self, *arguments):
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                status = bench.main([str(argument) for argument in arguments])
+            except SystemExit as end:
+                status = end.code
+        return status, out.getvalue(), err.getvalue()
+
+    def test_an_earlier_run_is_shown_and_compared_without_measuring(self):
+        with tempfile.TemporaryDirectory() as folder:
+            old, new = Path(folder) / "old.json", Path(folder) / "new.json"
+            old.write_text(json.dumps(result(a=("ns", [100, 101]))))
+            new.write_text(json.dumps(result(a=("ns", [50, 51]))))
+            status, out, _ = self.run_main("--use", new, "--compare", old)
+        self.assertEqual(status, 0)
+        self.assertIn("better", out)
+
+    def test_problems_are_an_exit_status(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "run.json"
+            path.write_text(json.dumps({**result(), "problems": ["a wrong answer"]}))
+            status, out, _ = self.run_main("--use", path)
+        self.assertEqual(status, 1)
+        self.assertIn("PROBLEM: a wrong answer", out)
+
+    def test_a_file_that_is_no_run_is_refused(self):
+        status, _, err = self.run_main("--use", "/nonexistent.json")
+        self.assertEqual(status, 2)
+        self.assertIn("/nonexistent.json", err)
+
+    def test_an_unknown_program_is_refused(self):
+        status, _, err = self.run_main("speed")
+        self.assertEqual(status, 2)
+        self.assertIn("there is no program 'speed'", err)
+
+
+if __name__ == "__main__":
+    unittest.main()
