@@ -37,7 +37,7 @@ def percentile_plot(output, title, curves):
     script = HEAD.format(output=output, title=title)
     script += "set logscale x\nset logscale y\nset xlabel 'percentile'\nset ylabel 'ns'\nset format y '%.0f'\n"
     nines = [("0", 1), ("90", 10), ("99", 100), ("99.9", 1e3), ("99.99", 1e4), ("99.999", 1e5), ("99.9999", 1e6)]
-    script += "set xtics (%s)\n" % ", ".join(f"'{label} %' {x:.0f}" for label, x in nines)
+    script += "set xtics (%s)\n" % ", ".join(f"'{label} %%' {x:.0f}" for label, x in nines)
     script += f"set xrange [1:{2 * largest}]\n"
     for i, (_, figure, _, _) in enumerate(curves):
         script += f"$curve{i} << END\n"
