@@ -31,7 +31,8 @@ static_assert(std::is_standard_layout_v<Machine> && std::is_standard_layout_v<Bu
 
 constexpr std::size_t kBytesPerInstruction = 1'600;
 constexpr std::size_t kFixedBytes = 1U << 16;
-constexpr unsigned kMaxExposedBits = 63;  ///< Of a presence map that native code takes bits from.
+constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
+constexpr unsigned kMaxExposedBits = 63;    ///< Of a presence map that native code takes bits from.
 constexpr std::size_t kMaxInlineText = 8;
 constexpr int kNullText = 0x80;  ///< The one byte of an absent string.
 constexpr unsigned kWindowBytes = 64;
@@ -56,6 +57,7 @@ class Emitter : private Xbyak::CodeGenerator {
 
   Code emit(const Steps& steps) {
     Code code;
+    make_dispatch(code);
     emit_texts();
     align(16);
     code.run = reinterpret_cast<bool (*)(Machine*)>(reinterpret_cast<std::uintptr_t>(getCurr()));
@@ -65,6 +67,9 @@ class Emitter : private Xbyak::CodeGenerator {
                                    [](const auto& in) { return in.control == ControlOp::Call; });
     if (calls) code.reference = emit_steps(steps.reference, 2);
     code.complete = complete_.getAddress();
+    for (const auto& [id, label] : dispatched_) code.dispatch[id] = label->getAddress();
+    std::replace(code.dispatch.begin(), code.dispatch.end(), static_cast<const void*>(nullptr),
+                 static_cast<const void*>(dispatch_elsewhere_.getAddress()));
     if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
     code.bytes = getSize();
     code.rare_bytes = rare_bytes_;
@@ -86,6 +91,7 @@ class Emitter : private Xbyak::CodeGenerator {
 #define STOPBIT_FIELD_WORD(member) word[machine_ + static_cast<int>(offsetof(Machine, member))]
 #define STOPBIT_FIELD_DWORD(member) dword[machine_ + static_cast<int>(offsetof(Machine, member))]
 #define STOPBIT_FIELD_QWORD(member) qword[machine_ + static_cast<int>(offsetof(Machine, member))]
+#define STOPBIT_RECORD_QWORD(member) qword[record_ + static_cast<int>(offsetof(BuilderState, member))]
 #define STOPBIT_RECORD(member) ptr[record_ + static_cast<int>(offsetof(BuilderState, member))]
 
   static constexpr int kPosition = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, position));
@@ -219,7 +225,11 @@ class Emitter : private Xbyak::CodeGenerator {
     steps_ = steps;
     labels_ = std::vector<Label>(steps.size() + 1);
     find_wide_maps();
-    for (std::size_t i = first; i < steps.size(); ++i) i = emit_step(i);
+    const bool is_message = first == 0;
+    for (std::size_t i = first; i < steps.size(); ++i) {
+      if (is_message) emit_entry(i);
+      i = emit_step(i);
+    }
     const std::size_t before = getSize();
     // A rare path may have rarer ones.
     for (std::size_t i = 0; i < rare_.size(); ++i) {
@@ -231,6 +241,72 @@ class Emitter : private Xbyak::CodeGenerator {
     std::vector<const void*> places(steps.size(), nullptr);
     for (std::size_t i = first; i < steps.size(); ++i) places[i] = labels_[i].getAddress();
     return places;
+  }
+
+  // ---- Templates by identifier: a table of addresses, whose place is known before its content.
+
+  void make_dispatch(Code& code) {
+    std::size_t ids = 0;
+    for (const DispatchEntry& entry : program_.dispatch) {
+      if (entry.table == 0 && entry.id < kDirectIds) ids = std::max<std::size_t>(ids, entry.id + 1);
+    }
+    code.dispatch.resize(ids);
+    dispatch_ = code.dispatch;
+  }
+
+  void dispatch(Place in) {
+    cmp(eax, static_cast<std::uint32_t>(dispatch_.size()));
+    jae(dispatch_elsewhere_);
+    mov(rcx, reinterpret_cast<std::uintptr_t>(dispatch_.data()));
+    jmp(ptr[rcx + rax * 8]);
+    rare([this, in] {
+      L(dispatch_elsewhere_);
+      steer_elsewhere(in);
+    });
+  }
+
+  /// Where a template begins when a message names it: opens its root block, which has a static place.
+  void emit_entry(std::size_t address) {
+    for (const DispatchEntry& entry : program_.dispatch) {
+      if (entry.table != 0 || entry.entry != address || entry.id >= dispatch_.size()) continue;
+      const Template& chosen = program_.templates[entry.template_index];
+      const bool resets = chosen.reset && options_.reset != ResetRule::Never;
+      const Block& root = program_.blocks[chosen.root_block];
+      const std::size_t slots = record::block_slots(record::kHeaderWords, root.words);
+      if (resets || slots > program_.max_record_slots) continue;
+      Label& label = new_label();
+      dispatched_.emplace_back(entry.id, &label);
+      L(label);
+      mov(ecx, entry.template_index);
+      mov(STOPBIT_FIELD_WORD(message_template), cx);
+      mov(STOPBIT_FIELD_WORD(current_template), cx);
+      mov(ecx, chosen.root_block);
+      mov(STOPBIT_FIELD_WORD(block), cx);
+      mov(STOPBIT_RECORD_QWORD(next_slot), static_cast<int>(slots));
+      mov(block_, STOPBIT_RECORD(slots));
+      mov(STOPBIT_RECORD(bases[0]), block_);
+      mov(rcx, STOPBIT_RECORD(phase));
+      vpxor(xmm0, xmm0, xmm0);
+      clear_slot(record_, static_cast<int>(offsetof(BuilderState, first)));
+      if (slots > 1) mov(rsi, record::tag_word_base(false, 1));
+      for (std::size_t i = 1; i < slots; ++i) {
+        if (i % 128 == 0) {
+          mov(rcx, STOPBIT_RECORD(phase));
+        } else {
+          add(rcx, rsi);
+        }
+        clear_slot(block_, static_cast<int>(i * record::kSlotBytes));
+      }
+      // Several names for one template would need a way over each other's entry.
+      jmp(labels_[address]);
+    }
+  }
+
+  /// Nothing in the slot but the tag word in rcx.
+  void clear_slot(const Reg& base, int at) {
+    vmovdqu(ptr[base + at], ymm0);
+    vmovdqu(ptr[base + at + 32], ymm0);
+    mov(ptr[base + at + static_cast<int>(record::kTagWord * 8)], rcx);
   }
 
   /// Code of templates whose presence maps may be longer than what native code holds takes its bits elsewhere.
@@ -412,6 +488,16 @@ class Emitter : private Xbyak::CodeGenerator {
     }
   }
 
+  /// The same for nine bytes: 63 bits.
+  void extract_nine(bool is_signed) {
+    movbe(rax, ptr[position_ + 1]);
+    pext(rax, rax, data_bits_);
+    movzx(ecx, byte[position_]);
+    shl(rcx, is_signed ? 57 : 56);
+    if (is_signed) sar(rcx, 1);
+    or_(rax, rcx);
+  }
+
   /// NULL is 0, and what is above it counts one less.
   void take_null_away(bool is_signed, bool is_wide, Label& null) {
     test(rax, rax);
@@ -437,8 +523,18 @@ class Emitter : private Xbyak::CodeGenerator {
     find_end(otherwise);
     Label& there = new_label();
     if (is_wide) {
+      Label& longer = new_label();
       cmp(ecx, 7);
-      ja(otherwise);
+      ja(longer);
+      rare([this, &longer, &there, &null, &otherwise, is_optional, is_sign] {
+        L(longer);
+        cmp(ecx, 8);
+        jne(otherwise);
+        extract_nine(is_sign);
+        lea(position_, ptr[rdx + 1]);
+        if (is_optional) take_null_away(is_sign, true, null);
+        jmp(there);
+      });
     } else {
       Label& longer = new_label();
       cmp(ecx, 3);
@@ -1047,36 +1143,32 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void copied_text(Place in, Label& done) {
     const std::uint16_t slot = in->slot;
+    const bool is_optional = isa::is_optional(in->op);
     Label& clear = new_label();
     Label& have = new_label();
-    Label& null = isa::is_optional(in->op) ? new_label() : done;
+    Label& null = is_optional ? new_label() : done;
     add(map_, map_);
     jnc(clear);
     read_text(in, done, null, elsewhere(in, done, Bit::Set));
-    mov(edx, entry_string_offset(slot));
-    add(rdx, STOPBIT_FIELD(strings));
     inc(ecx);
-    mov(entry_string_length(slot), ecx);
-    mov(rsi, rax);
-    and_(rsi, data_bits_);
-    mov(ptr[rdx], rsi);
-    set_mark(slot, state::EntryType::Ascii);
+    assign_text(slot);
     L(have);
     store(in);
     count_field();
-    if (&null != &done) {
+    if (is_optional) {
       rare([this, slot, &null, &done] {
         L(null);
         set_empty(slot);
         jmp(done);
       });
     }
-    rare([this, in, slot, &clear, &have, &done] {
+    rare([this, in, is_optional, slot, &clear, &null, &have, &done] {
+      Label& other = new_label();
       L(clear);
       Label& otherwise = elsewhere(in, done, Bit::Clear);
       const Reg mark = mark_of(state::EntryType::Ascii);
       cmp(entry_mark(slot), mark);
-      jne(otherwise);
+      jne(other);
       mov(ecx, entry_string_length(slot));
       cmp(ecx, static_cast<int>(kMaxInlineText));
       ja(otherwise);
@@ -1091,7 +1183,39 @@ class Emitter : private Xbyak::CodeGenerator {
       lea(rdx, ptr[rip + texts_]);
       or_(rax, ptr[rdx + rcx * 8]);
       jmp(have);
+
+      L(other);  // empty, undefined, or of another type
+      mov(rcx, entry_mark(slot));
+      lea(rdx, ptr[mark_ - static_cast<int>(state::Dictionary::kAssigned)]);
+      if (is_optional) {
+        cmp(rcx, rdx);
+        je(done);
+      }
+      xor_(rcx, rdx);
+      shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
+      jz(otherwise);
+      if (short_constant(in)) {
+        mov(rax, *short_constant(in));
+        mov(ecx, program_.constant_bytes(in->constant->bytes()).size());
+        assign_text(slot);
+        jmp(have);
+      } else if (!has_initial(in) && is_optional) {
+        jmp(null);
+      } else {
+        jmp(otherwise);
+      }
     });
+  }
+
+  /// The string whose word is in rax and whose length in ecx becomes the previous value.
+  void assign_text(std::uint16_t slot) {
+    mov(edx, entry_string_offset(slot));
+    add(rdx, STOPBIT_FIELD(strings));
+    mov(entry_string_length(slot), ecx);
+    mov(rsi, rax);
+    and_(rsi, data_bits_);
+    mov(ptr[rdx], rsi);
+    set_mark(slot, state::EntryType::Ascii);
   }
 
   // ---- Presence maps, templates.
@@ -1138,21 +1262,25 @@ class Emitter : private Xbyak::CodeGenerator {
   void template_id(Place in) {
     Label& done = new_label();
     Label& clear = new_label();
-    if (has_wide_map_[0]) {
+    Label& taken = new_label();
+    if (has_wide_map_[in.address]) {
       take_elsewhere(in);
+      mov(eax, STOPBIT_FIELD_DWORD(template_id));
       return;
     }
     add(map_, map_);
     jnc(clear);
-    Label& otherwise = elsewhere(in, done, Bit::Set);
+    Label& otherwise = elsewhere(in, taken, Bit::Set);
     read_integer(Type::U32, false, done, otherwise);
     assign(in->slot, state::EntryType::U32);
     mov(STOPBIT_FIELD_DWORD(template_id), eax);
     L(done);
-    rare([this, in, &clear, &done] {
+    rare([this, in, &clear, &taken, &done] {
       L(clear);
       put_back(Bit::Clear);
       take_elsewhere(in);
+      L(taken);
+      mov(eax, STOPBIT_FIELD_DWORD(template_id));
       jmp(done);
     });
   }
@@ -1191,12 +1319,10 @@ class Emitter : private Xbyak::CodeGenerator {
     if (slots > 1) mov(rsi, std::uint64_t{1} << 57);
     for (int i = 0; i < slots; ++i) {
       const int at = i * static_cast<int>(record::kSlotBytes);
-      vmovdqu(ptr[block_ + at], ymm0);
-      vmovdqu(ptr[block_ + at + 32], ymm0);
       mov(rcx, rax);
       shr(rcx, 1);
       or_(rcx, STOPBIT_RECORD(phase));
-      mov(ptr[block_ + at + static_cast<int>(record::kTagWord * 8)], rcx);
+      clear_slot(block_, at);
       if (i + 1 < slots) add(rax, rsi);
     }
   }
@@ -1211,7 +1337,7 @@ class Emitter : private Xbyak::CodeGenerator {
       case ControlOp::Pop:
         if (options_.strict) return steer_elsewhere(in);
         return pop_map();
-      case ControlOp::Disp:
+      case ControlOp::Disp: return dispatch(in);
       case ControlOp::Call: return steer_elsewhere(in);
       case ControlOp::End: return end(in);
     }
@@ -1299,6 +1425,10 @@ class Emitter : private Xbyak::CodeGenerator {
   const EngineOptions& options_;
   const Hooks& hooks_;
   const int nesting_;
+
+  std::span<const void*> dispatch_;
+  std::vector<std::pair<std::uint32_t, Label*>> dispatched_;
+  Label dispatch_elsewhere_;
 
   Label texts_, failed_, complete_, exit_, open_block_, take_, steer_, refill_;
   std::span<const Step> steps_;

@@ -26,6 +26,7 @@ struct Code {
   const void* complete = nullptr;                   ///< Where the code ends a message.
   std::vector<const void*> message;                 ///< Where the code of each instruction begins.
   std::vector<const void*> reference;               ///< The same in a dynamic reference; empty if there are none.
+  std::vector<const void*> dispatch;  ///< By template identifier, where a message goes on. Read by the code.
   std::size_t bytes = 0;
   std::size_t rare_bytes = 0;
 };
