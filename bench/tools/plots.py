@@ -35,7 +35,7 @@ def percentile_plot(output, title, curves):
     """`curves`: label, figure, colour, dash. Over the percentiles, so that each nine is as wide as the one before."""
     largest = max(figure["count"] for _, figure, _, _ in curves)
     script = HEAD.format(output=output, title=title)
-    script += "set logscale x\nset logscale y\nset xlabel 'percentile'\nset ylabel 'ns'\nset format y '%.0f'\n"
+    script += "set logscale x\nset logscale y\nset xlabel 'percentile'\nset format y '%.0s %cs'\nset key bottom right\n"
     nines = [("0", 1), ("90", 10), ("99", 100), ("99.9", 1e3), ("99.99", 1e4), ("99.999", 1e5), ("99.9999", 1e6)]
     script += "set xtics (%s)\n" % ", ".join(f"'{label} %%' {x:.0f}" for label, x in nines)
     script += f"set xrange [1:{2 * largest}]\n"
@@ -43,7 +43,7 @@ def percentile_plot(output, title, curves):
         script += f"$curve{i} << END\n"
         for share, value in figure["points"]:
             x = 1 / (1 - share) if share < 1 else figure["count"]
-            script += f"{x} {max(value, 1)}\n"
+            script += f"{x} {max(value, 1) * 1e-9}\n"
         script += "END\n"
     script += "plot " + ", ".join(
         f"$curve{i} using 1:2 with lines linewidth 2 linecolor '{colour}' dashtype {dash} title \"{label}\""
@@ -55,7 +55,7 @@ def percentile_plot(output, title, curves):
 def bar_plot(output, title, unit, names, series):
     """`series`: label to name to (low, median, high)."""
     script = HEAD.format(output=output, title=title)
-    script += "set style data histogram\nset style histogram errorbars gap 1 linewidth 1\nset style fill solid 0.9 noborder\n"
+    script += "set style data histogram\nset style histogram errorbars gap 1 linewidth 1.5\nset style fill solid 0.9 noborder\n"
     script += f"set ylabel '{unit}'\nset yrange [0:*]\nset xtics rotate by -25\nset key top right\nset bmargin 6\n"
     for i, values in enumerate(series.values()):
         script += f"$bars{i} << END\n"
