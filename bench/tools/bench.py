@@ -17,6 +17,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import readme
+
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
 
@@ -256,6 +258,7 @@ def parse_arguments(arguments):
     parser.add_argument("--compare", metavar="OLD.json", help="also show each figure beside that of an earlier run")
     parser.add_argument("--use", metavar="FILE", help="measure nothing: show the figures of an earlier run")
     parser.add_argument("--plots", metavar="FOLDER", nargs="?", const=ROOT / "bench/plots", help="draw SVGs (default: bench/plots)")
+    parser.add_argument("--readme", action="store_true", help="write the figures into bench/README.md")
     parser.add_argument("--targets", action="store_true", help=argparse.SUPPRESS)  # for ./dev: what is to be built
     options = parser.parse_args(arguments)
     for program in options.programs:
@@ -285,6 +288,11 @@ def main(arguments):
         import plots
 
         plots.draw(result, Path(options.plots))
+    if options.readme:
+        readme.write(result, ROOT / "bench/README.md")
+    if rows := readme.targets(readme.Figures(result)):
+        print()
+        print_columns([["target", "unit", "at most", "stretch", "measured", ""], *rows], "<<>>><")
     print()
     for note in result["notes"]:
         print(f"note: {note}")

@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "bench/tools"))
 sys.dont_write_bytecode = True
 import bench  # noqa: E402
+import readme  # noqa: E402
 
 
 def result(**figures):
@@ -87,6 +88,34 @@ class Table(unittest.TestCase):
         run["figures"][0].update(percentiles={"p90": [5, 6, 7], "p99": [8, 8, 8], "p99.9": [9, 9, 9]}, max=12345)
         text = printed(bench.print_table, run)
         self.assertRegex(text, r"a +ns +2\.00 +1\.10 \.\. 2\.90 +6\.00 +8\.00 +9\.00 +12345 +3")
+
+
+class Readme(unittest.TestCase):
+    def test_targets_are_met_missed_or_not_measured(self):
+        run = result(**{"decode/complex30000/native": ("ns/msg", [84, 85, 86]), "decode/cme-mdp-2012/native": ("ns/msg", [60]),
+                        "decode/moex-asts-trades-2019/native": ("ns/msg", [190])})
+        rows = readme.targets(readme.Figures(run))
+        self.assertEqual([row[-1] for row in rows], ["stretch met", "met", "missed: x 2.00"])
+
+    def test_only_the_figures_of_a_readme_change(self):
+        run = {**result(**{"decode/sample/interp": ("ns/msg", [190.0])}), "load before": 0.1, "load after": 0.2}
+        run["machine"].update({"virtual machine": True, "processors": 2, "compiler": "g++"})
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "README.md"
+            path.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nbehind\n")
+            readme.write(run, path)
+            text = path.read_text()
+        self.assertTrue(text.startswith(f"before\n{readme.BEGIN}\nMeasured 2026-01-01"), text)
+        self.assertTrue(text.endswith(f"{readme.END}\nbehind\n"))
+        self.assertIn("| `sample` |  |  |  | 190 |  |  |", text)
+        self.assertNotIn("old", text)
+
+    def test_a_readme_without_a_place_is_an_error(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "README.md"
+            path.write_text("nothing")
+            with self.assertRaises(ValueError):
+                readme.write(result(), path)
 
 
 class GoogleBenchmark(unittest.TestCase):

@@ -1,0 +1,159 @@
+"""Writes the figures of a run into bench/README.md, and says which targets they meet."""
+
+import statistics
+
+BEGIN = "<!-- figures: written by ./dev bench --readme -->"
+END = "<!-- end of figures -->"
+
+# Figure, percentile (none: the figure itself), what it is, target, stretch. Less is better.
+TARGETS = [
+    ("decode/complex30000/native", None, "`complex30000`, native", "ns/msg", 125, 85),
+    ("decode/cme-mdp-2012/native", None, "`cme-mdp-2012`, native", "ns/msg", 70, 45),
+    ("decode/moex-asts-trades-2019/native", None, "`moex-asts-trades-2019`, native", "ns/msg", 95, 75),
+    ("decode/complex30000/interp", None, "`complex30000`, interpreter", "ns/msg", 340, 250),
+    ("latency/complex30000/native/cold", None, "one `complex30000` message cold, native, median", "ns", 400, 300),
+    ("latency/complex30000/native/cold", "p99", "the same, 99th percentile", "ns", 1000, None),
+    ("ring/processes/1_slots/lines", None, "ring: record of one slot seen by another process", "line transfers", 1.4, None),
+    ("e2e/complex30000/native/visible-lines", None, "datagram to first slot in another process, decoding taken off, `complex30000`", "line transfers", 1.5, None),
+    ("e2e/cme-mdp-2012/native/visible-lines", None, "the same, `cme-mdp-2012`", "line transfers", 1.5, None),
+    ("e2e/moex-asts-trades-2019/native/visible-lines", None, "the same, `moex-asts-trades-2019`", "line transfers", 1.5, None),
+    ("e2e/complex30000/native/slot-lines", None, "each further slot, `complex30000`", "line transfers", 0.3, None),
+    ("e2e/cme-mdp-2012/native/slot-lines", None, "the same, `cme-mdp-2012`", "line transfers", 0.3, None),
+    ("e2e/moex-asts-trades-2019/native/slot-lines", None, "the same, `moex-asts-trades-2019`", "line transfers", 0.3, None),
+]
+
+
+def number(value):
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+class Figures:
+    def __init__(self, result):
+        self.all = {figure["name"]: figure for figure in result["figures"] if figure["samples"]}
+
+    def median(self, name, percentile=None):
+        """Nothing if it was not measured."""
+        if name not in self.all:
+            return None
+        figure = self.all[name]
+        return statistics.median(figure["percentiles"][percentile] if percentile else figure["samples"])
+
+    def cell(self, name, percentile=None):
+        value = self.median(name, percentile)
+        return "" if value is None else number(value)
+
+    def second_parts(self, first):
+        """The workloads of a program, in their order."""
+        return list(dict.fromkeys(name.split("/")[1] for name in self.all if name.startswith(first + "/")))
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "|".join("---" if i == 0 else "---:" for i in range(len(head))) + "|"]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def targets(figures):
+    """Rows of what was measured: what, unit, target, stretch, measured, verdict."""
+    rows = []
+    for name, percentile, what, unit, target, stretch in TARGETS:
+        value = figures.median(name, percentile)
+        if value is None:
+            continue
+        verdict = "stretch met" if stretch and value <= stretch else "met" if value <= target else f"missed: x {value / target:.2f}"
+        rows.append([what, unit, f"{target}", f"{stretch or ''}", number(value), verdict])
+    return rows
+
+
+def target_table(figures):
+    return table(["target", "unit", "at most", "stretch", "measured", ""], targets(figures))
+
+
+def decode_table(result, figures):
+    rows = []
+    for workload in figures.second_parts("decode"):
+        facts = result["facts"].get(workload, {})
+        interp, native = (f"decode/{workload}/{engine}" for engine in ("interp", "native"))
+        fact = [number(facts[key]) if key in facts else "" for key in ("bytes per message", "fields per message", "slots per message")]
+        rows.append([f"`{workload}`", *fact, figures.cell(interp), figures.cell(native), figures.cell(f"{native}/gain")])
+    return table(["workload", "bytes", "fields", "slots", "interpreter, ns", "native, ns", "times faster"], rows)
+
+
+def field_table(figures):
+    names = dict.fromkeys(name.rsplit("/", 1)[0].removesuffix("/hostile") for name in figures.all
+                          if name.startswith("field/") and not name.endswith("/gain"))
+    rows = [[f"`{name.removeprefix('field/')}`"] + [figures.cell(f"{name}{form}/{engine}") for engine in ("interp", "native") for form in ("", "/hostile")]
+            for name in names]
+    return table(["type, operator", "interpreter", "unpredictable", "native", "unpredictable"], rows)
+
+
+def latency_table(figures):
+    rows = []
+    for workload in figures.second_parts("latency"):
+        for engine in ("interp", "native"):
+            for mode in ("warm", "cold"):
+                name = f"latency/{workload}/{engine}/{mode}"
+                if name in figures.all:
+                    rows.append([f"`{workload}`, {engine}, {mode}", figures.cell(name)]
+                                + [figures.cell(name, p) for p in ("p90", "p99", "p99.9")]
+                                + [number(figures.all[name]["max"]), f"{figures.all[name]['count']:,}"])
+    return table(["ns", "p50", "p90", "p99", "p99.9", "max", "count"], rows)
+
+
+def load_table(figures, first):
+    rows = []
+    for workload in figures.second_parts(first):
+        for load in (10, 50, 80, 95):
+            name = f"{first}/{workload}/native/load{load}"
+            if name in figures.all:
+                rows.append([f"`{workload}`, {load} %", figures.cell(name)]
+                            + [figures.cell(name, p) for p in ("p90", "p99", "p99.9")]
+                            + [number(figures.all[name]["max"]), f"{figures.all[name]['count']:,}"])
+    return table(["ns", "p50", "p90", "p99", "p99.9", "max", "count"], rows)
+
+
+def views_table(figures):
+    rows = [[f"`{name.split('/')[2]}`", figures.cell(name)] for name in figures.all if name.startswith("read/")]
+    return table(["way", "ns per message"], sorted(rows, key=lambda row: -float(row[1].replace(",", ""))))
+
+
+def e2e_table(figures):
+    rows = []
+    for workload in figures.second_parts("e2e"):
+        for engine in ("interp", "native"):
+            base = f"e2e/{workload}/{engine}"
+            if f"{base}/visible" in figures.all:
+                rows.append([f"`{workload}`, {engine}"] + [figures.cell(f"{base}/{part}") for part in
+                            ("decode", "visible", "read", "line", "visible-lines", "further-slot", "slot-lines")])
+    return table(["ns, medians", "decode alone", "first slot visible", "record read", "line transfer", "visible - decode, in lines",
+                  "further slot", "in lines"], rows)
+
+
+def text(result):
+    figures = Figures(result)
+    machine = result["machine"]
+    virtual = ", a virtual machine" if machine["virtual machine"] else ""
+    parts = [
+        f"Measured {result['date'][:10]} on {machine['processor']}, {machine['processors']} processors{virtual}; "
+        f"{machine['compiler']}; commit {machine['commit']}; load average {result['load before']:.1f} before, "
+        f"{result['load after']:.1f} behind.",
+    ]
+    sections = [
+        ("Targets", target_table(figures), targets(figures)),
+        ("Decode speed, per message", decode_table(result, figures), figures.second_parts("decode")),
+        ("One field, ns", field_table(figures), figures.second_parts("field")),
+        ("One datagram by itself", latency_table(figures), figures.second_parts("latency")),
+        ("One datagram under load, native", load_table(figures, "latency"), figures.second_parts("latency")),
+        ("From datagram to another process", e2e_table(figures), figures.second_parts("e2e")),
+        ("The same under load, native: due to first slot visible", load_table(figures, "e2e"), figures.second_parts("e2e")),
+    ]
+    sections.append(("Reading records", views_table(figures), figures.second_parts("read")))
+    parts += [f"### {title}\n\n{content}" for title, content, is_there in sections if is_there]
+    return "\n\n".join(parts)
+
+
+def write(result, path):
+    old = path.read_text()
+    if BEGIN not in old or END not in old:
+        raise ValueError(f"{path} has no place for figures: {BEGIN} ... {END}")
+    head, rest = old.split(BEGIN, 1)
+    path.write_text(f"{head}{BEGIN}\n{text(result)}\n{END}{rest.split(END, 1)[1]}")
