@@ -6,6 +6,7 @@ using namespace stopbit;  // NOLINT(google-build-using-namespace): the functions
 
 struct stopbit_ring {
   std::optional<ring::Reader> reader;
+  std::span<const record::Slot> taken;  ///< What a batch has copied out of the ring and nobody has seen yet.
   capi::SharedPtr shared;
   stopbit_record record;
   bool busy = false;
@@ -16,16 +17,22 @@ namespace {
 
 constexpr char kNotOpen[] = "the ring is not open";
 
-/// As stopbit_ring_poll; the record is in `ring.record`.
-int poll(stopbit_ring& ring) noexcept {
+/// Takes the next record into `ring.record`, of which up to `most` are copied at once. As stopbit_ring_poll.
+int take(stopbit_ring& ring, std::size_t most) noexcept {
   ring.record.detach();
-  switch (ring.reader->poll()) {
-    case ring::Poll::Record: ring.record.attach(ring.shared, ring.reader->record()); return STOPBIT_POLL_RECORD;
-    case ring::Poll::Nothing: return STOPBIT_POLL_NOTHING;
-    case ring::Poll::Lost: return STOPBIT_POLL_LOST;
-    case ring::Poll::Damaged: break;
+  if (ring.taken.empty()) {
+    switch (ring.reader->poll_batch(most)) {
+      case ring::Poll::Record: break;
+      case ring::Poll::Nothing: return STOPBIT_POLL_NOTHING;
+      case ring::Poll::Lost: return STOPBIT_POLL_LOST;
+      case ring::Poll::Damaged: return ring.error.set(STOPBIT_ERROR_INPUT, "the content of the ring contradicts itself");
+    }
+    ring.taken = ring.reader->slots();
   }
-  return ring.error.set(STOPBIT_ERROR_INPUT, "the content of the ring contradicts itself");
+  const std::span<const record::Slot> first = *ring::Records(ring.taken).begin();
+  ring.taken = ring.taken.subspan(first.size());
+  ring.record.attach(ring.shared, first);
+  return STOPBIT_POLL_RECORD;
 }
 
 }  // namespace
@@ -58,6 +65,7 @@ stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, stopbit_s
     auto shared =
         std::make_shared<const capi::Shared>(consumer::load_image(opened.value().image(), opened.value().path()));
     ring->record.detach();
+    ring->taken = {};
     ring->reader.emplace(std::move(opened).value());
     ring->shared = std::move(shared);
     return STOPBIT_OK;
@@ -67,6 +75,7 @@ stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, stopbit_s
 void stopbit_ring_close(stopbit_ring* ring) {
   if (ring == nullptr || ring->busy) return;
   ring->record.detach();
+  ring->taken = {};
   ring->reader.reset();
 }
 
@@ -76,7 +85,7 @@ int stopbit_ring_poll(stopbit_ring* ring, stopbit_record** record) {
   ring->error.clear();
   if (record == nullptr) return ring->error.set(STOPBIT_ERROR_ARGUMENT, "record is NULL");
   if (!ring->reader) return ring->error.set(STOPBIT_ERROR_ARGUMENT, kNotOpen);
-  const int found = poll(*ring);
+  const int found = take(*ring, 1);
   if (found == STOPBIT_POLL_RECORD) *record = &ring->record;
   return found;
 }
@@ -91,7 +100,7 @@ int stopbit_ring_batch(stopbit_ring* ring, size_t most, stopbit_record_callback 
   int found = STOPBIT_POLL_RECORD;
   size_t count = 0;
   for (bool stopped = false; count < most && !stopped;) {
-    found = poll(*ring);
+    found = take(*ring, most - count);
     if (found != STOPBIT_POLL_RECORD) break;
     ++count;
     stopped = callback(user, &ring->record) != 0;
@@ -102,11 +111,11 @@ int stopbit_ring_batch(stopbit_ring* ring, size_t most, stopbit_record_callback 
 }
 
 uint64_t stopbit_ring_lost(const stopbit_ring* ring) {
-  return ring != nullptr && ring->reader ? ring->reader->lost() : 0;
+  return ring != nullptr && ring->reader ? ring->reader->lost_records() : 0;
 }
 
 uint64_t stopbit_ring_total_lost(const stopbit_ring* ring) {
-  return ring != nullptr && ring->reader ? ring->reader->total_lost() : 0;
+  return ring != nullptr && ring->reader ? ring->reader->total_lost_records() : 0;
 }
 
 int stopbit_ring_writer(const stopbit_ring* ring) {

@@ -316,7 +316,7 @@ typedef enum stopbit_start {
 typedef enum stopbit_poll {
   STOPBIT_POLL_NOTHING = 0, /* No record yet. */
   STOPBIT_POLL_RECORD = 1,
-  STOPBIT_POLL_LOST = 2 /* The writer was faster: stopbit_ring_lost slots were skipped. What follows is good. */
+  STOPBIT_POLL_LOST = 2 /* The writer was faster: stopbit_ring_lost records were skipped. What follows is good. */
 } stopbit_poll;
 
 typedef enum stopbit_writer {
@@ -341,7 +341,7 @@ STOPBIT_API int stopbit_ring_poll(stopbit_ring* ring, stopbit_record** record);
  * ended it. `taken` (may be NULL) gets the number of records. */
 STOPBIT_API int stopbit_ring_batch(stopbit_ring* ring, size_t most, stopbit_record_callback callback, void* user,
                                    size_t* taken);
-/* Slots that the last loss skipped, and all of them together. 0 if the ring is not open. */
+/* Records that the last loss skipped, exactly, and all of them together. 0 if the ring is not open. */
 STOPBIT_API uint64_t stopbit_ring_lost(const stopbit_ring* ring);
 STOPBIT_API uint64_t stopbit_ring_total_lost(const stopbit_ring* ring);
 /* A stopbit_writer, or STOPBIT_ERROR_ARGUMENT. A system call: ask when there is nothing to read. Records may have come

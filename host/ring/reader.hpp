@@ -91,7 +91,9 @@ class Reader {
   /// was copied. Its content is the writer's word: record::Reader checks it.
   [[nodiscard]] std::span<const record::Slot> record() const noexcept { return *records().begin(); }
   /// All that poll_batch has found, in the same sense: `for (std::span<const record::Slot> record : ring.records())`.
-  [[nodiscard]] Records records() const noexcept { return Records({copy_.data(), copied_slots_}); }
+  [[nodiscard]] Records records() const noexcept { return Records(slots()); }
+  /// Their slots, one record behind the other.
+  [[nodiscard]] std::span<const record::Slot> slots() const noexcept { return {copy_.data(), copied_slots_}; }
 
   /// Number of the first slot of the first record.
   [[nodiscard]] std::uint64_t record_number() const noexcept { return record_number_; }

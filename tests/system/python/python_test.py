@@ -1,0 +1,517 @@
+"""The Python module against `stopbit replay --format jsonl`: the bundled capture, one of every type, and those of real
+exchanges if STOPBIT_CORPUS names their folder.
+
+usage: python_test.py STOPBIT SOURCE_FOLDER SCRATCH_FOLDER [unittest's arguments]; the module is found by PYTHONPATH.
+"""
+
+import ast
+import decimal
+import itertools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+import unittest
+
+import numpy
+
+import stopbit
+
+COMMAND, SOURCE, SCRATCH = sys.argv[1:4]
+SAMPLE = f"{SOURCE}/tests/data/sample"
+SAMPLE_FEED = {"templates": f"{SAMPLE}/templates.xml", "framing": "cme"}
+SAMPLE_CAPTURE = f"{SAMPLE}/capture.pcap.gz"
+CORPUS = {"cme-mdp-2012": "cme", "moex-asts-trades-2019": "moex", "eurex-rdi-2016": "t7", "complex30000": "none"}
+
+REFERENCES = """
+{"template":"Envelope","id":1,"fields":{"Seq":1,"templateRef":{"template":"Quote","id":2,"fields":{"Symbol":"A","Levels":[{"Qty":5},{"Qty":6}],"Flags":7}},"templateRef2":{"template":"Empty","id":3,"fields":{}},"Sum":9,"List":[{"templateRef":{"template":"Envelope","id":1,"fields":{"Seq":2,"templateRef":{"template":"Empty","id":3,"fields":{}},"templateRef2":{"template":"Empty","id":3,"fields":{}},"Sum":1,"List":[],"End":3}}}],"End":4}}
+{"template":"Quote","id":2,"fields":{"Symbol":"B","Levels":[],"Flags":0}}
+"""
+
+
+def run(*command):
+    return subprocess.run([COMMAND, *command], check=True, capture_output=True, text=True).stdout
+
+
+def expected(captures, feed, *more):
+    """The dicts that the JSON lines say."""
+    captures = [captures] if isinstance(captures, str) else captures
+    lines = subprocess.run(
+        [COMMAND, "replay", *captures, "--templates", feed["templates"], "--framing", feed["framing"], "-q", *more],
+        check=False, capture_output=True, text=True).stdout
+    return [json.loads(line, parse_float=decimal.Decimal) for line in lines.splitlines()]
+
+
+def encoded(name, templates, text):
+    """A capture with messages that are given as JSON lines."""
+    capture = f"{SCRATCH}/{name}.pcap"
+    lines = f"{SCRATCH}/{name}.jsonl"
+    pathlib.Path(lines).write_text(text, encoding="utf-8")
+    run("encode", lines, "--templates", templates, "-o", capture, "-q")
+    return capture, {"templates": templates, "framing": "none"}
+
+
+def feeds():
+    """Name, capture and feed of everything that is tested."""
+    emit = f"{SOURCE}/tests/unit/templates/emit"
+    rich = pathlib.Path(f"{SOURCE}/tests/system/views/rich.jsonl").read_text(encoding="utf-8")
+    yield "sample", SAMPLE_CAPTURE, SAMPLE_FEED
+    yield ("rich", *encoded("rich", f"{emit}/rich.xml", rich))
+    yield ("references", *encoded("references", f"{emit}/references.xml", REFERENCES))
+    corpus = os.environ.get("STOPBIT_CORPUS")
+    if not corpus:
+        print("STOPBIT_CORPUS is not set: the captures of real exchanges are left out", file=sys.stderr)
+        return
+    for name, framing in CORPUS.items():
+        yield name, f"{corpus}/{name}/capture.pcap", {"templates": f"{corpus}/{name}/templates.xml", "framing": framing}
+
+
+FEEDS = []
+
+
+def plain(value):
+    """A record as JSON has it: byte vectors as hex."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [plain(item) for item in value]
+    return value.hex() if isinstance(value, bytes) else value
+
+
+def same(expected_value, value):
+    """Equal, and decimals with the same exponent. JSON has no decimals without a fraction."""
+    if isinstance(value, dict):
+        return (isinstance(expected_value, dict) and expected_value.keys() == value.keys()
+                and all(same(expected_value[key], value[key]) for key in value))
+    if isinstance(value, list):
+        return (isinstance(expected_value, list) and len(expected_value) == len(value)
+                and all(map(same, expected_value, value)))
+    if isinstance(value, decimal.Decimal):
+        return decimal.Decimal(expected_value).as_tuple() == value.as_tuple()
+    return type(expected_value) is type(value) and expected_value == value
+
+
+class Replay(unittest.TestCase):
+    def test_gives_what_json_lines_say(self):
+        for name, capture, feed in FEEDS:
+            with self.subTest(name):
+                records = stopbit.replay(capture, **feed)
+                count = 0
+                for line, record in itertools.zip_longest(expected(capture, feed), records):
+                    self.assertTrue(same(line, plain(record)), f"record {count}:\n{line}\n{record}")
+                    count += 1
+                self.assertGreater(count, 0)
+                self.assertEqual(records.summary["messages"], count)
+                self.assertEqual(records.summary["errors"], 0)
+
+    def test_engines_agree(self):
+        program = stopbit.Program.compile([SAMPLE_FEED["templates"]])
+        try:
+            native = stopbit.replay(SAMPLE_CAPTURE, firmware=program, framing="cme", engine="native")
+        except stopbit.Error as error:
+            self.assertIn("native", str(error))
+            self.skipTest(str(error))
+        interp = stopbit.replay(SAMPLE_CAPTURE, firmware=program, framing="cme", engine="interp")
+        self.assertEqual(list(native), list(interp))
+        self.assertEqual(interp.summary["engine"], "interp")
+        self.assertEqual(native.summary["engine"], "native")
+
+    def test_reads_several_captures_one_after_the_other(self):
+        once = list(stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED))
+        twice = list(stopbit.replay([SAMPLE_CAPTURE, pathlib.Path(SAMPLE_CAPTURE)], **SAMPLE_FEED))
+        self.assertEqual(once + once, twice)
+
+    def test_decimals_may_be_floats(self):
+        for exact, rounded in zip(stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, limit=2000),
+                                  stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, limit=2000, decimals="float")):
+            self.assertEqual(floats(exact), rounded)
+
+    def test_header_tells_time_and_sequence(self):
+        records = list(stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, groups="239.20.1.1:20001", limit=50, header=True))
+        self.assertEqual(records[0]["header"].keys(),
+                         {"arrival_ns", "sequence", "channel", "message_index", "sender_epoch", "flags"})
+        for record in records:
+            if record["header"]["message_index"] == 0:
+                self.assertEqual(record["header"]["sequence"], record["fields"]["MsgSeqNum"])
+
+    def test_faulty_datagrams_are_records(self):
+        feed = {**SAMPLE_FEED, "framing": "none"}
+        records = stopbit.replay(SAMPLE_CAPTURE, **feed)
+        seen = list(records)
+        self.assertEqual([plain(record) for record in seen], expected(SAMPLE_CAPTURE, feed))
+        self.assertTrue(any("error" in record for record in seen))
+        self.assertGreater(records.summary["errors"], 0)
+        self.assertIn("packet", records.summary["problems"][0])
+
+    def test_program_is_compiled_once_and_used_often(self):
+        program = stopbit.Program.compile([SAMPLE_FEED["templates"]])
+        self.assertIn((22, "Trade"), program.templates)
+        self.assertEqual(program.warnings, "")
+        image = f"{SCRATCH}/sample.sbf"
+        pathlib.Path(image).write_bytes(program.image())
+        self.assertEqual(stopbit.Program.load(image).layout_hash, program.layout_hash)
+        self.assertEqual(stopbit.Program.from_image(program.image()).image(), program.image())
+        by_program = list(stopbit.replay(SAMPLE_CAPTURE, firmware=program, framing="cme", limit=100))
+        by_file = list(stopbit.replay(SAMPLE_CAPTURE, firmware=image, framing="cme", limit=100))
+        self.assertEqual(by_program, by_file)
+
+    def test_threads_replay_side_by_side(self):
+        program = stopbit.Program.compile([SAMPLE_FEED["templates"]])
+        counts = []
+
+        def count():
+            counts.append(sum(1 for _ in stopbit.replay(SAMPLE_CAPTURE, firmware=program, framing="cme")))
+
+        threads = [threading.Thread(target=count) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(counts, [23921] * 4)
+
+    def test_may_be_left_early(self):
+        for _ in range(20):
+            next(stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED))
+        with stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED) as records:
+            next(records)
+        self.assertEqual(list(records), [])
+        records.close()
+        self.assertIsNone(records.summary)
+
+    def test_a_capture_that_breaks_off_raises_behind_its_last_record(self):
+        whole = f"{SCRATCH}/whole.pcap"
+        lines = [json.dumps(record, default=float) for record in stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, limit=50)]
+        pathlib.Path(f"{SCRATCH}/whole.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        run("encode", f"{SCRATCH}/whole.jsonl", "--templates", SAMPLE_FEED["templates"], "--framing", "cme", "-o", whole, "-q")
+        broken = f"{SCRATCH}/broken.pcap"
+        pathlib.Path(broken).write_bytes(pathlib.Path(whole).read_bytes()[:-3])
+        records = stopbit.replay(broken, **SAMPLE_FEED)
+        seen = []
+        with self.assertRaisesRegex(stopbit.InputError, "broken.pcap"):
+            for record in records:
+                seen.append(record)
+        self.assertEqual(len(seen), len(list(stopbit.replay(whole, **SAMPLE_FEED))) - 1)
+        self.assertEqual(list(records), [])
+        with self.assertRaisesRegex(stopbit.InputError, "broken.pcap"):
+            stopbit.columns(broken, **SAMPLE_FEED)
+
+
+def floats(value):
+    if isinstance(value, dict):
+        return {key: floats(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [floats(item) for item in value]
+    return float(value) if isinstance(value, decimal.Decimal) else value
+
+
+class TableReader:
+    """Compares tables with records, row by row; every value has to be met."""
+
+    def __init__(self, test, tables):
+        self.test = test
+        self.tables = {name: {key: array for key, array in table.items()} for name, table in tables.items()}
+        self.rows = {name: 0 for name in tables}
+
+    def message(self, number, record, is_reference=False):
+        name = record["template"]
+        table = self.tables[name]
+        row = self.next_row(name)
+        self.test.assertEqual(table["@record"][row], number)
+        if "@reference" in table:
+            self.test.assertEqual(table["@reference"][row], is_reference)
+        self.level(name, row, record["fields"], number)
+        return row
+
+    def next_row(self, name):
+        self.rows[name] += 1
+        return self.rows[name] - 1
+
+    def level(self, name, row, fields, number):
+        table = self.tables[name]
+        seen = set()
+        self.fields(name, row, fields, "", number, seen)
+        for column, array in table.items():
+            if column.endswith(":present"):
+                self.test.assertEqual(array[row], column[:-len(":present")] in seen, (name, column, row))
+            elif not column.startswith("@") and ":" not in column:
+                self.test.assertTrue(column in seen or not table[f"{column}:present"][row], (name, column, row))
+
+    def fields(self, name, row, fields, prefix, number, seen):
+        table = self.tables[name]
+        for key, value in fields.items():
+            column = prefix + key
+            if isinstance(value, dict) and "template" in value:
+                seen.add(column)
+                self.test.assertEqual(table[f"{column}:template"][row], value["template"])
+                self.test.assertEqual(table[column][row], self.message(number, value, True))
+            elif isinstance(value, dict):
+                if f"{column}:present" in table:
+                    seen.add(column)
+                self.fields(name, row, value, column + ".", number, seen)
+            elif isinstance(value, list) and f"{name}/{column}" in self.tables:
+                seen.add(column)
+                self.test.assertEqual(table[column][row], len(value))
+                for element in value:
+                    inner = f"{name}/{column}"
+                    inner_row = self.next_row(inner)
+                    self.test.assertEqual(self.tables[inner]["@parent"][inner_row], row)
+                    self.level(inner, inner_row, element if isinstance(element, dict) else {"value": element}, number)
+            else:
+                seen.add(column)
+                self.value(table, column, row, value)
+
+    def value(self, table, column, row, value):
+        found = table[column][row]
+        where = (column, row)
+        if isinstance(value, decimal.Decimal):
+            self.test.assertEqual(found, float(value), where)
+            if f"{column}:mantissa" in table:
+                sign, digits, exponent = value.as_tuple()
+                mantissa = int("".join(map(str, digits))) * (-1 if sign else 1)
+                self.test.assertEqual(int(table[f"{column}:mantissa"][row]), mantissa, where)
+                self.test.assertEqual(int(table[f"{column}:exponent"][row]), exponent, where)
+        elif isinstance(value, list):
+            names = {key.split(":", 1)[1] for key in table if key.startswith(f"{column}:")} - {"present"}
+            self.test.assertEqual({name for name in names if table[f"{column}:{name}"][row]}, set(value), where)
+        elif isinstance(value, str) and isinstance(found, bytes):
+            latin = found.decode("latin-1")
+            self.test.assertTrue(latin == value or found.decode("utf-8", "replace") == value, (where, found, value))
+        else:
+            self.test.assertEqual(found, value, where)
+
+    def finish(self):
+        for name, table in self.tables.items():
+            if name == "@events":
+                continue
+            for column, array in table.items():
+                self.test.assertEqual(len(array), self.rows[name], (name, column))
+
+
+class Columns(unittest.TestCase):
+    def test_hold_every_value_of_every_record(self):
+        for name, capture, feed in FEEDS:
+            with self.subTest(name):
+                limit = 5000 if name == "complex30000" else 0
+                reader = TableReader(self, stopbit.columns(capture, **feed, limit=limit))
+                for number, record in enumerate(stopbit.replay(capture, **feed, limit=limit)):
+                    reader.message(number, record)
+                reader.finish()
+                self.assertEqual(len(reader.tables["@events"]["@record"]), 0)
+
+    def test_are_arrays_of_plain_types(self):
+        tables = stopbit.columns(SAMPLE_CAPTURE, **SAMPLE_FEED)
+        trades = tables["Trade"]
+        self.assertIsInstance(trades["MsgSeqNum"], numpy.ndarray)
+        self.assertEqual(trades["MsgSeqNum"].dtype, numpy.uint32)
+        self.assertEqual(trades["@arrival_ns"].dtype, numpy.uint64)
+        self.assertTrue((numpy.diff(trades["@record"].astype("i8")) > 0).all())
+        kinds = {array.dtype.kind for table in tables.values() for array in table.values()}
+        self.assertLessEqual(kinds, set("uifbSO"))
+
+    def test_outlive_everything_else(self):
+        arrays = [stopbit.columns(SAMPLE_CAPTURE, **SAMPLE_FEED)["Trade"]["MsgSeqNum"] for _ in range(3)]
+        self.assertTrue((arrays[0] == arrays[2]).all())
+        arrays[0][:] = 0
+        self.assertTrue(arrays[2].all())
+
+    def test_events_are_a_table(self):
+        feed = {**SAMPLE_FEED, "framing": "none"}
+        events = stopbit.columns(SAMPLE_CAPTURE, **feed)["@events"]
+        lines = [(number, line) for number, line in enumerate(expected(SAMPLE_CAPTURE, feed)) if "fields" not in line]
+        self.assertEqual(len(lines), len(events["@record"]))
+        for row, (number, line) in enumerate(lines):
+            self.assertEqual(events["@record"][row], number)
+            self.assertEqual(events["kind"][row], "error" if "error" in line else line["event"])
+            for column, key in {"code": "error", "template": "template", "field": "field"}.items():
+                self.assertEqual(events[column][row], line.get(key), column)
+            self.assertEqual((events["packet"][row], events["offset"][row]), (line["packet"], line["offset"]))
+
+
+class Arguments(unittest.TestCase):
+    def test_that_make_no_sense_are_value_errors(self):
+        for wrong in ({"framing": "cmee"}, {"reset": "sometimes"}, {"engine": "steam"}, {"groups": ["here"]},
+                      {"templates": None}, {"firmware": "a.sbf"}):
+            for function in (stopbit.replay, stopbit.columns):
+                with self.subTest(wrong), self.assertRaises(ValueError):
+                    function(SAMPLE_CAPTURE, **{**SAMPLE_FEED, **wrong})
+        for wrong in ({"pace": "quick"}, {"decimals": "roman"}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, **wrong)
+        with self.assertRaises(ValueError):
+            stopbit.replay([], **SAMPLE_FEED)
+        with self.assertRaises(ValueError):
+            stopbit.replay(SAMPLE_CAPTURE, templates=[])
+        with self.assertRaises(TypeError):
+            stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, limit=-1)
+        with self.assertRaises(TypeError):
+            stopbit.replay(7, **SAMPLE_FEED)
+
+    def test_files_that_cannot_be_read_are_os_errors(self):
+        with self.assertRaises(FileNotFoundError) as caught:
+            stopbit.replay("/nowhere/day.pcap", **SAMPLE_FEED)
+        self.assertEqual(caught.exception.filename, "/nowhere/day.pcap")
+        with self.assertRaises(FileNotFoundError):
+            stopbit.columns(SAMPLE_CAPTURE, templates="/nowhere/feed.xml")
+        with self.assertRaises(FileNotFoundError):
+            stopbit.replay(SAMPLE_CAPTURE, firmware="/nowhere/feed.sbf")
+        with self.assertRaises(IsADirectoryError):
+            stopbit.replay(SAMPLE, **SAMPLE_FEED)
+
+    def test_input_that_is_refused_says_where(self):
+        wrong = f"{SCRATCH}/wrong.xml"
+        pathlib.Path(wrong).write_text(
+            "<templates>\n<template name='A' id='1'><uInt32 name='B'><tail/></uInt32></template>\n</templates>\n",
+            encoding="utf-8")
+        with self.assertRaisesRegex(stopbit.InputError, r"wrong\.xml:2:\d+: error: .*\[S2\]"):
+            stopbit.replay(SAMPLE_CAPTURE, templates=wrong)
+        with self.assertRaisesRegex(stopbit.InputError, "wrong.xml"):
+            stopbit.replay(wrong, **SAMPLE_FEED)
+        with self.assertRaisesRegex(stopbit.InputError, "firmware"):
+            stopbit.replay(SAMPLE_CAPTURE, firmware=wrong)
+        self.assertTrue(issubclass(stopbit.InputError, stopbit.Error))
+
+
+class Ring(unittest.TestCase):
+    def setUp(self):
+        self.name = f"{SCRATCH}/ring-{self.id()}"
+        self.command = [COMMAND, "replay", SAMPLE_CAPTURE, "--templates", SAMPLE_FEED["templates"], "--framing", "cme",
+                        "-q", "--ring", self.name]
+
+    def tearDown(self):
+        pathlib.Path(self.name).unlink(missing_ok=True)
+
+    def start_writer(self, *more):
+        writer = subprocess.Popen([*self.command, *more], stderr=subprocess.DEVNULL)
+        self.addCleanup(writer.wait)
+        self.addCleanup(writer.kill)
+        while not os.path.exists(self.name):
+            time.sleep(0.001)
+        return writer
+
+    def test_gives_what_json_lines_say(self):
+        subprocess.run(self.command, check=True)
+        lines = expected(SAMPLE_CAPTURE, SAMPLE_FEED)
+        self.assertEqual(list(stopbit.ring(self.name)), lines)
+        self.assertEqual(list(stopbit.ring(self.name, start="newest")), [])
+        reader = stopbit.ring(self.name)
+        self.assertEqual(reader.poll(), lines[0])
+        self.assertEqual(reader.batch(5), lines[1:6])
+        self.assertEqual(reader.batch(10**9), lines[6:])
+        self.assertIsNone(reader.poll())
+        self.assertEqual(reader.batch(), [])
+        self.assertEqual((reader.lost, reader.writer), (0, "finished"))
+
+    def test_is_read_while_it_is_written(self):
+        self.start_writer("--pace", "20x")
+        self.assertEqual(list(stopbit.ring(self.name)), expected(SAMPLE_CAPTURE, SAMPLE_FEED))
+
+    def test_tells_what_was_lost(self):
+        writer = self.start_writer("--ring-slots", "32768", "--pace", "20x")
+        reader = stopbit.ring(self.name)
+        self.assertIn("template", next(reader))
+        writer.wait()
+        seen = 1
+        for record in reader:
+            seen += 1 if "template" in record else 0
+            if record.get("event") == "lost":
+                self.assertEqual(record["records"], reader.lost)
+        self.assertGreater(reader.lost, 0)
+        self.assertEqual(seen + reader.lost, 23921)
+
+    def test_a_writer_that_dies_is_an_error(self):
+        writer = self.start_writer("--pace", "1x")
+        reader = stopbit.ring(self.name)
+        next(reader)
+        writer.kill()
+        with self.assertRaisesRegex(stopbit.RingError, "without saying so"):
+            list(reader)
+
+    def test_that_is_not_there_is_an_error(self):
+        with self.assertRaisesRegex(stopbit.RingError, "nowhere"):
+            stopbit.ring("./nowhere")
+        with self.assertRaises(stopbit.RingError):
+            stopbit.ring(SAMPLE_CAPTURE)
+        with self.assertRaises(ValueError):
+            stopbit.ring("bad name")
+        with self.assertRaises(ValueError):
+            stopbit.ring(self.name, start="yesterday")
+
+
+class Interrupts(unittest.TestCase):
+    """Ctrl-C ends what waits or works, with KeyboardInterrupt."""
+
+    def interrupt(self, text):
+        script = "import stopbit\nprint('ready', flush=True)\n" + textwrap.dedent(text)
+        python = subprocess.Popen([sys.executable, "-c", script, SAMPLE_CAPTURE, SAMPLE_FEED["templates"], COMMAND, SCRATCH],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(python.kill)
+        self.assertEqual(python.stdout.readline(), "ready\n")
+        self.assertEqual(python.stdout.readline(), "working\n")
+        time.sleep(0.3)
+        python.send_signal(signal.SIGINT)
+        _, errors = python.communicate(timeout=60)
+        self.assertEqual(python.returncode, -signal.SIGINT, errors)
+        self.assertIn("KeyboardInterrupt", errors)
+
+    def test_a_replay_that_waits(self):
+        self.interrupt("""
+            import sys
+            for record in stopbit.replay(sys.argv[1], templates=sys.argv[2], framing="cme", pace="0.001x"):
+                print("working", flush=True)
+            """)
+
+    def test_columns_at_work(self):
+        self.interrupt("""
+            import sys
+            print("working", flush=True)
+            while True:
+                stopbit.columns([sys.argv[1]] * 200, templates=sys.argv[2], framing="cme")
+            """)
+
+    def test_a_ring_without_records(self):
+        self.interrupt("""
+            import os, subprocess, sys, time
+            ring = sys.argv[4] + "/interrupted"
+            writer = subprocess.Popen([sys.argv[3], "replay", sys.argv[1], "--templates", sys.argv[2], "--framing", "cme",
+                                       "--ring", ring, "--pace", "0.001x", "-q"], start_new_session=True)
+            try:
+                while not os.path.exists(ring):
+                    time.sleep(0.001)
+                for record in stopbit.ring(ring):
+                    print("working", flush=True)
+            finally:
+                writer.kill()
+                os.remove(ring)
+            """)
+
+
+class Stubs(unittest.TestCase):
+    def test_name_what_is_there(self):
+        core = stopbit._core
+        folder = pathlib.Path(stopbit.__file__).parent
+        self.assertTrue((folder / "py.typed").exists())
+        tree = ast.parse((folder / "_core.pyi").read_text(encoding="utf-8"))
+        kinds = (ast.ClassDef, ast.FunctionDef)
+        stubs = {node.name: node for node in tree.body if isinstance(node, kinds)}
+        self.assertEqual(stubs.keys(), {name for name in dir(core) if not name.startswith("_")})
+        for name, node in stubs.items():
+            self.assertTrue(getattr(core, name).__doc__ or isinstance(node, ast.FunctionDef), name)
+            if isinstance(node, ast.ClassDef) and not node.bases:
+                told = {each.name for each in node.body if isinstance(each, ast.FunctionDef)} - {"__init__"}
+                there = {each for each in vars(getattr(core, name)) if not each.startswith("_")}
+                self.assertEqual({each for each in told if not each.startswith("_")}, there, name)
+
+    def test_everything_public_is_documented(self):
+        for name in stopbit.__all__:
+            self.assertTrue(getattr(stopbit, name).__doc__, name)
+
+
+if __name__ == "__main__":
+    os.makedirs(SCRATCH, exist_ok=True)
+    FEEDS = list(feeds())
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
