@@ -168,6 +168,22 @@ class WriterCore {
   Mark last_mark_{};
 };
 
+/// A lossless ring, the reader's side: it has copied all below, and the writer may write over it.
+template <class Memory>
+void store_position(Cursor& cursor, std::uint64_t position) noexcept {
+  Memory::template store<Step::WriteCursor>(cursor.position, position);
+}
+/// The writer's side: claims up to slot_count behind this are free.
+template <class Memory>
+std::uint64_t load_position(const Cursor& cursor) noexcept {
+  return Memory::template load<Step::ReadCursor>(cursor.position);
+}
+
+/// How far a writer may claim that wants so much, if no reader needs a slot below `least`.
+constexpr std::uint64_t claimable(std::uint64_t want, std::uint64_t least, std::uint64_t slot_count) {
+  return least > want - slot_count ? want : least + slot_count;
+}
+
 /// What poll has found.
 enum class Poll : std::uint8_t {
   Nothing,  ///< No record yet.

@@ -6,6 +6,8 @@
 
 #include <bit>
 #include <cerrno>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "host/ring/name.hpp"
@@ -13,7 +15,9 @@
 namespace stopbit::ring {
 namespace {
 
-constexpr std::size_t kBatchSlots = 128;        // and one record: fit the first cache beside what the reader does
+constexpr std::uint64_t kMaxNumber = ~std::uint64_t{0} / 2;  // no ring gets there in 10^5 years
+constexpr auto kNap = std::chrono::milliseconds(1);
+constexpr std::size_t kBatchSlots = 128;       // and one record: fit the first cache beside what the reader does
 constexpr std::uint64_t kNewReaderShare = 16;  // of the ring that must lie between a new reader and the claim
 constexpr int kLooks = 1000;                   // at marks that change; each time the writer has moved on
 
@@ -103,6 +107,69 @@ Result<Reader> Reader::open(std::string_view name, Start start) {
   return reader;
 }
 
+Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
+                              const std::function<bool()>& keep_waiting) {
+  Result<Reader> opened = open(name);
+  if (!opened) return opened;
+  Reader& reader = opened.value();
+  const std::string cannot = "cannot attach to the ring '" + reader.path_ + "': ";
+  if (reader.mode() != Mode::Lossless) return Failure{cannot + "its writer waits for nobody"};
+  if (reader.writer() == WriterState::Running) {
+    Result<CursorFile> made = CursorFile::create(reader.path_, reader.epoch());
+    if (!made) return Failure{made.message()};
+    reader.cursor_ = std::move(made).value();
+  }
+  const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
+  while (reader.cursor_.ok() && !reader.sit_down()) {
+    if (reader.writer() != WriterState::Running) break;
+    if (keep_waiting && !keep_waiting()) return Failure{cannot + "the wait was ended"};
+    if (std::chrono::steady_clock::now() >= end) return Failure{cannot + "the writer gives no seat"};
+    std::this_thread::sleep_for(kNap);
+  }
+  // No writer, or no more: nothing is written over, and all that is left can be read.
+  if (reader.seat_ == kSeats && !reader.sit_down()) {
+    reader.cursor_ = CursorFile();
+    const Mark begin = reader.core_.find_start(0, 0);
+    if (begin.number <= kMarkChanges) return Failure{cannot + "it says of no place that a record begins there"};
+    reader.core_.begin_at(begin);
+    reader.first_record_ = begin.records;
+  }
+  return opened;
+}
+
+/// Begins where the writer says, if it has said so.
+bool Reader::sit_down() noexcept {
+  if (!cursor_.ok()) return false;
+  for (std::size_t i = 0; i < kSeats; ++i) {
+    const Seat& seat = header().seats[i];
+    const std::uint32_t state = __atomic_load_n(&seat.state, __ATOMIC_ACQUIRE);
+    if (state == static_cast<std::uint32_t>(SeatState::Free) || load(seat.ticket) != cursor_.cursor().ticket) continue;
+    const std::uint64_t number = load(seat.number);
+    if (number < fixed_.slot_count || number > kMaxNumber) continue;
+    seat_ = i;
+    core_.begin_at({.number = number, .records = load(seat.records)});
+    first_record_ = core_.next_record();
+    move_cursor();
+    return true;
+  }
+  return false;
+}
+
+bool Reader::is_detached() const noexcept {
+  if (seat_ == kSeats) return false;
+  const Seat& seat = header().seats[seat_];
+  const std::uint32_t state = __atomic_load_n(&seat.state, __ATOMIC_ACQUIRE);
+  return state != static_cast<std::uint32_t>(SeatState::Taken) || load(seat.ticket) != cursor_.cursor().ticket;
+}
+
+/// Tells the writer how far this reader is.
+void Reader::move_cursor() noexcept {
+  Cursor& cursor = cursor_.cursor();
+  __atomic_store_n(&cursor.delivered, delivered_, __ATOMIC_RELAXED);
+  __atomic_store_n(&cursor.lost, total_lost_.records, __ATOMIC_RELAXED);
+  store_position<SharedMemory>(cursor, core_.position());
+}
+
 bool Reader::find_start(Start start) noexcept {
   const bool is_finished =
       __atomic_load_n(&header().state, __ATOMIC_ACQUIRE) == static_cast<std::uint32_t>(State::Finished);
@@ -129,7 +196,7 @@ bool Reader::find_start(Start start) noexcept {
 Poll Reader::poll_batch(std::size_t max_records) noexcept {
   copied_slots_ = 0;
   if (pending_ != Poll::Record) return std::exchange(pending_, Poll::Record);
-  record_number_ = core_.position();
+  const std::uint64_t before = record_number_ = core_.position();
   std::size_t records = 0;
   Poll poll = Poll::Record;
   while (poll == Poll::Record && records < max_records && copied_slots_ <= kBatchSlots) {
@@ -145,6 +212,7 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
     copied_slots_ += slots;
   }
   delivered_ += records;
+  if (seat_ != kSeats && core_.position() != before) move_cursor();
   if (records == 0) return poll;
   if (poll == Poll::Lost || poll == Poll::Damaged) pending_ = poll;  // told next time
   return Poll::Record;

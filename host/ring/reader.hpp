@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <iterator>
 #include <span>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "decoder/record/layout.hpp"
 #include "decoder/record/views.hpp"
+#include "host/ring/cursor.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/memory.hpp"
 #include "host/ring/protocol.hpp"
@@ -74,10 +76,24 @@ class Records {
 /// does not know of them, and a reader may stop or die at any instruction. Safe on any content of the segment; only a
 /// file that shrinks while it is mapped cannot be survived (SIGBUS), and a writer never shrinks it.
 ///
-/// One thread per reader. poll and record make no system call and allocate nothing.
+/// One thread per reader. poll and record make no system call and allocate nothing. (attach is the exception to all of
+/// this: such a reader has a file of its own that the writer reads.)
 class Reader {
  public:
   [[nodiscard]] static Result<Reader> open(std::string_view name, Start start = Start::Oldest);
+
+  /// Takes a seat at a lossless ring: from its oldest record on nothing is lost, because the writer waits; until this
+  /// reader ends, or does not move for as long as the writer's patience lasts. For the user of the writer only. Waits
+  /// up to `timeout_ns` for a seat; `keep_waiting` is asked meanwhile, false ends the wait. If the writer has ended
+  /// there is nothing to wait for, and nothing is lost either.
+  [[nodiscard]] static Result<Reader> attach(std::string_view name, std::uint64_t timeout_ns = kAttachTimeoutNs,
+                                             const std::function<bool()>& keep_waiting = {});
+  static constexpr std::uint64_t kAttachTimeoutNs = 10'000'000'000;
+
+  /// What the writer has said of itself.
+  [[nodiscard]] Mode mode() const noexcept { return static_cast<Mode>(fixed_.mode); }
+  /// Whether the writer has stopped to wait for this reader, which it did since attach.
+  [[nodiscard]] bool is_detached() const noexcept;
 
   /// Takes the next record, if there is one.
   [[nodiscard]] Poll poll() noexcept { return poll_batch(1); }
@@ -139,6 +155,8 @@ class Reader {
 
   [[nodiscard]] const Header& header() const noexcept { return *reinterpret_cast<const Header*>(mapping_.data()); }
   [[nodiscard]] bool find_start(Start start) noexcept;
+  [[nodiscard]] bool sit_down() noexcept;
+  void move_cursor() noexcept;
 
   std::string path_;
   Descriptor file_;
@@ -148,6 +166,8 @@ class Reader {
   Header fixed_{};  ///< As it was when the ring was opened: what does not change was checked, and is not read again.
   std::vector<std::byte> image_;
   ReaderCore<SharedMemory> core_;
+  CursorFile cursor_;  ///< Of a reader that was attached.
+  std::size_t seat_ = kSeats;
   std::vector<record::Slot> copy_;
   std::size_t copied_slots_ = 0;
   Poll pending_ = Poll::Record;  ///< What ended the last batch; Record: nothing did.

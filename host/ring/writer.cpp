@@ -9,8 +9,10 @@
 #include <chrono>
 #include <cstring>
 #include <new>
+#include <thread>
 #include <vector>
 
+#include "host/ring/cursor.hpp"
 #include "host/ring/name.hpp"
 #include "microcode/image/image.hpp"
 
@@ -18,7 +20,9 @@ namespace stopbit::ring {
 namespace {
 
 constexpr mode_t kMode = 0644;  // readers need only to read
+constexpr mode_t kFolderMode = 0755;
 constexpr std::uint64_t kPrefetchSlots = 32;
+constexpr auto kNap = std::chrono::milliseconds(1);
 
 /// A file that vanishes unless it got its final name.
 class TemporaryFile {
@@ -83,6 +87,20 @@ std::string publish(TemporaryFile& made, const std::string& path) {
   return problem;
 }
 
+/// The folder that readers of a lossless ring write to: only those of our user. Empty on success.
+std::string make_folder(const std::string& folder) {
+  struct stat status {};
+  if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return system_error("make", folder);
+  if (::lstat(folder.c_str(), &status) != 0) return system_error("look at", folder);
+  const bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0;
+  return is_ours ? "" : "'" + folder + "' has to be a folder that only this user may write";
+}
+
+std::uint64_t wall_clock_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
 std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
   return (value + step - 1) / step * step;
 }
@@ -125,13 +143,12 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
   header->image_offset = kHeaderBytes;
   header->image_bytes = image.size();
   header->layout_hash = layout_hash(program);
-  header->epoch =
-      static_cast<std::uint64_t>(std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+  header->epoch = wall_clock_ns();
   header->heartbeat_ns = header->epoch;
   header->writer_pid = static_cast<std::uint32_t>(::getpid());
   header->image_generation = options.image_generation;
   header->state = static_cast<std::uint32_t>(State::Running);
-  header->mode = static_cast<std::uint32_t>(Mode::Lossy);
+  header->mode = static_cast<std::uint32_t>(options.lossless ? Mode::Lossless : Mode::Lossy);
   std::memcpy(writer.mapping_.data() + kHeaderBytes, image.data(), image.size());
   auto* slots = reinterpret_cast<record::Slot*>(writer.mapping_.data() + slots_offset);
   writer.core_ = WriterCore<SharedMemory>(*header, slots,
@@ -142,6 +159,13 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
 
   const std::string problem = publish(made, path.value());
   if (!problem.empty()) return Failure{problem};
+  if (options.lossless) {
+    // The name is ours by now, so the folder is too.
+    const std::string folder = readers_folder(path.value());
+    const std::string no_folder = make_folder(folder);
+    if (!no_folder.empty()) return Failure{no_folder};
+    writer.seats_ = std::make_unique<Seats>(folder, *header, *options.lossless);
+  }
   return writer;
 }
 
@@ -154,7 +178,13 @@ std::uint64_t Writer::epoch() const noexcept {
 }
 
 record::RecordSink::Place Writer::open() noexcept {
-  if (!core_.has_room()) core_.make_room(WriterCore<SharedMemory>::Ungated());
+  if (!core_.has_room()) {
+    if (seats_) {
+      core_.make_room([this](std::uint64_t need, std::uint64_t want) { return seats_->grant(need, want); });
+    } else {
+      core_.make_room(WriterCore<SharedMemory>::Ungated());
+    }
+  }
   const std::uint64_t number = core_.number();
   return {&core_.slot(number), static_cast<std::uint32_t>(number), phase_of(number, core_.geometry().slot_count)};
 }
@@ -167,8 +197,20 @@ void Writer::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   for (; prefetched_ < number + kPrefetchSlots; ++prefetched_) prefetch_to_write(&core_.slot(prefetched_));
 }
 
+bool Writer::wait_for_readers(std::size_t readers) {
+  while (seats_ && seats_->taken() < readers) {
+    seats_->look(core_.claim());
+    if (seats_->taken() >= readers) break;
+    if (!seats_->keep_waiting()) return false;
+    record::store_word(header().heartbeat_ns, wall_clock_ns());
+    std::this_thread::sleep_for(kNap);
+  }
+  return true;
+}
+
 void Writer::beat(std::uint64_t now_ns) noexcept {
   record::store_word(header().heartbeat_ns, now_ns);
+  if (seats_) seats_->look(core_.claim());
 }
 
 void Writer::finish() noexcept {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -8,6 +10,7 @@
 #include "host/ring/layout.hpp"
 #include "host/ring/memory.hpp"
 #include "host/ring/protocol.hpp"
+#include "host/ring/seats.hpp"
 #include "host/ring/segment.hpp"
 #include "microcode/base/result.hpp"
 #include "microcode/program.hpp"
@@ -17,13 +20,17 @@ namespace stopbit::ring {
 struct WriterOptions {
   std::uint64_t slot_count = kDefaultSlotCount;  ///< A power of two, at least eight records of the program.
   std::uint32_t image_generation = 0;
+  /// For replays and files: the writer waits for the readers that have a seat (Reader::attach). Nothing: for nobody.
+  std::optional<Patience> lossless = {};
 };
 
 /// Writes records into shared memory for any number of readers, and never waits for one: who is too slow loses records,
-/// and learns how many slots. Holds the image too, so that a reader needs nothing but the ring.
+/// and learns how many. (A lossless one waits for readers with a seat.) Holds the image too, so that a reader needs
+/// nothing but the ring.
 ///
-/// One thread. After create there is no allocation, system call or page fault. The segment stays when the writer is
-/// gone, so that late readers find its last records; the next writer of the name replaces it.
+/// One thread. After create there is no allocation, system call or page fault, but for the waiting of a lossless ring.
+/// The segment stays when the writer is gone, so that late readers find its last records; the next writer of the name
+/// replaces it.
 class Writer final : public record::RecordSink {
  public:
   /// Makes the segment and gives it its name only when it is complete. Leftovers of a dead writer are replaced; a name
@@ -38,7 +45,12 @@ class Writer final : public record::RecordSink {
   [[nodiscard]] Place open() noexcept override;
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
 
-  /// Tells readers that the writer is well. Their tools show the age.
+  /// Lossless: waits until so many readers have a seat, and beats meanwhile. False if keep_waiting said no.
+  [[nodiscard]] bool wait_for_readers(std::size_t readers);
+  /// Lossless: readers that have a seat now.
+  [[nodiscard]] std::size_t seated() const noexcept { return seats_ ? seats_->taken() : 0; }
+
+  /// Tells readers that the writer is well; their tools show the age. Lets readers of a lossless ring sit down.
   void beat(std::uint64_t now_ns) noexcept;
 
   /// Tells readers that no record follows. The destructor does the same.
@@ -65,6 +77,7 @@ class Writer final : public record::RecordSink {
   Descriptor file_;  ///< Holds the lock.
   Mapping mapping_;
   WriterCore<SharedMemory> core_;
+  std::unique_ptr<Seats> seats_;
   std::uint64_t prefetched_ = 0;  ///< Slots below were fetched for writing.
 };
 

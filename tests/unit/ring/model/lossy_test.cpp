@@ -61,7 +61,9 @@ struct State {
 class Explorer {
  public:
   Explorer(const Scenario& scenario, const Mutation& mutation) : scenario_(scenario), machine_(mutation) {
-    machine_.choose = [this](std::size_t count) { return choices_.choose(count); };
+    machine_.choose = [this](Step, std::size_t word, std::size_t oldest) {
+      return oldest + choices_.choose(machine_.messages(word) - oldest);
+    };
     Machine::current = &machine_;
     machine_.run_as(0);
     Segment& segment = machine_.segment();

@@ -52,8 +52,10 @@ class Machine {
  public:
   explicit Machine(const Mutation& mutation) : mutation_(mutation) { std::memset(&words_, 0, sizeof(words_)); }
 
-  /// Picks one of `count` messages, or count for none of them: the thread waits for a newer one (false comes back).
-  std::function<std::size_t(std::size_t count)> choose;
+  /// Picks one of the messages of a word, of those from `oldest` on: its number. kAgain: other threads have run
+  /// meanwhile, and there may be more.
+  std::function<std::size_t(Step step, std::size_t word, std::size_t oldest)> choose;
+  static constexpr std::size_t kAgain = ~std::size_t{0};
 
   struct Thread {
     View now{};       ///< What it has seen.
@@ -76,6 +78,9 @@ class Machine {
   }
 
   [[nodiscard]] std::size_t messages(std::size_t word) const { return history_[word].size(); }
+  /// From now on the running thread sees a newer message than it last saw, which there is.
+  void see_newer(std::size_t word) { ++threads_[running_].now[word]; }
+  [[nodiscard]] std::size_t last_seen(std::size_t word) const { return threads_[running_].now[word]; }
   /// The word that an address stands for.
   std::size_t word_of(const std::uint64_t& address) {
     const auto offset = reinterpret_cast<const char*>(&address) - reinterpret_cast<const char*>(&words_);
@@ -92,15 +97,18 @@ class Machine {
   std::uint64_t load(Step step, const std::uint64_t& address) {
     if (is_unwatched(address)) return 0;
     const std::size_t word = word_of(address);
-    Thread& me = threads_[running_];
-    const std::size_t oldest = me.now[word];
-    const std::size_t picked = oldest + choose(history_[word].size() - oldest);
+    if (is_lossless && step == Step::OvertakenClaim) return history_[word].back().value;
+    const std::size_t self = running_;
+    std::size_t picked = kAgain;
+    while (picked == kAgain) picked = choose(step, word, threads_[self].now[word]);
+    Thread& me = threads_[self];
     const Message& message = history_[word][picked];
     me.now[word] = static_cast<std::uint16_t>(picked);
     join(me.acquired, message.view);
     if (order(step) == Order::Acquire) join(me.now, message.view);
     tick(me);
-    if (is_slot(address)) last_read_[word][running_] = me.now[kMaxWords + running_];
+    // Tag words are polled, and may be written meanwhile.
+    if (is_slot(address) && step == Step::Words) last_read_[word][running_] = me.now[kMaxWords + running_];
     return message.value;
   }
 
@@ -113,7 +121,7 @@ class Machine {
     if (is_unwatched(address)) return;
     const std::size_t word = word_of(address);
     Thread& me = threads_[running_];
-    if (is_slot(address) && is_race_checked) {
+    if (is_slot(address) && is_lossless) {
       for (std::size_t reader = 1; reader < kMaxThreads; ++reader) {
         if (last_read_[word][reader] > me.now[kMaxWords + reader]) fail("a slot is written over while it is read");
       }
@@ -138,8 +146,9 @@ class Machine {
   }
   [[nodiscard]] const std::string& violation() const { return violation_; }
 
-  /// Slots must not be written over before who read them has said so.
-  bool is_race_checked = false;
+  /// No reader may be overtaken: a slot must not be written over before who read it has said so, and a reader that
+  /// asks for the claim is told the largest there is (and learns nothing else from it).
+  bool is_lossless = false;
 
   static inline Machine* current = nullptr;
 

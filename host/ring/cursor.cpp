@@ -1,0 +1,68 @@
+#include "host/ring/cursor.hpp"
+
+#include <fcntl.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+namespace stopbit::ring {
+namespace {
+
+constexpr mode_t kMode = 0600;  // the writer has the same user
+
+std::string name_of(std::uint64_t ticket) {
+  char name[17];
+  std::snprintf(name, sizeof(name), "%016llx", static_cast<unsigned long long>(ticket));
+  return name;
+}
+
+}  // namespace
+
+std::string readers_folder(const std::string& ring_path) {
+  return ring_path + ".readers";
+}
+
+Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_t epoch) {
+  std::uint64_t ticket = 0;
+  while (ticket == 0) {
+    if (::getrandom(&ticket, sizeof(ticket), 0) != sizeof(ticket)) return Failure{"the system gives no random number"};
+  }
+  const std::string path = readers_folder(ring_path) + '/' + name_of(ticket);
+  const std::string made = path + ".new";
+  CursorFile file;
+  file.file_ = Descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+  if (!file.file_.ok()) {
+    const std::string problem = system_error("make", made);
+    return Failure{errno == EACCES ? problem + " (only the user of the writer may slow it)" : problem};
+  }
+  file.path_ = made;  // goes with the object
+  if (!lock(file.file_) || !file.mapping_.create(file.file_, kCursorBytes)) return Failure{system_error("make", made)};
+  Cursor& cursor = file.cursor();
+  cursor.magic = kCursorMagic;
+  cursor.version = kVersion;
+  cursor.reader_pid = static_cast<std::uint32_t>(::getpid());
+  cursor.epoch = epoch;
+  cursor.ticket = ticket;
+  if (::rename(made.c_str(), path.c_str()) != 0) return Failure{system_error("name", made)};
+  file.path_ = path;
+  return file;
+}
+
+CursorFile::CursorFile(CursorFile&& other) noexcept
+    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)), mapping_(std::move(other.mapping_)) {}
+
+CursorFile& CursorFile::operator=(CursorFile&& other) noexcept {
+  std::swap(path_, other.path_);
+  std::swap(file_, other.file_);
+  std::swap(mapping_, other.mapping_);
+  return *this;
+}
+
+CursorFile::~CursorFile() {
+  if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+}  // namespace stopbit::ring

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "host/ring/layout.hpp"
+#include "host/ring/segment.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::ring {
+
+/// Where the readers of a lossless ring leave their cursors.
+[[nodiscard]] std::string readers_folder(const std::string& ring_path);
+
+/// The cursor of a reader: a file of its own, which it holds locked as long as it lives and takes away when it ends.
+class CursorFile {
+ public:
+  CursorFile() = default;
+  CursorFile(CursorFile&& other) noexcept;
+  CursorFile& operator=(CursorFile&& other) noexcept;
+  ~CursorFile();
+
+  [[nodiscard]] static Result<CursorFile> create(const std::string& ring_path, std::uint64_t epoch);
+
+  [[nodiscard]] Cursor& cursor() const noexcept { return *reinterpret_cast<Cursor*>(mapping_.data()); }
+  [[nodiscard]] bool ok() const noexcept { return mapping_.data() != nullptr; }
+
+ private:
+  std::string path_;
+  Descriptor file_;
+  Mapping mapping_;
+};
+
+}  // namespace stopbit::ring
