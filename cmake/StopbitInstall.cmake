@@ -1,0 +1,63 @@
+# What other projects build on: libraries, headers, the package for find_package(Stopbit), and pkg-config files.
+# host/examples shows how they are used.
+include_guard(GLOBAL)
+include(CMakePackageConfigHelpers)
+include(GNUInstallDirs)
+
+# Besides those of views. stopbit_ring and stopbit_record need no other.
+set(STOPBIT_LIBRARY_HEADERS
+  decoder/record/buffer_sink.hpp
+  decoder/record/csv.hpp
+  decoder/record/cursor.hpp
+  decoder/record/fix.hpp
+  decoder/record/json.hpp
+  decoder/record/reader.hpp
+  decoder/record/schema.hpp
+  decoder/record/sink.hpp
+  decoder/record/word_place.hpp
+  host/ring/layout.hpp
+  host/ring/memory.hpp
+  host/ring/name.hpp
+  host/ring/protocol.hpp
+  host/ring/reader.hpp
+  host/ring/segment.hpp
+  microcode/image/image.hpp
+  microcode/isa/isa.hpp
+  microcode/isa/opcodes.def
+  microcode/program.hpp
+  microcode/verify/verify.hpp
+)
+foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS)
+  cmake_path(GET header PARENT_PATH folder)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder})
+endforeach()
+install(FILES ${PROJECT_SOURCE_DIR}/host/capi/stopbit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+
+# Stopbit::views: headers alone. Stopbit::ring, Stopbit::record: C++, of the version that they were built with.
+# Stopbit::stopbit: the C library. Stopbit::command: the program.
+add_library(stopbit_views INTERFACE)
+target_compile_features(stopbit_views INTERFACE cxx_std_20)
+target_include_directories(stopbit_views INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stopbit>)
+target_compile_features(stopbit_microcode PUBLIC cxx_std_20)
+target_include_directories(stopbit_microcode INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stopbit>)
+target_include_directories(stopbit_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+set_target_properties(stopbit PROPERTIES EXPORT_NAME command)
+foreach(part views ring record microcode)
+  set_target_properties(stopbit_${part} PROPERTIES EXPORT_NAME ${part})
+endforeach()
+install(TARGETS stopbit_views stopbit_ring stopbit_record stopbit_microcode stopbit_shared EXPORT StopbitTargets)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Stopbit)
+install(EXPORT StopbitTargets NAMESPACE Stopbit:: DESTINATION ${package})
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/StopbitConfig.cmake.in ${PROJECT_BINARY_DIR}/StopbitConfig.cmake
+  INSTALL_DESTINATION ${package})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/StopbitConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/StopbitConfig.cmake ${PROJECT_BINARY_DIR}/StopbitConfigVersion.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/StopbitView.cmake DESTINATION ${package})
+
+# From their folder up to the prefix, wherever that is moved.
+file(RELATIVE_PATH STOPBIT_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+foreach(name stopbit stopbit-cpp)
+  configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
