@@ -14,11 +14,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -138,7 +140,7 @@ int read_ring(const std::string& name, int processor, Shared& shared) {
   for (std::uint32_t burst = 1;; ++burst) {
     shared.ready.store(burst, std::memory_order_release);
     while (shared.begin.load(std::memory_order_acquire) < burst) {
-      if (::getppid() == 1 || reader.writer() != ring::WriterState::Running) return EXIT_SUCCESS;
+      if (reader.writer() != ring::WriterState::Running) return EXIT_SUCCESS;
       ::usleep(1'000);
     }
     const Undisturbed undisturbed;
@@ -179,7 +181,10 @@ int read_ring(const std::string& name, int processor, Shared& shared) {
 class ReaderProcess {
  public:
   ReaderProcess(const std::string& name, int processor, Shared& shared) : child_(::fork()) {
-    if (child_ == 0) ::_exit(read_ring(name, processor, shared));
+    if (child_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it may spin, and nobody else would end it
+      ::_exit(read_ring(name, processor, shared));
+    }
   }
   ReaderProcess(const ReaderProcess&) = delete;
   ReaderProcess& operator=(const ReaderProcess&) = delete;

@@ -31,6 +31,7 @@ class Report {
 
   /// Something that could not be measured, and why. Also told on stderr.
   void problem(const std::string& text);
+  [[nodiscard]] bool has_problems() const noexcept { return !problems_.empty(); }
 
   /// Writes it to a file, or to stdout: a line per figure if `path` is empty, JSON if it is "-". The program's exit
   /// status: 0, 1 if there were problems, 3 if it cannot be written.
