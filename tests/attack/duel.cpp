@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kLogSlots = 1U << 14;
 constexpr std::size_t kMaxMoves = 256;
+constexpr std::size_t kMaxMoveBytes = 1U << 20;  ///< More than an engine takes.
 constexpr std::size_t kJunkSlots = 8;
 
 /// Of the engines in their order.
@@ -85,7 +86,7 @@ std::vector<MadeEngine> make_duelists(const Program& program, const EngineOption
 }
 
 Duel::Duel(const Feed& feed, std::vector<MadeEngine> engines)
-    : feed_(feed), datagram_(limits::kMaxDatagramBytes + 1), history_(kMaxMoves) {
+    : feed_(feed), datagram_(kMaxMoveBytes), history_(kMaxMoves) {
   for (MadeEngine& made : engines) {
     const unsigned char junk = kJunk[sides_.size()];
     sides_.push_back({std::move(made.engine), std::make_unique<LoggingSink>(feed.program.max_record_slots, junk)});

@@ -4,12 +4,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <utility>
 
 namespace stopbit::attack {
 namespace {
 
 constexpr std::size_t kMaxQuestions = 4'000;
+constexpr std::chrono::seconds kMaxTime(30);
 constexpr unsigned kSecondsPerQuestion = 5;
 
 /// Takes runs of items out, long ones first.
@@ -36,8 +40,10 @@ bool take_out(std::vector<T>& items, StillFails still_fails) {
 
 std::vector<Move> shrink(std::vector<Move> moves, const std::function<bool(const std::vector<Move>&)>& still_fails) {
   std::size_t questions = 0;
-  const auto ask = [&](const std::vector<Move>& fewer) { return questions++ < kMaxQuestions && still_fails(fewer); };
-  for (bool any = true; any && questions < kMaxQuestions;) {
+  const auto end = std::chrono::steady_clock::now() + kMaxTime;
+  const auto has_time = [&] { return questions < kMaxQuestions && std::chrono::steady_clock::now() < end; };
+  const auto ask = [&](const std::vector<Move>& fewer) { return has_time() && ++questions != 0 && still_fails(fewer); };
+  for (bool any = true; any && has_time();) {
     any = take_out(moves, ask);
     for (std::size_t i = 0; i < moves.size(); ++i) {
       Bytes bytes = moves[i].bytes;

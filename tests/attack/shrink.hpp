@@ -7,7 +7,8 @@
 
 namespace stopbit::attack {
 
-/// Leaves moves out, and bytes of datagrams, as long as `still_fails` holds. Asks it some thousand times at most.
+/// Leaves moves out, and bytes of datagrams, as long as `still_fails` holds. Asks it some thousand times at most, and
+/// for half a minute.
 [[nodiscard]] std::vector<Move> shrink(std::vector<Move> moves,
                                        const std::function<bool(const std::vector<Move>&)>& still_fails);
 

@@ -107,9 +107,13 @@ EngineOptions engine_options(const Feed& feed) {
   return options;
 }
 
-void fail(std::string_view promise, std::string_view detail, std::string_view kept_case) {
+void report(std::string_view promise, std::string_view detail, std::string_view kept_case) {
   std::fputs(fmt::format("broken promise: {}\n{}\n", promise, detail.substr(0, kMaxDetail)).c_str(), stderr);
   keep_case(kept_case);
+}
+
+void fail(std::string_view promise, std::string_view detail, std::string_view kept_case) {
+  report(promise, detail, kept_case);
   std::exit(1);
 }
 

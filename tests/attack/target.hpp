@@ -34,8 +34,9 @@ class Attacked {
 /// Whose case is kept from now on; null: nobody's.
 void attacked_is(const Attacked* attacked) noexcept;
 
-/// Ends the program: a promise is broken. Tells what and where, and keeps the case, or else that of the target under
-/// attack.
+/// A promise is broken: tells what and where, and keeps the case, or else that of what is under attack.
+void report(std::string_view promise, std::string_view detail = {}, std::string_view kept_case = {});
+/// The same, and ends the program.
 [[noreturn]] void fail(std::string_view promise, std::string_view detail = {}, std::string_view kept_case = {});
 inline void require(bool holds, std::string_view promise, std::string_view detail = {}) {
   if (!holds) fail(promise, detail);

@@ -4,9 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "decoder/engine/engine.hpp"
+#include "decoder/engine/make_engine.hpp"
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
+#include "tests/lib/engines.hpp"
 
 // What an engine does around the fields: resets, channels, limits, events. The fields themselves have their case files.
 namespace stopbit {
@@ -43,9 +44,10 @@ Program compile(const std::string& body, std::uint32_t max_record_slots = 64) {
 
 class Fixture {
  public:
-  Fixture(const std::string& body, EngineOptions options, std::uint32_t max_record_slots = 64)
+  Fixture(const std::string& body, EngineOptions options, std::uint32_t max_record_slots = 64,
+          EngineKind kind = testing::WithParamInterface<EngineKind>::GetParam())
       : program(compile(body, max_record_slots)),
-        engine(make_interpreter(program, options)),
+        engine(make_engine(program, options, kind).engine),
         sink(program.max_record_slots) {}
 
   Outcome decode(const Bytes& bytes, PacketInfo info = {}) {
@@ -61,6 +63,16 @@ class Fixture {
   KeepingSink sink;
 };
 
+class EveryEngine : public testing::TestWithParam<EngineKind> {};
+class EveryEngineLimits : public testing::TestWithParam<EngineKind> {};
+
+std::string kind_name(const testing::TestParamInfo<EngineKind>& test) {
+  return std::string(engine_name(test.param));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, EveryEngine, testing::ValuesIn(cases::engine_kinds()), kind_name);
+INSTANTIATE_TEST_SUITE_P(All, EveryEngineLimits, testing::ValuesIn(cases::engine_kinds()), kind_name);
+
 const std::string kQuote =
     R"(<template name="Quote" id="1"><uInt32 name="Px"><copy/></uInt32></template>
        <template name="Reset" id="2" reset="yes"><uInt32 name="Why"/></template>)";
@@ -69,7 +81,7 @@ const Bytes kQuoteCopy{0xc0, 0x81};     // pmap(1 0) tid(1) Px from the dictiona
 const Bytes kReset{0xc0, 0x82, 0x80};
 const Bytes kUnknown{0xc0, 0xe3};
 
-TEST(Interpreter, resets_the_dictionary_before_each_datagram_when_the_feed_does) {
+TEST_P(EveryEngine, resets_the_dictionary_before_each_datagram_when_the_feed_does) {
   Fixture f(kQuote, {.reset = ResetRule::Packet});
   EXPECT_EQ(f.decode(kQuote5).error, ErrorCode::None);
   const Outcome outcome = f.decode(kQuoteCopy);
@@ -79,7 +91,7 @@ TEST(Interpreter, resets_the_dictionary_before_each_datagram_when_the_feed_does)
   EXPECT_EQ(outcome.word, 0);
 }
 
-TEST(Interpreter, keeps_the_dictionary_until_a_template_resets_it) {
+TEST_P(EveryEngine, keeps_the_dictionary_until_a_template_resets_it) {
   Fixture f(kQuote, {.reset = ResetRule::Template});
   EXPECT_EQ(f.decode(kQuote5).error, ErrorCode::None);
   EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::None);
@@ -88,14 +100,14 @@ TEST(Interpreter, keeps_the_dictionary_until_a_template_resets_it) {
   EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::D5);
 }
 
-TEST(Interpreter, keeps_the_identifier_of_the_template_that_reset_the_dictionary) {
+TEST_P(EveryEngine, keeps_the_identifier_of_the_template_that_reset_the_dictionary) {
   Fixture f(kQuote, {.reset = ResetRule::Template});
   EXPECT_EQ(f.decode(kReset).error, ErrorCode::None);
   EXPECT_EQ(f.decode({0x80, 0x81}).error, ErrorCode::None);  // pmap(0): the identifier is copied
   EXPECT_EQ(f.word(1, 0) & 0xFFFF, 1U);
 }
 
-TEST(Interpreter, after_an_error_drops_datagrams_until_a_reset_arrives) {
+TEST_P(EveryEngine, after_an_error_drops_datagrams_until_a_reset_arrives) {
   Fixture f(kQuote, {.reset = ResetRule::Template});
   EXPECT_EQ(f.decode(kUnknown).error, ErrorCode::D9);
   const Outcome dropped = f.decode(kQuote5);
@@ -108,7 +120,7 @@ TEST(Interpreter, after_an_error_drops_datagrams_until_a_reset_arrives) {
   EXPECT_EQ(f.decode(kQuote5).messages, 1U);
 }
 
-TEST(Interpreter, never_resets_by_itself_when_told_so) {
+TEST_P(EveryEngine, never_resets_by_itself_when_told_so) {
   Fixture f(kQuote, {.reset = ResetRule::Never});
   EXPECT_EQ(f.decode(kQuote5).error, ErrorCode::None);
   EXPECT_EQ(f.decode(kReset).error, ErrorCode::None);
@@ -119,7 +131,7 @@ TEST(Interpreter, never_resets_by_itself_when_told_so) {
   EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::D5);
 }
 
-TEST(Interpreter, channels_have_dictionaries_of_their_own) {
+TEST_P(EveryEngine, channels_have_dictionaries_of_their_own) {
   Fixture f(kQuote, {.reset = ResetRule::Template, .channels = 2});
   EXPECT_EQ(f.decode(kQuote5, {.channel = 0}).error, ErrorCode::None);
   EXPECT_EQ(f.decode(kQuoteCopy, {.channel = 1}).error, ErrorCode::D5);
@@ -127,7 +139,7 @@ TEST(Interpreter, channels_have_dictionaries_of_their_own) {
   EXPECT_TRUE(f.decode(kQuote5, {.channel = 1}).dropped);
 }
 
-TEST(Interpreter, counts_messages_and_marks_the_last_of_a_datagram) {
+TEST_P(EveryEngine, counts_messages_and_marks_the_last_of_a_datagram) {
   Fixture f(kQuote, {});
   const Outcome outcome =
       f.decode({0xe0, 0x81, 0x85, 0xa0, 0x86, 0x80}, {.arrival_ns = 11, .sequence = 22, .channel = 0});
@@ -144,7 +156,7 @@ TEST(Interpreter, counts_messages_and_marks_the_last_of_a_datagram) {
   EXPECT_EQ(f.word(2, 4), 6U);
 }
 
-TEST(Interpreter, an_error_keeps_the_messages_before_it_and_drops_the_rest) {
+TEST_P(EveryEngine, an_error_keeps_the_messages_before_it_and_drops_the_rest) {
   Fixture f(kQuote, {});
   const Outcome outcome = f.decode({0xe0, 0x81, 0x85, 0xc0, 0xe3, 0xe0, 0x81, 0x85}, {.number = 9});
   EXPECT_EQ(outcome.error, ErrorCode::D9);
@@ -157,7 +169,7 @@ TEST(Interpreter, an_error_keeps_the_messages_before_it_and_drops_the_rest) {
   EXPECT_EQ(f.word(1, 6), 9U);
 }
 
-TEST(Interpreter, reads_nothing_behind_any_cut_of_a_datagram) {
+TEST_P(EveryEngine, reads_nothing_behind_any_cut_of_a_datagram) {
   Fixture f(R"(<template name="T" id="1"><uInt32 name="A"/><string name="B"/><byteVector name="C"/>
       <decimal name="D"/><sequence name="S"><length name="N"/><string name="E"><copy/></string></sequence></template>)",
             {});
@@ -171,7 +183,7 @@ TEST(Interpreter, reads_nothing_behind_any_cut_of_a_datagram) {
   }
 }
 
-TEST(InterpreterLimits, elements_of_a_message_count_over_all_its_sequences) {
+TEST_P(EveryEngineLimits, elements_of_a_message_count_over_all_its_sequences) {
   const std::string body = R"(<template name="T" id="1">
       <sequence name="A"><uInt32 name="X"/></sequence><sequence name="B"><uInt32 name="Y"/></sequence></template>)";
   const auto message = [](std::uint8_t a, std::uint8_t b) {
@@ -192,7 +204,7 @@ TEST(InterpreterLimits, elements_of_a_message_count_over_all_its_sequences) {
   EXPECT_EQ(f.decode(Bytes(two)).error, ErrorCode::None) << "each message by itself";
 }
 
-TEST(InterpreterLimits, by_default_a_message_has_4096_elements) {
+TEST_P(EveryEngineLimits, by_default_a_message_has_4096_elements) {
   const std::string body = R"(<template name="T" id="1"><sequence name="A"><uInt32 name="X"/></sequence></template>)";
   const auto message = [](std::uint32_t count) {
     Bytes bytes{0xc0, 0x81, static_cast<std::uint8_t>(count >> 7), static_cast<std::uint8_t>(0x80 | (count & 0x7f))};
@@ -204,7 +216,7 @@ TEST(InterpreterLimits, by_default_a_message_has_4096_elements) {
   EXPECT_EQ(f.decode(message(4'097)).error, ErrorCode::X2);
 }
 
-TEST(InterpreterLimits, by_default_a_sequence_has_256_elements_that_take_no_bytes) {
+TEST_P(EveryEngineLimits, by_default_a_sequence_has_256_elements_that_take_no_bytes) {
   const std::string body = R"(<template name="T" id="1">
       <sequence name="A"><uInt32 name="X"><constant value="7"/></uInt32></sequence><byteVector name="B"/></template>)";
   const auto message = [](std::uint32_t count) {
@@ -221,7 +233,7 @@ TEST(InterpreterLimits, by_default_a_sequence_has_256_elements_that_take_no_byte
   EXPECT_EQ(wider.decode(message(301)).error, ErrorCode::X2);
 }
 
-TEST(InterpreterLimits, nesting_counts_sequences_inside_each_other) {
+TEST_P(EveryEngineLimits, nesting_counts_sequences_inside_each_other) {
   const std::string body = R"(<template name="T" id="1"><sequence name="A"><sequence name="B"><sequence name="C">
       <uInt32 name="X"/></sequence></sequence></sequence></template>)";
   const Bytes message{0xc0, 0x81, 0x81, 0x81, 0x81, 0x85};
@@ -233,7 +245,7 @@ TEST(InterpreterLimits, nesting_counts_sequences_inside_each_other) {
   EXPECT_EQ(outcome.offset_bytes, 4U) << "the length of the third";
 }
 
-TEST(InterpreterLimits, nesting_counts_dynamic_references) {
+TEST_P(EveryEngineLimits, nesting_counts_dynamic_references) {
   const std::string body = R"(<template name="T" id="1"><templateRef/></template><template name="E" id="2"/>)";
   const Bytes message{0xc0, 0x81, 0xc0, 0x81, 0xc0, 0x82};
   Fixture two(body, {.limits = {.nesting = 2}});
@@ -242,7 +254,7 @@ TEST(InterpreterLimits, nesting_counts_dynamic_references) {
   EXPECT_EQ(one.decode(message).error, ErrorCode::X7);
 }
 
-TEST(InterpreterLimits, strings_of_every_type_have_a_length) {
+TEST_P(EveryEngineLimits, strings_of_every_type_have_a_length) {
   const std::string body = R"(<template name="T" id="1"><string name="A"/><string name="U" charset="unicode"/>
       <byteVector name="V"><delta value="0102"/></byteVector></template>)";
   const Bytes message{0xc0, 0x81, 0x41, 0x42, 0xc3, 0x83, 0x41, 0x42, 0x43, 0x80, 0x81, 0x09};
@@ -256,7 +268,7 @@ TEST(InterpreterLimits, strings_of_every_type_have_a_length) {
   EXPECT_EQ(two.decode(only_delta_too_long).error, ErrorCode::X3) << "the result of an operator counts";
 }
 
-TEST(InterpreterLimits, datagrams_have_a_length) {
+TEST_P(EveryEngineLimits, datagrams_have_a_length) {
   const std::string body = R"(<template name="T" id="1"><uInt32 name="X"/></template>)";
   Fixture f(body, {.limits = {.datagram_bytes = 6}});
   EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0xc0, 0x81, 0x85}).error, ErrorCode::None);
@@ -267,14 +279,14 @@ TEST(InterpreterLimits, datagrams_have_a_length) {
 }
 
 TEST(Interpreter, counts_instructions) {
-  Fixture f(R"(<template name="T" id="1"><uInt32 name="X"/><uInt32 name="Y"/></template>)", {});
+  Fixture f(R"(<template name="T" id="1"><uInt32 name="X"/><uInt32 name="Y"/></template>)", {}, 64, EngineKind::Interp);
   EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0x86}).instructions, 4U) << "PMAP, TID and two fields";
   EXPECT_EQ(f.decode({0xc0, 0x81, 0x85, 0x86, 0xc0, 0x81, 0x85}).instructions, 8U) << "the faulty one counts";
 }
 
 TEST(Interpreter, comes_close_to_the_verifiers_bound) {
   // The shortest messages there are: map, two fields; the identifier is that of the message before.
-  Fixture f(R"(<template name="T" id="1"><uInt32 name="X"/><uInt32 name="Y"/></template>)", {});
+  Fixture f(R"(<template name="T" id="1"><uInt32 name="X"/><uInt32 name="Y"/></template>)", {}, 64, EngineKind::Interp);
   Bytes bytes{0xc0, 0x81, 0x85, 0x86};
   for (int i = 0; i < 10; ++i) bytes.insert(bytes.end(), {0x80, 0x85, 0x86});
   const std::uint64_t bound = verify::instruction_bound(verify::check(f.program).costs, 34);
@@ -285,7 +297,7 @@ TEST(Interpreter, comes_close_to_the_verifiers_bound) {
   // Elements without bytes cost most.
   Fixture g(R"(<template name="T" id="1"><sequence name="A"><uInt32 name="X"><constant value="7"/></uInt32></sequence>
       <byteVector name="B"/></template>)",
-            {});
+            {}, 64, EngineKind::Interp);
   Bytes empty{0xc0, 0x81, 0x01, 0xe4, 0x01, 0xe4};  // 228 elements, and the bytes that allow them
   empty.resize(empty.size() + 228);
   const Outcome outcome = g.decode(empty);
@@ -296,13 +308,13 @@ TEST(Interpreter, comes_close_to_the_verifiers_bound) {
   EXPECT_LE(outcome.instructions, most);
 }
 
-TEST(Interpreter, refuses_a_preamble_that_is_longer_than_the_datagram) {
+TEST_P(EveryEngine, refuses_a_preamble_that_is_longer_than_the_datagram) {
   Fixture f(kQuote, {});
   EXPECT_EQ(f.decode({1, 2, 3}, {.data_offset = 4}).error, ErrorCode::X9);
   EXPECT_EQ(f.decode({1, 2, 3}, {.data_offset = 3}).error, ErrorCode::None);
 }
 
-TEST(Interpreter, refuses_a_datagram_beyond_64_KiB) {
+TEST_P(EveryEngine, refuses_a_datagram_beyond_64_KiB) {
   Fixture f(kQuote, {});
   Bytes bytes;
   while (bytes.size() <= limits::kMaxDatagramBytes) bytes.insert(bytes.end(), kQuote5.begin(), kQuote5.end());
@@ -314,14 +326,14 @@ TEST(Interpreter, refuses_a_datagram_beyond_64_KiB) {
 const std::string kWide =
     R"(<template name="T" id="1"><sequence name="S"><length name="N"/><uInt32 name="A"/></sequence></template>)";
 
-TEST(Interpreter, refuses_a_sequence_longer_than_the_datagram_can_hold) {
+TEST_P(EveryEngine, refuses_a_sequence_longer_than_the_datagram_can_hold) {
   Fixture f(kWide, {});
   const Outcome outcome = f.decode({0xc0, 0x81, 0x07, 0x7f, 0x7f, 0x7f, 0xff, 0x81, 0x82, 0x83});
   EXPECT_EQ(outcome.error, ErrorCode::X2);
   EXPECT_EQ(outcome.offset_bytes, 2U);
 }
 
-TEST(Interpreter, refuses_a_record_beyond_its_limit_of_slots) {
+TEST_P(EveryEngine, refuses_a_record_beyond_its_limit_of_slots) {
   Fixture f(kWide, {}, 16);
   Bytes bytes{0xc0, 0x81, 0x8f};  // 15 elements and the root: exactly 16 slots
   bytes.insert(bytes.end(), 15, 0x81);
@@ -331,7 +343,7 @@ TEST(Interpreter, refuses_a_record_beyond_its_limit_of_slots) {
   EXPECT_EQ(f.decode(bytes).error, ErrorCode::X4);
 }
 
-TEST(Interpreter, elements_that_take_no_bytes_cannot_multiply) {
+TEST_P(EveryEngine, elements_that_take_no_bytes_cannot_multiply) {
   // 60 outer elements of no bytes, each with 40 inner ones of no bytes: 2,400 from a datagram of 64 bytes.
   Fixture f(R"(<template name="T" id="1"><sequence name="O"><length name="N"/>
       <sequence name="I"><length name="M"><constant value="40"/></length><uInt32 name="A"><constant value="1"/></uInt32></sequence>
