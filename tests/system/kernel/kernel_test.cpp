@@ -66,8 +66,8 @@ class KernelOf : public testing::TestWithParam<EngineKind> {
     };
     const int status = status_of_child([&] {
       std::uint64_t messages = lap();
-      const std::uint64_t allocations = attack::allocations();
       forbid_system_calls();
+      const std::uint64_t allocations = attack::allocations();
       std::size_t decoded = 0;
       for (; decoded < count; decoded += datagrams.size()) messages += lap();
       if (attack::allocations() != allocations) return kAllocated;
