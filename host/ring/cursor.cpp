@@ -39,6 +39,7 @@ Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_
     return Failure{errno == EACCES ? problem + " (only the user of the writer may slow it)" : problem};
   }
   file.path_ = made;  // goes with the object
+  file.ring_path_ = ring_path;
   if (!lock(file.file_) || !file.mapping_.create(file.file_, kCursorBytes)) return Failure{system_error("make", made)};
   Cursor& cursor = file.cursor();
   cursor.magic = kCursorMagic;
@@ -52,17 +53,25 @@ Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_
 }
 
 CursorFile::CursorFile(CursorFile&& other) noexcept
-    : path_(std::exchange(other.path_, {})), file_(std::move(other.file_)), mapping_(std::move(other.mapping_)) {}
+    : path_(std::exchange(other.path_, {})),
+      ring_path_(std::move(other.ring_path_)),
+      file_(std::move(other.file_)),
+      mapping_(std::move(other.mapping_)) {}
 
 CursorFile& CursorFile::operator=(CursorFile&& other) noexcept {
   std::swap(path_, other.path_);
+  std::swap(ring_path_, other.ring_path_);
   std::swap(file_, other.file_);
   std::swap(mapping_, other.mapping_);
   return *this;
 }
 
 CursorFile::~CursorFile() {
-  if (!path_.empty()) ::unlink(path_.c_str());
+  if (path_.empty()) return;
+  ::unlink(path_.c_str());
+  // The last one out: a live writer keeps the folder.
+  const Descriptor ring(::open(ring_path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!ring.ok() || !is_locked(ring)) ::rmdir(readers_folder(ring_path_).c_str());
 }
 
 }  // namespace stopbit::ring

@@ -27,6 +27,7 @@ class CursorFile {
 
  private:
   std::string path_;
+  std::string ring_path_;
   Descriptor file_;
   Mapping mapping_;
 };

@@ -3,28 +3,25 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <bit>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 
-#include "host/ring/name.hpp"
+#include "decoder/record/buffer_sink.hpp"
 #include "host/ring/writer.hpp"
 #include "host/tools/commands.hpp"
 #include "host/tools/engine_arguments.hpp"
 #include "host/tools/pipeline.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/progress_bar.hpp"
+#include "host/tools/ring_output.hpp"
 #include "host/tools/signals.hpp"
 
 namespace stopbit::tools {
 namespace {
-
-/// A replay at full speed outruns every reader: 32 MiB hold a capture of some ten thousand messages until they are
-/// read.
-constexpr std::uint64_t kReplayRingSlots = 524'288;
 
 struct ReplayArguments {
   std::vector<std::string> captures;
@@ -34,8 +31,7 @@ struct ReplayArguments {
   EngineArguments engine_arguments;
   std::string format;
   std::string output = "-";
-  std::string ring;
-  std::optional<std::uint64_t> ring_slots;
+  RingArguments ring;
   std::string pace = "max";
   std::vector<std::string> groups;
   std::optional<std::uint64_t> limit;
@@ -59,20 +55,6 @@ replay::Options replay_options(const ReplayArguments& arguments) {
   return options;
 }
 
-ring::Writer create_ring(const ReplayArguments& arguments, const Program& program) {
-  if (const auto path = ring::path_of(arguments.ring); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
-  ring::WriterOptions options;
-  options.slot_count = arguments.ring_slots.value_or(kReplayRingSlots);
-  if (!std::has_single_bit(options.slot_count) || options.slot_count < ring::kMinSlotCount ||
-      options.slot_count > ring::kMaxSlotCount) {
-    throw ToolError(kExitUsage, fmt::format("--ring-slots: a power of two from {} to {}", ring::kMinSlotCount,
-                                            ring::kMaxSlotCount));
-  }
-  Result<ring::Writer> writer = ring::Writer::create(arguments.ring, program, options);
-  if (!writer) throw ToolError(kExitEnvironment, writer.message());
-  return std::move(writer).value();
-}
-
 std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
   std::vector<std::string> inputs = arguments.captures;
   inputs.insert(inputs.end(), arguments.program.templates.begin(), arguments.program.templates.end());
@@ -85,15 +67,31 @@ std::uint64_t wall_clock_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
+/// Decodes everything once to see how many slots come within the time that the ring is to hold.
+std::uint64_t measure_peak(const ReplayArguments& arguments, const Program& program, const replay::Options& options) {
+  if (std::find(arguments.captures.begin(), arguments.captures.end(), "-") != arguments.captures.end()) {
+    throw ToolError(kExitUsage, "--hold: stdin can be read only once, say --slot-rate");
+  }
+  replay::Options unpaced = options;
+  unpaced.speed = 0;
+  record::BufferSink memory(program.max_record_slots, [](std::span<const record::Slot>) {});
+  PeakSink peak(memory, arguments.ring.hold_ns(), options.speed);
+  const std::unique_ptr<Engine> engine = engine_for(arguments.engine, program, unpaced, false);
+  const Pipeline pipeline{.program = program, .engine = *engine, .options = unpaced, .ring = &peak};
+  (void)run_pipeline(pipeline, open_captures(arguments.captures));
+  return peak.slots();
+}
+
 int run_replay(const ReplayArguments& arguments) {
+  arguments.ring.check();
   replay::Options options = replay_options(arguments);
   const Program program = load_program(arguments.program);
   const Sources sources = open_captures(arguments.captures);
   const record::Schema schema = schema_of(program);
 
-  const Format format = format_from(!arguments.format.empty() ? arguments.format
-                                    : arguments.ring.empty()  ? "jsonl"
-                                                              : "none");
+  const Format format = format_from(!arguments.format.empty()     ? arguments.format
+                                    : arguments.ring.name.empty() ? "jsonl"
+                                                                  : "none");
   std::optional<RecordPrinter> printer;
   bool prints_to_terminal = false;
   if (format != Format::None) {
@@ -104,14 +102,14 @@ int run_replay(const ReplayArguments& arguments) {
     throw ToolError(kExitUsage, "-o: there is nothing to write with --format none");
   }
 
+  catch_stop_signals();
   std::optional<ring::Writer> ring;
-  if (!arguments.ring.empty()) {
-    ring.emplace(create_ring(arguments, program));
-  } else if (arguments.ring_slots) {
-    throw ToolError(kExitUsage, "--ring-slots goes with --ring");
+  if (!arguments.ring.name.empty()) {
+    const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, program, options) : 0;
+    ring.emplace(create_ring(arguments.ring, program, peak, arguments.quiet));
+    if (!wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
   }
 
-  catch_stop_signals();
   ProgressBar bar(!arguments.quiet && !prints_to_terminal);
   options.on_progress = [&](const replay::Progress& progress) {
     bar.draw(progress);
@@ -157,14 +155,6 @@ Command replay_command() {
        .help = "Where records are printed; - is stdout, the default.",
        .target = &arguments->output,
        .hint = file_hint()},
-      {.names = "--ring",
-       .value = "NAME",
-       .help = "Writes the records to a ring in shared memory, for `stopbit tail NAME` and other readers.",
-       .target = &arguments->ring},
-      {.names = "--ring-slots",
-       .value = "N",
-       .help = "Size of the ring in slots of 64 bytes, a power of two from 16 to 268435456; default 524288, 32 MiB.",
-       .target = &arguments->ring_slots},
       {.names = "--pace",
        .value = "PACE",
        .help = "max, or a multiple of the capture's own speed: 1x, 10x, 0.5x. Default max.",
@@ -181,6 +171,7 @@ Command replay_command() {
        .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());
+  for (Option& option : ring_options(arguments->ring)) options.push_back(std::move(option));
   for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   return {
       .name = "replay",
@@ -203,6 +194,10 @@ Command replay_command() {
                     "only the summary: what is in this capture?"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing moex --pace 1x --ring moex",
                     "as fast as it was captured, for readers of the ring 'moex'"},
+                   {"stopbit replay day.pcap --firmware feed.sbf --framing moex --ring moex --lossless 1",
+                    "as fast as the reader `stopbit tail moex` can, which gets every record"},
+                   {"stopbit replay day.pcap --firmware feed.sbf --framing cme --pace 1x --ring cme --hold 100ms",
+                    "a ring that readers may leave alone for 100 ms and lose nothing"},
                    {"stopbit replay a.pcap b.pcap --firmware feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
                     "two captures in sequence, with a preamble of one's own"}},
       .run = [arguments] { return run_replay(*arguments); },

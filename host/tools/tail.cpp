@@ -24,6 +24,7 @@ struct TailArguments {
   std::string ring;
   std::string format = "jsonl";
   bool wait = false;
+  bool watch = false;
 };
 
 /// False if somebody wants us to stop before the ring is there.
@@ -43,7 +44,8 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
     switch (reader.poll()) {
       case ring::Poll::Record: printer.print(reader.record()); continue;
       case ring::Poll::Lost:
-        fmt::print(stderr, "stopbit: {}: {} slots lost, the writer was faster\n", name, reader.lost());
+        fmt::print(stderr, "stopbit: {}: {} records lost in {} slots, {}\n", name, reader.lost_records(), reader.lost(),
+                   reader.is_detached() ? "the writer no longer waited for this reader" : "the writer was faster");
         continue;
       case ring::Poll::Damaged:
         fmt::print(stderr, "stopbit: {}: the content of the ring contradicts itself\n", name);
@@ -67,6 +69,10 @@ int tail(const TailArguments& arguments) {
   catch_stop_signals();
   if (!wait_for_ring(arguments)) return kExitDone;
   Result<ring::Reader> opened = ring::Reader::open(arguments.ring);
+  if (opened && opened.value().mode() == ring::Mode::Lossless && !arguments.watch) {
+    opened = ring::Reader::attach(arguments.ring, ring::Reader::kAttachTimeoutNs, [] { return !stop_requested(); });
+    if (!opened && stop_requested()) return kExitDone;
+  }
   if (!opened) throw ToolError(kExitEnvironment, opened.message());
   ring::Reader& reader = opened.value();
   const std::span<const std::byte> image = reader.image();
@@ -75,6 +81,11 @@ int tail(const TailArguments& arguments) {
   RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
   const int status = print_records(reader, printer, arguments.ring);
   printer.finish();
+  if (reader.total_lost() != 0) {
+    fmt::print(stderr, "stopbit: {}: {} records read, {} lost, of {} from record {} on\n", arguments.ring,
+               reader.delivered(), reader.total_lost_records(), reader.next_record() - reader.first_record(),
+               reader.first_record() + 1);
+  }
   return status;
 }
 
@@ -91,7 +102,8 @@ Command tail_command() {
           "oldest that is still there on, and ends when the writer has ended. The ring itself says what its records "
           "mean. "
           "Any number of readers may follow a ring, and none of them slows the writer: who is too slow loses records, "
-          "and is told on stderr how many slots.\n\n" +
+          "and is told on stderr how many. The writer of a lossless ring (`stopbit replay --lossless`) waits for its "
+          "readers instead.\n\n" +
           format_text(),
       .options = {{.names = "",
                    .value = "RING",
@@ -102,7 +114,11 @@ Command tail_command() {
                   {.names = "--wait",
                    .value = "",
                    .help = "Waits for the ring if it is not there yet.",
-                   .target = &arguments->wait}},
+                   .target = &arguments->wait},
+                  {.names = "--watch",
+                   .value = "",
+                   .help = "Takes no seat at a lossless ring: its writer does not wait, and records may be lost.",
+                   .target = &arguments->watch}},
       .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
                    {"stopbit tail moex --wait --format csv > moex.csv", "may be started before the writer"}},
       .run = [arguments] { return tail(*arguments); },

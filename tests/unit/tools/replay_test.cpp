@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <regex>
 
 #include "host/tools/command.hpp"
 #include "tests/unit/tools/run_stopbit.hpp"
@@ -281,7 +282,84 @@ wc -l <out
 )");
   const std::string err = scratch_.read("err");
   EXPECT_TRUE(finished.out.starts_with("reader 0\n")) << finished.out << finished.err;
-  EXPECT_TRUE(contains(err, " slots lost, the writer was faster\n")) << err;
+  EXPECT_TRUE(contains(err, " slots, the writer was faster\n")) << err;
+  // The sample has 23921 messages, each a record, and no event: what was printed and what was lost add up.
+  const std::regex sum("stopbit: ./ring: ([0-9]+) records read, ([0-9]+) lost, of 23921 from record 1 on\n");
+  std::smatch found;
+  ASSERT_TRUE(std::regex_search(err, found, sum)) << err;
+  EXPECT_EQ(std::stoul(found[1]) + std::stoul(found[2]), 23'921U);
+  EXPECT_EQ(finished.out, "reader 0\n" + found[1].str() + "\n");
+}
+
+TEST_F(Ring, a_lossless_replay_waits_for_its_readers) {
+  const std::string sample = STOPBIT_SAMPLE_FOLDER;
+  const std::string replay = "\"$stopbit\" replay " + shell_quoted(sample + "/capture.pcap.gz") + " --templates " +
+                             shell_quoted(sample + "/templates.xml") + " --framing cme -q";
+  const Finished finished = run_script("cd " + shell_quoted(scratch_.path("")) + R"(
+"$stopbit" tail --wait ./ring >one & one=$!
+"$stopbit" tail --wait ./ring | (sleep 0.2; cat) >two & two=$!
+)" + replay + R"( --ring ./ring --ring-slots 32768 --lossless 2 || echo "writer $?"
+wait $one || echo "one $?"
+wait $two || echo "two $?"
+)" + replay + R"( >all
+cmp one all; cmp two all
+)");
+  EXPECT_EQ(finished.out, "");
+  EXPECT_EQ(finished.err, "");
+  EXPECT_GE(lines(scratch_.read("all")), 20'000U);
+}
+
+TEST_F(Ring, a_reader_that_is_stuck_is_detached_and_told) {
+  const std::string sample = STOPBIT_SAMPLE_FOLDER;
+  const Finished finished = run_script("cd " + shell_quoted(scratch_.path("")) + R"(
+"$stopbit" tail --wait ./ring >out 2>err & reader=$!
+{ sleep 0.3; kill -STOP $reader; } &
+"$stopbit" replay )" + shell_quoted(sample + "/capture.pcap.gz") +
+                                       " --templates " + shell_quoted(sample + "/templates.xml") + R"( \
+  --framing cme -q --ring ./ring --ring-slots 32768 --pace 100x --lossless 1 --patience 200ms || echo "writer $?"
+kill -CONT $reader
+wait $reader || echo "reader $?"
+wc -l <out
+)");
+  const std::string err = scratch_.read("err");
+  EXPECT_TRUE(contains(finished.err, " did not move for 0.2 s after ")) << finished.err;
+  EXPECT_TRUE(contains(err, "the writer no longer waited for this reader")) << err;
+  EXPECT_TRUE(contains(err, " of 23921 from record 1 on\n")) << err;
+}
+
+TEST_F(Ring, its_size_can_be_said_by_time) {
+  std::vector<CapturedPacket> packets = quotes(60);
+  for (std::size_t i = 0; i < packets.size(); ++i) packets[i].arrival_ns = 1'000'000'000 + i * 1'000'000;
+  // A record of these takes one slot, at most 4096; a thousand of them come in a second.
+  const auto said = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = {"--ring", ring()};
+    all.insert(all.end(), more.begin(), more.end());
+    return replay(packets, all).err;
+  };
+  EXPECT_TRUE(contains(said({"--pace", "100x", "--hold", "100us"}), "slots, for 11 in 100us at most; "));
+  EXPECT_TRUE(contains(said({"--pace", "100x", "--hold", "1s"}), "slots, for 60 in 1s at most; "));
+  EXPECT_TRUE(contains(said({"--hold", "2s", "--slot-rate", "1000000"}),
+                       ": 2097152 slots, for 2000000 in 2s at most; 128.0 MiB"));
+  EXPECT_TRUE(contains(said({"--hold", "60s", "--slot-rate", "10000000"}), "more than the 268435456 of the largest"));
+}
+
+TEST_F(Ring, options_that_contradict_each_other_are_refused) {
+  for (const std::vector<std::string>& more : std::vector<std::vector<std::string>>{
+           {"--hold", "1ms"},
+           {"--lossless", "1"},
+           {"--ring", ring(), "--hold", "1"},
+           {"--ring", ring(), "--hold", "1d"},
+           {"--ring", ring(), "--hold", "-1ms"},
+           {"--ring", ring(), "--hold", "nan"},
+           {"--ring", ring(), "--hold", "1ms", "--ring-slots", "1024"},
+           {"--ring", ring(), "--slot-rate", "1000"},
+           {"--ring", ring(), "--patience", "1s"},
+           {"--ring", ring(), "--lossless", "17"},
+           {"--ring", ring(), "--lossless", "0", "--patience", "x"},
+       }) {
+    const Finished finished = replay(quotes(1), more);
+    EXPECT_EQ(finished.status, kExitUsage) << more.back() << finished.err;
+  }
 }
 
 TEST_F(Ring, names_and_sizes_that_cannot_be_are_refused) {
