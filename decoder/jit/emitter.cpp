@@ -428,23 +428,9 @@ class Emitter : private Xbyak::CodeGenerator {
 
   // ---- Entities.
 
-  /// Finds the end of the entity at the position: rdx its last byte, rcx how many come before that one.
+  /// Finds the end of the entity at the position: rdx is the place behind it, ecx its length, less than 0.
   void find_end(Label& otherwise) {
-    Label& refill = new_label();
-    Label& there = new_label();
-    tzcnt(rcx, stops_);
-    jc(refill);
-    L(there);
-    blsr(stops_, stops_);
-    lea(rdx, ptr[window_ + rcx]);
-    mov(rcx, rdx);
-    sub(rcx, position_);
-    rare([this, &refill, &there, &otherwise] {
-      L(refill);
-      call(refill_);
-      jnc(there);
-      jmp(otherwise);
-    });
+    find_stop(otherwise);
     if (options_.strict) {
       // Overlong entities have their own rules.
       cmp(byte[position_], 0x00);
@@ -454,7 +440,26 @@ class Emitter : private Xbyak::CodeGenerator {
     }
   }
 
-  /// The number in the entity that find_end has found, of up to four bytes (eight, if it is wide), in rax.
+  void find_stop(Label& otherwise) {
+    Label& refill = new_label();
+    Label& there = new_label();
+    tzcnt(rcx, stops_);
+    jc(refill);
+    L(there);
+    blsr(stops_, stops_);
+    lea(rdx, ptr[window_ + rcx + 1]);
+    mov(ecx, position_.cvt32());
+    sub(ecx, edx);
+    rare([this, &refill, &there, &otherwise] {
+      L(refill);
+      call(refill_);
+      jnc(there);
+      jmp(otherwise);
+    });
+  }
+
+  /// The number in the entity that find_end has found, of up to four bytes (eight, if it is wide), in rax. Shifts take
+  /// their count modulo the width of the register.
   void extract(bool is_signed, bool is_wide) {
     if (is_wide) {
       movbe(rax, ptr[position_]);
@@ -462,7 +467,6 @@ class Emitter : private Xbyak::CodeGenerator {
       movbe(eax, ptr[position_]);
     }
     if (!is_signed) {
-      xor_(ecx, is_wide ? 7 : 3);
       shl(ecx, 3);
       if (is_wide) {
         shrx(rax, rax, rcx);
@@ -473,16 +477,14 @@ class Emitter : private Xbyak::CodeGenerator {
       }
       return;
     }
-    imul(ecx, ecx, -7);
+    imul(ecx, ecx, 7);
     if (is_wide) {
       pext(rax, rax, data_bits_);
       shl(rax, 8);
-      add(ecx, 57);
       sarx(rax, rax, rcx);
     } else {
       pext(eax, eax, data_bits_.cvt32());
       shl(eax, 4);
-      add(ecx, 25);
       sarx(eax, eax, ecx);
       movsxd(rax, eax);
     }
@@ -522,27 +524,24 @@ class Emitter : private Xbyak::CodeGenerator {
     const bool is_sign = is_signed(type);
     find_end(otherwise);
     Label& there = new_label();
+    Label& longer = new_label();
+    cmp(ecx, is_wide ? -8 : -4);
+    jl(longer);
     if (is_wide) {
-      Label& longer = new_label();
-      cmp(ecx, 7);
-      ja(longer);
       rare([this, &longer, &there, &null, &otherwise, is_optional, is_sign] {
         L(longer);
-        cmp(ecx, 8);
+        cmp(ecx, -9);
         jne(otherwise);
         extract_nine(is_sign);
-        lea(position_, ptr[rdx + 1]);
+        mov(position_, rdx);
         if (is_optional) take_null_away(is_sign, true, null);
         jmp(there);
       });
     } else {
-      Label& longer = new_label();
-      cmp(ecx, 3);
-      ja(longer);
       rare([this, &longer, &there, &null, &otherwise, is_optional, is_sign] {
         L(longer);
-        cmp(ecx, 7);
-        ja(otherwise);
+        cmp(ecx, -8);
+        jl(otherwise);
         extract(is_sign, true);
         Label& zero = new_label();
         if (is_optional) take_null_away(is_sign, true, zero);
@@ -553,17 +552,17 @@ class Emitter : private Xbyak::CodeGenerator {
         }
         cmp(rcx, rax);
         jne(otherwise);
-        lea(position_, ptr[rdx + 1]);
+        mov(position_, rdx);
         jmp(there);
         if (is_optional) {
           L(zero);
-          lea(position_, ptr[rdx + 1]);
+          mov(position_, rdx);
           jmp(null);
         }
       });
     }
     extract(is_sign, is_wide);
-    lea(position_, ptr[rdx + 1]);
+    mov(position_, rdx);
     if (is_optional) take_null_away(is_sign, is_wide, null);
     L(there);
   }
@@ -751,6 +750,12 @@ class Emitter : private Xbyak::CodeGenerator {
     read_integer(field.type, field.is_optional, null, otherwise);
     if (is_limited(field.in)) check_limit(field.in, go_back(otherwise));
     if (remembers(field.op)) assign(field.in->slot, field.entry);
+    if (remembers(field.op)) {
+      // Both ways are common.
+      jmp(have);
+      L(clear);
+      not_sent(field, have);
+    }
     L(have);
     put(field);
     if (&null != field.absent) {
@@ -760,32 +765,18 @@ class Emitter : private Xbyak::CodeGenerator {
         jmp(*field.absent);
       });
     }
+    if (remembers(field.op)) return;
     rare([this, field, &clear, &have] {
       L(clear);
-      not_sent(field, have);
+      take_initial(field, have, elsewhere(field, Bit::Clear));
     });
   }
 
+  /// The field was not sent; goes on behind this code if its previous value is there.
   void not_sent(const Field& field, Label& have) {
     const std::uint16_t slot = field.in->slot;
-    const std::uint64_t initial = field.in->constant->value;
     Label& otherwise = elsewhere(field, Bit::Clear);
-    const auto take_initial = [&] {
-      if (has_initial(field.in) && keeps_limit(field.in, initial)) {
-        mov(rax, initial);
-        if (remembers(field.op)) assign(slot, field.entry);
-        jmp(have);
-      } else if (!has_initial(field.in) && field.is_optional) {
-        if (remembers(field.op)) set_empty(slot);
-        xor_(eax, eax);
-        jmp(*field.absent);
-      } else {
-        jmp(otherwise);
-      }
-    };
-    if (!remembers(field.op)) return take_initial();
-
-    Label other;
+    Label& other = new_label();
     const Reg mark = mark_of(field.entry);
     cmp(entry_mark(slot), mark);
     jne(other);
@@ -793,23 +784,40 @@ class Emitter : private Xbyak::CodeGenerator {
     if (field.op == Operator::Inc) increment(field, otherwise);
     if (is_limited(field.in)) check_limit(field.in, otherwise);
     if (field.op == Operator::Inc) mov(entry_value(slot), rax);
-    jmp(have);
 
-    L(other);  // empty, undefined, or of another type
-    mov(rcx, entry_mark(slot));
-    lea(rdx, ptr[mark_ - static_cast<int>(state::Dictionary::kAssigned)]);
-    if (field.is_optional) {
-      Label filled;
-      cmp(rcx, rdx);
-      jne(filled);
+    rare([this, field, slot, &have, &other, &otherwise] {
+      L(other);  // empty, undefined, or of another type
+      mov(rcx, entry_mark(slot));
+      lea(rdx, ptr[mark_ - static_cast<int>(state::Dictionary::kAssigned)]);
+      if (field.is_optional) {
+        Label filled;
+        cmp(rcx, rdx);
+        jne(filled);
+        xor_(eax, eax);
+        jmp(*field.absent);
+        L(filled);
+      }
+      xor_(rcx, rdx);
+      shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
+      jz(otherwise);
+      take_initial(field, have, otherwise);
+    });
+  }
+
+  void take_initial(const Field& field, Label& have, Label& otherwise) {
+    const std::uint16_t slot = field.in->slot;
+    const std::uint64_t initial = field.in->constant->value;
+    if (has_initial(field.in) && keeps_limit(field.in, initial)) {
+      mov(rax, initial);
+      if (remembers(field.op)) assign(slot, field.entry);
+      jmp(have);
+    } else if (!has_initial(field.in) && field.is_optional) {
+      if (remembers(field.op)) set_empty(slot);
       xor_(eax, eax);
       jmp(*field.absent);
-      L(filled);
+    } else {
+      jmp(otherwise);
     }
-    xor_(rcx, rdx);
-    shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
-    jz(otherwise);
-    take_initial();
   }
 
   void increment(const Field& field, Label& otherwise) {
@@ -1095,9 +1103,9 @@ class Emitter : private Xbyak::CodeGenerator {
   /// A string of up to eight bytes from the stream: its word in rax, its length in rcx, less one, the position behind
   /// it.
   void read_text(Place in, Label& /*done*/, Label& null, Label& otherwise) {
-    find_text_end(otherwise);
-    cmp(ecx, static_cast<int>(kMaxInlineText - 1));
-    ja(otherwise);
+    find_stop(otherwise);
+    cmp(ecx, -static_cast<int>(kMaxInlineText));
+    jl(otherwise);
     mov(rax, ptr[position_]);
     Label& zero = new_label();
     test(al, 0x7F);
@@ -1108,37 +1116,19 @@ class Emitter : private Xbyak::CodeGenerator {
       if (is_optional) {
         cmp(al, kNullText);
         jne(otherwise);
-        lea(position_, ptr[rdx + 1]);
+        mov(position_, rdx);
         jmp(null);
       } else {
         jmp(otherwise);
       }
     });
-    lea(position_, ptr[rdx + 1]);
-    lea(edx, ptr[rcx * 8 + 8]);
+    mov(position_, rdx);
+    neg(ecx);
+    lea(edx, ptr[rcx * 8]);
     bzhi(rax, rax, rdx);
     and_(rax, data_bits_);
     lea(rdx, ptr[rip + texts_]);
-    or_(rax, ptr[rdx + rcx * 8 + 8]);
-  }
-
-  /// Strings may begin with any byte.
-  void find_text_end(Label& otherwise) {
-    Label& refill = new_label();
-    Label& there = new_label();
-    tzcnt(rcx, stops_);
-    jc(refill);
-    L(there);
-    blsr(stops_, stops_);
-    lea(rdx, ptr[window_ + rcx]);
-    mov(rcx, rdx);
-    sub(rcx, position_);
-    rare([this, &refill, &there, &otherwise] {
-      L(refill);
-      call(refill_);
-      jnc(there);
-      jmp(otherwise);
-    });
+    or_(rax, ptr[rdx + rcx * 8]);
   }
 
   void copied_text(Place in, Label& done) {
@@ -1150,7 +1140,6 @@ class Emitter : private Xbyak::CodeGenerator {
     add(map_, map_);
     jnc(clear);
     read_text(in, done, null, elsewhere(in, done, Bit::Set));
-    inc(ecx);
     assign_text(slot);
     L(have);
     store(in);
@@ -1229,8 +1218,8 @@ class Emitter : private Xbyak::CodeGenerator {
     }
     Label& otherwise = elsewhere(in, done, Bit::None);
     find_end(otherwise);
-    cmp(ecx, 7);
-    ja(otherwise);
+    cmp(ecx, -8);
+    jl(otherwise);
     mov(rsi, STOPBIT_FIELD(map));
     lea(rax, ptr[machine_ +
                  static_cast<int>(offsetof(Machine, maps) + limits::kMaxPresenceMapDepth * sizeof(wire::PresenceMap))]);
@@ -1244,11 +1233,10 @@ class Emitter : private Xbyak::CodeGenerator {
     movbe(map_, ptr[position_]);
     pext(map_, map_, data_bits_);
     shl(map_, 8);
-    imul(ecx, ecx, -7);
-    add(ecx, 57);
+    imul(ecx, ecx, 7);
     shrx(map_, map_, rcx);
     shlx(map_, map_, rcx);
-    lea(position_, ptr[rdx + 1]);
+    mov(position_, rdx);
     L(done);
   }
 
