@@ -36,6 +36,7 @@ struct Machine {
 
   // The dictionary of its channel.
   state::Dictionary* dictionary = nullptr;
+  bool* waits_for_reset = nullptr;  ///< Of the channel, too: its previous values cannot be trusted.
 
   // The record.
   record::BuilderState* record = nullptr;

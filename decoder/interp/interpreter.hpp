@@ -220,6 +220,7 @@ Outcome Interpreter<Observer>::run_datagram(std::span<const std::byte> datagram,
              info.sender_epoch, info.source,   info.time_quality};
   channel_ = &channels_[info.channel];
   m_.dictionary = &channel_->dictionary;
+  m_.waits_for_reset = &channel_->waits_for_reset;
   message_index_ = 0;
   if (options_.reset == ResetRule::Packet) reset(info.channel);
 

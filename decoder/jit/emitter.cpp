@@ -270,13 +270,13 @@ class Emitter : private Xbyak::CodeGenerator {
     for (const DispatchEntry& entry : program_.dispatch) {
       if (entry.table != 0 || entry.entry != address || entry.id >= dispatch_.size()) continue;
       const Template& chosen = program_.templates[entry.template_index];
-      const bool resets = chosen.reset && options_.reset != ResetRule::Never;
       const Block& root = program_.blocks[chosen.root_block];
       const std::size_t slots = record::block_slots(record::kHeaderWords, root.words);
-      if (resets || slots > program_.max_record_slots) continue;
+      if (slots > program_.max_record_slots) continue;
       Label& label = new_label();
       dispatched_.emplace_back(entry.id, &label);
       L(label);
+      if (chosen.reset && options_.reset != ResetRule::Never) reset_dictionary();
       mov(ecx, entry.template_index);
       mov(STOPBIT_FIELD_WORD(message_template), cx);
       mov(STOPBIT_FIELD_WORD(current_template), cx);
@@ -300,6 +300,18 @@ class Emitter : private Xbyak::CodeGenerator {
       // Several names for one template would need a way over each other's entry.
       jmp(labels_[address]);
     }
+  }
+
+  /// All but the template identifier, which is in eax.
+  void reset_dictionary() {
+    constexpr std::uint32_t kOneGeneration = 1U << state::Dictionary::kGenerationShift;
+    mov(rcx, STOPBIT_FIELD(dictionary));
+    inc(qword[rcx + static_cast<int>(state::Dictionary::generation_offset())]);
+    add(mark_, kOneGeneration);
+    mov(STOPBIT_FIELD(assigned_mark), mark_);
+    mov(rcx, STOPBIT_FIELD(waits_for_reset));
+    mov(byte[rcx], 0);
+    assign(isa::kTemplateIdSlot, state::EntryType::U32);
   }
 
   /// Nothing in the slot but the tag word in rcx.
@@ -332,6 +344,7 @@ class Emitter : private Xbyak::CodeGenerator {
     L(labels_[address]);
     switch (in->control) {
       case ControlOp::Block: open_block(in); break;
+      case ControlOp::End:
       case ControlOp::Seq:
       case ControlOp::Disp:
       case ControlOp::Call: mov(STOPBIT_FIELD(entity), position_); break;
@@ -1400,6 +1413,9 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void end(Place in) {
     if (!options_.strict) {
+      // For the error of a record that turns out to be too long.
+      mov(rax, reinterpret_cast<std::uintptr_t>(in.step));
+      mov(STOPBIT_FIELD(step), rax);
       cmp(STOPBIT_FIELD_BYTE(call_depth), 0);
       je(complete_);
     }

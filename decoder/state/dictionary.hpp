@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -59,6 +60,7 @@ class Dictionary {
   // For native code, which works on the entries as the functions below do.
   [[nodiscard]] Entry* entries() noexcept { return entries_.data(); }
   [[nodiscard]] char* strings() noexcept { return strings_.get(); }
+  static constexpr std::size_t generation_offset() noexcept { return offsetof(Dictionary, generation_); }
   /// The mark of an entry that was assigned since the last reset, type 0.
   [[nodiscard]] std::uint64_t assigned_mark() const noexcept { return generation_ << kGenerationShift | kAssigned; }
 
