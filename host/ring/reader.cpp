@@ -197,6 +197,7 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
   copied_slots_ = 0;
   if (pending_ != Poll::Record) return std::exchange(pending_, Poll::Record);
   const std::uint64_t before = record_number_ = core_.position();
+  record_index_ = core_.next_record();
   std::size_t records = 0;
   Poll poll = Poll::Record;
   while (poll == Poll::Record && records < max_records && copied_slots_ <= kBatchSlots) {

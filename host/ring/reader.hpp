@@ -113,6 +113,8 @@ class Reader {
 
   /// Number of the first slot of the first record.
   [[nodiscard]] std::uint64_t record_number() const noexcept { return record_number_; }
+  /// So many records were published before that record.
+  [[nodiscard]] std::uint64_t record_index() const noexcept { return record_index_; }
 
   /// Slots skipped at the last Poll::Lost: exactly those from where this reader was to where it is now.
   [[nodiscard]] std::uint64_t lost() const noexcept { return core_.lost().number; }
@@ -172,6 +174,7 @@ class Reader {
   std::size_t copied_slots_ = 0;
   Poll pending_ = Poll::Record;  ///< What ended the last batch; Record: nothing did.
   std::uint64_t record_number_ = 0;
+  std::uint64_t record_index_ = 0;
   std::uint64_t first_record_ = 0;
   std::uint64_t delivered_ = 0;
   Mark total_lost_{};
