@@ -15,19 +15,14 @@ set(STOPBIT_LIBRARY_HEADERS
   decoder/record/schema.hpp
   decoder/record/sink.hpp
   decoder/record/word_place.hpp
-  host/ring/layout.hpp
-  host/ring/memory.hpp
-  host/ring/name.hpp
-  host/ring/protocol.hpp
-  host/ring/reader.hpp
-  host/ring/segment.hpp
   microcode/image/image.hpp
   microcode/isa/isa.hpp
   microcode/isa/opcodes.def
   microcode/program.hpp
   microcode/verify/verify.hpp
 )
-foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS)
+file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/ring/*.hpp)
+foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder})
 endforeach()

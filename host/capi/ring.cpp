@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "host/capi/handles.hpp"
 #include "host/ring/name.hpp"
 #include "host/ring/reader.hpp"
@@ -25,7 +27,8 @@ int take(stopbit_ring& ring, std::size_t most) noexcept {
       case ring::Poll::Record: break;
       case ring::Poll::Nothing: return STOPBIT_POLL_NOTHING;
       case ring::Poll::Lost: return STOPBIT_POLL_LOST;
-      case ring::Poll::Damaged: return ring.error.set(STOPBIT_ERROR_INPUT, "the content of the ring contradicts itself");
+      case ring::Poll::Damaged:
+        return ring.error.set(STOPBIT_ERROR_INPUT, "the content of the ring contradicts itself");
     }
     ring.taken = ring.reader->slots();
   }
@@ -33,6 +36,27 @@ int take(stopbit_ring& ring, std::size_t most) noexcept {
   ring.taken = ring.taken.subspan(first.size());
   ring.record.attach(ring.shared, first);
   return STOPBIT_POLL_RECORD;
+}
+
+/// Replaces what the handle holds if `open` gives a reader.
+template <class Open>
+stopbit_status open_with(stopbit_ring* ring, const char* name, Open open) noexcept {
+  if (ring == nullptr || ring->busy) return STOPBIT_ERROR_ARGUMENT;
+  return capi::guarded(ring->error, [&] {
+    if (name == nullptr) return ring->error.set(STOPBIT_ERROR_ARGUMENT, "name is NULL");
+    if (const auto path = ring::path_of(name); !path) {
+      return ring->error.set_copy(STOPBIT_ERROR_ARGUMENT, path.message());
+    }
+    Result<ring::Reader> opened = open();
+    if (!opened) return ring->error.set_copy(STOPBIT_ERROR_SYSTEM, opened.message());
+    auto shared =
+        std::make_shared<const capi::Shared>(consumer::load_image(opened.value().image(), opened.value().path()));
+    ring->record.detach();
+    ring->taken = {};
+    ring->reader.emplace(std::move(opened).value());
+    ring->shared = std::move(shared);
+    return STOPBIT_OK;
+  });
 }
 
 }  // namespace
@@ -50,26 +74,21 @@ const char* stopbit_ring_error(const stopbit_ring* ring) {
 }
 
 stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, stopbit_start start) {
-  if (ring == nullptr || ring->busy) return STOPBIT_ERROR_ARGUMENT;
-  return capi::guarded(ring->error, [&] {
-    if (name == nullptr) return ring->error.set(STOPBIT_ERROR_ARGUMENT, "name is NULL");
+  return open_with(ring, name, [&] {
     if (start != STOPBIT_START_OLDEST && start != STOPBIT_START_NEWEST) {
-      return ring->error.set(STOPBIT_ERROR_ARGUMENT, "start is neither oldest nor newest");
+      throw consumer::Failed(consumer::Fault::Usage, "start is neither oldest nor newest");
     }
-    if (const auto path = ring::path_of(name); !path) {
-      return ring->error.set_copy(STOPBIT_ERROR_ARGUMENT, path.message());
-    }
-    Result<ring::Reader> opened =
-        ring::Reader::open(name, start == STOPBIT_START_NEWEST ? ring::Start::Newest : ring::Start::Oldest);
-    if (!opened) return ring->error.set_copy(STOPBIT_ERROR_SYSTEM, opened.message());
-    auto shared =
-        std::make_shared<const capi::Shared>(consumer::load_image(opened.value().image(), opened.value().path()));
-    ring->record.detach();
-    ring->taken = {};
-    ring->reader.emplace(std::move(opened).value());
-    ring->shared = std::move(shared);
-    return STOPBIT_OK;
+    return ring::Reader::open(name, start == STOPBIT_START_NEWEST ? ring::Start::Newest : ring::Start::Oldest);
   });
+}
+
+stopbit_status stopbit_ring_attach(stopbit_ring* ring, const char* name, uint64_t timeout_ns) {
+  constexpr uint64_t kMost = uint64_t{1} << 60;  // a clock can count that: 36 years
+  return open_with(ring, name, [&] { return ring::Reader::attach(name, std::min(timeout_ns, kMost)); });
+}
+
+int stopbit_ring_is_detached(const stopbit_ring* ring) {
+  return ring != nullptr && ring->reader && ring->reader->is_detached() ? 1 : 0;
 }
 
 void stopbit_ring_close(stopbit_ring* ring) {

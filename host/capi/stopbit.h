@@ -330,6 +330,13 @@ STOPBIT_API void stopbit_ring_free(stopbit_ring* ring);
 STOPBIT_API const char* stopbit_ring_error(const stopbit_ring* ring);
 /* A name, or, if there is a '/' in it, the path of a file. */
 STOPBIT_API stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, stopbit_start start);
+/* The same for a lossless ring (its writer was started so), whose writer waits for this reader: from its oldest record
+ * on nothing is lost, until the handle is closed or does not read for as long as the writer is patient. For the user of
+ * the writer only. Waits up to `timeout_ns` for a seat; STOPBIT_ERROR_SYSTEM if there is none, or the ring is not
+ * lossless. Here stopbit_ring_poll and _batch do make system calls. */
+STOPBIT_API stopbit_status stopbit_ring_attach(stopbit_ring* ring, const char* name, uint64_t timeout_ns);
+/* 1 if the writer has stopped to wait for this reader; 0 if not, or if it was not attached. */
+STOPBIT_API int stopbit_ring_is_detached(const stopbit_ring* ring);
 /* Lets go of the shared memory; the handle may be opened again. */
 STOPBIT_API void stopbit_ring_close(stopbit_ring* ring);
 /* Takes the next record, if there is one: a stopbit_poll, or a negative stopbit_status. STOPBIT_ERROR_INPUT: the ring's

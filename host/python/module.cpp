@@ -3,6 +3,7 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -141,12 +142,27 @@ class Replay {
   bool is_busy_ = false;
 };
 
-ring::Reader open_ring(const std::string& name, const std::string& start) {
+ring::Reader open_ring(const std::string& name, const std::string& start, double lossless_seconds) {
   if (start != "oldest" && start != "newest") {
     throw consumer::Failed(consumer::Fault::Usage, "start: '" + start + "' is not oldest or newest");
   }
   if (const auto path = ring::path_of(name); !path) throw consumer::Failed(consumer::Fault::Usage, path.message());
-  Result<ring::Reader> opened = ring::Reader::open(name, start == "newest" ? ring::Start::Newest : ring::Start::Oldest);
+  bool is_interrupted = false;
+  const auto keep_waiting = [&] {
+    const py::gil_scoped_acquire locked;
+    is_interrupted = is_interrupted || PyErr_CheckSignals() != 0;
+    return !is_interrupted;
+  };
+  Result<ring::Reader> opened = [&] {
+    const py::gil_scoped_release unlocked;
+    if (lossless_seconds >= 0) {
+      const double most = static_cast<double>(ring::Reader::kAttachTimeoutNs) / 1e9 * 1e6;
+      return ring::Reader::attach(name, static_cast<std::uint64_t>(std::min(lossless_seconds, most) * 1e9),
+                                  keep_waiting);
+    }
+    return ring::Reader::open(name, start == "newest" ? ring::Start::Newest : ring::Start::Oldest);
+  }();
+  if (is_interrupted) throw py::error_already_set();
   if (!opened) throw RingFailed(opened.message());
   return std::move(opened).value();
 }
@@ -154,9 +170,10 @@ ring::Reader open_ring(const std::string& name, const std::string& start) {
 /// The iterator of stopbit.ring.
 class Ring {
  public:
-  Ring(const std::string& name, const std::string& start, const std::string& decimals, bool with_header)
+  Ring(const std::string& name, const std::string& start, double lossless_seconds, const std::string& decimals,
+       bool with_header)
       : name_(name),
-        reader_(open_ring(name, start)),
+        reader_(open_ring(name, start, lossless_seconds)),
         dicts_(consumer::load_image(reader_.image(), reader_.path()), decimals_of(decimals), with_header) {}
 
   /// The next record, or None.
@@ -389,8 +406,8 @@ PYBIND11_MODULE(_core, module) {
                              "Counts of what was done, and problems in words; None until the last record was taken.");
 
   py::class_<Ring>(module, "Ring", "Iterates the records of a ring; made by stopbit.ring.")
-      .def(py::init<const std::string&, const std::string&, const std::string&, bool>(), py::arg("name"), py::kw_only(),
-           py::arg("start"), py::arg("decimals"), py::arg("header"))
+      .def(py::init<const std::string&, const std::string&, double, const std::string&, bool>(), py::arg("name"),
+           py::kw_only(), py::arg("start"), py::arg("lossless_seconds"), py::arg("decimals"), py::arg("header"))
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &Ring::next)
       .def("poll", &Ring::poll, "The next record, or None if there is none yet. Does not wait.")

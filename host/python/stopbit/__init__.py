@@ -82,6 +82,8 @@ def ring(
     name: str,
     *,
     start: Literal["oldest", "newest"] = "oldest",
+    lossless: bool = False,
+    timeout: float = 10.0,
     decimals: Literal["exact", "float"] = "exact",
     header: bool = False,
 ) -> Ring:
@@ -91,9 +93,15 @@ def ring(
     records mean. Begins at the oldest record that is still there, or with the next one. A reader that is too slow
     loses records and is told: {"event": "lost", "records": 17, ...}. RingError if the writer dies.
 
+    With `lossless` the writer, if it was started so, waits for this reader: nothing is lost from its oldest record on.
+    RingError if no seat is free within `timeout` seconds.
+
     For who cannot wait: poll() gives the next record or None, batch() a list of all that are there.
     """
-    return Ring(os.fspath(name), start=start, decimals=decimals, header=header)
+    if not timeout >= 0:
+        raise ValueError("timeout: at least 0 seconds")
+    return Ring(os.fspath(name), start=start, lossless_seconds=timeout if lossless else -1.0, decimals=decimals,
+                header=header)
 
 
 def columns(

@@ -440,6 +440,13 @@ class Ring(unittest.TestCase):
             stopbit.ring("bad name")
         with self.assertRaises(ValueError):
             stopbit.ring(self.name, start="yesterday")
+        with self.assertRaises(ValueError):
+            stopbit.ring(self.name, lossless=True, timeout=float("nan"))
+
+    def test_that_waits_for_nobody_has_no_seat(self):
+        subprocess.run(self.command, check=True)
+        with self.assertRaisesRegex(stopbit.RingError, "waits for nobody"):
+            stopbit.ring(self.name, lossless=True)
 
 
 class Interrupts(unittest.TestCase):

@@ -563,6 +563,9 @@ static void rings(const char* ring_path, const char* no_ring) {
   CHECK(stopbit_ring_open(ring, NULL, STOPBIT_START_OLDEST) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_ring_open(ring, ring_path, (stopbit_start)7) == STOPBIT_ERROR_ARGUMENT);
 
+  CHECK(stopbit_ring_attach(ring, "/nowhere/ring", 0) == STOPBIT_ERROR_SYSTEM);
+  CHECK(stopbit_ring_attach(ring, NULL, 0) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_ring_is_detached(ring) == 0);
   CHECK_TEXT(stopbit_ring_open(ring, ring_path, STOPBIT_START_OLDEST) == STOPBIT_OK, stopbit_ring_error(ring));
   CHECK(stopbit_ring_layout_hash(ring) != 0);
   CHECK(stopbit_ring_poll(ring, NULL) == STOPBIT_ERROR_ARGUMENT);
@@ -620,6 +623,7 @@ static void null_handles(void) {
   CHECK(stopbit_ring_poll(NULL, &record) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_ring_batch(NULL, 1, NULL, NULL, NULL) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_ring_writer(NULL) == STOPBIT_ERROR_ARGUMENT && stopbit_ring_replaced(NULL) == 0);
+  CHECK(stopbit_ring_attach(NULL, "a", 0) == STOPBIT_ERROR_ARGUMENT && stopbit_ring_is_detached(NULL) == 0);
   CHECK(stopbit_ring_lost(NULL) == 0 && stopbit_ring_total_lost(NULL) == 0 && stopbit_ring_layout_hash(NULL) == 0);
   CHECK(stopbit_record_walk(NULL, NULL, NULL) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_record_json(NULL, NULL, 0, NULL) == STOPBIT_ERROR_ARGUMENT);
