@@ -30,6 +30,10 @@ static_assert(std::is_standard_layout_v<Machine> && std::is_standard_layout_v<Bu
               std::is_standard_layout_v<Entry>);
 
 constexpr std::size_t kBytesPerInstruction = 1'600;
+constexpr std::size_t kFirstTemplate = 2;   ///< Address: behind the message's map and its template identifier.
+constexpr std::size_t kTypicalBytes = 110;  ///< Of an instruction, its rare paths not counted.
+constexpr std::size_t kPrefetchedLines = 64;
+constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kFixedBytes = 1U << 16;
 constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
 constexpr unsigned kMaxExposedBits = 63;    ///< Of a presence map that native code takes bits from.
@@ -65,7 +69,7 @@ class Emitter : private Xbyak::CodeGenerator {
     code.message = emit_steps(steps.message, 0);
     const bool calls = std::any_of(program_.code.begin(), program_.code.end(),
                                    [](const auto& in) { return in.control == ControlOp::Call; });
-    if (calls) code.reference = emit_steps(steps.reference, 2);
+    if (calls) code.reference = emit_steps(steps.reference, kFirstTemplate);
     code.complete = complete_.getAddress();
     for (const auto& [id, label] : dispatched_) code.dispatch[id] = label->getAddress();
     std::replace(code.dispatch.begin(), code.dispatch.end(), static_cast<const void*>(nullptr),
@@ -276,6 +280,7 @@ class Emitter : private Xbyak::CodeGenerator {
       Label& label = new_label();
       dispatched_.emplace_back(entry.id, &label);
       L(label);
+      prefetch_code(address);
       if (chosen.reset && options_.reset != ResetRule::Never) reset_dictionary();
       mov(ecx, entry.template_index);
       mov(STOPBIT_FIELD_WORD(message_template), cx);
@@ -300,6 +305,17 @@ class Emitter : private Xbyak::CodeGenerator {
       // Several names for one template would need a way over each other's entry.
       jmp(labels_[address]);
     }
+  }
+
+  /// Asks for the template's code before it is needed: on a live feed other work has pushed it out of the nearest
+  /// caches since the last message. One line after the other would be waited for.
+  void prefetch_code(std::size_t address) {
+    std::size_t end = address;
+    do {
+      ++end;
+    } while (end < steps_.size() && steps_[end - 1].control != ControlOp::End);
+    const std::size_t lines = std::min(kPrefetchedLines, (end - address) * kTypicalBytes / kLineBytes);
+    for (std::size_t i = 0; i < lines; ++i) prefetcht1(ptr[rip + labels_[address] + static_cast<int>(i * kLineBytes)]);
   }
 
   /// All but the template identifier, which is in eax.
