@@ -2,10 +2,6 @@
 
 #include <utility>
 
-#ifdef STOPBIT_HAS_NATIVE
-#include "decoder/jit/native.hpp"
-#endif
-
 namespace stopbit {
 
 std::string_view engine_name(EngineKind kind) noexcept {
@@ -16,11 +12,15 @@ MadeEngine make_engine(const Program& program, const EngineOptions& options, Eng
   MadeEngine made;
   if (wanted == EngineKind::Native) {
 #ifdef STOPBIT_HAS_NATIVE
-    Result<std::unique_ptr<Engine>> native = make_native(program, options);
-    if (native) return {std::move(native).value(), EngineKind::Native, {}};
+    Result<std::unique_ptr<Engine>> native = make_native(program, options, &made.figures);
+    if (native) {
+      made.engine = std::move(native).value();
+      made.kind = EngineKind::Native;
+      return made;
+    }
     made.why_not_native = native.message();
 #else
-    made.why_not_native = "this program was built without it";
+    made.why_not_native = "it is for x86-64 processors";
 #endif
   }
   made.engine = make_interpreter(program, options);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "decoder/engine/engine.hpp"
+#include "decoder/jit/native.hpp"
 
 namespace stopbit {
 
@@ -21,7 +22,8 @@ enum class EngineKind : std::uint8_t {
 struct MadeEngine {
   std::unique_ptr<Engine> engine;  ///< Never null.
   EngineKind kind = EngineKind::Interp;
-  std::string why_not_native;  ///< If native was wanted and could not be: a sentence without a full stop.
+  std::string why_not_native = {};  ///< If native was wanted and could not be: a sentence without a full stop.
+  jit::Figures figures = {};        ///< Native: its code.
 };
 
 /// The engine of the wanted kind; the interpreter where native code cannot run. Both give the same records, errors and

@@ -81,11 +81,14 @@ Option engine_option(std::string& target) {
       .hint = choice_hint({"native", "interp"})};
 }
 
+EngineKind engine_from(const std::string& word) {
+  return word == engine_name(EngineKind::Interp) ? EngineKind::Interp : EngineKind::Native;
+}
+
 std::unique_ptr<Engine> engine_for(const std::string& word, const Program& program, const replay::Options& options,
                                    bool tells) {
   if (const auto& kernel = wire::chosen_index_kernel(); !kernel) throw ToolError(kExitEnvironment, kernel.message());
-  const EngineKind wanted = word == engine_name(EngineKind::Interp) ? EngineKind::Interp : EngineKind::Native;
-  MadeEngine made = make_engine(program, replay::engine_options(options), wanted);
+  MadeEngine made = make_engine(program, replay::engine_options(options), engine_from(word));
   if (!made.why_not_native.empty() && (tells || !word.empty())) {
     fmt::print(stderr, "The interpreter runs the program, not native code: {}.\n", made.why_not_native);
   }

@@ -30,6 +30,8 @@ void apply(const EngineArguments& arguments, replay::Options& options);
 
 /// --engine native|interp; empty = native where it runs.
 [[nodiscard]] Option engine_option(std::string& target);
+/// native or interp, as the command line lets pass; empty is native.
+[[nodiscard]] EngineKind engine_from(const std::string& word);
 /// The engine for a replay. Where native code cannot run it is the interpreter, and a line on stderr says why: always
 /// if `word` asks for native code, otherwise if `tells`. A ToolError if STOPBIT_KERNEL
 /// asks for what this processor does not have.

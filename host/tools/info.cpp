@@ -2,11 +2,14 @@
 
 #include <bit>
 #include <memory>
+#include <optional>
 
+#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/layout.hpp"
 #include "decoder/record/schema.hpp"
 #include "decoder/record/text.hpp"
 #include "host/tools/commands.hpp"
+#include "host/tools/engine_arguments.hpp"
 #include "host/tools/files.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/text.hpp"
@@ -17,6 +20,7 @@ namespace {
 
 struct InfoArguments {
   std::string input;
+  std::string engine;
   bool json = false;
 };
 
@@ -197,7 +201,33 @@ std::string template_text(const record::Schema& schema, std::uint16_t index) {
   return out;
 }
 
-void print_text(const record::Schema& schema, std::size_t image_bytes, Output& out) {
+/// The machine code that an engine makes of the program when it is made.
+struct CodeFacts {
+  std::string engine;
+  jit::Figures figures;  ///< Zeros for an engine without machine code.
+};
+
+CodeFacts code_facts(const std::string& word, const Program& program) {
+  const EngineKind wanted = engine_from(word);
+  const MadeEngine made = make_engine(program, {}, wanted);
+  if (made.kind != wanted) throw ToolError(kExitEnvironment, "no native code here: " + made.why_not_native);
+  return {word, made.figures};
+}
+
+std::string text_of(const CodeFacts& facts) {
+  const jit::Figures& figures = facts.figures;
+  if (figures.code_bytes == 0) return fmt::format("  engine        {}, no machine code\n", facts.engine);
+  return fmt::format("  engine        {}, {} bytes of machine code ({} of them rare paths), made in {:.2f} ms\n",
+                     facts.engine, figures.code_bytes, figures.rare_bytes, figures.seconds * 1e3);
+}
+
+std::string json_of(const CodeFacts& facts) {
+  return fmt::format(R"({{"name":"{}","code_bytes":{},"rare_bytes":{},"seconds":{:.6f}}})", facts.engine,
+                     facts.figures.code_bytes, facts.figures.rare_bytes, facts.figures.seconds);
+}
+
+void print_text(const record::Schema& schema, std::size_t image_bytes, const std::optional<CodeFacts>& facts,
+                Output& out) {
   const Program& program = schema.program();
   out.write(fmt::format("firmware image, {} bytes\n  layout hash   {:016x}\n  capabilities  {}\n", image_bytes,
                         layout_hash(program), fmt::join(capabilities(program), ", ")));
@@ -205,6 +235,7 @@ void print_text(const record::Schema& schema, std::size_t image_bytes, Output& o
       fmt::format("  code          {} instructions, {} constants\n", program.code.size(), program.constants.size()));
   out.write(fmt::format("  records       {} templates, {} blocks, at most {} slots of {} bytes\n",
                         program.templates.size(), program.blocks.size(), program.max_record_slots, record::kSlotBytes));
+  if (facts) out.write(text_of(*facts));
   for (const Source& source : program.sources) {
     out.write(fmt::format("  made from     {}, {} bytes, FNV-1a {:016x}\n", plain(program.name(source.name)),
                           source.bytes, source.hash));
@@ -251,14 +282,17 @@ std::string template_json(const record::Schema& schema, std::uint16_t index) {
   return out + "]}";
 }
 
-void print_json(const record::Schema& schema, std::size_t image_bytes, Output& out) {
+void print_json(const record::Schema& schema, std::size_t image_bytes, const std::optional<CodeFacts>& facts,
+                Output& out) {
   const Program& program = schema.program();
   std::string text = fmt::format(
       R"({{"image_bytes":{},"layout_hash":"{:016x}","instructions":{},"constants":{},"max_record_slots":{},"capabilities":[)",
       image_bytes, layout_hash(program), program.code.size(), program.constants.size(), program.max_record_slots);
   const auto comma = [&] { return text.back() == '[' ? "" : ","; };
   for (const std::string_view name : capabilities(program)) text += fmt::format("{}\"{}\"", comma(), name);
-  text += R"(],"sources":[)";
+  text += "],";
+  if (facts) text += R"("engine":)" + json_of(*facts) + ",";
+  text += R"("sources":[)";
   for (const Source& source : program.sources) {
     text += fmt::format(R"({}{{"name":{},"bytes":{},"fnv1a":"{:016x}"}})", comma(), json(program.name(source.name)),
                         source.bytes, source.hash);
@@ -282,8 +316,10 @@ int info(const InfoArguments& arguments) {
   const Program program = image_from(bytes, arguments.input);
   const Result<record::Schema> schema = record::Schema::make(program);
   if (!schema) throw ToolError(kExitRejected, arguments.input + ": " + schema.message());
+  std::optional<CodeFacts> facts;
+  if (!arguments.engine.empty()) facts = code_facts(arguments.engine, program);
   Output out = Output::open("-");
-  (arguments.json ? print_json : print_text)(schema.value(), bytes.size(), out);
+  (arguments.json ? print_json : print_text)(schema.value(), bytes.size(), facts, out);
   out.close();
   return kExitDone;
 }
@@ -310,8 +346,15 @@ Command info_command() {
                    .target = &arguments->input,
                    .hint = file_hint({".sbf"}),
                    .required = true},
+                  {.names = "--engine",
+                   .value = "ENGINE",
+                   .help = "Also makes the engine, native or interp, and shows the size of its machine code and how "
+                           "long that took.",
+                   .target = &arguments->engine,
+                   .hint = choice_hint({"native", "interp"})},
                   {.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json}},
       .examples = {{"stopbit info feed.sbf | less", "for reading"},
+                   {"stopbit info feed.sbf --engine native | head", "what native code costs to make"},
                    {"stopbit info feed.sbf --json | jq '.templates[].name'", "for programs"}},
       .run = [arguments] { return info(*arguments); },
   };
