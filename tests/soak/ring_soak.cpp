@@ -72,21 +72,25 @@ constexpr std::uint32_t slots_of(std::uint64_t seed) {
   return static_cast<std::uint32_t>(1 + seed * 2654435761 % kMaxRecordSlots);
 }
 
-/// A record whose every word follows from its number and its ring.
-void write(Writer& writer, std::uint64_t salt, std::uint64_t number) {
-  const std::uint32_t slots = slots_of(number);
-  const record::RecordSink::Place place = writer.open();
+/// Fills the slots of a record whose every word follows from its number and its ring, as an engine does.
+/// @returns the first, which is not in its place.
+record::Slot fill(record::Slot* slots, bool phase, std::uint32_t stamp, std::uint64_t salt, std::uint64_t number) {
+  const std::uint32_t length = slots_of(number);
   record::Slot first;
-  for (std::uint32_t i = 0; i < slots; ++i) {
-    record::Slot& slot = i == 0 ? first : place.slots[i];
+  for (std::uint32_t i = 0; i < length; ++i) {
+    record::Slot& slot = i == 0 ? first : slots[i];
     for (std::size_t word = 0; word < record::kValueWords; ++word) {
       record::store_word(slot.words[word], mix(salt + number * 64 + i * 8 + word));
     }
-    record::store_word(slot.words[record::kTagWord],
-                       i == 0 ? first_slot_tags(place.phase) : record::tag_word_base(place.phase, i));
+    record::store_word(slot.words[record::kTagWord], i == 0 ? first_slot_tags(phase) : record::tag_word_base(phase, i));
   }
-  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
-  writer.commit(first, slots);
+  first.words[0] = std::uint64_t{length} << 16 | std::uint64_t{stamp} << 32;
+  return first;
+}
+
+void write(Writer& writer, std::uint64_t salt, std::uint64_t number) {
+  const record::RecordSink::Place place = writer.open();
+  writer.commit(fill(place.slots, place.phase, place.stamp, salt, number), slots_of(number));
 }
 
 bool is_whole(std::span<const record::Slot> record, std::uint64_t salt, std::uint64_t number) {
@@ -172,7 +176,7 @@ void write_until_stopped(const std::string& name, Tally& tally, std::uint64_t sl
 }
 
 struct Plan {
-  std::uint64_t kills = 300;
+  std::uint64_t kills = 300;  ///< threads: records.
   std::uint64_t seed = 1;
 };
 
@@ -311,6 +315,73 @@ void kill_attached(const Plan& plan, Tally& tally) {
   ::waitpid(steady, nullptr, 0);
 }
 
+/// One record after the other through memory that writer and readers see at the same addresses, so that ThreadSanitizer
+/// can compare what they do. First nobody is waited for, then both readers are.
+void pass_between_threads(const Plan& plan, Tally& tally) {
+  constexpr Geometry kGeometry{.slot_count = 1024, .max_record_slots = kMaxRecordSlots, .claim_step = 16};
+  constexpr std::size_t kReaders = 2;
+  for (const bool is_lossless : {false, true}) {
+    Header header{};
+    std::vector<record::Slot> slots(kGeometry.slot_count);
+    std::vector<Cursor> cursors(kReaders);
+    WriterCore<SharedMemory> core(header, slots.data(), kGeometry);
+    for (Cursor& cursor : cursors) store_position<SharedMemory>(cursor, kGeometry.slot_count);
+    const std::uint64_t records = plan.kills / 2;
+
+    std::vector<std::thread> threads;
+    for (Cursor& cursor : cursors) {
+      threads.emplace_back([&] {
+        ReaderCore<SharedMemory> reader(header, slots.data(), kGeometry);
+        reader.begin_at({.number = kGeometry.slot_count, .records = 0});
+        std::vector<record::Slot> copy(kMaxRecordSlots);
+        std::uint64_t read = 0;
+        std::uint64_t lost = 0;
+        for (Spin spin; reader.next_record() < records;) {
+          std::uint64_t length = 0;
+          const Poll poll = reader.poll(copy.data(), length);
+          store_position<SharedMemory>(cursor, reader.position());
+          if (poll == Poll::Nothing) {
+            spin.wait();
+            std::this_thread::yield();
+            continue;
+          }
+          spin.found();
+          if (poll == Poll::Damaged) {
+            ++tally.damaged;
+            return;
+          }
+          if (poll == Poll::Lost) lost += reader.lost().records;
+          if (poll != Poll::Record) continue;
+          ++read;
+          if (!is_whole({copy.data(), length}, 0, reader.next_record() - 1)) ++tally.torn;
+        }
+        if (read + lost != records || (is_lossless && lost != 0)) ++tally.miscounted;
+        ++tally.opened;
+        tally.records += read;
+        tally.lost += lost;
+      });
+    }
+    const auto gate = [&](std::uint64_t need, std::uint64_t want) {
+      for (;;) {
+        std::uint64_t least = ~std::uint64_t{0};
+        for (const Cursor& cursor : cursors) least = std::min(least, load_position<SharedMemory>(cursor));
+        const std::uint64_t granted = claimable(want, is_lossless ? least : ~std::uint64_t{0}, kGeometry.slot_count);
+        if (granted >= need) return granted;
+        std::this_thread::yield();
+      }
+    };
+    for (std::uint64_t number = 0; number < records; ++number) {
+      if (!core.has_room()) core.make_room(gate);
+      const bool phase = phase_of(core.number(), kGeometry.slot_count);
+      const record::Slot first =
+          fill(&core.slot(core.number()), phase, static_cast<std::uint32_t>(core.number()), 0, number);
+      core.commit(first, slots_of(number));
+    }
+    tally.written += records;
+    for (std::thread& thread : threads) thread.join();
+  }
+}
+
 struct Form {
   const char* name;
   const char* about;
@@ -320,6 +391,7 @@ struct Form {
 };
 
 constexpr Form kForms[] = {
+    {"threads", "records pass from one thread to two others", pass_between_threads, 200'000, 20'000'000},
     {"readers", "readers are killed and stopped while a writer writes", kill_readers, 300, 10'000},
     {"writers", "writers are killed while readers follow the name", kill_writers, 150, 10'000},
     {"attached", "readers of a lossless ring are killed and stopped", kill_attached, 60, 2'000},
@@ -342,7 +414,7 @@ int run(int argc, char** argv) {
   std::uint64_t kills = 0;
   app.require_subcommand(1);
   app.add_flag("--long", is_long, "the long form");
-  app.add_option("--kills", kills, "so many processes");
+  app.add_option("--kills", kills, "so many processes; threads: records");
   app.add_option("--seed", plan.seed, "another seed makes other random choices");
   for (const Form& form : kForms) app.add_subcommand(form.name, form.about)->fallthrough();
   try {
