@@ -39,7 +39,7 @@ void build(benchmark::State& state, const wire::IndexKernel& kernel) {
 // Integers
 
 constexpr std::size_t kIntegers = 24;      ///< As many as a message has, or so.
-constexpr std::size_t kDatagrams = 1'000;  ///< Too many for a branch predictor to know them.
+constexpr std::size_t kDatagrams = 8'000;  ///< Too many for a branch predictor to know them.
 
 struct Lengths {
   const char* name;

@@ -19,7 +19,7 @@ enum class Decimal : std::uint8_t { Absent, Stream, Previous, Initial };
 
 struct Loop {
   std::uint32_t elements_left = 0;
-  const wire::PresenceMap* map = nullptr;  ///< On top of the stack outside the element.
+  wire::PresenceMap* map = nullptr;  ///< On top of the stack outside the element.
 };
 
 /// The caller of a referenced template.

@@ -1,9 +1,30 @@
 #include "decoder/engine/steps.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "decoder/record/builder.hpp"
+
 namespace stopbit::engine {
+
+namespace {
+
+void add_constant(const Program& program, const isa::Instruction& in, Step& step) {
+  const Constant& constant = program.constants[in.constant];
+  step.constant = &constant;
+  step.is_limited = constant.limit_kind != LimitKind::None;
+  if (constant.kind == ValueKind::Integer) {
+    step.initial_word = constant.value;
+    step.has_initial_word = true;
+  } else if (constant.kind == ValueKind::Bytes) {
+    const std::optional<std::uint64_t> word = record::word_of(program.constant_bytes(constant.bytes()));
+    step.initial_word = word.value_or(0);
+    step.has_initial_word = word.has_value();
+  }
+}
+
+}  // namespace
 
 std::vector<Step> make_steps(const Program& program, std::size_t root_base) {
   std::vector<std::uint16_t> roots(program.code.size(), kNoBlock);
@@ -19,8 +40,11 @@ std::vector<Step> make_steps(const Program& program, std::size_t root_base) {
     const isa::Instruction& in = program.code[i];
     if (roots[i] != kNoBlock) open = roots[i];
     if (in.control == isa::ControlOp::Block) open = in.target;
-    Step step{in.op, in.control, in.word, {}, in.slot, in.target, nullptr};
-    if (in.op != isa::DataOp::Pmap) step.constant = &program.constants[in.constant];
+    Step step{in.op, in.control, in.word, {}, in.slot, in.target};
+    if (in.op != isa::DataOp::Pmap) add_constant(program, in, step);
+    if (in.control == isa::ControlOp::Block) {
+      step.block_slots = static_cast<std::uint8_t>(record::block_slots(0, program.blocks[in.target].words));
+    }
     if (in.word != isa::kNoWord) {
       const Block& block = program.blocks[open];
       step.place = record::WordPlace::of(block, block.kind == BlockKind::Root ? root_base : 0, in.word);

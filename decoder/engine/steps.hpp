@@ -17,7 +17,12 @@ struct Step {
   record::WordPlace place;
   std::uint16_t slot;
   std::uint16_t target;
-  const Constant* constant;
+  // What would otherwise have to be looked up each time.
+  std::uint8_t block_slots = 0;    ///< BLOCK: slots of the block.
+  bool is_limited = false;         ///< The constant has a limit.
+  bool has_initial_word = false;   ///< The constant has a value that fits a word of the record: ...
+  std::uint64_t initial_word = 0;  ///< ... this one.
+  const Constant* constant = nullptr;
 };
 
 /// A step per instruction. In a dynamic reference a template's root block has another base than in a message, so its

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <type_traits>
 
 #include "decoder/engine/integers.hpp"
+#include "decoder/interp/quick.hpp"
 
 namespace stopbit::interp {
 
@@ -30,16 +30,6 @@ using wire::Int128;
 using wire::Status;
 
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kIsSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kIsSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
-#else
-constexpr bool kIsSanitized = false;
-#endif
-template <class Observer>
-constexpr bool kIsFlat = std::is_same_v<Observer, Silent> && !kIsSanitized;
 
 constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
 
@@ -100,13 +90,7 @@ template <class Observer>
 Outcome Interpreter<Observer>::decode(std::span<const std::byte> datagram, const PacketInfo& info,
                                       record::RecordSink& sink) noexcept {
   const std::size_t bytes = std::min(datagram.size(), max_datagram_bytes());
-  return run_datagram(datagram.first(bytes), bytes != datagram.size(), info, sink, [this] {
-    if constexpr (kIsFlat<Observer>) {
-      return run_message_flat();
-    } else {
-      return run_message();
-    }
-  });
+  return run_datagram(datagram.first(bytes), bytes != datagram.size(), info, sink, [this] { return run_message(); });
 }
 
 template <class Observer>
@@ -155,12 +139,6 @@ bool Interpreter<Observer>::begins_with_reset(std::span<const std::byte> data) c
   if (id.value > std::numeric_limits<std::uint32_t>::max()) return false;
   const DispatchEntry* entry = find(0, static_cast<std::uint32_t>(id.value));
   return entry != nullptr && program_.templates[entry->template_index].reset;
-}
-
-/// The same with everything inlined, which is much faster and takes much longer to compile: only where speed counts.
-template <class Observer>
-[[gnu::flatten]] bool Interpreter<Observer>::run_message_flat() noexcept {
-  return run_message();
 }
 
 template <class Observer>
@@ -856,6 +834,7 @@ template class Interpreter<trace::Observer>;
 namespace stopbit {
 
 std::unique_ptr<Engine> make_interpreter(const Program& program, const EngineOptions& options) {
+  if (auto quick = interp::make_quick(program, options)) return quick;
   static interp::Silent nobody;
   return std::make_unique<interp::Interpreter<interp::Silent>>(program, options, nobody);
 }

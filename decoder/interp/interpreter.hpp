@@ -73,6 +73,7 @@ class Interpreter final : public Engine {
   bool open_block(const engine::Step& in) noexcept;
   bool take(const engine::Step& in) noexcept;   ///< The data-op.
   bool steer(const engine::Step& in) noexcept;  ///< A control-op other than BLOCK. `next` says where the code goes on.
+  void count_instructions(std::uint64_t count) noexcept { instructions_ += count; }
   [[nodiscard]] std::span<const engine::Step> message_code() const noexcept { return message_code_; }
   [[nodiscard]] std::span<const engine::Step> reference_code() const noexcept { return reference_code_; }
 
@@ -102,7 +103,6 @@ class Interpreter final : public Engine {
     m_.block = kNoBlock;
   }
   bool run_message() noexcept;
-  bool run_message_flat() noexcept;
   [[nodiscard]] const DispatchEntry* find(std::uint16_t table, std::uint32_t id) const noexcept;
   [[nodiscard]] bool begins_with_reset(std::span<const std::byte> data) const noexcept;
   bool dispatch(const Step& in) noexcept;

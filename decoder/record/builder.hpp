@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "decoder/record/layout.hpp"
@@ -36,6 +37,19 @@ struct Event {
   std::uint64_t word5 = 0;
   std::uint64_t word6 = 0;
 };
+
+/// The word of a string, nothing if it needs a place of its own.
+[[nodiscard]] inline std::optional<std::uint64_t> word_of(std::string_view text) noexcept {
+  if (text.size() > 8) return {};
+  std::uint64_t value = 0;
+  // Byte by byte: often they were written one by one a moment ago, and a wide load would wait for all of them.
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    value |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << 8 * i;
+  }
+  if (text.size() < 8) return value | static_cast<std::uint64_t>(text.size()) << 56;
+  if ((value & 0x8080808080808080U) != 0) return {};
+  return value | static_cast<std::uint64_t>(0x80) << 56;
+}
 
 /// Where a Builder stands in its record. Plain, because native code works on it too.
 struct BuilderState {
@@ -101,18 +115,9 @@ class Builder {
 
   /// False if the string area is full (X8).
   [[nodiscard]] bool store(WordPlace place, std::string_view text) noexcept {
-    std::uint64_t value = 0;
-    if (text.size() > 8) return store_long(place, text);
-    // Byte by byte: the bytes were written one by one a moment ago, and a wide load would wait for all of them.
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      value |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << 8 * i;
-    }
-    if (text.size() == 8) {
-      if ((value & 0x8080808080808080U) != 0) return store_long(place, text);
-      store(place, value | static_cast<std::uint64_t>(0x80) << 56);
-    } else {
-      store(place, value | static_cast<std::uint64_t>(text.size()) << 56);
-    }
+    const std::optional<std::uint64_t> word = word_of(text);
+    if (!word) return store_long(place, text);
+    store(place, *word);
     return true;
   }
 

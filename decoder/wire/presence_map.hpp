@@ -31,6 +31,14 @@ class PresenceMap {
   void expose() noexcept {
     if (left_ == 0) refill();
   }
+  [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
+  void set_bits(std::uint64_t bits) noexcept { bits_ = bits; }
+  /// Instead of load(), by such code: the map has these bits, the first one on top, and zeros behind them.
+  void load_bits(std::uint64_t bits) noexcept {
+    bits_ = bits;
+    left_ = 64;
+    next_ = end_;
+  }
   static constexpr std::size_t bits_offset() noexcept { return offsetof(PresenceMap, bits_); }
   /// How many bits the word has; more does no harm, as zeros follow.
   static constexpr std::size_t left_offset() noexcept { return offsetof(PresenceMap, left_); }
