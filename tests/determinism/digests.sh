@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# usage: digests.sh STOPBIT [KEPT]
+# usage: digests.sh STOPBIT ENGINE [KEPT]
 #
 # Prints the SHA-256 of everything that replays of the bundled sample and of captures in STOPBIT_CORPUS make: firmware
-# image, ring, and each output format. Any two builds must print the same. With KEPT, a file of such lines, exits with 1 if
+# image, ring, and each output format. Any two builds, and both engines, must print the same. With KEPT, a file of such lines, exits with 1 if
 # one of them has another digest; a capture that is not there is left out.
 set -euo pipefail
 
 stopbit=$(realpath "$1")
-kept=${2:+$(realpath "$2")}
+engine=$2
+kept=${3:+$(realpath "$3")}
 sample=$(realpath "$(dirname "${BASH_SOURCE[0]}")/../data/sample")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -39,7 +40,7 @@ capture_digests() {
   cd "$folder"  # the image names its files as the command line does
   "$stopbit" compile templates.xml -o "$work/$name.sbf" 2>"$work/warnings"
   digest "$name/image" <"$work/$name.sbf"
-  local replay=("$capture" --firmware "$work/$name.sbf" --framing "$framing")
+  local replay=("$capture" --firmware "$work/$name.sbf" --framing "$framing" --engine "$engine")
   for format in jsonl csv fix; do
     "$stopbit" replay "${replay[@]}" --format "$format" --quiet | digest "$name/$format"
   done
