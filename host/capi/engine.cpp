@@ -154,7 +154,8 @@ stopbit_status stopbit_engine_decode(stopbit_engine* engine, const void* datagra
     info.source = static_cast<record::SourceLine>(packet->source);
     info.time_quality = static_cast<record::TimeQuality>(packet->time_quality);
   }
-  const std::span bytes(static_cast<const std::byte*>(datagram), size);
+  // One byte too many says as well as all of them that it is too long (X1).
+  const std::span bytes(static_cast<const std::byte*>(datagram), std::min(size, limits::kMaxDatagramBytes + 1));
   const net::Preamble preamble = net::read_preamble(open.framing, bytes);
   std::span<const std::byte> data = bytes;
   if (preamble.error == ErrorCode::None) {
@@ -163,8 +164,8 @@ stopbit_status stopbit_engine_decode(stopbit_engine* engine, const void* datagra
     data = bytes.first(preamble.data_end);
   } else {
     // The engine tells a datagram that ends before its data begins as every other error.
-    info.data_offset = static_cast<std::uint32_t>(std::min<size_t>(size, limits::kMaxDatagramBytes)) + 1;
-    data = bytes.first(info.data_offset - 1);
+    data = bytes.first(std::min(bytes.size(), limits::kMaxDatagramBytes));
+    info.data_offset = static_cast<std::uint32_t>(data.size()) + 1;
   }
 
   engine->callback = callback;

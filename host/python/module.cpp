@@ -142,7 +142,8 @@ class Replay {
   bool is_busy_ = false;
 };
 
-ring::Reader open_ring(const std::string& name, const std::string& start, double lossless_seconds) {
+ring::Reader open_ring(const std::string& name, const std::string& start, std::optional<bool> lossless,
+                       double timeout_seconds) {
   if (start != "oldest" && start != "newest") {
     throw consumer::Failed(consumer::Fault::Usage, "start: '" + start + "' is not oldest or newest");
   }
@@ -155,12 +156,12 @@ ring::Reader open_ring(const std::string& name, const std::string& start, double
   };
   Result<ring::Reader> opened = [&] {
     const py::gil_scoped_release unlocked;
-    if (lossless_seconds >= 0) {
-      const double most = static_cast<double>(ring::Reader::kAttachTimeoutNs) / 1e9 * 1e6;
-      return ring::Reader::attach(name, static_cast<std::uint64_t>(std::min(lossless_seconds, most) * 1e9),
-                                  keep_waiting);
-    }
-    return ring::Reader::open(name, start == "newest" ? ring::Start::Newest : ring::Start::Oldest);
+    Result<ring::Reader> found =
+        ring::Reader::open(name, start == "newest" ? ring::Start::Newest : ring::Start::Oldest);
+    if (!found || !lossless.value_or(found.value().mode() == ring::Mode::Lossless)) return found;
+    constexpr double kMostSeconds = 1e7;
+    const auto timeout_ns = static_cast<std::uint64_t>(std::min(timeout_seconds, kMostSeconds) * 1e9);
+    return ring::Reader::attach(name, timeout_ns, keep_waiting);
   }();
   if (is_interrupted) throw py::error_already_set();
   if (!opened) throw RingFailed(opened.message());
@@ -170,10 +171,10 @@ ring::Reader open_ring(const std::string& name, const std::string& start, double
 /// The iterator of stopbit.ring.
 class Ring {
  public:
-  Ring(const std::string& name, const std::string& start, double lossless_seconds, const std::string& decimals,
-       bool with_header)
+  Ring(const std::string& name, const std::string& start, std::optional<bool> lossless, double timeout_seconds,
+       const std::string& decimals, bool with_header)
       : name_(name),
-        reader_(open_ring(name, start, lossless_seconds)),
+        reader_(open_ring(name, start, lossless, timeout_seconds)),
         dicts_(consumer::load_image(reader_.image(), reader_.path()), decimals_of(decimals), with_header) {}
 
   /// The next record, or None.
@@ -406,8 +407,9 @@ PYBIND11_MODULE(_core, module) {
                              "Counts of what was done, and problems in words; None until the last record was taken.");
 
   py::class_<Ring>(module, "Ring", "Iterates the records of a ring; made by stopbit.ring.")
-      .def(py::init<const std::string&, const std::string&, double, const std::string&, bool>(), py::arg("name"),
-           py::kw_only(), py::arg("start"), py::arg("lossless_seconds"), py::arg("decimals"), py::arg("header"))
+      .def(py::init<const std::string&, const std::string&, std::optional<bool>, double, const std::string&, bool>(),
+           py::arg("name"), py::kw_only(), py::arg("start"), py::arg("lossless"), py::arg("timeout"),
+           py::arg("decimals"), py::arg("header"))
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &Ring::next)
       .def("poll", &Ring::poll, "The next record, or None if there is none yet. Does not wait.")

@@ -82,7 +82,7 @@ def ring(
     name: str,
     *,
     start: Literal["oldest", "newest"] = "oldest",
-    lossless: bool = False,
+    lossless: bool | None = None,
     timeout: float = 10.0,
     decimals: Literal["exact", "float"] = "exact",
     header: bool = False,
@@ -93,15 +93,15 @@ def ring(
     records mean. Begins at the oldest record that is still there, or with the next one. A reader that is too slow
     loses records and is told: {"event": "lost", "records": 17, ...}. RingError if the writer dies.
 
-    With `lossless` the writer, if it was started so, waits for this reader: nothing is lost from its oldest record on.
-    RingError if no seat is free within `timeout` seconds.
+    The writer of a lossless ring (`stopbit replay --lossless`) waits for this reader: nothing is lost from its oldest
+    record on. RingError if there is no seat for it within `timeout` seconds. `lossless`: None takes a seat where there
+    are any, False never, True demands it.
 
     For who cannot wait: poll() gives the next record or None, batch() a list of all that are there.
     """
     if not timeout >= 0:
         raise ValueError("timeout: at least 0 seconds")
-    return Ring(os.fspath(name), start=start, lossless_seconds=timeout if lossless else -1.0, decimals=decimals,
-                header=header)
+    return Ring(os.fspath(name), start=start, lossless=lossless, timeout=timeout, decimals=decimals, header=header)
 
 
 def columns(

@@ -443,6 +443,17 @@ class Ring(unittest.TestCase):
         with self.assertRaises(ValueError):
             stopbit.ring(self.name, lossless=True, timeout=float("nan"))
 
+    def test_that_is_lossless_waits_for_its_reader(self):
+        writer = self.start_writer("--ring-slots", "32768", "--lossless", "1")
+        lines = expected(SAMPLE_CAPTURE, SAMPLE_FEED)
+        reader = stopbit.ring(self.name)
+        self.assertEqual([next(reader) for _ in range(1000)], lines[:1000])
+        time.sleep(0.2)
+        self.assertEqual(list(reader), lines[1000:])
+        self.assertEqual(reader.lost, 0)
+        self.assertEqual(writer.wait(), 0)
+        self.assertEqual(list(stopbit.ring(self.name, start="newest", lossless=False)), [])
+
     def test_that_waits_for_nobody_has_no_seat(self):
         subprocess.run(self.command, check=True)
         with self.assertRaisesRegex(stopbit.RingError, "waits for nobody"):

@@ -331,6 +331,13 @@ static void engines(void) {
   CHECK(strcmp(stopbit_engine_error(engine), "") == 0);
   CHECK(stopbit_engine_decode(engine, NULL, 0, NULL, see_record, &seen) == STOPBIT_OK); /* an empty datagram */
 
+  {
+    static const unsigned char kLong[70000] = {0xC0, 0x81, 0x80};
+    CHECK(stopbit_engine_decode(engine, kLong, sizeof(kLong), NULL, see_record, &seen) == STOPBIT_ERROR_INPUT);
+    CHECK_TEXT(strstr(stopbit_engine_error(engine), "[X1]") != NULL, stopbit_engine_error(engine));
+    CHECK(stopbit_engine_reset(engine, 0) == STOPBIT_OK);
+  }
+
   seen.engine = NULL;
   seen.records = 0;
   seen.stop_after = 1;
