@@ -1,6 +1,7 @@
 #include "bench/lib/contest.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <span>
 #include <utility>
@@ -67,12 +68,13 @@ void run_contest(const TickClock& clock, const std::string& name, const Workload
                  Report& report) {
   const std::vector<Subject> subjects = make_subjects(work, report);
   std::vector<std::unique_ptr<Contestant>> contestants;
+  contestants.reserve(subjects.size());
   for (const Subject& subject : subjects) contestants.push_back(std::make_unique<Contestant>(work, subject));
   if (contestants.empty()) return;
 
   for (auto& contestant : contestants) (void)contestant->decode(1);  // to warm up
   const double pass_ns = clock.ns(static_cast<double>(contestants.front()->decode(1).first));
-  const std::size_t passes = std::max<std::size_t>(1, static_cast<std::size_t>(kBlockNs / pass_ns + 0.5));
+  const std::size_t passes = std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(kBlockNs / pass_ns)));
   for (int round = quick ? kQuickRounds : kRounds; round > 0; --round) {
     for (auto it = contestants.begin(); it != contestants.end(); ++it) (*it)->run_block(clock, passes, per);
     for (auto it = contestants.rbegin(); it != contestants.rend(); ++it) (*it)->run_block(clock, passes, per);

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint16_t kMaxChannels = 64;
 
 std::optional<std::string> read_gzip(const std::string& path) {
-  const gzFile file = gzopen(path.c_str(), "rb");
+  gzFile file = gzopen(path.c_str(), "rb");
   if (file == nullptr) return std::nullopt;
   std::string text;
   char buffer[1U << 16];
