@@ -3,9 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "decoder/engine/trace.hpp"
 #include "tests/attack/allocations.hpp"
-#include "tests/lib/engines.hpp"
 
 namespace stopbit::attack {
 namespace {
@@ -76,20 +74,12 @@ void LoggingSink::commit(const record::Slot& first, std::uint32_t slots) noexcep
   phase_ = !phase_;
 }
 
-std::vector<MadeEngine> make_duelists(const Program& program, const EngineOptions& options) {
-  static trace::Observer observer;
-  std::vector<MadeEngine> engines = cases::make_engines(program, options);
-  if (engines.size() == 1) {
-    engines.push_back({make_tracing_interpreter(program, options, observer), EngineKind::Interp, {}});
-  }
-  return engines;
-}
-
-Duel::Duel(const Feed& feed, std::vector<MadeEngine> engines)
+Duel::Duel(const Feed& feed, std::vector<cases::TestedEngine> engines)
     : feed_(feed), datagram_(kMaxMoveBytes), history_(kMaxMoves) {
-  for (MadeEngine& made : engines) {
-    const unsigned char junk = kJunk[sides_.size()];
-    sides_.push_back({std::move(made.engine), std::make_unique<LoggingSink>(feed.program.max_record_slots, junk)});
+  for (cases::TestedEngine& tested : engines) {
+    const unsigned char junk = kJunk[sides_.size() % std::size(kJunk)];
+    sides_.push_back(
+        {tested.name, std::move(tested.engine), std::make_unique<LoggingSink>(feed.program.max_record_slots, junk)});
   }
 }
 
@@ -120,11 +110,12 @@ std::string Duel::decode(std::uint16_t channel, std::span<const std::byte> datag
   sides_[0].sink->clear();
   outcome = sides_[0].engine->decode(bytes, info, *sides_[0].sink);
   for (std::size_t i = 1; i < sides_.size(); ++i) {
+    const auto named = [&](const std::string& text) { return std::string(sides_[i].name) + ": " + text; };
     sides_[i].sink->clear();
     const Outcome other = sides_[i].engine->decode(bytes, info, *sides_[i].sink);
     if (allocations() != allocations_before) return "an engine allocates after it is made";
-    if (std::string text = cases::difference(outcome, other); !text.empty()) return text;
-    if (std::string text = difference(*sides_[0].sink, *sides_[i].sink); !text.empty()) return text;
+    if (std::string text = cases::difference(outcome, other); !text.empty()) return named(text);
+    if (std::string text = difference(*sides_[0].sink, *sides_[i].sink); !text.empty()) return named(text);
   }
   return {};
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
 #include "tests/attack/target.hpp"
+#include "tests/lib/engines.hpp"
 #include "tests/lib/guarded_memory.hpp"
 
 namespace stopbit::attack {
@@ -41,16 +41,14 @@ class LoggingSink final : public record::RecordSink {
   bool phase_ = false;
 };
 
-/// The engines that duel: those of cases::make_engines, or the interpreter and its watched form if there is only one.
-[[nodiscard]] std::vector<MadeEngine> make_duelists(const Program& program, const EngineOptions& options);
-
 /// All engines side by side on the same datagrams: outcomes and records must be the same, byte for byte. Datagrams lie
 /// at the end of memory. Leaner than a Target, which looks at every value.
 class Duel {
  public:
   /// The feed must outlive the duel.
-  explicit Duel(const Feed& feed) : Duel(feed, make_duelists(feed.program, engine_options(feed))) {}
-  Duel(const Feed& feed, std::vector<MadeEngine> engines);
+  explicit Duel(const Feed& feed) : Duel(feed, cases::make_engines(feed.program, engine_options(feed))) {}
+  /// The first is the reference.
+  Duel(const Feed& feed, std::vector<cases::TestedEngine> engines);
 
   /// What the engines do differently, empty if nothing. `outcome` is the reference's.
   [[nodiscard]] std::string decode(std::uint16_t channel, std::span<const std::byte> datagram, Outcome& outcome);
@@ -61,6 +59,7 @@ class Duel {
 
  private:
   struct Side {
+    std::string_view name;
     std::unique_ptr<Engine> engine;
     std::unique_ptr<LoggingSink> sink;
   };

@@ -68,11 +68,11 @@ class FaultyEngine final : public Engine {
 class Fixture {
  public:
   Fixture() : feed(quotes()) {
-    std::vector<MadeEngine> engines;
-    engines.push_back(make_engine(feed->program, engine_options(*feed), EngineKind::Interp));
+    std::vector<cases::TestedEngine> engines;
+    engines.push_back({"good", make_interpreter(feed->program, engine_options(*feed))});
     auto second = std::make_unique<FaultyEngine>(*feed);
     faulty = second.get();
-    engines.push_back({std::move(second), EngineKind::Interp, {}});
+    engines.push_back({"faulty", std::move(second)});
     duel.emplace(*feed, std::move(engines));
   }
   std::string decode(const Bytes& bytes) {

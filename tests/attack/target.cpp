@@ -14,7 +14,6 @@
 #include "assembler/assembler.hpp"
 #include "decoder/engine/trace.hpp"
 #include "tests/attack/allocations.hpp"
-#include "tests/lib/engines.hpp"
 
 /// There in a build with sanitizers.
 extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
@@ -221,7 +220,7 @@ Target::~Target() {
 }
 
 void Target::reset() {
-  for (const MadeEngine& made : engines_) made.engine->reset(0);
+  for (const cases::TestedEngine& tested : engines_) tested.engine->reset(0);
   if (traced_engine_ != nullptr) traced_engine_->reset(0);
   history_size_ = 0;
 }
@@ -261,7 +260,7 @@ void Target::compare_with_others(std::span<const std::byte> datagram, const Outc
     const Outcome other = engines_[i].engine->decode(guarded_.place(datagram), {.number = 1}, sink_);
     require(allocations() == allocations_before, "no engine allocates after it is made");
     const std::string text = cases::difference(outcome, other);
-    require(text.empty(), "every engine says the same", text);
+    require(text.empty(), "every engine says the same", std::string(engines_[i].name) + ": " + text);
     require(sink_.digest == digest, "every engine writes the same records");
   }
 }

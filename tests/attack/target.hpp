@@ -14,6 +14,7 @@
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
 #include "tests/attack/counts.hpp"
+#include "tests/lib/engines.hpp"
 #include "tests/lib/guarded_memory.hpp"
 
 namespace stopbit::attack {
@@ -141,7 +142,7 @@ class Target final : public Attacked {
   Counts& counts_;
   record::Schema schema_;
   CheckingSink sink_;
-  std::vector<MadeEngine> engines_;  ///< The first is the reference.
+  std::vector<cases::TestedEngine> engines_;  ///< The first is the reference.
   std::unique_ptr<Watcher> watcher_;
   std::unique_ptr<Engine> traced_engine_;             ///< Null if the feed does not ask for it.
   std::vector<std::unique_ptr<std::byte[]>> copies_;  ///< By size: memory of exactly that size.

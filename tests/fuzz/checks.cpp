@@ -83,7 +83,7 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
   const Result<record::Schema> schema = record::Schema::make(program);
   require(schema.ok(), "a verified program has a schema", schema.ok() ? "" : schema.message());
   record::JsonPrinter printer(schema.value());
-  const std::vector<MadeEngine> engines = cases::make_engines(program, options);
+  const std::vector<cases::TestedEngine> engines = cases::make_engines(program, options);
   std::vector<cases::RecordingSink> sinks;
   for (std::size_t i = 0; i < engines.size(); ++i) sinks.emplace_back(program);
   cases::RecordingSink& sink = sinks.front();
@@ -106,7 +106,7 @@ Run run_datagrams(const Program& program, const EngineOptions& options,
     for (std::size_t i = 1; i < engines.size(); ++i) {
       const Outcome other = engines[i].engine->decode(guarded.place(datagram), info, sinks[i]);
       const std::string text = cases::difference(outcome, other);
-      require(text.empty(), "every engine says the same of a datagram", text);
+      require(text.empty(), "every engine says the same of a datagram", std::string(engines[i].name) + ": " + text);
     }
 
     const std::size_t records = sink.records().size() - records_before;

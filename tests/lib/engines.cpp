@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "decoder/interp/interpreter.hpp"
 
 namespace stopbit::cases {
 namespace {
@@ -41,11 +45,17 @@ const std::vector<EngineKind>& engine_kinds() {
   return kinds;
 }
 
-std::vector<MadeEngine> make_engines(const Program& program, const EngineOptions& options) {
-  std::vector<MadeEngine> engines;
+std::vector<TestedEngine> make_engines(const Program& program, const EngineOptions& options) {
+  static interp::Silent nobody;
+  std::vector<TestedEngine> engines;
+  engines.push_back({"reference", std::make_unique<interp::Interpreter<interp::Silent>>(program, options, nobody)});
   for (const EngineKind kind : engine_kinds()) {
-    engines.push_back(make_engine(program, options, kind));
-    if (engines.back().kind != kind) std::fprintf(stderr, "%s\n", engines.back().why_not_native.c_str());
+    MadeEngine made = make_engine(program, options, kind);
+    if (made.kind != kind) {
+      std::fprintf(stderr, "%s\n", made.why_not_native.c_str());
+      std::abort();
+    }
+    engines.push_back({engine_name(kind), std::move(made.engine)});
   }
   return engines;
 }

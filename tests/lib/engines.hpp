@@ -2,22 +2,28 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "decoder/engine/make_engine.hpp"
 #include "tests/lib/recording_sink.hpp"
 
-/// Every engine there is, for tests that run one program on all of them. The first is the reference.
+/// Every engine there is, for tests that run one program on all of them.
 namespace stopbit::cases {
 
-/// The kinds that run on this machine, the interpreter first. Says once on stderr if native code does not.
+struct TestedEngine {
+  std::string_view name;
+  std::unique_ptr<Engine> engine;
+};
+
+/// The kinds that run on this machine. Says once on stderr if native code does not.
 [[nodiscard]] const std::vector<EngineKind>& engine_kinds();
 
-/// One engine of each kind, in that order.
-[[nodiscard]] std::vector<MadeEngine> make_engines(const Program& program, const EngineOptions& options);
+/// The interpreter without its short ways, which is the reference; then one engine of each kind.
+[[nodiscard]] std::vector<TestedEngine> make_engines(const Program& program, const EngineOptions& options);
 
 /// What two engines say differently of the same datagram; empty if it is the same. Instructions are counted by the
-/// interpreter only, so they are left out.
+/// interpreters only, so they are left out.
 [[nodiscard]] std::string difference(const Outcome& reference, const Outcome& other);
 
 /// The first slot in which two runs of records differ, all bytes counted; empty if they are the same.

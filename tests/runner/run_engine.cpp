@@ -82,15 +82,15 @@ struct Bench {
   const EngineOptions& options;
   const record::Schema& schema;
   const std::vector<verify::TemplateCost> costs;
-  const std::vector<MadeEngine> engines;  ///< The first is the reference.
+  const std::vector<TestedEngine> engines;  ///< The first is the reference.
   const GuardedMemory guarded;
 };
 
 /// On fresh channels.
-Run run(const Bench& bench, const MadeEngine& made, const std::vector<Step>& steps) {
+Run run(const Bench& bench, const TestedEngine& tested, const std::vector<Step>& steps) {
   Run result;
   RecordingSink sink(bench.program);
-  Engine& engine = *made.engine;
+  Engine& engine = *tested.engine;
   for (std::uint16_t channel = 0; channel < bench.options.channels; ++channel) engine.reset(channel);
   std::uint64_t number = 0;
   for (const Step& step : steps) {
@@ -104,7 +104,7 @@ Run run(const Bench& bench, const MadeEngine& made, const std::vector<Step>& ste
     const auto copy = std::make_unique<std::byte[]>(step.bytes.size());
     std::copy(step.bytes.begin(), step.bytes.end(), copy.get());
     std::span<const std::byte> datagram(copy.get(), step.bytes.size());
-    if (made.kind == EngineKind::Native) datagram = bench.guarded.place(datagram);
+    if (tested.name != bench.engines.front().name) datagram = bench.guarded.place(datagram);
     PacketInfo info;
     info.number = ++number;
     info.channel = step.channel;
@@ -197,7 +197,7 @@ Run run_all(const Bench& bench, const std::vector<Step>& steps, const std::strin
   Run reference = run(bench, bench.engines.front(), steps);
   for (std::size_t i = 1; i < bench.engines.size(); ++i) {
     const Run other = run(bench, bench.engines[i], steps);
-    const std::string name = std::string(engine_name(bench.engines[i].kind)) + what + ": ";
+    const std::string name = std::string(bench.engines[i].name) + what + ": ";
     for (const std::string& problem : other.problems) report.fail(name + problem);
     const std::string text = difference(reference, other);
     if (!text.empty()) report.fail(name + text);
@@ -332,8 +332,8 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
                     make_engines(program, options),
                     GuardedMemory(kMaxGuardedBytes)};
   Run result = run_all(bench, steps, "", report);
-  report.compare("records", record_lines(bench.schema, result, result.problems), "interp");
-  report.compare("error", error_lines(file, bench.schema, steps, result), "interp");
+  report.compare("records", record_lines(bench.schema, result, result.problems), "reference");
+  report.compare("error", error_lines(file, bench.schema, steps, result), "reference");
   for (const std::string& problem : result.problems) report.fail(problem);
   run_encoder(bench, steps, result, report);
   run_mutations(bench, steps, report);
