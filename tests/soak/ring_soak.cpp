@@ -301,7 +301,7 @@ void kill_attached(const Plan& plan, Tally& tally) {
   std::vector<pid_t> stopped;
   for (std::uint64_t i = 0; i < plan.kills; ++i) {
     const pid_t victim = start([&] { read_all(false); });
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 10'000));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 40'000));
     if (random() % 8 == 0) {
       ::kill(victim, SIGSTOP);
       stopped.push_back(victim);
