@@ -285,6 +285,7 @@ class Assembler {
     node.name = text(line.string("the node's name"));
     if (kind == NodeKind::Field) node.type = read_field_type(line, line.word("the field's type"));
     node.optional = line.flag("optional");
+    node.unstored = line.flag("unstored");
     const bool opens = line.flag("{");
     read_place(line, node);
     if (Token* type = line.attribute("type")) node.type = read_field_type(line, type);

@@ -234,6 +234,7 @@ class Disassembler {
     out_ += std::string(word_of(kNodeDirectives, node.kind)) + ' ' + text(node.name);
     if (node.kind == NodeKind::Field) out_ += ' ' + std::string(word_of(kFieldTypes, node.type));
     if (node.optional) out_ += " optional";
+    if (node.unstored) out_ += " unstored";
     if (node.block != kNoBlock || node.word != isa::kNoWord) {
       out_ += node.block == kNoBlock ? " -" : " b" + number(node.block);
       out_ += node.word == isa::kNoWord ? ".-" : '.' + number(node.word);

@@ -1,5 +1,6 @@
 #include "microcode/program.hpp"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "microcode/text_refs.hpp"
@@ -97,7 +98,7 @@ void hash_node(Hasher& hash, const Program& program, const std::vector<std::uint
   hash.text(program.name(node.name_space));
   hash.text(program.name(node.length_name));
   hash.number(node.length_id);
-  hash.number(node.constant);
+  hash.number((node.constant ? 1U : 0U) | (node.unstored ? 2U : 0U));
   if (node.constant) {
     hash_constant(hash, program, node.constant_index);
     if (node.type == FieldType::Decimal) hash_constant(hash, program, std::size_t{node.constant_index} + 1);
@@ -111,6 +112,10 @@ std::uint64_t required_capabilities(const Program& program) noexcept {
   std::uint64_t bits = 0;
   for (const isa::Instruction& instruction : program.code) bits |= isa::capability(instruction.op, instruction.control);
   return bits;
+}
+
+bool is_projected(const Program& program) noexcept {
+  return std::any_of(program.nodes.begin(), program.nodes.end(), [](const Node& node) { return node.unstored; });
 }
 
 std::uint64_t layout_hash(const Program& program) {

@@ -81,7 +81,7 @@ enum class BlockKind : std::uint8_t {
 struct Block {
   BlockKind kind = BlockKind::Root;
   std::uint16_t template_index = 0;
-  std::uint8_t words = 0;
+  std::uint8_t words = 0;  ///< Those that records hold. Higher words are only names: of fields that are not stored.
   std::uint16_t first_word = 0;  ///< Number of its first word, counted over the template's blocks; tags come from it.
   std::uint16_t min_bytes = 0;   ///< Element: fewest bytes one element takes from the stream (saturates).
   bool operator==(const Block&) const = default;
@@ -124,6 +124,8 @@ struct Node {
   FieldType type = FieldType::UInt32;  ///< Field only.
   bool optional = false;
   bool constant = false;             ///< A mandatory constant: no word; the value is in the constant table.
+  bool unstored = false;             ///< Decoded, but not in records, and nothing inside is: readers pass over it. Its
+                                     ///< word, if it has one, is not below Block::words.
   TimeUnit unit = TimeUnit::None;    ///< Timestamp only.
   TextRef epoch;                     ///< Timestamp only: "unix", "today", ...
   std::uint16_t block = kNoBlock;    ///< Where the word is. Group: where its witness word is.
@@ -213,6 +215,9 @@ struct Program {
 
 /// Capability bits the program needs of an engine (isa::Capability).
 [[nodiscard]] std::uint64_t required_capabilities(const Program& program) noexcept;
+
+/// Whether the program leaves fields out of its records.
+[[nodiscard]] bool is_projected(const Program& program) noexcept;
 
 /// Hash of what a reader of records depends on: templates, blocks, nodes, types and constants by value and name, but
 /// not code, file positions or the order of the pools. Equal hashes mean that records read alike.

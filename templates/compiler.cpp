@@ -8,6 +8,7 @@
 #include "templates/ast/build.hpp"
 #include "templates/ir/flow.hpp"
 #include "templates/lower/lower.hpp"
+#include "templates/projection/projection.hpp"
 #include "templates/report.hpp"
 #include "templates/sema/check.hpp"
 #include "templates/session/session.hpp"
@@ -70,7 +71,9 @@ std::optional<Program> compile(const std::vector<std::shared_ptr<const SourceBuf
   sema::check(set, options.string_capacity, options.limits.templates, report);
   if (report.has_errors()) return std::nullopt;
 
-  const ir::Module module = ir::expand(set, options.limits, report);
+  ir::Module module = ir::expand(set, options.limits, report);
+  if (report.has_errors()) return std::nullopt;
+  if (options.fields) projection::apply(options.fields, module, report);
   if (report.has_errors()) return std::nullopt;
   std::optional<Program> program = lower::to_program(
       module, set, sources, {options.supply_fast_reset, options.string_capacity, options.max_record_slots}, report);

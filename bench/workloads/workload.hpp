@@ -46,10 +46,13 @@ struct WorkloadSource {
 [[nodiscard]] std::vector<WorkloadSource> workload_sources();
 
 [[nodiscard]] Result<Program> compile_text(const std::string& name, std::string text);
-[[nodiscard]] Result<Program> compile_file(const std::string& path);
+/// `fields`: those that records hold, see templates/projection/projection.hpp; empty: all.
+[[nodiscard]] Result<Program> compile_file(const std::string& path, const std::string& fields = {});
 
-/// Reads `folder`/templates.xml, capture.pcap or capture.pcap.gz, and expected.jsonl.gz if it is there.
+/// Reads `folder`/templates.xml, capture.pcap or capture.pcap.gz, and expected.jsonl.gz if it is there and all fields
+/// are stored.
 [[nodiscard]] Result<std::unique_ptr<Workload>> load_workload(const std::string& name, const std::string& folder,
-                                                              const std::string& framing);
+                                                              const std::string& framing,
+                                                              const std::string& fields = {});
 
 }  // namespace stopbit::bench

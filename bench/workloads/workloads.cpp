@@ -11,10 +11,17 @@ namespace {
 struct Capture {
   const char* name;
   const char* framing;
+  const char* fields = "";  ///< Those that records hold, for a workload NAME-fields beside the whole one.
 };
 
-constexpr Capture kCorpus[] = {
-    {"complex30000", "none"}, {"cme-mdp-2012", "cme"}, {"moex-asts-trades-2019", "moex"}, {"eurex-rdi-2016", "t7"}};
+/// What a reader of order books or trades wants.
+constexpr const char* kCmeFields = "SecurityID,RptSeq,MDUpdateAction,MDEntryType,MDPriceLevel,MDEntryPx,MDEntrySize";
+constexpr const char* kSampleFields = "Symbol,Side,UpdateAction,Level,Price,Size,LastPrice,LastSize";
+
+constexpr Capture kCorpus[] = {{"complex30000", "none"},
+                               {"cme-mdp-2012", "cme", kCmeFields},
+                               {"moex-asts-trades-2019", "moex"},
+                               {"eurex-rdi-2016", "t7"}};
 
 }  // namespace
 
@@ -25,9 +32,15 @@ std::vector<WorkloadSource> workload_sources() {
       const std::string folder = std::string(corpus) + '/' + capture.name;
       sources.push_back(
           {capture.name, [capture, folder] { return load_workload(capture.name, folder, capture.framing); }});
+      if (*capture.fields == 0) continue;
+      const std::string name = std::string(capture.name) + "-fields";
+      sources.push_back(
+          {name, [capture, folder, name] { return load_workload(name, folder, capture.framing, capture.fields); }});
     }
   }
   sources.push_back({"sample", [] { return load_workload("sample", STOPBIT_SAMPLE_FOLDER, "cme"); }});
+  sources.push_back(
+      {"sample-fields", [] { return load_workload("sample-fields", STOPBIT_SAMPLE_FOLDER, "cme", kSampleFields); }});
   sources.push_back({"ab", make_ab});
   sources.push_back({"shuffled", make_shuffled});
   sources.push_back({"repeated", make_repeated});

@@ -70,6 +70,7 @@ bool shift_decimal(std::int64_t& mantissa, std::int64_t places) {
 
 Encoder::Encoder(const Program& program, const EncodeOptions& options)
     : program_(program),
+      is_projected_(is_projected(program)),
       options_(options),
       message_code_(make_code(program, record::kHeaderWords)),
       reference_code_(make_code(program, record::kReferenceWords)),
@@ -113,6 +114,10 @@ std::size_t Encoder::owed_bytes() const noexcept {
 
 Outcome Encoder::encode(std::span<const record::Slot> record) noexcept {
   outcome_ = {};
+  if (is_projected_) {
+    outcome_.unreadable = record::ReadError::Projected;
+    return outcome_;
+  }
   record_slots_ = record;
   out_.clear();
   undo_.begin(dictionary_);

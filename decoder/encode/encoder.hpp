@@ -42,7 +42,8 @@ struct Outcome {
 /// One sentence without a full stop: what is wrong, with the template, the field and its line in the template file.
 [[nodiscard]] std::string error_text(const record::Schema& schema, const Outcome& outcome);
 
-/// Encodes records by a verified program, which must outlive the encoder. One thread per encoder, one dictionary: a
+/// Encodes records by a verified program, which must outlive the encoder. A program that leaves fields out of records
+/// (is_projected) encodes none: ReadError::Projected. One thread per encoder, one dictionary: a
 /// feed of several channels takes an encoder for each. Allocates when it is made, never later. Any slots may be given:
 /// the result is a message or an error, and the work is bounded.
 ///
@@ -181,6 +182,7 @@ class Encoder {
   }
 
   const Program& program_;
+  const bool is_projected_;
   const EncodeOptions options_;
   const Code message_code_;
   const Code reference_code_;

@@ -56,7 +56,7 @@ struct Outcome {
   ErrorCode error = ErrorCode::None;
   bool dropped = false;            ///< Not decoded at all: the context waits for its reset.
   std::uint32_t messages = 0;      ///< Complete ones.
-  std::uint32_t fields = 0;        ///< Values written, over the complete messages (a decimal counts as one).
+  std::uint32_t fields = 0;        ///< Values decoded, over the complete messages (a decimal counts as one).
   std::uint64_t instructions = 0;  ///< Executed ones. verify::TemplateCost bounds them.
   std::uint32_t offset_bytes = 0;  ///< In the datagram: first byte of the faulty entity; its end if there is no error.
   std::uint32_t template_id = 0;   ///< D9: the unknown identifier.

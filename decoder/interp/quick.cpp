@@ -238,6 +238,7 @@ STOPBIT_INLINE bool take_bit(Registers& r) noexcept {
 
 [[gnu::always_inline]] inline void store(const record::BuilderState& record, const Step& in,
                                          std::uint64_t value) noexcept {
+  if (in.place.tag == 0) return;  // records do not hold it
   unsigned char* const base = record.bases[in.place.in_first_slot ? 1 : 0];
   __atomic_store_n(reinterpret_cast<std::uint64_t*>(base + in.place.value_offset), value, __ATOMIC_RELAXED);
   __atomic_store_n(base + in.place.tag_offset, in.place.tag, __ATOMIC_RELAXED);

@@ -631,7 +631,7 @@ class Emitter : private Xbyak::CodeGenerator {
 
   /// rax into the instruction's word.
   void store(Place in) {
-    if (in->word == isa::kNoWord) return;
+    if (in->place.tag == 0) return;  // records do not hold it
     const Reg base = in->place.in_first_slot ? record_ : block_;
     mov(ptr[base + in->place.value_offset], rax);
     mov(byte[base + in->place.tag_offset], in->place.tag);

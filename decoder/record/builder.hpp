@@ -107,14 +107,17 @@ class Builder {
     return true;
   }
 
+  /// Both do nothing at a word that records do not hold.
   void store(WordPlace place, std::uint64_t value) noexcept {
+    if (place.tag == 0) return;
     unsigned char* const base = state_.bases[place.in_first_slot ? 1 : 0];
     __atomic_store_n(reinterpret_cast<std::uint64_t*>(base + place.value_offset), value, __ATOMIC_RELAXED);
     __atomic_store_n(base + place.tag_offset, place.tag, __ATOMIC_RELAXED);
   }
 
-  /// False if the string area is full (X8).
+  /// False if the string area is full, or the string would fit none (X8).
   [[nodiscard]] bool store(WordPlace place, std::string_view text) noexcept {
+    if (place.tag == 0) return text.size() <= limits::kMaxStringBytes;
     const std::optional<std::uint64_t> word = word_of(text);
     if (!word) return store_long(place, text);
     store(place, *word);

@@ -115,6 +115,7 @@ void JsonReader::add_scopes(const Template& item, const std::vector<std::string>
     const std::size_t parent = open.empty() ? template_index(item) : program.templates.size() + open.back();
     Scope& scope = scopes_[parent];
     const Node& node = program.nodes[i];
+    if (node.unstored) continue;
     child_[i] = scope.children++;
     const auto number = static_cast<std::uint32_t>(i);
     const auto [at, is_new] = scope.by_key.emplace(keys[i], Scope::Nodes{number, number});
@@ -250,6 +251,7 @@ bool JsonReader::fields(const Scope& scope, std::size_t first, std::size_t end, 
   members_.resize(frame + scope.children);
   if (!match(scope, object, frame)) return false;
   for (std::size_t i = first; i < end; i = schema_.node(i).end) {
+    if (schema_.node(i).unstored) continue;
     const std::uint32_t value = members_[frame + child_[i]].value;
     if (!node(schema_.node(i), value, object)) return false;
   }

@@ -26,6 +26,7 @@ enum class ReadError : std::uint8_t {
   TooLong,          ///< Its text would be longer than a printer allows.
   LeftOver,         ///< Slots remain behind the last block.
   ForeignImage,     ///< The record was made with another firmware image than the view was opened for.
+  Projected,        ///< The image leaves fields out of records: no message can be made of them.
 };
 
 /// One sentence without a full stop; empty for None.
@@ -48,6 +49,8 @@ enum class ReadError : std::uint8_t {
     case ReadError::TooLong: return "the text of the record is longer than allowed";
     case ReadError::LeftOver: return "slots remain behind the record's last block";
     case ReadError::ForeignImage: return "the record was made with another firmware image";
+    case ReadError::Projected:
+      return "records of this program lack fields of their messages (it was made with --fields)";
   }
   return "the error is unknown";
 }

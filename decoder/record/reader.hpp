@@ -36,7 +36,8 @@ struct Value {
 };
 
 /// What a walk calls, in template order. Derive and hide what is wanted; the rest does nothing. Absent fields, groups
-/// and sequences are not visited; an empty sequence is. `Reference` nodes are dynamic template references.
+/// and sequences are not visited, nor what is not stored; an empty sequence is. `Reference` nodes are dynamic template
+/// references.
 struct Visitor {
   void field(const Node&, const Value&) {}
   void begin_group(const Node&) {}
@@ -80,6 +81,10 @@ class Reader {
     for (std::size_t i = first; i < end;) {
       const Node& node = schema_.node(i);
       if (visits_left_-- == 0) return fail(ReadError::TooMuchWork);
+      if (node.unstored) {
+        i = node.end;
+        continue;
+      }
       bool ok = true;
       switch (node.kind) {
         case NodeKind::Field: ok = field(node, visitor); break;

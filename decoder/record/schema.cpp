@@ -82,6 +82,7 @@ class Check {
   }
 
   std::string_view word(const Node& node, std::size_t words) {
+    if (node.unstored) return {};  // readers pass over it
     if (node.block >= program_.blocks.size()) return "it has no block";
     if (node.word + words > program_.blocks[node.block].words) return "its block has no such word";
     return {};
@@ -128,7 +129,7 @@ const Node* Schema::owner(std::uint16_t template_index, std::uint16_t block, std
 std::string_view Schema::owner_name(const Node& node) const {
   if (node.kind == NodeKind::Field && node.name.length == 0 && index_of(node) > 0) {
     const Node& before = program_->nodes[index_of(node) - 1];
-    if (is_vector(before)) return name(before.name);
+    if (before.kind == NodeKind::Sequence && before.end == index_of(node) + 1) return name(before.name);
   }
   return node.kind == NodeKind::Sequence && node.length_name.length != 0 ? name(node.length_name) : name(node.name);
 }

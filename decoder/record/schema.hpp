@@ -38,11 +38,12 @@ class Schema {
     return program_->type_infos[node.type_info].element_count;
   }
 
-  /// Whether a sequence is a vector: its elements are values, of one field without a name.
+  /// Whether a sequence is a vector: its elements are values, of one field without a name. Not if records do not hold
+  /// the values.
   [[nodiscard]] bool is_vector(const Node& node) const noexcept {
     const std::size_t first = index_of(node) + 1;
     return node.kind == NodeKind::Sequence && node.end == first + 1 && program_->nodes[first].kind == NodeKind::Field &&
-           program_->nodes[first].name.length == 0;
+           program_->nodes[first].name.length == 0 && !program_->nodes[first].unstored;
   }
 
   /// The field or sequence length that owns the word, null if there is none. Takes time in proportion to the template.

@@ -13,10 +13,11 @@ namespace stopbit::record {
 struct WordPlace {
   std::uint16_t value_offset = 0;
   std::uint16_t tag_offset = 0;
-  std::uint8_t tag = 0;
+  std::uint8_t tag = 0;        ///< 0: records do not hold the word.
   bool in_first_slot = false;  ///< Of the record: beside its header.
 
   static constexpr WordPlace of(const Block& block, std::size_t base, std::uint8_t word) {
+    if (word >= block.words) return {};
     WordPlace place = at(base + word, value_tag(std::size_t{block.first_word} + word));
     place.in_first_slot = base == kHeaderWords && base + word < kValueWords;
     return place;

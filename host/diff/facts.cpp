@@ -53,6 +53,12 @@ Describer::Describer(const Program& program) : program_(program) {
     ranks_.push_back(blocks[block.template_index]++);
     addresses_.emplace_back(block.words, kNoAddress);
   }
+  // Words that records do not hold: the verifier has bounded them.
+  for (const Node& node : program.nodes) {
+    if (!node.unstored || node.block == kNoBlock) continue;
+    std::vector<std::uint16_t>& words = addresses_[node.block];
+    words.resize(std::max(words.size(), node.word + std::size_t{2}), kNoAddress);
+  }
   // Ways through the code that have different blocks open never meet where a word is written: the order of addresses
   // tells which block is open. A template may have several entries; what is told of it comes from the first.
   std::multimap<std::uint16_t, std::uint16_t> entries;
@@ -217,7 +223,7 @@ Facts Describer::of_node(std::size_t index) const {
                   {"namespace", text(node.name_space)},
                   {"constant", constant(node)},
                   {"elements", elements(node)},
-                  {"place", place(node.block, node.word)},
+                  {"place", node.unstored ? "not stored" : place(node.block, node.word)},
                   {"block of the elements", node.kind == NodeKind::Sequence && node.element_block < ranks_.size()
                                                 ? fmt::format("block {}", ranks_[node.element_block])
                                                 : ""},

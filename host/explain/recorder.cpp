@@ -219,10 +219,12 @@ void Recorder::block_opens(std::uint16_t block, std::size_t first_slot, std::siz
   if (!is_active_) return;
   block_ = {block, first_slot, base};
   // An instruction that opens a block was announced before: its own word is in the new one.
-  if (has_row_ && row_.place.block != kNoBlock) row_.place = place_of(instruction().word);
+  const bool has_word = map_.value(address_) != nullptr && !isa::is_bits(instruction().op);
+  if (has_row_ && has_word) row_.place = place_of(instruction().word);
 }
 
 RecordPlace Recorder::place_of(std::uint8_t word) const {
+  if (block_.block == kNoBlock || word >= schema_.block(block_.block).words) return {};
   const std::size_t at = block_.base + word;
   return {block_.block, word, static_cast<std::uint32_t>(block_.first_slot + at / record::kValueWords),
           static_cast<std::uint8_t>(at % record::kValueWords)};

@@ -52,7 +52,9 @@ Command compile_command() {
           "templates may refer to each other. Every error is reported with file, line and column. Without -o and "
           "--listing the files are only checked.\n"
           "\n"
-          "Template 120 (FastReset), which many feeds send and few files declare, is added if the files lack it.",
+          "Template 120 (FastReset), which many feeds send and few files declare, is added if the files lack it.\n"
+          "\n" +
+          fields_text(),
       .options = {{.names = "",
                    .value = "TEMPLATES.xml",
                    .help = "Template files; - is stdin.",
@@ -69,8 +71,11 @@ Command compile_command() {
                    .help = "Writes the assembly listing; - is stdout.",
                    .target = &arguments->listing,
                    .hint = file_hint({".sbasm"})},
-                  string_capacity_option(arguments->templates.string_capacity)},
+                  string_capacity_option(arguments->templates.string_capacity),
+                  fields_option(arguments->templates.fields)},
       .examples = {{"stopbit compile templates.xml -o feed.sbf", "firmware for `stopbit replay --firmware feed.sbf`"},
+                   {"stopbit compile templates.xml --fields SecurityID,MDEntryPx,MDEntrySize -o feed.sbf",
+                    "shorter records: only these fields, and the lengths of the sequences they are in"},
                    {"stopbit compile templates.xml --listing -", "shows the program as text"},
                    {"stopbit compile opra.xml --template-id 1", "checks a file whose only template has no id"}},
       .run = [arguments] { return compile(*arguments); },

@@ -59,6 +59,8 @@ Command decode_command() {
                                   .target = &arguments->input,
                                   .hint = file_hint()}};
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  options.push_back(fields_option(arguments->program.compile.fields));
+  options.back().help += " Goes with --templates; see `stopbit compile --help`.";
   Option framing = framing_option(arguments->framing);
   framing.required = false;
   framing.help += " Default none.";

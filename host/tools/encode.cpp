@@ -338,6 +338,11 @@ int encode_lines(const EncodeArguments& arguments) {
   apply(arguments.engine, engine);
 
   const Program program = load_program(arguments.program);
+  if (is_projected(program)) {
+    throw ToolError(kExitRejected, arguments.program.firmware +
+                                       ": made with --fields, so its records lack fields of the messages, and nothing "
+                                       "can be encoded");
+  }
   LineReader lines(InputFile::open(arguments.input), record::kMaxJsonLine);
   const std::unique_ptr<DatagramWriter> writer = open_writer(arguments);
   catch_stop_signals();

@@ -35,7 +35,16 @@ bool same_file(const struct stat& a, const struct stat& b) {
 
 }  // namespace
 
+void claim_input(const std::string& path) {
+  static bool stdin_is_claimed = false;
+  if (path != "-") return;
+  if (std::exchange(stdin_is_claimed, true)) {
+    throw ToolError(kExitUsage, "- is stdin, which can be one input only");
+  }
+}
+
 InputFile InputFile::open(const std::string& path) {
+  claim_input(path);
   const std::string name = shown_name(path, "<stdin>");
   const int file = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) fail_environment("cannot open " + name, errno);

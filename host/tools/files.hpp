@@ -14,6 +14,9 @@
 /// Files as the commands use them: `-` is stdin or stdout, and what goes wrong is a ToolError that names the file.
 namespace stopbit::tools {
 
+/// Call it before an input is opened: `-` is stdin, which can be one input of a command only. Throws if it is a second.
+void claim_input(const std::string& path);
+
 /// An open file; closes it at the end, but not stdin.
 class InputFile {
  public:

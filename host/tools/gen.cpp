@@ -50,6 +50,8 @@ Command gen_command() {
        .hint = choice_hint({"cpp", "schema"}),
        .required = true}};
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  options.push_back(fields_option(arguments->program.compile.fields));
+  options.back().help += " Goes with --templates; see `stopbit compile --help`.";
   const std::vector<Option> more = {{.names = "-o,--output",
                                      .value = "FILE",
                                      .help = "Where it is written; - is stdout, the default.",

@@ -12,6 +12,7 @@
 #include "host/tools/engine_arguments.hpp"
 #include "host/tools/files.hpp"
 #include "host/tools/program_source.hpp"
+#include "host/tools/record_slots.hpp"
 #include "host/tools/text.hpp"
 #include "microcode/words.hpp"
 
@@ -58,6 +59,7 @@ struct ConstantRow {
 struct TemplateRows {
   std::vector<BlockRows> blocks;
   std::vector<ConstantRow> constants;
+  std::vector<std::string> unstored;  ///< Names of what is decoded and not in the records.
 
   BlockRows& block(std::uint16_t index) {
     for (BlockRows& known : blocks) {
@@ -115,6 +117,11 @@ void add_field(const record::Schema& schema, const Node& node, TemplateRows& row
 }
 
 void add_node(const record::Schema& schema, std::uint16_t template_index, const Node& node, TemplateRows& rows) {
+  if (node.unstored) {
+    const bool is_named = node.kind == NodeKind::Field || node.kind == NodeKind::Sequence;
+    if (is_named && node.name.length != 0) rows.unstored.push_back(plain(schema.name(node.name)));
+    return;
+  }
   switch (node.kind) {
     case NodeKind::Field: return add_field(schema, node, rows);
     case NodeKind::Sequence: {
@@ -168,6 +175,32 @@ unsigned tag_of(const Block& block, std::uint8_t word) {
   return record::value_tag(block.first_word + std::size_t{word});
 }
 
+std::string range_text(SlotRange range) {
+  return range.least == range.most ? std::to_string(range.least) : fmt::format("{} to {}", range.least, range.most);
+}
+
+/// "2, and 1 for each element of MDEntries"
+std::string slots_text(const record::Schema& schema, const Template& item) {
+  const RecordSlots slots = slots_of(schema, item);
+  std::string out = range_text(slots.fixed);
+  for (const ElementSlots& of : slots.elements) {
+    out += fmt::format(", and {} for each element of {}", range_text(of.slots), plain(schema.name(of.sequence->name)));
+  }
+  if (slots.references != 0) out += ", and those of the templates it refers to";
+  return out;
+}
+
+std::string slots_json(const record::Schema& schema, const Template& item) {
+  const RecordSlots slots = slots_of(schema, item);
+  std::string out = fmt::format(R"({{"least":{},"most":{},"references":{},"elements":[)", slots.fixed.least,
+                                slots.fixed.most, slots.references);
+  for (const ElementSlots& of : slots.elements) {
+    out += fmt::format(R"({}{{"sequence":{},"least":{},"most":{}}})", out.back() == '[' ? "" : ",",
+                       json(schema.name(of.sequence->name)), of.slots.least, of.slots.most);
+  }
+  return out + "]}";
+}
+
 std::vector<std::string_view> capabilities(const Program& program) {
   std::vector<std::string_view> names;
   for (std::uint64_t bits = required_capabilities(program); bits != 0; bits &= bits - 1) {
@@ -181,6 +214,7 @@ std::string template_text(const record::Schema& schema, std::uint16_t index) {
   const Template& item = program.templates[index];
   std::string out = fmt::format("\ntemplate {}, id {}: {}{}{}\n", index, item.id, plain(program.name(item.name)),
                                 item.reset ? ", resets the dictionary" : "", item.supplied ? ", not in the files" : "");
+  out += fmt::format("  slots of a record: {}\n", slots_text(schema, item));
   const TemplateRows rows = rows_of(schema, index);
   for (const BlockRows& block_rows : rows.blocks) {
     const Block& block = schema.block(block_rows.block);
@@ -198,6 +232,7 @@ std::string template_text(const record::Schema& schema, std::uint16_t index) {
   for (const ConstantRow& row : rows.constants) {
     out += fmt::format("  constant  {}, {}: {}\n", row.name, row.type, row.value);
   }
+  if (!rows.unstored.empty()) out += fmt::format("  not stored  {}\n", fmt::join(rows.unstored, ", "));
   return out;
 }
 
@@ -256,8 +291,9 @@ void print_text(const record::Schema& schema, std::size_t image_bytes, const std
 std::string template_json(const record::Schema& schema, std::uint16_t index) {
   const Program& program = schema.program();
   const Template& item = program.templates[index];
-  std::string out = fmt::format(R"({{"index":{},"id":{},"name":{},"reset":{},"supplied":{},"blocks":[)", index, item.id,
-                                json(program.name(item.name)), item.reset, item.supplied);
+  std::string out =
+      fmt::format(R"({{"index":{},"id":{},"name":{},"reset":{},"supplied":{},"slots":{},"blocks":[)", index, item.id,
+                  json(program.name(item.name)), item.reset, item.supplied, slots_json(schema, item));
   const TemplateRows rows = rows_of(schema, index);
   for (const BlockRows& block_rows : rows.blocks) {
     const Block& block = schema.block(block_rows.block);
@@ -278,6 +314,10 @@ std::string template_json(const record::Schema& schema, std::uint16_t index) {
   for (const ConstantRow& row : rows.constants) {
     out += fmt::format(R"({}{{"name":"{}","type":"{}","value":"{}"}})", out.back() == '[' ? "" : ",", row.name,
                        row.type, row.value);
+  }
+  out += R"(],"unstored":[)";
+  for (const std::string& name : rows.unstored) {
+    out += fmt::format(R"({}"{}")", out.back() == '[' ? "" : ",", name);  // escaped already
   }
   return out + "]}";
 }

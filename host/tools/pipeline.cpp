@@ -13,6 +13,7 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
+#include "host/tools/files.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/session_log.hpp"
 #include "host/tools/signals.hpp"
@@ -37,9 +38,7 @@ class PrintingSink final : public record::RecordSink {
   Place place_;
 };
 
-}  // namespace
-
-std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {
+std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
   if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
     throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
   }
@@ -52,9 +51,17 @@ std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {
   return std::move(source).value();
 }
 
+}  // namespace
+
+std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {
+  claim_input(path);
+  return open_claimed(path);
+}
+
 Sources open_captures(const std::vector<std::string>& paths) {
   Sources sources;
-  for (const std::string& path : paths) sources.push_back(open_capture(path));
+  for (const std::string& path : paths) claim_input(path);
+  for (const std::string& path : paths) sources.push_back(open_claimed(path));
   return sources;
 }
 

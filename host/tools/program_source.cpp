@@ -38,6 +38,11 @@ templates::CompileOptions compile_options(const TemplateArguments& arguments) {
     }
     options.string_capacity = static_cast<std::uint32_t>(*arguments.string_capacity);
   }
+  if (!arguments.fields.empty()) {
+    options.fields = arguments.fields.front() == '@'
+                         ? read_text(arguments.fields.substr(1))
+                         : std::make_shared<const SourceBuffer>("--fields", arguments.fields);
+  }
   constexpr templates::FileLimits kMost = templates::kHardFileLimits;
   set(options.limits.file_bytes, arguments.max_file_bytes, "--max-template-bytes", kMost.file_bytes);
   set(options.limits.nesting, arguments.max_nesting, "--max-template-nesting", kMost.nesting);
@@ -97,6 +102,27 @@ Option string_capacity_option(std::optional<std::uint64_t>& target) {
       .help = fmt::format("Longest string a dictionary entry holds; default {}, at most {}. A longer one is error X3.",
                           limits::kDefaultStringCapacity, limits::kMaxStringCapacity),
       .target = &target};
+}
+
+Option fields_option(std::string& target) {
+  return {.names = "--fields",
+          .value = "NAME,...",
+          .help =
+              "Records hold only the fields that are named, or, as @FILE, those of a file with a name a line. Default: "
+              "all.",
+          .target = &target,
+          .hint = file_hint({})};
+}
+
+std::string fields_text() {
+  return "Names of --fields are those of the template files, and name what is called so wherever it stands. With the "
+         "names around it, Template/Name, Sequence/Name or Template/Sequence/Name, only what stands there; * is any name, "
+         "and a number the id attribute, as in MDEntries/270. A group or a sequence is stored with all that is in it, "
+         "unless only something inside is named. The name of a length stores the number of elements. In a file, # "
+         "begins a comment.\n"
+         "\n"
+         "Everything is decoded all the same, for the dictionary and for errors; messages without a named field are "
+         "records without fields. From such records nothing can be encoded.";
 }
 
 std::vector<Option> program_options(ProgramSource& source) {
@@ -161,6 +187,7 @@ Program load_program(const ProgramSource& source) {
   }
   if (!source.templates.empty()) return compile_files(source.templates, source.compile);
   if (source.compile.template_id) throw ToolError(kExitUsage, "--template-id goes with --templates");
+  if (!source.compile.fields.empty()) throw ToolError(kExitUsage, "--fields goes with --templates");
   if (source.compile.session_control) throw ToolError(kExitUsage, "--session-control goes with --templates");
   Program program = read_image(source.firmware);
   require_verified(program, source.firmware);

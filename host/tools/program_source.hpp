@@ -18,6 +18,7 @@ struct TemplateArguments {
   std::optional<std::uint64_t> template_id;
   bool session_control = false;
   std::optional<std::uint64_t> string_capacity;
+  std::string fields;  ///< What records hold: names, or @ and a file of names; empty: everything.
   std::optional<std::uint64_t> max_file_bytes;
   std::optional<std::uint64_t> max_nesting;
   std::optional<std::uint64_t> max_templates;
@@ -36,6 +37,10 @@ struct ProgramSource {
 /// --template-id, --session-control, and what template files may ask for. `target` must outlive the options.
 [[nodiscard]] std::vector<Option> template_options(TemplateArguments& target);
 [[nodiscard]] Option string_capacity_option(std::optional<std::uint64_t>& target);
+/// --fields. For commands whose records people want to have smaller.
+[[nodiscard]] Option fields_option(std::string& target);
+/// A paragraph for the description of a command with --fields.
+[[nodiscard]] std::string fields_text();
 
 /// Compiles template files as one set; prints errors and warnings to stderr.
 [[nodiscard]] Program compile_files(const std::vector<std::string>& paths, const TemplateArguments& arguments);

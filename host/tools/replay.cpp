@@ -146,6 +146,8 @@ Command replay_command() {
                                   .hint = file_hint(),
                                   .required = true}};
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  options.push_back(fields_option(arguments->program.compile.fields));
+  options.back().help += " Goes with --templates; see `stopbit compile --help`.";
   const std::vector<Option> more = {
       framing_option(arguments->framing),
       engine_option(arguments->engine),

@@ -62,7 +62,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
     fmt::print(stderr, "stopbit: {}: the writer has ended without saying so\n", name);
     return kExitEnvironment;
   }
-  return kExitDone;
+  return reader.total_lost() == 0 ? kExitDone : kExitRejected;
 }
 
 int tail(const TailArguments& arguments) {
@@ -103,7 +103,10 @@ Command tail_command() {
           "mean. "
           "Any number of readers may follow a ring, and none of them slows the writer: who is too slow loses records, "
           "and is told on stderr how many. The writer of a lossless ring (`stopbit replay --lossless`) waits for its "
-          "readers instead.\n\n" +
+          "readers instead.\n"
+          "\n"
+          "The exit status is 1 if records were lost.\n"
+          "\n" +
           format_text(),
       .options = {{.names = "",
                    .value = "RING",

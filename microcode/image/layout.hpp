@@ -159,7 +159,7 @@ void describe_node(V& v, T&& node) {
   v.enumerator("kind", node.kind, NodeKind::Reference);
   v.enumerator("type", node.type, FieldType::Timestamp);
   v.enumerator("unit", node.unit, TimeUnit::Nanosecond);
-  v.flags("flags", node.optional, node.constant);
+  v.flags("flags", node.optional, node.constant, node.unstored);
   v.number("block", node.block);
   v.number("element_block", node.element_block);
   v.number("constant_index", node.constant_index);

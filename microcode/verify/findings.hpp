@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -42,24 +43,34 @@ struct WordClaim {
   std::uint16_t node = 0;
 };
 
-/// The claims of all words of all blocks.
+/// The claims of all words of all blocks, those that are not stored included.
 class WordClaims {
  public:
-  explicit WordClaims(const std::vector<Block>& blocks) {
-    first_.reserve(blocks.size());
-    std::size_t words = 0;
-    for (const Block& block : blocks) {
-      first_.push_back(words);
-      words += block.words;
+  /// A node may be anything: what it claims outside the limits is refused later.
+  explicit WordClaims(const Program& program) {
+    std::vector<std::size_t> words;
+    words.reserve(program.blocks.size());
+    for (const Block& block : program.blocks) words.push_back(block.words);
+    for (const Node& node : program.nodes) {
+      if (node.block >= words.size() || node.word >= limits::kMaxBlockWords) continue;
+      const bool is_decimal = node.kind == NodeKind::Field && node.type == FieldType::Decimal;
+      const std::size_t end = node.word + (is_decimal ? std::size_t{2} : std::size_t{1});
+      words[node.block] = std::max(words[node.block], std::min(end, limits::kMaxBlockWords));
     }
-    claims_.resize(words);
+    first_.reserve(words.size() + 1);
+    first_.push_back(0);
+    for (const std::size_t count : words) first_.push_back(first_.back() + count);
+    claims_.resize(first_.back());
   }
-  /// `word` must be below the block's number of words.
+  /// Whether the word may be asked for.
+  [[nodiscard]] bool covers(std::size_t block, std::size_t word) const {
+    return word < first_[block + 1] - first_[block];
+  }
   [[nodiscard]] WordClaim& at(std::size_t block, std::size_t word) { return claims_[first_[block] + word]; }
   [[nodiscard]] const WordClaim& at(std::size_t block, std::size_t word) const { return claims_[first_[block] + word]; }
 
  private:
-  std::vector<std::size_t> first_;
+  std::vector<std::size_t> first_;  ///< By block, and one more.
   std::vector<WordClaim> claims_;
 };
 

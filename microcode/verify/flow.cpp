@@ -198,7 +198,7 @@ class FlowCheck {
     const SchemaStep* next = walk_.next();
     std::uint16_t node = 0;
     if (now().op == DataOp::Nop && now().word != isa::kNoWord) {
-      if (state_.block == kNoBlock || now().word >= program_.blocks[state_.block].words) return;
+      if (!has_claim()) return;
       node = claims_.at(state_.block, now().word).node;
     } else {
       if (follows_ && next != nullptr) node = next->node;
@@ -211,16 +211,28 @@ class FlowCheck {
     groups_.push_back({node, now().target});
   }
 
-  /// A block that is no element's is opened once, where something follows that is stored in it.
+  /// Whether the instruction's word is one of the open block.
+  [[nodiscard]] bool has_claim() const { return state_.block != kNoBlock && claims_.covers(state_.block, now().word); }
+
+  /// Whether nothing is stored of what the code is in.
+  [[nodiscard]] bool in_unstored() const {
+    const std::uint32_t sequence = state_.loop == kNone ? kNone : loops_[state_.loop].node;
+    return (sequence != kNone && program_.nodes[sequence].unstored) ||
+           (!groups_.empty() && program_.nodes[groups_.back().node].unstored);
+  }
+
+  /// A block that is no element's is opened once, where something follows that has its word in it. If the block is in
+  /// the record, a reader must open it too: what is stored next, in the same group or element, is stored in it.
   void check_after_block(std::uint16_t number) {
     require(opened_by_[number] != entry_, "block-opened-twice", "the block is opened a second time");
     opened_by_[number] = entry_;
     if (!follows_) return;
-    const SchemaStep* next = walk_.next();
-    const bool stores = next != nullptr && next->kind != SchemaStep::Kind::LoopEnd &&
-                        next->kind != SchemaStep::Kind::GroupEnd && next->kind != SchemaStep::Kind::Reference;
-    require(stores && program_.nodes[next->node].block == number, "block-without-word",
-            "what comes next is not stored in this block");
+    const auto is_here = [&](const SchemaStep* step) {
+      return step != nullptr && step->kind != SchemaStep::Kind::LoopEnd && step->kind != SchemaStep::Kind::GroupEnd &&
+             step->kind != SchemaStep::Kind::Reference && program_.nodes[step->node].block == number;
+    };
+    const bool is_read = program_.blocks[number].words == 0 || (!in_unstored() && is_here(walk_.next_stored()));
+    require(is_here(walk_.next()) && is_read, "block-without-word", "what comes next is not stored in this block");
   }
 
   [[nodiscard]] bool at_loop_start() const { return state_.loop != kNone && state_.loop + 1 == here(); }
@@ -294,9 +306,11 @@ class FlowCheck {
     const Instruction& in = now();
     if (!require(state_.block != kNoBlock, "block-missing", "no block is open here, or different ones are")) return;
     const Block& block = program_.blocks[state_.block];
-    if (!require(in.word < block.words, "word-outside-block", "the open block has no such word")) return;
-    require(in.word >= state_.next_word, "word-order", "words must rise in a block");
-    state_.next_word = static_cast<std::uint16_t>(in.word + 1);
+    if (!require(has_claim(), "word-outside-block", "the open block has no such word")) return;
+    if (in.word < block.words) {
+      require(in.word >= state_.next_word, "word-order", "words must rise in a block");
+      state_.next_word = static_cast<std::uint16_t>(in.word + 1);
+    }
     check_claim(claims_.at(state_.block, in.word));
   }
 
@@ -434,9 +448,7 @@ class FlowCheck {
     }
     Loop& loop = loops_[at_];
     loop.outer = state_;
-    if (state_.block != kNoBlock && now().word < program_.blocks[state_.block].words) {
-      loop.node = claims_.at(state_.block, now().word).node;
-    }
+    if (has_claim()) loop.node = claims_.at(state_.block, now().word).node;
     loop.depth = state_.loop == kNone ? 1 : loops_[state_.loop].depth + 1;
     require(loop.depth <= limits::kMaxLoopDepth, "loop-depth", "sequences are nested too deeply");
     if (constant_length() == 0) join(behind, state_);

@@ -52,6 +52,8 @@ class SchemaCheck {
   void check_node(std::size_t i, const Node& node) {
     require(node.source < program_.sources.size() || program_.templates[template_].supplied, i, "node-source",
             "there is no such source");
+    require(node.unstored || parents_[i] == kNoParent || !program_.nodes[parents_[i]].unstored, i, "node-unstored",
+            "nothing is stored of what is inside something that is not");
     switch (node.kind) {
       case NodeKind::Field: return check_field(i, node);
       case NodeKind::Group: return check_group(i, node);
@@ -59,6 +61,7 @@ class SchemaCheck {
       case NodeKind::Reference:
         require(node.block == kNoBlock && node.word == isa::kNoWord && !node.optional, i, "node-unused-column",
                 "a reference has no word and is mandatory");
+        require(!node.unstored, i, "node-unstored", "a reference is always stored");
         return check_unused(i, node, false);
     }
     require(false, i, "node-kind", "the kind of node is unknown");
@@ -80,10 +83,16 @@ class SchemaCheck {
   }
 
   bool check_word(std::size_t i, const Node& node, std::size_t words) {
-    return require(node.block < program_.blocks.size() && program_.blocks[node.block].template_index == template_, i,
-                   "node-block", "there is no such block of this template") &&
-           require(node.word + words <= program_.blocks[node.block].words, i, "node-word",
-                   "the block has no such word");
+    if (!require(node.block < program_.blocks.size() && program_.blocks[node.block].template_index == template_, i,
+                 "node-block", "there is no such block of this template")) {
+      return false;
+    }
+    const std::size_t stored = program_.blocks[node.block].words;
+    if (!node.unstored) {
+      return require(node.word + words <= stored, i, "node-word", "the block has no such word");
+    }
+    return require(node.word >= stored, i, "node-word", "the block has the word, but the node is not stored") &&
+           require(node.word + words <= limits::kMaxBlockWords, i, "node-word", "the block has too many words");
   }
 
   void claim(std::size_t i, std::size_t block, std::size_t word, WordUse use) {
@@ -155,10 +164,12 @@ class SchemaCheck {
     check_unused(i, node, true);
     if (!check_word(i, node, 1)) return;
     claim(i, node.block, node.word, WordUse::Length);
-    require(node.element_block < program_.blocks.size() &&
-                program_.blocks[node.element_block].kind == BlockKind::Element &&
-                program_.blocks[node.element_block].template_index == template_,
-            i, "node-element-block", "there is no such element block of this template");
+    const bool has_block = require(node.element_block < program_.blocks.size() &&
+                                       program_.blocks[node.element_block].kind == BlockKind::Element &&
+                                       program_.blocks[node.element_block].template_index == template_,
+                                   i, "node-element-block", "there is no such element block of this template");
+    require(!has_block || !node.unstored || program_.blocks[node.element_block].words == 0, i, "node-unstored",
+            "the sequence is not stored, but its elements are");
   }
 
   /// The word that tells whether an optional group is there: its own, or that of something always there with the group.

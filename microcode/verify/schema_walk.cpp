@@ -11,6 +11,11 @@ SchemaWalk::SchemaWalk(const Program& program, const WordClaims& claims) {
     add_template(program, claims, item);
   }
   first_.push_back(steps_.size());
+  next_stored_.resize(steps_.size());
+  for (std::size_t i = steps_.size(), next = i; i-- > 0;) {
+    if (!program.nodes[steps_[i].node].unstored) next = i;
+    next_stored_[i] = next;
+  }
 }
 
 void SchemaWalk::add_template(const Program& program, const WordClaims& claims, const Template& item) {

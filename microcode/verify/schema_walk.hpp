@@ -38,6 +38,10 @@ class SchemaWalk {
   }
   /// Null behind the last step.
   [[nodiscard]] const SchemaStep* next() const { return at_ < end_ ? &steps_[at_] : nullptr; }
+  /// The next step at something that is stored, or null: what is not stored is passed over, and its end is too.
+  [[nodiscard]] const SchemaStep* next_stored() const {
+    return at_ < end_ && next_stored_[at_] < end_ ? &steps_[next_stored_[at_]] : nullptr;
+  }
   /// Goes on if the next step is this one.
   bool take(SchemaStep step) {
     if (next() == nullptr || *next() != step) return false;
@@ -49,7 +53,8 @@ class SchemaWalk {
   void add_template(const Program& program, const WordClaims& claims, const Template& item);
 
   std::vector<SchemaStep> steps_;
-  std::vector<std::size_t> first_;  ///< By template, and one more.
+  std::vector<std::size_t> next_stored_;  ///< By step: the first one from there at a node that is stored.
+  std::vector<std::size_t> first_;        ///< By template, and one more.
   std::size_t at_ = 0;
   std::size_t end_ = 0;
 };

@@ -12,7 +12,7 @@ Report check(const Program& program) {
   Findings findings;
   check_tables(program, findings);
   if (findings.empty()) {
-    WordClaims claims(program.blocks);
+    WordClaims claims(program);
     check_schema(program, claims, findings);
     if (findings.empty()) check_operands(program, findings);
     if (findings.empty()) check_flow(program, claims, report.costs, findings);

@@ -25,6 +25,7 @@ struct Item {
   std::uint32_t template_index = 0;   ///< The current template, which static references switch.
   std::uint32_t type = kCallersType;  ///< The application type around the item.
   std::uint32_t end = 0;              ///< Index behind the last item inside.
+  bool is_stored = true;              ///< In records; else nothing inside is.
 };
 
 /// A template with an identifier. Items are in pre-order: those inside item i stand from i + 1 up to `end`.

@@ -25,6 +25,7 @@ class Planner {
     layout_.root_block = add_block(BlockKind::Root, range_);
     check_bits(1 + presence_bits(items_, 0, items_.size()), range_);
     plan(0, items_.size(), 1, 0);
+    number_unstored();
     layout_.words = words_;
     return std::move(layout_);
   }
@@ -49,7 +50,7 @@ class Planner {
     place.inner_bits = check_bits(presence_bits(items_, index + 1, item.end), *item.range);
     std::optional<std::size_t> witness;
     if (item.group->optional) {
-      witness = find_witness(index + 1, item.end);
+      witness = find_witness(index);
       place.own_witness = !witness;
       if (place.own_witness) {
         take_words(index, 1);
@@ -82,18 +83,22 @@ class Planner {
     bool is_over = false;  ///< Found, or what follows stands in another block.
   };
 
-  /// The first item that is always there when the group is, and stands in the block in which the group begins.
-  std::optional<std::size_t> find_witness(std::size_t begin, std::size_t end) const { return search(begin, end).found; }
+  /// The first item that is always there when the group is, is stored if the group is, and stands in the block in which
+  /// the group begins.
+  std::optional<std::size_t> find_witness(std::size_t group) const {
+    return search(group + 1, items_[group].end, items_[group].is_stored).found;
+  }
 
-  Search search(std::size_t begin, std::size_t end) const {
+  Search search(std::size_t begin, std::size_t end, bool is_stored) const {
     for (std::size_t i = begin; i < end; i = items_[i].end) {
       const ir::Item& item = items_[i];
       if (item.kind == NodeKind::Field) {
-        if (!item.field->optional && words_of(*item.field) != 0) return {i, true};
+        if (!item.field->optional && words_of(*item.field) != 0 && item.is_stored == is_stored) return {i, true};
       } else if (item.kind == NodeKind::Sequence) {
-        return {item.group->optional ? std::nullopt : std::optional(i), true};
+        const bool is_witness = !item.group->optional && item.is_stored == is_stored;
+        return {is_witness ? std::optional(i) : std::nullopt, true};
       } else if (item.kind == NodeKind::Group && !item.group->optional) {
-        const Search inner = search(i + 1, item.end);
+        const Search inner = search(i + 1, item.end, is_stored);
         if (inner.is_over) return inner;
       } else if (item.kind == NodeKind::Reference || leaves_block(i + 1, item.end)) {
         return {std::nullopt, true};
@@ -118,7 +123,7 @@ class Planner {
     if (count == 0) return;
     open_block(index);
     Block& block = blocks_[current_];
-    if (block.words + count > limits::kMaxBlockWords) {
+    if (block.words + unstored_words_ + count > limits::kMaxBlockWords) {
       if (!std::exchange(is_too_wide_, true)) {
         report_.error(
             ErrorCode::T1, *items_[index].range,
@@ -127,14 +132,29 @@ class Planner {
       return;
     }
     layout_.places[index].block = current_;
+    if (!items_[index].is_stored) {
+      layout_.places[index].word = static_cast<std::uint8_t>(unstored_words_);
+      unstored_words_ += count;
+      return;
+    }
     layout_.places[index].word = block.words;
     block.words = static_cast<std::uint8_t>(block.words + count);
     words_ = static_cast<std::uint16_t>(words_ + count);
   }
 
+  /// Until here they are counted from 0 in each block, whose number of words was not known.
+  void number_unstored() {
+    for (std::size_t i = 0; i < items_.size(); ++i) {
+      Place& place = layout_.places[i];
+      if (items_[i].is_stored || place.block == kNoBlock) continue;
+      place.word = static_cast<std::uint8_t>(place.word + blocks_[place.block].words);
+    }
+  }
+
   /// Also makes it the current one.
   std::uint16_t add_block(BlockKind kind, const SourceRange& range) {
     needs_block_ = false;
+    unstored_words_ = 0;
     if (blocks_.size() == limits::kMaxBlocks) {
       if (!std::exchange(is_full_, true)) {
         report_.error(ErrorCode::T1, range,
@@ -179,6 +199,7 @@ class Planner {
   Layout layout_;
   std::uint16_t current_ = 0;
   std::uint16_t words_ = 0;
+  std::size_t unstored_words_ = 0;  ///< Of the current block.
   bool needs_block_ = false;
   bool is_too_wide_ = false;
   bool is_full_ = false;

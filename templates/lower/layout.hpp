@@ -6,6 +6,8 @@
 #include "templates/ir/flow.hpp"
 
 /// Where values stand in records: blocks and words. Does not depend on code.
+///
+/// What is not stored has a word too, behind those that are: a name that errors give.
 namespace stopbit::templates::lower {
 
 /// Where an item of a message stands.
@@ -20,7 +22,7 @@ struct Place {
 
 struct Layout {
   std::uint16_t root_block = 0;
-  std::uint16_t words = 0;    ///< Over all blocks.
+  std::uint16_t words = 0;    ///< Over all blocks: those that are stored.
   std::vector<Place> places;  ///< One per item.
 };
 

@@ -187,6 +187,7 @@ class Lowering {
       const Place& place = layouts_[message_index].places[i];
       Node& node = program_.nodes.emplace_back();
       node.kind = item.kind;
+      node.unstored = !item.is_stored;
       node.block = place.block;
       node.word = place.word;
       node.element_block = place.element_block;

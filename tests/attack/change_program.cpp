@@ -142,7 +142,7 @@ void change_block(Program& program, Block& block, Random& random) {
 }
 
 void change_node(Program& program, Node& node, Random& random) {
-  switch (random.below(14)) {
+  switch (random.below(15)) {
     case 0: node.kind = other<NodeKind>(random, 4); break;
     case 1: node.type = other<FieldType>(random, static_cast<unsigned>(FieldType::Timestamp) + 1); break;
     case 2: node.optional = !node.optional; break;
@@ -156,6 +156,7 @@ void change_node(Program& program, Node& node, Random& random) {
     case 10: node.name = {near(node.name.offset, random), near(node.name.length, random)}; break;
     case 11: node.unit = other<TimeUnit>(random, 6); break;
     case 12: node = random.pick(program.nodes); break;
+    case 13: node.unstored = !node.unstored; break;
     default: std::swap(node, random.pick(program.nodes));
   }
 }

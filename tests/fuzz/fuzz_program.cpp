@@ -34,7 +34,7 @@ void change_instruction(isa::Instruction& in, std::uint8_t field, std::uint64_t 
 
 void change_node(Node& node, std::uint8_t field, std::uint64_t value) {
   const auto number = static_cast<std::uint16_t>(value);
-  switch (field % 12) {
+  switch (field % 13) {
     case 0: node.kind = static_cast<NodeKind>(value % 5); break;
     case 1: node.type = static_cast<FieldType>(value % 18); break;
     case 2: node.optional = !node.optional; break;
@@ -46,7 +46,8 @@ void change_node(Node& node, std::uint8_t field, std::uint64_t value) {
     case 8: node.type_info = number; break;
     case 9: node.end = number; break;
     case 10: node.name = {static_cast<std::uint32_t>(value), static_cast<std::uint32_t>(value >> 32)}; break;
-    default: node.unit = static_cast<TimeUnit>(value % 7);
+    case 11: node.unit = static_cast<TimeUnit>(value % 7); break;
+    default: node.unstored = !node.unstored;
   }
 }
 

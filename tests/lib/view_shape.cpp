@@ -4,8 +4,8 @@ namespace stopbit::cases {
 namespace {
 
 view::Form form_of(const Node& node) {
+  if (node.constant || node.unstored) return view::Form::Constant;
   if (node.kind != NodeKind::Field) return view::Form::Plain;
-  if (node.constant) return view::Form::Constant;
   switch (node.type) {
     case FieldType::Decimal: return view::Form::Decimal;
     case FieldType::Ascii:
@@ -30,8 +30,9 @@ ViewShape::ViewShape(const Program& program) {
     }
     const std::uint32_t elements =
         node.type_info < program.type_infos.size() ? program.type_infos[node.type_info].element_count : 0;
-    nodes_.push_back({static_cast<view::Kind>(node.kind), form_of(node), node.optional, is_flat, node.word, node.block,
-                      node.element_block, node.end, elements});
+    const auto kind = node.unstored ? view::Kind::Field : static_cast<view::Kind>(node.kind);
+    nodes_.push_back(
+        {kind, form_of(node), node.optional, is_flat, node.word, node.block, node.element_block, node.end, elements});
   }
   for (const Block& block : program.blocks) blocks_.push_back({block.words, block.first_word});
   for (const Template& item : program.templates) {

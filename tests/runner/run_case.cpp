@@ -44,6 +44,10 @@ bool set_option(std::string_view line, CaseOptions& options) {
   if (key == "template_id") return parse_number(value, options.compile.template_id.emplace());
   if (key == "string_capacity") return parse_number(value, options.compile.string_capacity);
   if (key == "max_record_slots") return parse_number(value, options.compile.max_record_slots);
+  if (key == "fields") {
+    options.compile.fields = std::make_shared<const SourceBuffer>("fields", std::string(value));
+    return true;
+  }
   if (key == "no_fast_reset" && value.empty()) return !(options.compile.supply_fast_reset = false);
   return false;
 }

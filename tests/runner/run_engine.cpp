@@ -279,6 +279,7 @@ void run_encoder(const Bench& bench, const std::vector<Step>& steps, const Run& 
   const auto is_clean = [](const Outcome& outcome) { return outcome.error == ErrorCode::None && !outcome.dropped; };
   if (!std::all_of(decoded.outcomes.begin(), decoded.outcomes.end(), is_clean)) return;
   read_again(bench, decoded, report);
+  if (is_projected(bench.program)) return;  // from such records nothing can be encoded
   const std::optional<std::vector<Step>> encoded = encode_again(bench, steps, decoded, report);
   if (!encoded) return;
   const Run again = run_all(bench, *encoded, ", the encoder's bytes", report);

@@ -29,33 +29,40 @@ std::optional<std::string> read_gzip(const std::string& path) {
   return whole ? std::optional(std::move(text)) : std::nullopt;
 }
 
-}  // namespace
-
-Result<Program> compile_text(const std::string& name, std::string text) {
+Result<Program> compile(const std::string& name, std::string text, const std::string& fields) {
+  templates::CompileOptions options;
+  if (!fields.empty()) options.fields = std::make_shared<const SourceBuffer>("fields", fields);
   Diagnostics diagnostics;
-  auto program = templates::compile({std::make_shared<const SourceBuffer>(name, std::move(text))}, {}, diagnostics);
+  auto program =
+      templates::compile({std::make_shared<const SourceBuffer>(name, std::move(text))}, options, diagnostics);
   if (!program) return Failure{diagnostics.format()};
   return *std::move(program);
 }
 
-Result<Program> compile_file(const std::string& path) {
+}  // namespace
+
+Result<Program> compile_text(const std::string& name, std::string text) {
+  return compile(name, std::move(text), {});
+}
+
+Result<Program> compile_file(const std::string& path, const std::string& fields) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return Failure{path + " cannot be opened"};
-  return compile_text(path, {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()});
+  return compile(path, {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()}, fields);
 }
 
 Result<std::unique_ptr<Workload>> load_workload(const std::string& name, const std::string& folder,
-                                                const std::string& framing_name) {
+                                                const std::string& framing_name, const std::string& fields) {
   auto work = std::make_unique<Workload>();
   work->name = name;
-  auto program = compile_file(folder + "/templates.xml");
+  auto program = compile_file(folder + "/templates.xml", fields);
   if (!program) return Failure{program.message()};
   work->program = std::move(program).value();
   const auto framing = net::parse_framing(framing_name);
   if (!framing) return Failure{framing.message()};
   work->options.reset = framing.value().reset;
   work->options.channels = kMaxChannels;
-  work->expected_json = read_gzip(folder + "/expected.jsonl.gz");
+  if (fields.empty()) work->expected_json = read_gzip(folder + "/expected.jsonl.gz");
 
   const std::string plain = folder + "/capture.pcap";
   auto source = ingest::open_capture(std::filesystem::exists(plain) ? plain : plain + ".gz");

@@ -15,11 +15,12 @@ namespace stopbit::emit {
 namespace {
 
 /// Nodes of one body (of a template, an element or a group) that stand in one block, up to and with the one behind
-/// which another block begins.
+/// which another block begins. Nodes that are not stored are in no part.
 struct Part {
   std::uint16_t block = kNoBlock;  ///< None if nothing of it has a word.
   std::vector<std::size_t> nodes;
-  bool goes_on = false;  ///< The last node is followed by another part.
+  bool goes_on = false;    ///< Another part follows,
+  std::size_t leaver = 0;  ///< because this node left the block; it is not one of `nodes` if it is not stored.
 };
 
 /// What every struct declares beside the names of the feed.
@@ -77,7 +78,7 @@ class CppView {
     const Node& sequence = node(index);
     return sequence.kind == NodeKind::Sequence && sequence.end == index + 2 &&
            node(index + 1).kind == NodeKind::Field && node(index + 1).name.length == 0 && !node(index + 1).constant &&
-           !node(index + 1).optional;
+           !node(index + 1).optional && !node(index + 1).unstored;
   }
 
   /// Whether a sequence or reference stands in the nodes: it ends the block.
@@ -94,6 +95,7 @@ class CppView {
   [[nodiscard]] std::optional<std::uint16_t> first_block(std::size_t first, std::size_t end) const {
     for (std::size_t i = first; i < end; i = node(i).end) {
       const Node& item = node(i);
+      if (item.unstored) continue;
       switch (item.kind) {
         case NodeKind::Field:
           if (!item.constant) return item.block;
@@ -112,10 +114,21 @@ class CppView {
   [[nodiscard]] std::vector<Part> split(std::size_t first, std::size_t end, std::uint16_t open_block) const {
     std::vector<Part> parts(1);
     parts.back().block = open_block;
+    std::optional<std::size_t> leaver;
     for (std::size_t i = first; i < end; i = node(i).end) {
-      if (parts.back().goes_on) parts.push_back({first_block(i, end).value_or(kNoBlock), {}, false});
-      parts.back().nodes.push_back(i);
-      parts.back().goes_on = leaves_block(i, node(i).end) && node(i).end < end;
+      if (!node(i).unstored) {
+        const std::uint16_t block = leaver ? first_block(i, end).value_or(kNoBlock) : kNoBlock;
+        // A mandatory group that begins with something that is not stored has its fields in one block.
+        const bool is_same = block != kNoBlock && block == parts.back().block;
+        if (leaver && !is_same) {
+          parts.back().goes_on = true;
+          parts.back().leaver = *leaver;
+          parts.push_back({block, {}});
+        }
+        leaver.reset();
+        parts.back().nodes.push_back(i);
+      }
+      if (!leaver && leaves_block(i, node(i).end)) leaver = i;
     }
     return parts;
   }
@@ -158,7 +171,7 @@ class CppView {
   }
 
   static std::string_view form_of(const Node& item) {
-    if (item.constant) return "Constant";
+    if (item.constant || item.unstored) return "Constant";
     switch (item.type) {
       case FieldType::Decimal: return "Decimal";
       case FieldType::Ascii:
@@ -183,9 +196,11 @@ class CppView {
 
   void node_row(std::size_t index) {
     const Node& item = node(index);
-    const bool is_field = item.kind == NodeKind::Field;
-    const bool has_elements = is_field && (item.type == FieldType::Enum || item.type == FieldType::Set);
-    line("{{v::Kind::{}, v::Form::{}, {}, {}, {}, {}, {}, {}, {}U}},", kind_of(item.kind),
+    // What is not stored is passed over, with all that is inside: a constant takes no place either.
+    const bool is_field = item.kind == NodeKind::Field || item.unstored;
+    const bool has_elements =
+        item.kind == NodeKind::Field && (item.type == FieldType::Enum || item.type == FieldType::Set);
+    line("{{v::Kind::{}, v::Form::{}, {}, {}, {}, {}, {}, {}, {}U}},", kind_of(is_field ? NodeKind::Field : item.kind),
          is_field ? form_of(item) : "Plain", item.optional, is_flat(index), item.word, item.block, item.element_block,
          item.end, has_elements ? program_.type_infos[item.type_info].element_count : 0);
   }
@@ -449,11 +464,13 @@ class CppView {
 
   /// The view of what follows the last node of a part.
   void after(const Part& part, std::uint16_t next_block, std::string_view type, std::string_view name) {
-    const std::size_t index = part.nodes.back();
+    const std::size_t index = part.leaver;
     const Node& item = node(index);
     line("/// What follows.");
     std::string where;
-    if (item.kind == NodeKind::Sequence && is_flat(index)) {
+    if (item.unstored) {
+      where = fmt::format("{{place.block + {}, place.strings}}", slots_of(part.block));
+    } else if (item.kind == NodeKind::Sequence && is_flat(index)) {
       where = fmt::format("::stopbit::view::behind_elements<{}, {}, {}>(place)", place(item.block, item.word),
                           slots_of(item.block), stride(item));
     } else {
@@ -500,7 +517,7 @@ class CppView {
   }
 
   [[nodiscard]] std::string leaver_name(const Part& part) const {
-    const Node& item = node(part.nodes.back());
+    const Node& item = node(part.leaver);
     return item.kind == NodeKind::Reference ? "templateRef" : std::string(text(item.name));
   }
 

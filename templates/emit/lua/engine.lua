@@ -245,8 +245,9 @@ end
 local function store_text(m, step, value, source)
   if #value > 8 or (#value == 8 and find(value, STOP)) then
     local slots = floor((#value + STRING_SLOT_BYTES - 1) / STRING_SLOT_BYTES)
-    if slots > MAX_STRING_SLOTS - m.string_slots then fail(m, "X8") end
-    m.string_slots = m.string_slots + slots
+    local is_stored = step.word < m.feed.blocks[m.block.index].words
+    if slots > MAX_STRING_SLOTS - (is_stored and m.string_slots or 0) then fail(m, "X8") end
+    if is_stored then m.string_slots = m.string_slots + slots end
   end
   store(m, step, value, source)
 end

@@ -125,6 +125,7 @@ class JsonSchema {
     std::size_t references = 0;
     for (std::size_t i = first; i < end; i = node(i).end) {
       const Node& item = node(i);
+      if (item.unstored) continue;
       std::string name = text(item.name);
       if (item.kind == NodeKind::Reference) {
         name = ++references == 1 ? "templateRef" : fmt::format("templateRef{}", references);
@@ -155,7 +156,7 @@ class JsonSchema {
       case NodeKind::Group: return fields(index + 1, item.end);
       case NodeKind::Sequence: {
         // A vector's one field has no name, and its values stand for themselves.
-        const bool is_vector = item.end == index + 2 && node(index + 1).name.length == 0;
+        const bool is_vector = item.end == index + 2 && node(index + 1).name.length == 0 && !node(index + 1).unstored;
         return {{"type", "array"}, {"items", is_vector ? value(index + 1) : fields(index + 1, item.end)}};
       }
       case NodeKind::Reference: return reference("message");

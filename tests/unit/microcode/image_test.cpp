@@ -348,6 +348,8 @@ TEST(LayoutHash, changes_with_what_a_reader_sees) {
   EXPECT_TRUE(changed([](Program& p) { p.nodes[1].type = FieldType::Int32; }));
   EXPECT_TRUE(changed([](Program& p) { p.nodes[3].optional = false; }));
   EXPECT_TRUE(changed([](Program& p) { p.nodes[3].word = 4; }));
+  EXPECT_TRUE(changed([](Program& p) { p.nodes[3].unstored = true; }));
+  EXPECT_TRUE(changed([](Program& p) { p.nodes[0].unstored = true; }));
   EXPECT_TRUE(changed([](Program& p) { p.nodes[16].unit = TimeUnit::Day; }));
   EXPECT_TRUE(changed([](Program& p) { p.constants[7].value = 126; }));
   EXPECT_TRUE(changed([](Program& p) { p.constant_pool.back() = 'x'; }));

@@ -134,6 +134,24 @@ const Bad kBad[] = {
     {"node-block", "nodes[1]", "word_in_a_block_of_another_template", [](Program& p) { p.nodes[1].block = 3; }},
     {"node-word", "nodes[1]", "word_outside_its_block", [](Program& p) { p.nodes[1].word = 8; }},
     {"node-word", "nodes[2]", "mantissa_outside_its_block", [](Program& p) { p.nodes[2].word = 7; }},
+    {"node-word", "nodes[1]", "unstored_field_with_a_word_of_the_record", [](Program& p) { p.nodes[1].unstored = true; }},
+    {"node-word", "nodes[2]", "unstored_decimal_behind_the_last_word",
+     [](Program& p) {
+       p.nodes[2].unstored = true;
+       p.nodes[2].word = 249;
+     }},
+    {"node-unstored", "nodes[18]", "reference_that_is_not_stored", [](Program& p) { p.nodes[18].unstored = true; }},
+    {"node-unstored", "nodes[8]", "stored_field_in_an_unstored_sequence",
+     [](Program& p) {
+       p.nodes[7].unstored = true;
+       p.nodes[7].word = 8;
+     }},
+    {"node-unstored", "nodes[7]", "unstored_sequence_with_stored_elements",
+     [](Program& p) {
+       for (std::size_t i = 7; i < 12; ++i) p.nodes[i].unstored = true;
+       p.nodes[7].word = 8;
+       for (std::size_t i = 8; i < 11; ++i) p.nodes[i].word = static_cast<std::uint8_t>(i - 5);
+     }},
     {"word-claimed-twice", "nodes[4]", "two_fields_in_one_word", [](Program& p) { p.nodes[4].word = 3; }},
     {"node-unit", "nodes[16]", "time_without_unit", [](Program& p) { p.nodes[16].unit = TimeUnit::None; }},
     {"node-type-info", "nodes[4]", "enumeration_without_elements", [](Program& p) { p.nodes[4].type_info = 2; }},
@@ -408,6 +426,13 @@ const Bad kBad[] = {
        p.code[28] = nop(ControlOp::Block, 6);
        p.code.push_back(nop(ControlOp::End));
      }},
+    {"block-without-word", "code[15]", "block_that_no_reader_opens",
+     [](Program& p) {
+       for (const std::size_t i : {0U, 1U}) {
+         p.nodes[12 + i].unstored = true;
+         p.nodes[12 + i].word = p.code[15 + i].word = static_cast<std::uint8_t>(2 + i);
+       }
+     }},
     {"jump-out-of-group", "code[9]", "group_that_ends_behind_the_group_around",
      [](Program& p) {
        p.code[8] = nop();
@@ -461,6 +486,19 @@ TEST(VerifyPage, names_every_rule_that_a_bad_program_breaks) {
 TEST(Verify, accepts_the_sample) {
   const Report report = check(test::sample_program());
   EXPECT_TRUE(report.ok()) << text(report);
+}
+
+/// Nothing behind the sequence is stored: the block is not in the record, its words are names only.
+TEST(Verify, accepts_fields_that_are_not_stored) {
+  Program program = test::sample_program();
+  program.nodes[12].unstored = program.nodes[13].unstored = program.nodes[0].unstored = true;
+  program.blocks[2].words = 0;
+  program.templates[0].words = 11;
+  const Report report = check(program);
+  EXPECT_TRUE(report.ok()) << text(report);
+  ASSERT_EQ(report.costs.size(), 2U);
+  EXPECT_EQ(report.costs[0].slots, 2U);
+  EXPECT_EQ(check(test::sample_program()).costs[0].slots, 3U);
 }
 
 TEST(Verify, accepts_a_bit_group) {

@@ -281,14 +281,14 @@ echo "reader $?"
 wc -l <out
 )");
   const std::string err = scratch_.read("err");
-  EXPECT_TRUE(finished.out.starts_with("reader 0\n")) << finished.out << finished.err;
+  EXPECT_TRUE(finished.out.starts_with("reader 1\n")) << finished.out << finished.err;
   EXPECT_TRUE(contains(err, " slots, the writer was faster\n")) << err;
   // The sample has 23921 messages, each a record, and no event: what was printed and what was lost add up.
   const std::regex sum("stopbit: ./ring: ([0-9]+) records read, ([0-9]+) lost, of 23921 from record 1 on\n");
   std::smatch found;
   ASSERT_TRUE(std::regex_search(err, found, sum)) << err;
   EXPECT_EQ(std::stoul(found[1]) + std::stoul(found[2]), 23'921U);
-  EXPECT_EQ(finished.out, "reader 0\n" + found[1].str() + "\n");
+  EXPECT_EQ(finished.out, "reader 1\n" + found[1].str() + "\n");
 }
 
 TEST_F(Ring, a_lossless_replay_waits_for_its_readers) {

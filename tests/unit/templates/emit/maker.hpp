@@ -13,11 +13,13 @@
 
 namespace stopbit::emit::testing {
 
-inline Program compile_file(const std::string& path) {
+inline Program compile_file(const std::string& path, const std::string& fields = {}) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  templates::Compiled compiled = templates::compile_text(text.str());
+  templates::CompileOptions options;
+  if (!fields.empty()) options.fields = std::make_shared<const SourceBuffer>("fields", fields);
+  templates::Compiled compiled = templates::compile_text(text.str(), options);
   if (!compiled.program) throw std::runtime_error(compiled.diagnostics.format());
   return *std::move(compiled.program);
 }
