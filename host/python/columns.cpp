@@ -202,6 +202,7 @@ void Columns::make_columns(std::size_t table, std::size_t first, std::size_t end
                            bool may_be_absent) {
   for (std::size_t i = first; i < end; i = schema_.node(i).end) {
     const Node& node = schema_.node(i);
+    if (node.unstored) continue;
     const std::string name = prefix + keys_[i];
     Place& place = places_[i];
     place.table = table;

@@ -182,6 +182,7 @@ class Hints {
     std::sort(found.begin(), found.end());
     found.resize(std::min(found.size(), kNearNames));
     std::vector<std::string> out;
+    out.reserve(found.size());
     for (const auto& [away, other] : found) out.emplace_back(other);
     return out;
   }
