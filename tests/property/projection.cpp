@@ -143,8 +143,8 @@ std::string projection_problem(const Program& whole, const Program& projected, c
   const Result<record::Schema> schema_of_whole = record::Schema::make(whole);
   const Result<record::Schema> schema_of_projected = record::Schema::make(projected);
   if (!schema_of_whole || !schema_of_projected) return "a schema is refused";
-  std::vector<MadeEngine> engines_of_whole = make_engines(whole, options);
-  std::vector<MadeEngine> engines_of_projected = make_engines(projected, options);
+  std::vector<TestedEngine> engines_of_whole = make_engines(whole, options);
+  std::vector<TestedEngine> engines_of_projected = make_engines(projected, options);
   for (std::size_t kind = 0; kind < engines_of_whole.size(); ++kind) {
     Side left{schema_of_whole.value(), std::move(engines_of_whole[kind].engine), RecordingSink(whole)};
     Side right{schema_of_projected.value(), std::move(engines_of_projected[kind].engine), RecordingSink(projected)};
@@ -154,7 +154,7 @@ std::string projection_problem(const Program& whole, const Program& projected, c
       const Outcome a = left.engine->decode(datagrams[i], info, left.sink);
       if (is_of_length(a.error)) break;  // from here on the dictionaries may differ
       const Outcome b = right.engine->decode(datagrams[i], info, right.sink);
-      const std::string where = "engine " + std::to_string(kind) + ", datagram " + std::to_string(i + 1) + ": ";
+      const std::string where = std::string(engines_of_whole[kind].name) + ", datagram " + std::to_string(i + 1) + ": ";
       const std::string expected = place(left.schema, a);
       const std::string found = place(right.schema, b);
       if (expected != found) return where + expected + "\n  with fields left out: " + found;
