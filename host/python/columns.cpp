@@ -236,7 +236,7 @@ void Columns::make_columns(std::size_t table, std::size_t first, std::size_t end
   }
 }
 
-std::size_t Columns::add_column(std::size_t table, std::string name, Column::Kind kind, const Node& node,
+std::size_t Columns::add_column(std::size_t table, const std::string& name, Column::Kind kind, const Node& node,
                                 bool may_be_absent) {
   names_.resize(tables_.size());
   std::unordered_map<std::string, std::size_t>& names = names_[table];

@@ -133,7 +133,8 @@ class Columns {
 
   void make_columns(std::size_t table, std::size_t first, std::size_t end, const std::string& prefix,
                     bool may_be_absent);
-  std::size_t add_column(std::size_t table, std::string name, Column::Kind kind, const Node& node, bool may_be_absent);
+  std::size_t add_column(std::size_t table, const std::string& name, Column::Kind kind, const Node& node,
+                         bool may_be_absent);
 
   record::Schema schema_;
   record::Reader reader_;
