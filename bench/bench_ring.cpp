@@ -3,8 +3,9 @@
 //   ring/threads/6_slots            half a round trip of a record: written, seen, read whole, answered by another ring
 //   ring/threads/6_slots/lines      the same in line transfers, each measured right before it
 //   ring/threads/further_slot/lines what one more slot costs
-//   ring/writer/6_slots/readers_4   the writer alone, as fast as it goes, with so many readers that spin
-//   ring/reader/6_slots/...         a reader that is behind, one by one and in batches
+//   ring/engine/6_slots/readers_4   a writer that works on each record as an engine does, with so many readers that
+//   spin ring/writer/6_slots/readers_4   a writer that does nothing else, as fast as it goes ring/reader/6_slots/... a
+//   reader that is behind, one by one and in batches
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -219,12 +220,18 @@ class Crowd {
   std::vector<std::thread> threads_;
 };
 
-/// What the writer pays per record, as fast as it goes, with 0, 1 and 4 readers.
-void measure_writer(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+/// Keeps the processor busy as the decoding of a short message does: a chain of multiplications, some 80 ns.
+std::uint64_t work(std::uint64_t value) noexcept {
+  for (int i = 0; i < 80; ++i) value = value * 0x9E37'79B9'7F4A'7C15 + 1;
+  return value;
+}
+
+/// What the writer pays per record with 0, 1 and 4 readers: as fast as it goes, or with work on each record.
+void measure_writer(bool works, const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
                     std::size_t rounds, Report& report) {
   constexpr std::size_t kCounts[] = {0, 1, kReaders};
   for (const std::uint32_t slots : kLengths) {
-    const std::string name = "ring/writer/" + std::to_string(slots) + "_slots/";
+    const std::string name = (works ? "ring/engine/" : "ring/writer/") + std::to_string(slots) + "_slots/";
     if (!arguments.wants(name)) continue;
     Ring ring("w");
     Crowd crowd(ring, processors.second);
@@ -238,7 +245,7 @@ void measure_writer(const TickClock& clock, const Arguments& arguments, std::pai
         crowd.let_read(kCounts[which]);
         const Undisturbed undisturbed;
         const std::uint64_t begin = ticks_begin();
-        for (std::uint64_t i = 0; i < records; ++i) write(ring.writer(), slots, i);
+        for (std::uint64_t i = 0; i < records; ++i) write(ring.writer(), slots, works ? work(i) : i);
         const std::uint64_t end = ticks_end();
         ns[which].push_back(clock.ns(static_cast<double>(end - begin)) / static_cast<double>(records));
       }
@@ -302,7 +309,8 @@ int main(int argc, char** argv) {
   const std::size_t rounds = arguments.quick ? 3 : 21;
   try {
     measure_latency(clock, arguments, *processors, rounds, report);
-    measure_writer(clock, arguments, *processors, rounds, report);
+    measure_writer(true, clock, arguments, *processors, rounds, report);
+    measure_writer(false, clock, arguments, *processors, rounds, report);
     measure_reader(clock, arguments, *processors, rounds, report);
   } catch (const std::exception& error) {
     report.problem(error.what());
