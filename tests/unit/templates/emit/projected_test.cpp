@@ -35,12 +35,12 @@ cases::Record decoded(std::string_view bytes) {
 }
 
 TEST(ProjectedViews, find_what_stands_behind_things_that_are_not_stored) {
-  const cases::Record record = decoded(R"(pmap(1 1) u32(1)
+  const cases::Record record = decoded(R"(pmap(1) u32(1)
       u32(2) u32(1) u32(1) u32(2) u32(3) u32(4) u32(0) u32(5) u32(6)
       u32(2) u32(0) u32(17) u32(2) u32(18) u32(19) u32(20) u32(21) u32(1) u32(22) u32(23)
              u32(1) u32(24) u32(25) u32(0) u32(1) u32(26) u32(27)
       u32(1) u32(28)
-      u32(1) u32(29) u32?(30) u32(31) u32?(null)
+      pmap(1) u32(1) u32(29) u32?(30) u32(31) u32?(null)
       u32(2) u32(32) u32(33)
       u32(34))");
   const projected::Feed feed = projected::Feed::open(layout_hash(program())).value();
