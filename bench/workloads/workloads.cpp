@@ -10,18 +10,22 @@ namespace {
 
 struct Capture {
   const char* name;
+  const char* folder;
   const char* framing;
-  const char* fields = "";  ///< Those that records hold, for a workload NAME-fields beside the whole one.
+  const char* fields = "";  ///< Those that records hold; empty: all.
 };
 
-/// What a reader of order books or trades wants.
+/// What a reader of order books wants: eight words an entry, two slots; without RptSeq seven, which fit one.
 constexpr const char* kCmeFields = "SecurityID,RptSeq,MDUpdateAction,MDEntryType,MDPriceLevel,MDEntryPx,MDEntrySize";
+constexpr const char* kCmeOneSlot = "SecurityID,MDUpdateAction,MDEntryType,MDPriceLevel,MDEntryPx,MDEntrySize";
 constexpr const char* kSampleFields = "Symbol,Side,UpdateAction,Level,Price,Size,LastPrice,LastSize";
 
-constexpr Capture kCorpus[] = {{"complex30000", "none"},
-                               {"cme-mdp-2012", "cme", kCmeFields},
-                               {"moex-asts-trades-2019", "moex"},
-                               {"eurex-rdi-2016", "t7"}};
+constexpr Capture kCorpus[] = {{"complex30000", "complex30000", "none"},
+                               {"cme-mdp-2012", "cme-mdp-2012", "cme"},
+                               {"cme-mdp-2012-fields", "cme-mdp-2012", "cme", kCmeFields},
+                               {"cme-mdp-2012-one-slot", "cme-mdp-2012", "cme", kCmeOneSlot},
+                               {"moex-asts-trades-2019", "moex-asts-trades-2019", "moex"},
+                               {"eurex-rdi-2016", "eurex-rdi-2016", "t7"}};
 
 }  // namespace
 
@@ -29,13 +33,10 @@ std::vector<WorkloadSource> workload_sources() {
   std::vector<WorkloadSource> sources;
   if (const char* corpus = std::getenv("STOPBIT_CORPUS"); corpus != nullptr) {
     for (const Capture& capture : kCorpus) {
-      const std::string folder = std::string(corpus) + '/' + capture.name;
-      sources.push_back(
-          {capture.name, [capture, folder] { return load_workload(capture.name, folder, capture.framing); }});
-      if (*capture.fields == 0) continue;
-      const std::string name = std::string(capture.name) + "-fields";
-      sources.push_back(
-          {name, [capture, folder, name] { return load_workload(name, folder, capture.framing, capture.fields); }});
+      const std::string folder = std::string(corpus) + '/' + capture.folder;
+      sources.push_back({capture.name, [capture, folder] {
+                           return load_workload(capture.name, folder, capture.framing, capture.fields);
+                         }});
     }
   }
   sources.push_back({"sample", [] { return load_workload("sample", STOPBIT_SAMPLE_FOLDER, "cme"); }});
