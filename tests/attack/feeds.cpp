@@ -88,14 +88,21 @@ void add(Feeds& feeds, std::string name, std::string text) {
 }  // namespace
 
 std::unique_ptr<Feed> make_feed(std::string name, std::string template_text, const templates::CompileOptions& options) {
+  Diagnostics diagnostics;
+  auto feed = try_feed(std::move(name), std::move(template_text), options, diagnostics);
+  require(feed != nullptr, "our templates are good", diagnostics.format());
+  return feed;
+}
+
+std::unique_ptr<Feed> try_feed(std::string name, std::string template_text, const templates::CompileOptions& options,
+                               Diagnostics& diagnostics) {
   auto feed = std::make_unique<Feed>();
   feed->name = std::move(name);
   feed->template_text = std::move(template_text);
   feed->options = options;
-  Diagnostics diagnostics;
   auto program =
       templates::compile({std::make_shared<SourceBuffer>(feed->name, feed->template_text)}, options, diagnostics);
-  require(program.has_value(), "our templates are good", diagnostics.format());
+  if (!program) return nullptr;
   feed->program = *std::move(program);
   return feed;
 }

@@ -19,6 +19,10 @@ using Feeds = std::vector<std::unique_ptr<Feed>>;
 [[nodiscard]] std::unique_ptr<Feed> make_feed(std::string name, std::string template_text,
                                               const templates::CompileOptions& options = {});
 
+/// The same; null if the templates cannot be compiled.
+[[nodiscard]] std::unique_ptr<Feed> try_feed(std::string name, std::string template_text,
+                                             const templates::CompileOptions& options, Diagnostics& diagnostics);
+
 /// The template sets of the fuzz targets: a book, reference data, every operator on every type, references.
 [[nodiscard]] Feeds fixed_feeds();
 

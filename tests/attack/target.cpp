@@ -309,6 +309,11 @@ std::string case_text(const Feed& feed, std::span<const Move> moves) {
     if (!feed.options.supply_fast_reset) text += "no_fast_reset\n";
     text += fmt::format("string_capacity {}\nmax_record_slots {}\n", feed.options.string_capacity,
                         feed.options.max_record_slots);
+    if (feed.options.fields) {
+      std::string fields(feed.options.fields->text());
+      std::replace(fields.begin(), fields.end(), '\n', ',');
+      text += "fields " + fields + '\n';
+    }
   }
   text += feed.template_text.empty() ? "-- program\n" + assembler::disassemble(feed.program)
                                      : "-- template\n" + feed.template_text;
