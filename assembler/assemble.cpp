@@ -12,6 +12,7 @@ namespace stopbit::assembler {
 namespace {
 
 constexpr std::size_t kMaxErrors = 1'000;
+constexpr std::uint64_t kMax8 = 0xFF;
 constexpr std::uint64_t kMax16 = 0xFFFF;
 constexpr std::uint64_t kMax32 = 0xFFFFFFFF;
 constexpr std::uint64_t kMax64 = std::numeric_limits<std::uint64_t>::max();
@@ -58,7 +59,7 @@ class Assembler {
 
   /// A place that waits for the address of a label.
   struct Use {
-    enum class In : std::uint8_t { Code, Dispatch };
+    enum class In : std::uint8_t { Code, Dispatch, Profiles };
     In in;
     std::size_t index;
     std::string label;
@@ -195,21 +196,29 @@ class Assembler {
     entry.table = narrow<std::uint16_t>(line.index('t', "a table's number, as t0", kMax16));
     entry.id = narrow<std::uint32_t>(line.number_attribute("id", 0, kMax32));
     entry.template_index = narrow<std::uint16_t>(line.number_attribute("template", 0, kMax16));
-    const Token* target = line.attribute("entry");
-    if (target == nullptr) line.fail("the entry's address is missing");
-    if (target != nullptr && !target->quoted && target->value.starts_with(':')) {
-      uses_.push_back({Use::In::Dispatch, program_.dispatch.size(), target->value.substr(1), line.range(*target)});
-    } else if (target != nullptr) {
-      entry.entry = narrow<std::uint16_t>(line.number(*target, kMax16));
-    }
+    entry.entry = entry_attribute(line, Use::In::Dispatch, program_.dispatch.size());
     add(line, program_.dispatch, entry, limits::kMaxInstructions, "dispatch entries");
+  }
+
+  /// entry=:label or entry=17
+  std::uint16_t entry_attribute(Line& line, Use::In table, std::size_t index) {
+    const Token* target = line.attribute("entry");
+    if (target == nullptr) {
+      line.fail("the entry's address is missing");
+    } else if (!target->quoted && target->value.starts_with(':')) {
+      uses_.push_back({table, index, target->value.substr(1), line.range(*target)});
+    } else {
+      return narrow<std::uint16_t>(line.number(*target, kMax16));
+    }
+    return 0;
   }
 
   void read_profile(Line& line) {
     ProfileEntry profile;
     profile.segment = narrow<std::uint16_t>(line.number_attribute("segment", 0, kMax16));
-    profile.entry = narrow<std::uint16_t>(line.number_attribute("entry", 0, kMax16));
     profile.presence_bits = line.number_attribute("bits", 0, kMax64);
+    profile.taken = narrow<std::uint8_t>(line.number_attribute("taken", 0, kMax8));
+    profile.entry = entry_attribute(line, Use::In::Profiles, program_.profiles.size());
     add(line, program_.profiles, profile, limits::kMaxInstructions, "profiles");
   }
 
@@ -392,6 +401,8 @@ class Assembler {
     if (mnemonic != nullptr && !op) line.fail(*mnemonic, "there is no instruction '" + mnemonic->value + "'");
     in.op = op.value_or(isa::DataOp::Nop);
     in.pair = line.flag("||");
+    in.known = line.flag("?0") ? isa::KnownBit::Clear : line.flag("?1") ? isa::KnownBit::Set : isa::KnownBit::No;
+    in.predicate = line.flag("~");
     read_operands(line, in);
     read_control(line, in);
     add(line, program_.code, in, limits::kMaxInstructions, "instructions");
@@ -485,6 +496,8 @@ class Assembler {
         program_.code[use.index].target = narrow<std::uint16_t>(address);
       } else if (use.in == Use::In::Dispatch && use.index < program_.dispatch.size()) {
         program_.dispatch[use.index].entry = narrow<std::uint16_t>(address);
+      } else if (use.in == Use::In::Profiles && use.index < program_.profiles.size()) {
+        program_.profiles[use.index].entry = narrow<std::uint16_t>(address);
       }
     }
   }

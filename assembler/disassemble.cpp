@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kControlColumn = 37;
 constexpr std::size_t kTargetColumn = 44;
-constexpr std::size_t kPairColumn = 60;
+constexpr std::size_t kHintColumn = 60;
 constexpr std::size_t kCommentColumn = 64;
 
 std::string number(std::uint64_t value) {
@@ -283,9 +283,20 @@ class Disassembler {
       const bool known = entry.template_index < program_.templates.size();
       name(entry.entry, label_text(known ? program_.name(program_.templates[entry.template_index].name) : ""));
     }
+    for (const ProfileEntry& profile : program_.profiles) name(profile.entry, "map." + map_text(profile));
     for (const isa::Instruction& in : code_) {
       if (isa::info(in.control)->target == isa::TargetUse::Address) name(in.target, 'L' + number(in.target));
     }
+  }
+
+  /// Segment and map, the first bit first: "12.1011", "body3.01".
+  static std::string map_text(const ProfileEntry& profile) {
+    const bool is_body = (profile.segment & ProfileEntry::kBody) != 0;
+    std::string out = is_body ? "body" + number(profile.segment & ~ProfileEntry::kBody) : number(profile.segment);
+    out += '.';
+    std::uint64_t bits = profile.presence_bits;
+    for (unsigned i = 0; bits != 0 || i == 0 || i < profile.taken; ++i, bits <<= 1) out += bits >> 63 != 0 ? '1' : '0';
+    return out;
   }
 
   /// The label of the address, or the address.
@@ -295,10 +306,12 @@ class Disassembler {
   }
 
   void write_dispatch() {
-    if (!program_.profiles.empty()) heading("Profiles");
+    if (!program_.profiles.empty()) heading("Profiles: programs for frequent presence maps");
     for (const ProfileEntry& profile : program_.profiles) {
-      out_ += ".profile segment=" + number(profile.segment) + " entry=" + number(profile.entry) +
-              " bits=" + hex(profile.presence_bits) + '\n';
+      out_ += ".profile segment=" +
+              (profile.segment < ProfileEntry::kBody ? number(profile.segment) : hex(profile.segment)) +
+              " bits=" + hex(profile.presence_bits) + " taken=" + number(profile.taken) +
+              " entry=" + address(profile.entry) + '\n';
     }
     if (program_.dispatch.empty()) return;
     heading("Template tables: from identifiers to code");
@@ -326,15 +339,31 @@ class Disassembler {
     find_words();
     std::map<std::size_t, std::uint16_t> entries;
     for (const DispatchEntry& entry : program_.dispatch) entries.try_emplace(entry.entry, entry.template_index);
+    std::map<std::size_t, const ProfileEntry*> profiles;
+    for (const ProfileEntry& profile : program_.profiles) profiles.try_emplace(profile.entry, &profile);
+    std::map<std::uint16_t, std::uint16_t> block_of_segment = body_blocks();
     heading("Code");
-    out_ += "; data-op          word slot constant  control-op and target   pair  address: what\n";
+    out_ += "; data-op          word slot constant  control-op and target   hints  address: what\n";
     std::uint16_t block = kNoBlock;
     for (std::size_t i = 0; i < code_.size(); ++i) {
       if (const auto entry = entries.find(i); entry != entries.end()) block = begin_template(entry->second);
+      if (const auto profile = profiles.find(i); profile != profiles.end()) {
+        out_ += "\n; map " + map_text(*profile->second) + '\n';
+        block = block_of_segment[profile->second->segment];
+      }
       if (const auto label = labels_.find(i); label != labels_.end()) out_ += label->second + '\n';
       if (code_[i].control == isa::ControlOp::Block) block = code_[i].target;
+      if (code_[i].op == isa::DataOp::Pmap) block_of_segment.try_emplace(code_[i].constant, block);
       write_instruction(i, block);
     }
+  }
+
+  [[nodiscard]] std::map<std::uint16_t, std::uint16_t> body_blocks() const {
+    std::map<std::uint16_t, std::uint16_t> out;
+    for (std::size_t i = 0; i < std::min<std::size_t>(program_.templates.size(), ProfileEntry::kBody); ++i) {
+      out.emplace(static_cast<std::uint16_t>(ProfileEntry::kBody | i), program_.templates[i].root_block);
+    }
+    return out;
   }
 
   /// A heading; gives the root block.
@@ -377,12 +406,21 @@ class Disassembler {
         case isa::TargetUse::None: line += number(in.target); break;
       }
     }
-    if (in.pair) {
-      pad(line, kPairColumn);
-      line += "||";
+    if (const std::string text = hints(in); !text.empty()) {
+      pad(line, kHintColumn);
+      line += text;
     }
     pad(line, kCommentColumn);
     out_ += line + "; " + number(at) + comment(in, block) + '\n';
+  }
+
+  /// What is known of the presence bit, and what may issue together.
+  static std::string hints(const isa::Instruction& in) {
+    std::string out;
+    if (in.known != isa::KnownBit::No) out += in.known == isa::KnownBit::Set ? "?1" : "?0";
+    if (in.predicate) out += out.empty() ? "~" : " ~";
+    if (in.pair) out += out.empty() ? "||" : " ||";
+    return out;
   }
 
   /// The field the instruction takes, with the line of its declaration.

@@ -108,6 +108,12 @@ void hash_node(Hasher& hash, const Program& program, const std::vector<std::uint
 
 }  // namespace
 
+std::size_t general_size(const Program& program) noexcept {
+  std::size_t size = program.code.size();
+  for (const ProfileEntry& profile : program.profiles) size = std::min<std::size_t>(size, profile.entry);
+  return size;
+}
+
 std::uint64_t required_capabilities(const Program& program) noexcept {
   std::uint64_t bits = 0;
   for (const isa::Instruction& instruction : program.code) bits |= isa::capability(instruction.op, instruction.control);

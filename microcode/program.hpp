@@ -62,11 +62,16 @@ struct DispatchEntry {
   bool operator==(const DispatchEntry&) const = default;
 };
 
-/// A straight-line program for a presence map that is frequent in a segment. Reserved: empty until engines use it.
+/// A straight-line program for a presence map that is frequent in a segment: microcode/profile. Sorted by (segment,
+/// presence_bits).
 struct ProfileEntry {
-  std::uint16_t segment = 0;
-  std::uint16_t entry = 0;
-  std::uint64_t presence_bits = 0;
+  static constexpr std::uint16_t kBody = 0x8000;  ///< Segment of the body of template i: kBody | i.
+  static constexpr unsigned kMaxBits = 63;        ///< Of a map that can have a profile program: nine bytes.
+
+  std::uint16_t segment = 0;        ///< Number of its PMAP, or kBody | template index.
+  std::uint16_t entry = 0;          ///< Address.
+  std::uint64_t presence_bits = 0;  ///< The map, its first bit on top; of a body without the template identifier's bit.
+  std::uint8_t taken = 0;           ///< Bits that the program stands for; the map goes on behind them.
   bool operator==(const ProfileEntry&) const = default;
 };
 
@@ -185,7 +190,7 @@ struct Source {
 };
 
 struct Program {
-  std::vector<isa::Instruction> code;  ///< [0] PMAP, [1] TID with DISP 0; then the templates.
+  std::vector<isa::Instruction> code;  ///< [0] PMAP, [1] TID with DISP 0; then the templates; then profile programs.
   std::vector<Constant> constants;     ///< [0] is empty.
   std::string constant_pool;           ///< Bytes of string constants; may hold any byte.
   std::vector<Slot> slots;             ///< [0] is the template identifier.
@@ -212,6 +217,9 @@ struct Program {
     return std::string_view(pool).substr(ref.offset, ref.length);
   }
 };
+
+/// Instructions of the general program: profile programs begin behind them.
+[[nodiscard]] std::size_t general_size(const Program& program) noexcept;
 
 /// Capability bits the program needs of an engine (isa::Capability).
 [[nodiscard]] std::uint64_t required_capabilities(const Program& program) noexcept;

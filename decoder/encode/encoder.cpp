@@ -210,6 +210,7 @@ bool Encoder::run_control_op(const Step& in) noexcept {
         template_index_ = call.template_index;
       }
       return true;
+    case ControlOp::Join: return true;  // in profile programs only, which nothing here enters
   }
   return true;
 }

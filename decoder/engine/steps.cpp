@@ -1,6 +1,7 @@
 #include "decoder/engine/steps.hpp"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -31,6 +32,12 @@ std::vector<Step> make_steps(const Program& program, std::size_t root_base) {
   for (const DispatchEntry& entry : program.dispatch) {
     roots[entry.entry] = program.templates[entry.template_index].root_block;
   }
+  std::multimap<std::uint16_t, std::uint16_t> profiles;  // entries by segment
+  for (const ProfileEntry& profile : program.profiles) {
+    profiles.emplace(profile.segment, profile.entry);
+    if (profile.segment < ProfileEntry::kBody) continue;
+    roots[profile.entry] = program.templates[profile.segment - ProfileEntry::kBody].root_block;
+  }
   std::vector<Step> out;
   out.reserve(program.code.size());
   // The open block of an instruction is known: the last one that was opened before it in the order of addresses. The
@@ -40,8 +47,14 @@ std::vector<Step> make_steps(const Program& program, std::size_t root_base) {
     const isa::Instruction& in = program.code[i];
     if (roots[i] != kNoBlock) open = roots[i];
     if (in.control == isa::ControlOp::Block) open = in.target;
-    Step step{in.op, in.control, in.word, {}, in.slot, in.target};
-    if (in.op != isa::DataOp::Pmap) add_constant(program, in, step);
+    Step step{in.op, in.control, in.word, in.known, {}, in.slot, in.target};
+    if (in.op == isa::DataOp::Pmap) {
+      const auto [first, last] = profiles.equal_range(in.constant);
+      if (first != last) step.profiles = static_cast<std::uint16_t>(in.constant + 1);
+      for (auto profile = first; profile != last; ++profile) roots[profile->second] = open;
+    } else {
+      add_constant(program, in, step);
+    }
     if (in.control == isa::ControlOp::Block) {
       step.block_slots = static_cast<std::uint8_t>(record::block_slots(0, program.blocks[in.target].words));
     }

@@ -14,9 +14,11 @@ struct Step {
   isa::DataOp op;
   isa::ControlOp control;
   std::uint8_t word;
+  isa::KnownBit known;
   record::WordPlace place;
   std::uint16_t slot;
   std::uint16_t target;
+  std::uint16_t profiles = 0;  ///< PMAP: 1 + number of its segment if that has profile programs, else 0.
   // What would otherwise have to be looked up each time.
   std::uint8_t block_slots = 0;    ///< BLOCK: slots of the block.
   bool is_limited = false;         ///< The constant has a limit.

@@ -63,6 +63,7 @@ Interpreter<Observer>::Interpreter(const Program& program, const EngineOptions& 
       observer_(observer),
       message_code_(make_steps(program, record::kHeaderWords)),
       reference_code_(make_steps(program, record::kReferenceWords)),
+      profiles_(std::is_same_v<Observer, Silent> ? engine::Profiles(program) : engine::Profiles()),
       builder_(program) {
   m_.record = &builder_.state();
   channels_.reserve(options.channels);
@@ -170,7 +171,10 @@ bool Interpreter<Observer>::take(const Step& in) noexcept {
     return field<Operator::op, Type::type, isa::Presence::presence == isa::Presence::Opt>(in);
 #include "microcode/isa/opcodes.def"
     case DataOp::Nop: return true;
-    case DataOp::Pmap: return push_map();
+    case DataOp::Pmap:
+      if (!push_map()) return false;
+      if (in.profiles != 0) enter_profile(static_cast<std::uint16_t>(in.profiles - 1));
+      return true;
     case DataOp::Tid: return take_template_id(in);
   }
   return true;
@@ -197,13 +201,14 @@ bool Interpreter<Observer>::steer(const Step& in) noexcept {
       return true;
     }
     case ControlOp::Skip:
-      if (!take_bit()) {
+      if (!take_bit(in)) {
         m_.next = m_.code + in.target;
       } else if (in.op == DataOp::Nop && in.word != isa::kNoWord) {
         builder_.store(in.place, 1);
       }
       return true;
     case ControlOp::Pop: return pop_map();
+    case ControlOp::Join: m_.next = m_.code + in.target; return true;
     case ControlOp::Disp:
     case ControlOp::Call: return dispatch(in);
     case ControlOp::End:
@@ -233,6 +238,16 @@ bool Interpreter<Observer>::push_map() noexcept {
 }
 
 template <class Observer>
+void Interpreter<Observer>::enter_profile(std::uint16_t segment) noexcept {
+  std::uint64_t bits = 0;
+  if (profiles_.empty() || !m_.map->rest(bits)) return;
+  const engine::Profiles::Entry* const entry = profiles_.find(segment, bits);
+  if (entry == nullptr) return;
+  m_.map->skip(entry->taken);
+  m_.next = m_.code + entry->address;
+}
+
+template <class Observer>
 bool Interpreter<Observer>::pop_map() noexcept {
   const wire::PresenceMap& map = *m_.map--;
   observer_.map_ends();
@@ -240,7 +255,8 @@ bool Interpreter<Observer>::pop_map() noexcept {
 }
 
 template <class Observer>
-bool Interpreter<Observer>::take_bit() noexcept {
+bool Interpreter<Observer>::take_bit(const Step& in) noexcept {
+  if (in.known != isa::KnownBit::No) return in.known == isa::KnownBit::Set;
   const bool bit = m_.map->take();
   observer_.bit(bit);
   return bit;
@@ -248,7 +264,7 @@ bool Interpreter<Observer>::take_bit() noexcept {
 
 template <class Observer>
 bool Interpreter<Observer>::take_template_id(const Step& in) noexcept {
-  const bool is_sent = take_bit();
+  const bool is_sent = take_bit(in);
   if (is_sent) {
     std::uint64_t value = 0;
     if (read_integer<Type::U32, false>(value) != Status::Ok) return false;
@@ -292,6 +308,9 @@ bool Interpreter<Observer>::dispatch(const Step& in) noexcept {
   m_.current_template = entry->template_index;
   m_.block = chosen.root_block;
   m_.next = m_.code + entry->entry;
+  if (in.control == ControlOp::Disp) {
+    enter_profile(static_cast<std::uint16_t>(ProfileEntry::kBody | entry->template_index));
+  }
   observer_.template_begins(entry->template_index, in.control == ControlOp::Call);
   return true;
 }
@@ -524,9 +543,9 @@ template <Operator Op, Type T, bool Optional>
 auto Interpreter<Observer>::take_integer(const Step& in, std::uint64_t& value) noexcept -> Source {
   value = in.constant->value;
   if constexpr (Op == Operator::Con) {
-    return !Optional || take_bit() ? Source::Initial : Source::Nothing;
+    return !Optional || take_bit(in) ? Source::Initial : Source::Nothing;
   } else {
-    if (Op == Operator::Non || take_bit()) {
+    if (Op == Operator::Non || take_bit(in)) {
       const auto read = [&] {
         if constexpr (T == Type::Bits) {
           return read_bits(in, value);
@@ -757,16 +776,16 @@ bool Interpreter<Observer>::string(const Step& in) noexcept {
   if constexpr (Op == Operator::Non) {
     source = source_of(read_string<T, Optional>(value));
   } else if constexpr (Op == Operator::Con) {
-    source = !Optional || take_bit() ? Source::Initial : Source::Nothing;
+    source = !Optional || take_bit(in) ? Source::Initial : Source::Nothing;
   } else if constexpr (Op == Operator::Def) {
-    if (take_bit()) {
+    if (take_bit(in)) {
       source = source_of(read_string<T, Optional>(value));
     } else {
       source = has_initial(in) ? Source::Initial : Source::Nothing;
     }
   } else if constexpr (Op == Operator::Cop || Op == Operator::Tai) {
     constexpr bool kIsCopy = Op == Operator::Cop;
-    if (take_bit()) {
+    if (take_bit(in)) {
       source = source_of(read_string<T, Optional>(value));
       if (!kIsCopy && source == Source::Stream) {
         // The base of a tail: previous value, else initial value, else "".

@@ -9,6 +9,7 @@
 
 #include "decoder/engine/engine.hpp"
 #include "decoder/engine/machine.hpp"
+#include "decoder/engine/profiles.hpp"
 #include "decoder/engine/steps.hpp"
 #include "decoder/engine/trace.hpp"
 #include "decoder/record/builder.hpp"
@@ -43,7 +44,7 @@ struct Silent {
 
 /// The reference engine: one switch over the instruction list, one template per operator and kind of type, written to
 /// be read beside the rules of FAST 1.1. How a program runs: microcode/README.md. The observer is Silent or
-/// trace::Observer.
+/// trace::Observer, which sees the general program only: profile programs leave out what does nothing.
 template <class Observer>
 class Interpreter final : public Engine {
  public:
@@ -71,8 +72,10 @@ class Interpreter final : public Engine {
     m_.entity = m_.in.position;
   }
   bool open_block(const engine::Step& in) noexcept;
-  bool take(const engine::Step& in) noexcept;   ///< The data-op.
+  bool take(const engine::Step& in) noexcept;   ///< The data-op. PMAP too may change `next`, to a profile program ...
+  bool push_map() noexcept;                     ///< ... and this does not: PMAP without its look-up.
   bool steer(const engine::Step& in) noexcept;  ///< A control-op other than BLOCK. `next` says where the code goes on.
+  [[nodiscard]] const engine::Profiles& profiles() const noexcept { return profiles_; }
   void count_instructions(std::uint64_t count) noexcept { instructions_ += count; }
   [[nodiscard]] std::span<const engine::Step> message_code() const noexcept { return message_code_; }
   [[nodiscard]] std::span<const engine::Step> reference_code() const noexcept { return reference_code_; }
@@ -112,9 +115,10 @@ class Interpreter final : public Engine {
     static_assert(limits::kMaxLoopDepth == limits::kMaxCallDepth);
     return std::min<std::size_t>(options_.limits.nesting, limits::kMaxLoopDepth);
   }
-  bool push_map() noexcept;
   bool pop_map() noexcept;
-  bool take_bit() noexcept;
+  bool take_bit(const Step& in) noexcept;
+  /// If the map has a profile program, goes on there; its bits then count as taken.
+  void enter_profile(std::uint16_t segment) noexcept;
   bool take_template_id(const Step& in) noexcept;
 
   // Fields: one function per operator, for each kind of type.
@@ -183,6 +187,7 @@ class Interpreter final : public Engine {
   Observer& observer_;
   const std::vector<Step> message_code_;
   const std::vector<Step> reference_code_;
+  const engine::Profiles profiles_;
   std::vector<const DispatchEntry*> table0_;  ///< By identifier, for identifiers below its size.
 
   // The datagram.

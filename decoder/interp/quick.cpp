@@ -230,7 +230,9 @@ STOPBIT_INLINE bool previous(const Machine& m, const Registers& r, const Step& i
 // ---------------------------------------------------------------------------------------------------------------------
 // Data-ops. Registers are a copy, which counts if they give true.
 
-STOPBIT_INLINE bool take_bit(Registers& r) noexcept {
+STOPBIT_INLINE bool take_bit(Registers& r, const Step& in) noexcept {
+  if (in.known != isa::KnownBit::No) [[unlikely]]
+    return in.known == isa::KnownBit::Set;
   const bool is_set = static_cast<std::int64_t>(r.bits) < 0;
   r.bits <<= 1;
   return is_set;
@@ -250,11 +252,11 @@ STOPBIT_INLINE Got take(const Machine& m, Registers& r, const Step& in, std::uin
   from = Decimal::Stream;
   if constexpr (Op == Operator::Con) {
     from = Decimal::Initial;
-    if (Optional && !take_bit(r)) return Got::Nothing;
+    if (Optional && !take_bit(r, in)) return Got::Nothing;
     value = in.initial_word;
     return in.has_initial_word ? Got::Value : Got::Rare;
   } else {
-    if (Op == Operator::Non || take_bit(r)) {
+    if (Op == Operator::Non || take_bit(r, in)) {
       const Got got = read_value<T, Optional>(r.position, value);
       if constexpr (remembers(Op) && Optional) {
         if (got == Got::Nothing) r.entries[in.slot].mark = r.empty_mark;
@@ -399,13 +401,14 @@ STOPBIT_INLINE bool steer(Machine& m, Registers& r, const Step& in) noexcept {
       return true;
     }
     case ControlOp::Skip:
-      if (!take_bit(r)) {
+      if (!take_bit(r, in)) {
         r.next = m.code + in.target;
       } else if (in.op == DataOp::Nop && in.word != isa::kNoWord) {
         store(*m.record, in, 1);
       }
       return true;
     case ControlOp::Pop: pop_maps(m, r, m.map - 1); return true;
+    case ControlOp::Join: r.next = m.code + in.target; return true;
     case ControlOp::End:
       if (m.call_depth != 0) return false;
       pop_maps(m, r, m.map - 1);
@@ -431,6 +434,15 @@ class Quick final : public stopbit::Engine {
 
  private:
   bool run_message() noexcept;
+
+  /// Goes on in the profile program of the map, if it has one.
+  void enter_profile(const Machine& m, Registers& r, const Step& in) const noexcept {
+    const auto segment = static_cast<std::uint16_t>(in.profiles - 1);
+    const engine::Profiles::Entry* const entry = core_.profiles().find(segment, r.bits);
+    if (entry == nullptr) return;
+    r.bits <<= entry->taken;
+    r.next = m.code + entry->address;
+  }
 
   static inline Silent nobody_;
 
@@ -469,7 +481,10 @@ bool Quick::run_message() noexcept {
     break;
 #include "microcode/isa/opcodes.def"
       case DataOp::Nop: done = true; break;
-      case DataOp::Pmap: done = push_map(m, r); break;
+      case DataOp::Pmap:
+        done = push_map(m, r);
+        if (done && in->profiles != 0) enter_profile(m, r, *in);
+        break;
       case DataOp::Tid: break;
     }
     if (!done && !ask(&Core::take)) break;

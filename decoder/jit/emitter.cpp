@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "decoder/engine/integers.hpp"
+#include "decoder/engine/profiles.hpp"
 
 namespace stopbit::jit {
 namespace {
@@ -21,6 +22,7 @@ using engine::remembers;
 using engine::Step;
 using isa::ControlOp;
 using isa::DataOp;
+using isa::KnownBit;
 using isa::Operator;
 using isa::Type;
 using record::BuilderState;
@@ -55,6 +57,7 @@ class Emitter : private Xbyak::CodeGenerator {
         program_(program),
         options_(options),
         hooks_(hooks),
+        profiles_(program),
         nesting_(static_cast<int>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth))) {
     setDefaultJmpNEAR(true);
   }
@@ -302,6 +305,8 @@ class Emitter : private Xbyak::CodeGenerator {
         }
         clear_slot(block_, static_cast<int>(i * record::kSlotBytes));
       }
+      const auto segment = static_cast<std::uint16_t>(ProfileEntry::kBody | entry.template_index);
+      if (profiles_.has(segment) && !has_wide_map_[0]) find_profile(profiles_.table(segment));
       // Several names for one template would need a way over each other's entry.
       jmp(labels_[address]);
     }
@@ -340,7 +345,7 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Code of templates whose presence maps may be longer than what native code holds takes its bits elsewhere.
   void find_wide_maps() {
     has_wide_map_.assign(steps_.size(), false);
-    std::vector<std::size_t> begins{0, steps_.size()};
+    std::vector<std::size_t> begins{0, general_size(program_)};
     for (const DispatchEntry& entry : program_.dispatch) begins.push_back(entry.entry);
     std::sort(begins.begin(), begins.end());
     const bool is_message_wide = program_.code[0].slot > kMaxExposedBits;
@@ -404,6 +409,7 @@ class Emitter : private Xbyak::CodeGenerator {
   /// A label behind which the interpreter repeats the instruction from its beginning.
   Label& elsewhere(Place in, Label& done, Bit bit, std::optional<Decimal> decimal = {}) {
     Label& label = new_label();
+    if (in->known != KnownBit::No) bit = Bit::None;
     rare([this, in, &done, &label, bit, decimal] {
       L(label);
       put_back(bit);
@@ -452,7 +458,25 @@ class Emitter : private Xbyak::CodeGenerator {
   }
 
   static bool takes_bit(Place in) {
-    return isa::info(in->op)->bit != isa::BitUse::None;
+    return isa::info(in->op)->bit != isa::BitUse::None && in->known == KnownBit::No;
+  }
+
+  /// Takes the instruction's bit: what follows runs if it is set, `path` if it is clear. False: it is known to be
+  /// clear, and `path` is all there is.
+  bool take_bit(Place in, std::function<void()> path) {
+    if (in->known == KnownBit::Set) return true;
+    if (in->known == KnownBit::Clear) {
+      path();
+      return false;
+    }
+    Label& clear = new_label();
+    add(map_, map_);
+    jnc(clear);
+    rare([this, &clear, path = std::move(path)] {
+      L(clear);
+      path();
+    });
+    return true;
   }
 
   // ---- Entities.
@@ -749,16 +773,11 @@ class Emitter : private Xbyak::CodeGenerator {
   void constant(const Field& field) {
     const std::uint64_t value = field.in->constant->value;
     Label& otherwise = elsewhere(field, field.is_optional ? Bit::Set : Bit::None);
-    if (field.is_optional) {
-      Label& clear = new_label();
-      add(map_, map_);
-      jnc(clear);
-      rare([this, field, &clear] {
-        L(clear);
-        xor_(eax, eax);
-        jmp(*field.absent);
-      });
-    }
+    const auto absent = [this, field] {
+      xor_(eax, eax);
+      jmp(*field.absent);
+    };
+    if (field.is_optional && !take_bit(field.in, absent)) return;
     if (!keeps_limit(field.in, value)) {
       jmp(otherwise);
       return;
@@ -769,24 +788,35 @@ class Emitter : private Xbyak::CodeGenerator {
 
   /// The stream's value if the bit is set; else the dictionary's, or the initial one.
   void with_bit(const Field& field) {
-    Label& clear = new_label();
     Label& have = new_label();
+    if (remembers(field.op)) {
+      // Both ways are common.
+      const KnownBit known = field.in->known;
+      Label& clear = new_label();
+      if (known == KnownBit::No) {
+        add(map_, map_);
+        jnc(clear);
+      }
+      if (known != KnownBit::Clear) sent(field);
+      if (known == KnownBit::No) {
+        jmp(have);
+        L(clear);
+      }
+      if (known != KnownBit::Set) not_sent(field, have);
+    } else if (take_bit(field.in, [this, field, &have] { take_initial(field, have, elsewhere(field, Bit::Clear)); })) {
+      sent(field);
+    }
+    L(have);
+    put(field);
+  }
+
+  void sent(const Field& field) {
     Label& null = remembers(field.op) && field.is_optional ? new_label() : *field.absent;
-    add(map_, map_);
-    jnc(clear);
     Label& otherwise = elsewhere(field, Bit::Set);
     if (is_limited(field.in)) keep_place();
     read_integer(field.type, field.is_optional, null, otherwise);
     if (is_limited(field.in)) check_limit(field.in, go_back(otherwise));
     if (remembers(field.op)) assign(field.in->slot, field.entry);
-    if (remembers(field.op)) {
-      // Both ways are common.
-      jmp(have);
-      L(clear);
-      not_sent(field, have);
-    }
-    L(have);
-    put(field);
     if (&null != field.absent) {
       rare([this, field, &null] {
         L(null);
@@ -794,11 +824,6 @@ class Emitter : private Xbyak::CodeGenerator {
         jmp(*field.absent);
       });
     }
-    if (remembers(field.op)) return;
-    rare([this, field, &clear, &have] {
-      L(clear);
-      take_initial(field, have, elsewhere(field, Bit::Clear));
-    });
   }
 
   /// The field was not sent; goes on behind this code if its previous value is there.
@@ -1005,10 +1030,8 @@ class Emitter : private Xbyak::CodeGenerator {
         take_elsewhere(mantissa);
         return;
     }
-    Label& clear = new_label();
+    if (!take_bit(exponent, [this, field, value, &done] { decimal_not_sent(field, value, done); })) return;
     Label& null = op == Operator::Cop && is_optional ? new_label() : done;
-    add(map_, map_);
-    jnc(clear);
     Label& otherwise = elsewhere(field, Bit::Set);
     keep_place();
     read_integer(Type::Dexp, is_optional, null, otherwise);
@@ -1022,10 +1045,6 @@ class Emitter : private Xbyak::CodeGenerator {
         jmp(done);
       });
     }
-    rare([this, field, value, &clear, &done] {
-      L(clear);
-      decimal_not_sent(field, value, done);
-    });
   }
 
   void sent_mantissa(const Field& value) {
@@ -1086,29 +1105,24 @@ class Emitter : private Xbyak::CodeGenerator {
       store(in);
       count_field();
     } else if (op == Operator::Con && short_constant(in)) {
-      add(map_, map_);
-      jnc(done);
+      if (!take_bit(in, [this, &done] { jmp(done); })) return;
       mov(rax, *short_constant(in));
       store(in);
       count_field();
     } else if (op == Operator::Def && (!has_initial(in) || short_constant(in))) {
-      Label& clear = new_label();
       Label& have = new_label();
-      add(map_, map_);
-      jnc(clear);
-      read_text(in, done, done, elsewhere(in, done, Bit::Set));
-      L(have);
-      store(in);
-      count_field();
-      rare([this, in, &clear, &have, &done] {
-        L(clear);
+      const auto not_sent = [this, in, &have, &done] {
         if (!has_initial(in)) {
           jmp(done);
         } else {
           mov(rax, *short_constant(in));
           jmp(have);
         }
-      });
+      };
+      if (take_bit(in, not_sent)) read_text(in, done, done, elsewhere(in, done, Bit::Set));
+      L(have);
+      store(in);
+      count_field();
     } else if (op == Operator::Cop && program_.slots[in->slot].string_capacity >= kMaxInlineText) {
       copied_text(in, done);
     } else {
@@ -1163,13 +1177,12 @@ class Emitter : private Xbyak::CodeGenerator {
   void copied_text(Place in, Label& done) {
     const std::uint16_t slot = in->slot;
     const bool is_optional = isa::is_optional(in->op);
-    Label& clear = new_label();
     Label& have = new_label();
     Label& null = is_optional ? new_label() : done;
-    add(map_, map_);
-    jnc(clear);
-    read_text(in, done, null, elsewhere(in, done, Bit::Set));
-    assign_text(slot);
+    if (take_bit(in, [this, in, &null, &have, &done] { text_not_sent(in, null, have, done); })) {
+      read_text(in, done, null, elsewhere(in, done, Bit::Set));
+      assign_text(slot);
+    }
     L(have);
     store(in);
     count_field();
@@ -1180,31 +1193,35 @@ class Emitter : private Xbyak::CodeGenerator {
         jmp(done);
       });
     }
-    rare([this, in, is_optional, slot, &clear, &null, &have, &done] {
-      Label& other = new_label();
-      L(clear);
-      Label& otherwise = elsewhere(in, done, Bit::Clear);
-      const Reg mark = mark_of(state::EntryType::Ascii);
-      cmp(entry_mark(slot), mark);
-      jne(other);
-      mov(ecx, entry_string_length(slot));
-      cmp(ecx, static_cast<int>(kMaxInlineText));
-      ja(otherwise);
-      mov(edx, entry_string_offset(slot));
-      add(rdx, STOPBIT_FIELD(strings));
-      mov(rax, ptr[rdx]);
-      lea(edx, ptr[rcx * 8]);
-      bzhi(rax, rax, rdx);
-      mov(rdx, ~kDataBits);
-      test(rax, rdx);
-      jnz(otherwise);
-      lea(rdx, ptr[rip + texts_]);
-      or_(rax, ptr[rdx + rcx * 8]);
-      jmp(have);
+  }
 
+  void text_not_sent(Place in, Label& null, Label& have, Label& done) {
+    const std::uint16_t slot = in->slot;
+    Label& other = new_label();
+    Label& otherwise = elsewhere(in, done, Bit::Clear);
+    const Reg mark = mark_of(state::EntryType::Ascii);
+    cmp(entry_mark(slot), mark);
+    jne(other);
+    mov(ecx, entry_string_length(slot));
+    cmp(ecx, static_cast<int>(kMaxInlineText));
+    ja(otherwise);
+    mov(edx, entry_string_offset(slot));
+    add(rdx, STOPBIT_FIELD(strings));
+    mov(rax, ptr[rdx]);
+    lea(edx, ptr[rcx * 8]);
+    bzhi(rax, rax, rdx);
+    mov(rdx, ~kDataBits);
+    test(rax, rdx);
+    jnz(otherwise);
+    lea(rdx, ptr[rip + texts_]);
+    or_(rax, ptr[rdx + rcx * 8]);
+    if (in->known != KnownBit::Clear) jmp(have);  // else it is next
+
+    rare([this, in, slot, &other, &otherwise, &null, &have, &done] {
       L(other);  // empty, undefined, or of another type
       mov(rcx, entry_mark(slot));
       lea(rdx, ptr[mark_ - static_cast<int>(state::Dictionary::kAssigned)]);
+      const bool is_optional = isa::is_optional(in->op);
       if (is_optional) {
         cmp(rcx, rdx);
         je(done);
@@ -1240,11 +1257,51 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void push_map(Place in) {
     Label& done = new_label();
-    if (options_.strict || in->slot > kMaxExposedBits) {
-      take_elsewhere(in);
-      L(done);
-      return;
-    }
+    load_map(in, done);
+    L(done);
+    if (in->profiles != 0 && in->slot <= kMaxExposedBits)
+      find_profile(profiles_.table(static_cast<std::uint16_t>(in->profiles - 1)));
+  }
+
+  /// Goes on in the profile program of the map, if there is one.
+  void find_profile(const engine::Profiles::Table& table) {
+    const std::span<const engine::Profiles::Entry> places = profiles_.places(table);
+    Label& entries = new_label();
+    mov(rcx, table.factor);
+    imul(rcx, map_);
+    shr(rcx, table.shift);
+    shl(ecx, 4);
+    lea(rdx, ptr[rip + entries]);
+    Label general;
+    cmp(map_, ptr[rdx + rcx]);
+    jne(general);
+    jmp(ptr[rdx + rcx + 8]);
+    L(general);
+    rare([this, places, &entries] {
+      std::vector<Label*> programs;
+      for (const engine::Profiles::Entry& entry : places) {
+        Label& program = new_label();
+        programs.push_back(&program);
+        if (entry.bits == engine::Profiles::kNoMap) continue;
+        L(program);
+        shl(map_, entry.taken);
+        jmp(labels_[entry.address]);
+      }
+      align(16);
+      L(entries);
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        dq(places[i].bits);
+        if (places[i].bits == engine::Profiles::kNoMap) {
+          dq(0);
+        } else {
+          putL(*programs[i]);
+        }
+      }
+    });
+  }
+
+  void load_map(Place in, Label& done) {
+    if (options_.strict || in->slot > kMaxExposedBits) return take_elsewhere(in);
     Label& otherwise = elsewhere(in, done, Bit::None);
     find_end(otherwise);
     cmp(ecx, -8);
@@ -1266,7 +1323,6 @@ class Emitter : private Xbyak::CodeGenerator {
     shrx(map_, map_, rcx);
     shlx(map_, map_, rcx);
     mov(position_, rdx);
-    L(done);
   }
 
   void pop_map() {
@@ -1357,13 +1413,16 @@ class Emitter : private Xbyak::CodeGenerator {
       case ControlOp::Disp: return dispatch(in);
       case ControlOp::Call: return steer_elsewhere(in);
       case ControlOp::End: return end(in);
+      case ControlOp::Join: return jmp(labels_[in->target]);
     }
   }
 
   void skip(Place in) {
-    if (has_wide_map_[in.address]) return steer_elsewhere(in);
-    add(map_, map_);
-    jnc(labels_[in->target]);
+    if (in->known == KnownBit::No) {
+      if (has_wide_map_[in.address]) return steer_elsewhere(in);
+      add(map_, map_);
+      jnc(labels_[in->target]);
+    }
     if (in->op == DataOp::Nop && in->word != isa::kNoWord) {
       mov(eax, 1);
       store(in);
@@ -1444,6 +1503,7 @@ class Emitter : private Xbyak::CodeGenerator {
   const Program& program_;
   const EngineOptions& options_;
   const Hooks& hooks_;
+  const engine::Profiles profiles_;
   const int nesting_;
 
   std::span<const void*> dispatch_;

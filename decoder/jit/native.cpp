@@ -77,8 +77,9 @@ class Native final : public Engine {
     interp::Interpreter<interp::Silent>& core = static_cast<Native*>(self)->core_;
     const engine::Step& in = step(core.machine(), address);
     core.begin_step(in);
-    if (!core.take(in)) return false;
-    if (in.op == isa::DataOp::Pmap) core.machine().map->expose();
+    if (in.op != isa::DataOp::Pmap) return core.take(in);
+    if (!core.push_map()) return false;
+    core.machine().map->expose();
     return true;
   }
 

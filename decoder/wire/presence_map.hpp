@@ -51,6 +51,20 @@ class PresenceMap {
     return bit;
   }
 
+  /// Whether all bits that are not taken yet are in `bits`, the next one on top; those of maps of at most nine bytes
+  /// are.
+  [[nodiscard]] bool rest(std::uint64_t& bits) noexcept {
+    if (left_ == 0) refill();
+    bits = bits_;
+    return next_ == end_;
+  }
+
+  /// Counts bits as taken: at most 63, after `rest`.
+  void skip(unsigned bits) noexcept {
+    bits_ <<= bits;
+    left_ = left_ > bits ? left_ - bits : 0;
+  }
+
   /// Its first byte.
   [[nodiscard]] const std::uint8_t* begin() const noexcept { return begin_; }
 

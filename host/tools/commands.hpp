@@ -15,6 +15,7 @@ namespace stopbit::tools {
 [[nodiscard]] Command encode_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] Command guess_command();
+[[nodiscard]] Command profile_command();
 [[nodiscard]] Command tail_command();
 [[nodiscard]] Command dissector_command();
 [[nodiscard]] Command gen_command();

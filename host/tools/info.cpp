@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -8,12 +9,14 @@
 #include "decoder/record/layout.hpp"
 #include "decoder/record/schema.hpp"
 #include "decoder/record/text.hpp"
+#include "host/profile/profile.hpp"
 #include "host/tools/commands.hpp"
 #include "host/tools/engine_arguments.hpp"
 #include "host/tools/files.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/record_slots.hpp"
 #include "host/tools/text.hpp"
+#include "microcode/verify/verify.hpp"
 #include "microcode/words.hpp"
 
 namespace stopbit::tools {
@@ -236,6 +239,41 @@ std::string template_text(const record::Schema& schema, std::uint16_t index) {
   return out;
 }
 
+/// Names are those of verified programs only, and this command shows others too.
+bool has_profiles(const Program& program) {
+  return !program.profiles.empty() && verify::check(program).ok();
+}
+
+/// A line per segment with profile programs: its maps, in the order of the image.
+std::string profiles_text(const Program& program) {
+  if (!has_profiles(program)) return {};
+  const profile::Names names = profile::name_parts(program);
+  std::map<std::uint16_t, std::vector<std::string>> maps;
+  for (const ProfileEntry& entry : program.profiles) {
+    maps[entry.segment].push_back(profile::map_text(entry.presence_bits));
+  }
+  std::string out = fmt::format("\nprofiles, {} programs of {} instructions\n  programs  segment: presence maps\n",
+                                program.profiles.size(), program.code.size() - general_size(program));
+  for (const auto& [segment, of_segment] : maps) {
+    out += fmt::format("  {:>8}  {}: {}\n", of_segment.size(), plain(profile::name_text(names.segments.at(segment))),
+                       fmt::join(of_segment, " "));
+  }
+  return out;
+}
+
+std::string profiles_json(const Program& program) {
+  if (!has_profiles(program)) return "[]";
+  const profile::Names names = profile::name_parts(program);
+  std::string out = "[";
+  for (const ProfileEntry& entry : program.profiles) {
+    out += fmt::format(R"({}{{"segment":{},"name":{},"map":"{}","bits_taken":{},"entry":{}}})",
+                       out.back() == '[' ? "" : ",", entry.segment,
+                       json(profile::name_text(names.segments.at(entry.segment))),
+                       profile::map_text(entry.presence_bits), entry.taken, entry.entry);
+  }
+  return out + "]";
+}
+
 /// The machine code that an engine makes of the program when it is made.
 struct CodeFacts {
   std::string engine;
@@ -283,6 +321,7 @@ void print_text(const record::Schema& schema, std::size_t image_bytes, const std
         slot.string_capacity != 0 ? fmt::format(", strings to {} bytes", slot.string_capacity) : "";
     out.write(fmt::format("  {:>4}  {}{}\n", i, plain(program.name(slot.name)), strings));
   }
+  out.write(profiles_text(program));
   for (std::size_t i = 0; i < program.templates.size(); ++i) {
     out.write(template_text(schema, static_cast<std::uint16_t>(i)));
   }
@@ -343,7 +382,7 @@ void print_json(const record::Schema& schema, std::size_t image_bytes, const std
     text += fmt::format(R"({}{{"slot":{},"entry":{},"string_capacity":{}}})", comma(), i, json(program.name(slot.name)),
                         slot.string_capacity);
   }
-  text += R"(],"templates":[)";
+  text += R"(],"profiles":)" + profiles_json(program) + R"(,"templates":[)";
   for (std::size_t i = 0; i < program.templates.size(); ++i) {
     text += comma();
     text += template_json(schema, static_cast<std::uint16_t>(i));

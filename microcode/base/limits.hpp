@@ -16,6 +16,8 @@ inline constexpr std::size_t kMaxBlockWords = 250;       ///< word: 8 bits, 255 
 inline constexpr std::size_t kMaxSegments = 4'096;       ///< segment number stands in the constant column
 inline constexpr std::size_t kMaxPresenceBits = 4'095;   ///< bit bound stands in the slot column
 
+inline constexpr std::size_t kMaxProfileMaps = 64;  ///< presence maps of a segment with programs of their own
+
 // Engine.
 inline constexpr std::size_t kMaxLoopDepth = 8;          ///< nested sequences, dynamic references included
 inline constexpr std::size_t kMaxCallDepth = 8;          ///< nested dynamic template references

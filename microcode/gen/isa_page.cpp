@@ -26,7 +26,9 @@ An instruction is a 64-bit word: a data-op that takes one field from the stream,
 | 40..43 | control-op | see below |
 | 44..57 | target | address, block or table, as the control-op says |
 | 58 | pair | may issue in the same cycle as the next instruction; software ignores it |
-| 59..63 | | zero |
+| 59..60 | known bit | of the presence bit that the instruction takes: 0 it is in the map, 1 it is clear, 2 it is set; 1 and 2 stand in profile programs only |
+| 61 | predicate | a hint: the presence bit is hard to predict, so native code should not branch on it |
+| 62..63 | | zero |
 
 Columns that an instruction does not use are zero (word: 255).
 

@@ -129,7 +129,8 @@ void describe_profile(V& v, T&& profile) {
   v.number("presence_bits", profile.presence_bits);
   v.number("segment", profile.segment);
   v.number("entry", profile.entry);
-  v.reserved(4);
+  v.number("taken", profile.taken);
+  v.reserved(3);
 }
 
 template <class V, class T>

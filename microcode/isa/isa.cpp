@@ -92,17 +92,30 @@ std::optional<ControlOp> control_op_from_mnemonic(std::string_view mnemonic) noe
   return std::nullopt;
 }
 
+bool may_pair(const Instruction& first, const Instruction& second) noexcept {
+  const auto is_single_cycle = [](const Instruction& in) {
+    return !is_special(in.op) && !is_string(type_of(in.op)) && !is_bits(in.op) && !is_bit(in.op);
+  };
+  if (!is_single_cycle(first) || !is_single_cycle(second)) return false;
+  if (first.control != ControlOp::Next || second.control == ControlOp::Block) return false;
+  const bool both = info(first.op)->uses_slot && info(second.op)->uses_slot;
+  return !both || (first.slot + second.slot) % 2 == 1;
+}
+
 std::uint64_t encode(const Instruction& in) noexcept {
   return static_cast<std::uint64_t>(in.op) | static_cast<std::uint64_t>(in.word) << 8 |
          static_cast<std::uint64_t>(in.slot & 0xFFFU) << 16 | static_cast<std::uint64_t>(in.constant & 0xFFFU) << 28 |
          static_cast<std::uint64_t>(static_cast<unsigned>(in.control) & 0xFU) << 40 |
-         static_cast<std::uint64_t>(in.target & 0x3FFFU) << 44 | static_cast<std::uint64_t>(in.pair) << 58;
+         static_cast<std::uint64_t>(in.target & 0x3FFFU) << 44 | static_cast<std::uint64_t>(in.pair) << 58 |
+         static_cast<std::uint64_t>(static_cast<unsigned>(in.known) & 3U) << 59 |
+         static_cast<std::uint64_t>(in.predicate) << 61;
 }
 
 std::optional<Instruction> decode(std::uint64_t word) noexcept {
   const auto op = static_cast<DataOp>(word & 0xFF);
   const auto control = static_cast<ControlOp>(word >> 40 & 0xF);
-  if (info(op) == nullptr || info(control) == nullptr || word >> 59 != 0) return std::nullopt;
+  const auto known = static_cast<KnownBit>(word >> 59 & 3);
+  if (info(op) == nullptr || info(control) == nullptr || known > KnownBit::Set || word >> 62 != 0) return std::nullopt;
   Instruction out;
   out.op = op;
   out.word = static_cast<std::uint8_t>(word >> 8);
@@ -111,6 +124,8 @@ std::optional<Instruction> decode(std::uint64_t word) noexcept {
   out.control = control;
   out.target = static_cast<std::uint16_t>(word >> 44 & 0x3FFF);
   out.pair = (word >> 58 & 1) != 0;
+  out.known = known;
+  out.predicate = (word >> 61 & 1) != 0;
   return out;
 }
 

@@ -77,6 +77,13 @@ enum class ControlOp : std::uint8_t {
 
 enum class TargetUse : std::uint8_t { None, Address, Block, Table };
 
+/// Whether the presence bit that an instruction takes is known before the map is read.
+enum class KnownBit : std::uint8_t {
+  No = 0,  ///< It is taken from the map.
+  Clear = 1,
+  Set = 2,
+};
+
 /// A row of the list, as the tools need it.
 struct DataOpInfo {
   DataOp op;
@@ -153,11 +160,16 @@ struct Instruction {
   std::uint16_t slot = 0;       ///< Dictionary slot; PMAP: bit bound; BIT: BitField::column.
   std::uint16_t constant = 0;   ///< Index of the constant table; PMAP: segment number.
   ControlOp control = ControlOp::Next;
-  std::uint16_t target = 0;  ///< Address, block or table, as the control-op says.
-  bool pair = false;         ///< May issue together with the next instruction. Software ignores it.
+  std::uint16_t target = 0;       ///< Address, block or table, as the control-op says.
+  bool pair = false;              ///< May issue together with the next instruction. Software ignores it.
+  KnownBit known = KnownBit::No;  ///< In profile programs: the bit, which is then not taken from the map.
+  bool predicate = false;         ///< A hint: the bit is hard to predict, so do not branch on it.
 
   bool operator==(const Instruction&) const = default;
 };
+
+/// Whether hardware may issue both in one cycle: integers and decimals whose slots have different parity.
+[[nodiscard]] bool may_pair(const Instruction& first, const Instruction& second) noexcept;
 
 /// Where a field stands in its bit group: what the slot column of BIT holds.
 struct BitField {
@@ -181,10 +193,11 @@ constexpr unsigned unused_bits(unsigned bits) {
   return group_bytes(bits) * 7 - bits;
 }
 
-/// Bits 0..7 data-op, 8..15 word, 16..27 slot, 28..39 constant, 40..43 control-op, 44..57 target, 58 pair, 59..63 zero.
+/// Bits 0..7 data-op, 8..15 word, 16..27 slot, 28..39 constant, 40..43 control-op, 44..57 target, 58 pair,
+/// 59..60 known bit, 61 predicate, 62..63 zero.
 [[nodiscard]] std::uint64_t encode(const Instruction& instruction) noexcept;
 
-/// Nothing if the data-op or control-op is unknown or a spare bit is set.
+/// Nothing if the data-op, the control-op or the known bit is no enumerator, or a spare bit is set.
 [[nodiscard]] std::optional<Instruction> decode(std::uint64_t word) noexcept;
 
 /// What a device must be able to do to run an image; a device publishes the same bits.

@@ -84,5 +84,7 @@ void check_schema(const Program& program, WordClaims& claims, Findings& findings
 void check_operands(const Program& program, Findings& findings);
 /// Every path: stacks, blocks, words, bits, bytes. Fills `costs`.
 void check_flow(const Program& program, const WordClaims& claims, std::vector<TemplateCost>& costs, Findings& findings);
+/// Every profile program does what the general program does with its map.
+void check_profile_programs(const Program& program, Findings& findings);
 
 }  // namespace stopbit::verify

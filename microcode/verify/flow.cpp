@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <array>
+#include <set>
+#include <span>
 
 #include "microcode/verify/findings.hpp"
 #include "microcode/verify/schema_walk.hpp"
@@ -78,7 +80,7 @@ class FlowCheck {
  public:
   FlowCheck(const Program& program, const WordClaims& claims, Findings& findings)
       : program_(program),
-        code_(program.code),
+        code_(program.code.data(), general_size(program)),
         claims_(claims),
         findings_(findings),
         states_(code_.size()),
@@ -87,7 +89,9 @@ class FlowCheck {
         templates_(program.templates.size()),
         walk_(program, claims),
         is_entry_(code_.size(), false),
-        opened_by_(program.blocks.size(), kNone) {}
+        opened_by_(program.blocks.size(), kNone) {
+    for (const ProfileEntry& profile : program.profiles) profiled_.insert(profile.segment);
+  }
 
   void run(std::vector<TemplateCost>& costs) {
     State start;
@@ -168,6 +172,11 @@ class FlowCheck {
       open_block();
     } else {
       require(!at_loop_start(), "element-without-block", "the first instruction of an element must open its block");
+    }
+    require(now().known == isa::KnownBit::No, "known-outside-profile", "bits are known in profile programs only");
+    if (isa::info(now().control)->target == isa::TargetUse::Address &&
+        !require(now().target < code_.size(), "jump-into-profile", "the target is in a profile program")) {
+      return;
     }
     do_data_op();
     do_control_op();
@@ -422,6 +431,7 @@ class FlowCheck {
         flow().calls = true;
         return join(at_ + 1, state_);
       case ControlOp::End: return end();
+      case ControlOp::Join: require(false, "join-outside-profile", "JOIN stands in profile programs only"); return;
     }
   }
 
@@ -489,6 +499,8 @@ class FlowCheck {
 
     State behind = loop.outer;
     behind.block = kNoBlock;
+    // The last element may leave the loop by a profile program, which has an instruction more to come back here.
+    if (first.op == DataOp::Pmap && profiled_.contains(first.constant)) ++behind.most_steps;
     const std::uint64_t fewest = code_[seq].op == DataOp::ConU32Man ? program_.constants[code_[seq].constant].value : 0;
     behind.least_bytes = std::min(kManyBytes, behind.least_bytes + fewest * state_.least_bytes);
     join(at_ + 1, behind);
@@ -553,7 +565,7 @@ class FlowCheck {
   }
 
   const Program& program_;
-  const std::vector<Instruction>& code_;
+  const std::span<const Instruction> code_;  ///< The general program; profile programs follow from it.
   const WordClaims& claims_;
   Findings& findings_;
   std::vector<State> states_;
@@ -568,6 +580,7 @@ class FlowCheck {
     std::uint16_t node;
     std::size_t end;
   };
+  std::set<std::uint16_t> profiled_;  ///< Segments with profile programs.
   SchemaWalk walk_;
   std::vector<bool> is_entry_;
   std::vector<Group> groups_;

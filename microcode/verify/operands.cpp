@@ -79,6 +79,7 @@ class OperandCheck {
       check_word(code_[i]);
       check_target(code_[i], *control);
       check_control(code_[i]);
+      check_hints(code_[i], *op);
     }
     if (!findings_.empty()) return;  // neighbours are only looked at if all are instructions
     for (const DispatchEntry& entry : program_.dispatch) is_target_[entry.entry] = true;
@@ -194,10 +195,11 @@ class OperandCheck {
       case isa::TargetUse::Address: break;
     }
     if (!require(in.target < code_.size(), "target-outside-code", "the target is behind the end of the code")) return;
-    if (in.control == ControlOp::Lend) {
-      require(in.target < at_, "target-not-backward", "LEND jumps back to the first instruction of the element");
+    if (in.control == ControlOp::Lend || in.control == ControlOp::Join) {
+      require(in.target < at_, "target-not-backward",
+              "LEND jumps back to the first instruction of the element, JOIN to the general program");
     } else {
-      require(in.target > at_, "target-not-forward", "only LEND may jump back");
+      require(in.target > at_, "target-not-forward", "only LEND and JOIN may jump back");
       is_target_[in.target] = true;
     }
   }
@@ -228,6 +230,15 @@ class OperandCheck {
     if (!isa::is_special(in.op) && isa::is_mantissa(isa::type_of(in.op))) {
       require(in.control != ControlOp::Block, "decimal-control", "nothing may happen between exponent and mantissa");
     }
+  }
+
+  void check_hints(const Instruction& in, const isa::DataOpInfo& op) {
+    const bool witness = in.op == DataOp::Nop && in.word != isa::kNoWord && in.control == ControlOp::Skip;
+    const bool may_know = op.bit != isa::BitUse::None || (witness && in.known == isa::KnownBit::Set);
+    require(in.known == isa::KnownBit::No || (may_know && in.known <= isa::KnownBit::Set), "known-bit",
+            "the instruction takes no presence bit that could be known");
+    const bool branches = op.bit != isa::BitUse::None && in.known == isa::KnownBit::No;
+    require(!in.predicate || branches, "predicate-bit", "the instruction takes no presence bit from the map");
   }
 
   void check_neighbours(const Instruction& in) {

@@ -26,9 +26,7 @@ void check_sizes(const Program& program, Findings& findings) {
   size("elements", program.elements.size(), limits::kMaxTypeElements);
   size("sources", program.sources.size(), limits::kMaxFields);
   size("names", program.names.size(), limits::kMaxStringPoolBytes);
-  if (!program.profiles.empty()) {
-    findings.add("profiles-not-empty", "profiles", "profiles are reserved, the table must be empty");
-  }
+  size("profiles", program.profiles.size(), limits::kMaxInstructions);
   if (program.max_record_slots == 0 || program.max_record_slots > limits::kMaxRecordSlots) {
     findings.add("max-record-slots", "properties",
                  "max_record_slots is " + std::to_string(program.max_record_slots) + ", it must be 1 to " +
@@ -98,6 +96,7 @@ void check_slots(const Program& program, Findings& findings) {
 }
 
 void check_dispatch(const Program& program, Findings& findings) {
+  const std::size_t general = general_size(program);
   std::size_t table = 0;
   for (std::size_t i = 0; i < program.dispatch.size(); ++i) {
     const DispatchEntry& entry = program.dispatch[i];
@@ -109,13 +108,33 @@ void check_dispatch(const Program& program, Findings& findings) {
     findings.require(entry.table == table || (i > 0 && entry.table == table + 1), "dispatch-gap", "dispatch", i,
                      "tables must be numbered from 0 without gaps");
     table = entry.table;
-    findings.require(entry.entry >= 2 && entry.entry < program.code.size(), "dispatch-entry", "dispatch", i,
+    findings.require(entry.entry >= 2 && entry.entry < general, "dispatch-entry", "dispatch", i,
                      "the entry is not an address of a template");
     if (findings.require(entry.template_index < program.templates.size(), "dispatch-template", "dispatch", i,
                          "there is no such template")) {
       findings.require(program.templates[entry.template_index].id == entry.id, "dispatch-id", "dispatch", i,
                        "the template has another identifier");
     }
+  }
+}
+
+void check_profiles(const Program& program, Findings& findings) {
+  for (std::size_t i = 0; i < program.profiles.size(); ++i) {
+    const ProfileEntry& entry = program.profiles[i];
+    if (i > 0) {
+      const ProfileEntry& before = program.profiles[i - 1];
+      findings.require(std::tie(before.segment, before.presence_bits) < std::tie(entry.segment, entry.presence_bits),
+                       "profile-order", "profiles", i,
+                       "entries must rise by (segment, presence bits), without duplicates");
+    }
+    findings.require(
+        i < limits::kMaxProfileMaps || program.profiles[i - limits::kMaxProfileMaps].segment != entry.segment,
+        "profile-maps", "profiles", i, "the segment has more than 64 maps with profile programs");
+    constexpr unsigned kUnused = 64 - ProfileEntry::kMaxBits;
+    findings.require(entry.taken <= ProfileEntry::kMaxBits && entry.presence_bits << (64 - kUnused) == 0,
+                     "profile-bits", "profiles", i, "only the first 63 bits of a map can be profiled");
+    findings.require(entry.entry >= 2 && entry.entry < program.code.size(), "profile-entry", "profiles", i,
+                     "the entry is not an address of a profile program");
   }
 }
 
@@ -179,6 +198,7 @@ void check_tables(const Program& program, Findings& findings) {
   check_constants(program, findings);
   check_slots(program, findings);
   check_dispatch(program, findings);
+  check_profiles(program, findings);
   check_blocks(program, findings);
   check_templates(program, findings);
   check_types(program, findings);

@@ -16,6 +16,7 @@ Report check(const Program& program) {
     check_schema(program, claims, findings);
     if (findings.empty()) check_operands(program, findings);
     if (findings.empty()) check_flow(program, claims, report.costs, findings);
+    if (findings.empty()) check_profile_programs(program, findings);
   }
   report.findings = findings.take();
   if (!report.ok()) report.costs.clear();

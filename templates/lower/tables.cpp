@@ -20,12 +20,6 @@ bool uses_slot(const Instruction& instruction) {
   return info != nullptr && info->uses_slot;
 }
 
-bool may_pair(const Instruction& first, const Instruction& second) {
-  if (!is_single_cycle(first) || !is_single_cycle(second)) return false;
-  if (first.control != isa::ControlOp::Next || second.control == isa::ControlOp::Block) return false;
-  return !uses_slot(first) || !uses_slot(second) || (first.slot + second.slot) % 2 == 1;
-}
-
 }  // namespace
 
 TextRef NameTable::intern(std::string_view text) {
@@ -111,7 +105,7 @@ std::vector<std::uint16_t> number_slots(std::vector<Instruction>& code, std::siz
     if (uses_slot(instruction)) instruction.slot = new_number[instruction.slot];
   }
   for (std::size_t i = 0; i + 1 < code.size(); ++i) {
-    code[i].pair = (i == 0 || !code[i - 1].pair) && may_pair(code[i], code[i + 1]);
+    code[i].pair = (i == 0 || !code[i - 1].pair) && isa::may_pair(code[i], code[i + 1]);
   }
   return old_number;
 }

@@ -1,9 +1,12 @@
 // A good program with a few numbers changed anywhere in it, as by an image whose checksums were mended: what the
 // verifier still accepts must be safe to run on any datagram, and to encode by.
 //
-// Input: template set, options, number of changes, each change as table, entry (2), field, value (8); then datagrams.
+// Input: template set, options, number of changes (with 128 added: of the program with profiles), each change as table,
+// entry (2), field, value (8); then datagrams.
 
 #include "decoder/encode/encoder.hpp"
+#include "microcode/profile/add.hpp"
+#include "microcode/profile/straight_line.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"
@@ -26,7 +29,11 @@ void change_instruction(isa::Instruction& in, std::uint8_t field, std::uint64_t 
     case 3: in.constant = number % limits::kMaxConstants; break;
     case 4: in.control = static_cast<isa::ControlOp>(value % 16); break;
     case 5: in.target = number % limits::kMaxInstructions; break;
-    case 6: in.pair = !in.pair; break;
+    case 6:
+      in.pair = !in.pair;
+      in.predicate = (value & 1) != 0;
+      in.known = static_cast<isa::KnownBit>(value >> 1 & 3);
+      break;
     default:
       if (const auto decoded = isa::decode(value)) in = *decoded;
   }
@@ -79,6 +86,14 @@ void change(Program& program, fuzz::Input& input) {
         if (field % 5 == 4) block.min_bytes = number;
       });
     case 7:
+      if (field >= 128) {
+        return change_entry(program.profiles, index, [&](ProfileEntry& entry) {
+          if (field % 4 == 0) entry.segment = number;
+          if (field % 4 == 1) entry.entry = number;
+          if (field % 4 == 2) entry.presence_bits = value;
+          if (field % 4 == 3) entry.taken = static_cast<std::uint8_t>(value);
+        });
+      }
       return change_entry(program.dispatch, index, [&](DispatchEntry& entry) {
         if (field % 4 == 0) entry.table = number;
         if (field % 4 == 1) entry.id = static_cast<std::uint32_t>(value);
@@ -103,6 +118,17 @@ void change(Program& program, fuzz::Input& input) {
   }
 }
 
+/// Programs for some maps of every segment.
+void add_profiles(Program& program) {
+  profile::Counts counts;
+  for (const auto& [segment, begin] : profile::segment_begins(program)) {
+    for (const std::uint64_t map : {std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{0xFE} << 56}) {
+      counts[segment].maps.push_back({map, 1});
+    }
+  }
+  (void)profile::add_profiles(program, counts, {});
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -110,7 +136,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Input input({data, size});
   Program program = fuzz::fixed_program(input.byte());
   const EngineOptions options = fuzz::engine_options(input.byte());
-  const unsigned changes = input.byte() % (kMaxChanges + 1);
+  const std::uint8_t choice = input.byte();
+  if (choice >= 128) add_profiles(program);
+  const unsigned changes = choice % 128 % (kMaxChanges + 1);
   for (unsigned i = 0; i < changes; ++i) change(program, input);
   if (!verify::check(program).ok()) return 0;
   const fuzz::Run run = fuzz::run_datagrams(program, options, fuzz::take_datagrams(input));

@@ -11,6 +11,7 @@
 
 #include "assembler/assembler.hpp"
 #include "decoder/record/json.hpp"
+#include "host/profile/counter.hpp"
 #include "microcode/image/image.hpp"
 #include "templates/compiler.hpp"
 #include "tests/fuzz/checks.hpp"
@@ -112,6 +113,16 @@ std::vector<std::string> records_of(const Program& program, const std::vector<ca
   return records;
 }
 
+/// What stopbit profile counts in the datagrams.
+std::string profile_of(const Program& program, const std::vector<cases::Step>& steps) {
+  EngineOptions options;
+  options.reset = ResetRule::Template;
+  profile::Counter counter(program, options, 0, UINT64_MAX);
+  cases::RecordingSink sink(program);
+  for (const cases::Step& step : steps) static_cast<void>(counter.decode(step.bytes, {}, sink));
+  return profile::to_json(counter.take());
+}
+
 struct Messages {
   char template_set;
   const char* bytes;
@@ -152,6 +163,8 @@ void from_messages(const std::filesystem::path& corpus) {
     const auto lines = lines_of(fixed_program(static_cast<std::uint8_t>(messages.template_set)), *steps);
     write(corpus / "fuzz_json", name, set + char{2} + lines);
     write(corpus / "fuzz_encode", name, set + char{2} + char{0} + *datagrams);
+    write(corpus / "fuzz_profile", name,
+          set + profile_of(fixed_program(static_cast<std::uint8_t>(messages.template_set)), *steps));
     for (char slot = 0; slot < 4; ++slot) {
       const std::string change = {slot, 0, static_cast<char>(32 + 9 * slot), static_cast<char>(17 * number)};
       write(corpus / "fuzz_encode", name + "-" + std::to_string(slot), set + char{2} + char{1} + change + *datagrams);
@@ -171,6 +184,9 @@ void from_messages(const std::filesystem::path& corpus) {
       const std::string change = {table, entry, 0, static_cast<char>(number), static_cast<char>(3 * number), 0, 0, 0, 0,
                                   0,     0,     0};
       write(corpus / "fuzz_program", name + "-" + std::to_string(table), set + char{0} + char{1} + change + *datagrams);
+      if (table % 4 != 0) continue;
+      write(corpus / "fuzz_program", name + "-profiled-" + std::to_string(table),
+            set + char{0} + static_cast<char>(129) + change + *datagrams);
     }
   }
 }

@@ -14,6 +14,7 @@
 #include "microcode/verify/verify.hpp"
 #include "tests/lib/engines.hpp"
 #include "tests/lib/guarded_memory.hpp"
+#include "tests/lib/profiled.hpp"
 #include "tests/lib/record_text.hpp"
 #include "tests/lib/recording_sink.hpp"
 
@@ -83,11 +84,16 @@ struct Bench {
   const record::Schema& schema;
   const std::vector<verify::TemplateCost> costs;
   const std::vector<TestedEngine> engines;  ///< The first is the reference.
+  /// The same, of the program with profile programs for the case's own maps.
+  const std::vector<verify::TemplateCost> profiled_costs;
+  const std::vector<TestedEngine> profiled_engines;
+
   const GuardedMemory guarded;
 };
 
 /// On fresh channels.
-Run run(const Bench& bench, const TestedEngine& tested, const std::vector<Step>& steps) {
+Run run(const Bench& bench, const TestedEngine& tested, const std::vector<verify::TemplateCost>& costs,
+        const std::vector<Step>& steps) {
   Run result;
   RecordingSink sink(bench.program);
   Engine& engine = *tested.engine;
@@ -112,7 +118,7 @@ Run run(const Bench& bench, const TestedEngine& tested, const std::vector<Step>&
     result.outcomes.push_back(engine.decode(datagram, info, sink));
     result.records = sink.records();
     if (result.outcomes.back().instructions >
-        verify::instruction_bound(bench.costs, static_cast<std::uint32_t>(step.bytes.size()))) {
+        verify::instruction_bound(costs, static_cast<std::uint32_t>(step.bytes.size()))) {
       result.problems.push_back("datagram " + std::to_string(number) + ": more instructions than the verifier's bound");
     }
     check_outcome(result, first, result.outcomes.back(), step.bytes.size(), number, result.problems);
@@ -194,14 +200,17 @@ std::string difference(const Run& reference, const Run& other) {
 
 /// The reference's run of these steps. Whatever the other engines do differently is reported.
 Run run_all(const Bench& bench, const std::vector<Step>& steps, const std::string& what, Report& report) {
-  Run reference = run(bench, bench.engines.front(), steps);
-  for (std::size_t i = 1; i < bench.engines.size(); ++i) {
-    const Run other = run(bench, bench.engines[i], steps);
-    const std::string name = std::string(bench.engines[i].name) + what + ": ";
+  Run reference = run(bench, bench.engines.front(), bench.costs, steps);
+  const auto compare = [&](const TestedEngine& tested, const std::vector<verify::TemplateCost>& costs,
+                           const char* variant) {
+    const Run other = run(bench, tested, costs, steps);
+    const std::string name = std::string(tested.name) + variant + what + ": ";
     for (const std::string& problem : other.problems) report.fail(name + problem);
     const std::string text = difference(reference, other);
     if (!text.empty()) report.fail(name + text);
-  }
+  };
+  for (std::size_t i = 1; i < bench.engines.size(); ++i) compare(bench.engines[i], bench.costs, "");
+  for (const TestedEngine& tested : bench.profiled_engines) compare(tested, bench.profiled_costs, " with profiles");
   return reference;
 }
 
@@ -326,11 +335,23 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
   }
   const Result<record::Schema> schema = record::Schema::make(program);
   if (!schema) return report.fail("no schema: " + schema.message());
+  std::vector<Datagram> datagrams;
+  for (const Step& step : steps) {
+    if (step.kind != Step::Kind::Reset) datagrams.push_back({step.bytes, step.channel});
+  }
+  const Program profiled = with_profiles(program, options, datagrams);
+  const verify::Report checked = verify::check(profiled);
+  for (const verify::Finding& finding : checked.findings) {
+    report.fail("with profiles: " + finding.where + ": " + finding.message);
+  }
+  if (!checked.ok()) return;
   const Bench bench{program,
                     options,
                     schema.value(),
                     verify::check(program).costs,
                     make_engines(program, options),
+                    checked.costs,
+                    make_engines(profiled, options),
                     GuardedMemory(kMaxGuardedBytes)};
   Run result = run_all(bench, steps, "", report);
   report.compare("records", record_lines(bench.schema, result, result.problems), "reference");

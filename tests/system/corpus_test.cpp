@@ -18,6 +18,7 @@
 #include "decoder/record/json.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
 #include "host/net/framing.hpp"
+#include "host/profile/counter.hpp"
 #include "microcode/image/image.hpp"
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
@@ -112,16 +113,61 @@ void PrintTo(const Capture& capture, std::ostream* out) {
   *out << capture.folder;
 }
 
-class Captures : public testing::TestWithParam<std::tuple<Capture, EngineKind>> {};
+/// Every datagram of a capture, to `use(std::span<const std::byte>, const PacketInfo&)`.
+template <class Use>
+void each_datagram(const std::filesystem::path& path, const net::Framing& framing, Use use) {
+  auto source = ingest::open_capture(path.string());
+  ASSERT_TRUE(source) << source.message();
+  ingest::Packet packet;
+  ingest::Next next = ingest::Next::End;
+  while ((next = source.value()->next(packet)) == ingest::Next::Packet) {
+    net::Datagram datagram;
+    ASSERT_EQ(net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram), net::Verdict::Accepted);
+    const net::Preamble preamble = net::read_preamble(framing, datagram.payload);
+    ASSERT_EQ(preamble.error, ErrorCode::None) << "packet " << packet.number;
+    PacketInfo info;
+    info.number = packet.number;
+    info.sequence = static_cast<std::uint32_t>(preamble.sequence);
+    info.data_offset = preamble.data_begin;
+    use(datagram.payload.first(preamble.data_end), info);
+  }
+  EXPECT_EQ(next, ingest::Next::End);
+}
+
+/// Programs for the maps that the first half of the capture has.
+Program profiled(const Program& program, const EngineOptions& options, const std::filesystem::path& capture,
+                 const net::Framing& framing, std::uint64_t packets) {
+  profile::Counter counter(program, options, 1, (packets + 1) / 2);
+  record::BufferSink sink(program.max_record_slots, [](std::span<const record::Slot>) {});
+  each_datagram(capture, framing, [&](std::span<const std::byte> bytes, const PacketInfo& info) {
+    (void)counter.decode(bytes, info, sink);
+  });
+  const Result<profile::Profile> read = profile::from_json(profile::to_json(counter.take()));
+  EXPECT_TRUE(read) << read.message();
+  const profile::Resolved resolved = profile::resolve(read.value(), program);
+  EXPECT_TRUE(resolved.unknown.empty());
+  Program out = program;
+  (void)profile::add_profiles(out, resolved.counts, {});
+  return out;
+}
+
+class Captures : public testing::TestWithParam<std::tuple<Capture, EngineKind, bool>> {};
 
 TEST_P(Captures, decode_to_the_expected_lines) {
   if (!corpus()) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
-  const auto& [expected, kind] = GetParam();
+  const auto& [expected, kind, has_profile] = GetParam();
   const std::filesystem::path folder = *corpus() / expected.folder;
+  const auto framing = net::parse_framing(expected.framing);
+  ASSERT_TRUE(framing) << framing.message();
+  EngineOptions options;
+  options.reset = framing.value().reset;
 
   // Through the image, as a user's program goes.
-  const auto compiled = compile(folder / "templates.xml", {});
+  auto compiled = compile(folder / "templates.xml", {});
   ASSERT_TRUE(compiled);
+  if (has_profile) {
+    *compiled = profiled(*compiled, options, folder / "capture.pcap", framing.value(), expected.packets);
+  }
   const Result<Program> loaded = image::read(image::write(*compiled));
   ASSERT_TRUE(loaded) << loaded.message();
   const Program& program = loaded.value();
@@ -131,10 +177,6 @@ TEST_P(Captures, decode_to_the_expected_lines) {
 
   GzipLines lines(folder / "expected.jsonl.gz");
   ASSERT_TRUE(lines.good());
-  auto source = ingest::open_capture((folder / "capture.pcap").string());
-  ASSERT_TRUE(source) << source.message();
-  const auto framing = net::parse_framing(expected.framing);
-  ASSERT_TRUE(framing) << framing.message();
 
   record::JsonPrinter printer(schema.value());
   record::Reader reader(schema.value());
@@ -160,38 +202,31 @@ TEST_P(Captures, decode_to_the_expected_lines) {
     }
   };
   record::BufferSink sink(program.max_record_slots, on_record);
-  EngineOptions options;
-  options.reset = framing.value().reset;
   const MadeEngine made = make_engine(program, options, kind);
   ASSERT_EQ(made.kind, kind) << made.why_not_native;
 
-  ingest::Packet packet;
-  ingest::Next next = ingest::Next::End;
-  while ((next = source.value()->next(packet)) == ingest::Next::Packet) {
-    net::Datagram datagram;
-    ASSERT_EQ(net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram), net::Verdict::Accepted);
-    const net::Preamble preamble = net::read_preamble(framing.value(), datagram.payload);
-    ASSERT_EQ(preamble.error, ErrorCode::None) << "packet " << packet.number;
-    ++packets;
-    preamble_sequence = preamble.sequence;
-    PacketInfo info;
-    info.number = packet.number;
-    info.data_offset = preamble.data_begin;
-    const Outcome outcome = made.engine->decode(datagram.payload.first(preamble.data_end), info, sink);
-    ASSERT_EQ(outcome.error, ErrorCode::None)
-        << "packet " << packet.number << ": " << code_text(outcome.error) << " at " << outcome.offset_bytes;
-    ASSERT_FALSE(outcome.dropped);
-  }
-  EXPECT_EQ(next, ingest::Next::End);
+  std::size_t errors = 0;
+  each_datagram(folder / "capture.pcap", framing.value(),
+                [&](std::span<const std::byte> bytes, const PacketInfo& info) {
+                  ++packets;
+                  preamble_sequence = info.sequence;
+                  const Outcome outcome = made.engine->decode(bytes, info, sink);
+                  if ((outcome.error != ErrorCode::None || outcome.dropped) && errors++ < kShown) {
+                    ADD_FAILURE() << "packet " << info.number << ": " << code_text(outcome.error) << " at "
+                                  << outcome.offset_bytes;
+                  }
+                });
+  EXPECT_EQ(errors, 0U);
   EXPECT_EQ(differences, 0U);
   EXPECT_EQ(packets, expected.packets);
   EXPECT_EQ(messages, expected.messages);
   EXPECT_FALSE(lines.next()) << "more lines are expected than messages came";
 }
 
-std::string test_name(const testing::TestParamInfo<std::tuple<Capture, EngineKind>>& test) {
-  const auto& [capture, kind] = test.param;
+std::string test_name(const testing::TestParamInfo<std::tuple<Capture, EngineKind, bool>>& test) {
+  const auto& [capture, kind, has_profile] = test.param;
   std::string name = std::string(capture.folder) + "_" + std::string(engine_name(kind));
+  if (has_profile) name += "_with_a_profile_of_its_first_half";
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
@@ -201,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(All, Captures,
                                                           Capture{"moex-asts-trades-2019", "moex", 5'020, 5'020, true},
                                                           Capture{"eurex-rdi-2016", "t7", 1, 20, false},
                                                           Capture{"complex30000", "none", 30'001, 30'001, false}),
-                                          testing::ValuesIn(cases::engine_kinds())),
+                                          testing::ValuesIn(cases::engine_kinds()), testing::Bool()),
                          test_name);
 
 TEST(Templates, of_real_exchanges_compile_and_survive_image_and_listing) {

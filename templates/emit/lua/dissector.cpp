@@ -213,9 +213,10 @@ class Writer {
 
   void code() {
     line("  -- The program: microcode/isa/isa.md.");
-    line("  instructions = {},", program_.code.size());
+    const std::size_t size = general_size(program_);
+    line("  instructions = {},", size);
     line("  code = {{");
-    for (std::size_t i = 0; i < program_.code.size(); ++i) {
+    for (std::size_t i = 0; i < size; ++i) {
       line("    [{}] = {{ {} }},", i, row(program_.code[i]));
     }
     line("  }},");

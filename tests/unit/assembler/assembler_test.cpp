@@ -88,7 +88,10 @@ TEST(Assembler, keeps_programs_that_no_verifier_accepts) {
   program.nodes[5].type = FieldType::Set;
   program.nodes[3].word = isa::kNoWord;
   program.nodes[4].block = kNoBlock;
-  program.profiles.push_back({1, 2, 0xFFFFFFFFFFFFFFFF});
+  program.profiles.push_back({1, 2, 0xFFFFFFFFFFFFFFFF, 255});
+  program.code[2].known = isa::KnownBit::Set;
+  program.code[3].known = isa::KnownBit::Clear;
+  program.code[3].pair = program.code[3].predicate = true;
   program.slots[0].string_capacity = 65'535;
   program.dispatch.push_back({9, 0xFFFFFFFF, 77, 16'383});
   program.dispatch.push_back({9, 5, 77, 2});

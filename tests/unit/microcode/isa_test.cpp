@@ -74,6 +74,13 @@ TEST(Isa, encoding_puts_each_column_at_its_bits) {
   EXPECT_EQ(word >> 40 & 0xF, 3U);
   EXPECT_EQ(word >> 44 & 0x3FFF, 0x3FFEU);
   EXPECT_EQ(word >> 58, 1U);
+  in.known = KnownBit::Set;
+  in.predicate = true;
+  EXPECT_EQ(encode(in) >> 58, 0b1101U);
+  ASSERT_TRUE(decode(encode(in)));
+  EXPECT_EQ(*decode(encode(in)), in);
+  in.known = KnownBit::No;
+  in.predicate = false;
   ASSERT_TRUE(decode(word));
   EXPECT_EQ(*decode(word), in);
 }
@@ -81,8 +88,9 @@ TEST(Isa, encoding_puts_each_column_at_its_bits) {
 TEST(Isa, decoding_refuses_unknown_ops_and_spare_bits) {
   const std::uint64_t nop = encode({});
   EXPECT_TRUE(decode(nop));
-  for (int bit = 59; bit < 64; ++bit) EXPECT_FALSE(decode(nop | std::uint64_t{1} << bit)) << bit;
-  EXPECT_FALSE(decode(nop | std::uint64_t{9} << 40));
+  for (int bit = 62; bit < 64; ++bit) EXPECT_FALSE(decode(nop | std::uint64_t{1} << bit)) << bit;
+  EXPECT_FALSE(decode(nop | std::uint64_t{3} << 59)) << "a bit cannot be clear and set";
+  EXPECT_FALSE(decode(nop | std::uint64_t{10} << 40));
   EXPECT_FALSE(decode(nop | 0x1F));
 }
 

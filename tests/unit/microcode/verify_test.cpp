@@ -45,6 +45,28 @@ isa::Instruction nop(ControlOp control = ControlOp::Next, std::uint16_t target =
   return in;
 }
 
+/// Programs for an element and for the body of "Quote", behind the 29 instructions of the sample.
+void add_profiles(Program& p) {
+  const auto known = [&](std::size_t from, isa::KnownBit bit) {
+    isa::Instruction in = p.code[from];
+    in.known = bit;
+    in.pair = false;
+    p.code.push_back(in);
+  };
+  known(12, isa::KnownBit::Set);  // 29
+  known(13, isa::KnownBit::No);
+  known(14, isa::KnownBit::No);
+  p.code.push_back(nop(ControlOp::Join, 15));
+  known(2, isa::KnownBit::Set);  // 33
+  known(3, isa::KnownBit::Clear);
+  known(4, isa::KnownBit::No);
+  known(5, isa::KnownBit::Clear);
+  known(6, isa::KnownBit::Set);
+  p.code.back().control = ControlOp::Join;
+  p.code.back().target = 10;
+  p.profiles = {{2, 29, std::uint64_t{1} << 63, 1}, {ProfileEntry::kBody, 33, std::uint64_t{0b1001} << 60, 5}};
+}
+
 // Addresses, words and blocks are those of the listing in sample_program.hpp.
 const Bad kBad[] = {
     // Sizes and texts
@@ -55,7 +77,89 @@ const Bad kBad[] = {
     {"table-too-large", "templates", "too_many_templates", [](Program& p) { p.templates.resize(4'097); }},
     {"table-too-large", "nodes", "too_many_nodes", [](Program& p) { p.nodes.resize(65'536); }},
     {"table-too-large", "names", "too_many_names", [](Program& p) { p.names.resize((4U << 20) + 1); }},
-    {"profiles-not-empty", "profiles", "a_profile", [](Program& p) { p.profiles.emplace_back(); }},
+    {"table-too-large", "profiles", "too_many_profiles", [](Program& p) { p.profiles.resize(16'385); }},
+    {"profile-order", "profiles[1]", "profiles_do_not_rise",
+     [](Program& p) {
+       add_profiles(p);
+       std::swap(p.profiles[0], p.profiles[1]);
+     }},
+    {"profile-order", "profiles[1]", "a_map_twice",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[1] = p.profiles[0];
+     }},
+    {"profile-maps", "profiles[64]", "more_maps_than_a_segment_may_have",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles.clear();
+       for (std::uint64_t i = 0; i < 65; ++i) p.profiles.push_back({2, 29, i << 57, 1});
+     }},
+    {"profile-bits", "profiles[0]", "a_map_of_64_bits",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[0].presence_bits |= 1;
+     }},
+    {"profile-bits", "profiles[0]", "more_bits_taken_than_a_map_has",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[0].taken = 64;
+     }},
+    {"profile-entry", "profiles[0]", "profile_behind_the_code",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[0].entry = 99;
+     }},
+    {"dispatch-entry", "dispatch[1]", "entry_in_a_profile_program",
+     [](Program& p) {
+       add_profiles(p);
+       p.dispatch[1].entry = 29;
+     }},
+    {"profile-entry", "profiles[1]", "a_program_for_two_maps",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[1].entry = p.profiles[0].entry;
+     }},
+    {"profile-segment", "profiles[1]", "no_such_segment",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[1].segment = 0x8002;
+     }},
+    {"profile-segment", "profiles[0]", "segment_of_an_identifier",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[0].segment = 0;
+     }},
+    {"profile-segment", "profiles[0]", "two_segments_of_one_number",
+     [](Program& p) {
+       add_profiles(p);
+       p.code[8].constant = 2;
+     }},
+    {"profile-code", "profiles[0]", "profile_of_another_map",
+     [](Program& p) {
+       add_profiles(p);
+       p.profiles[0].presence_bits = 0;
+     }},
+    {"profile-code", "profiles[0]", "more_bits_than_the_program_takes",
+     [](Program& p) {
+       add_profiles(p);
+       ++p.profiles[0].taken;
+     }},
+    {"profile-code", "profiles[0]", "profile_with_another_word",
+     [](Program& p) {
+       add_profiles(p);
+       p.code[30].word = 2;
+     }},
+    {"profile-code", "profiles[1]", "profile_joins_elsewhere",
+     [](Program& p) {
+       add_profiles(p);
+       p.code[37].target = 7;
+     }},
+    {"profile-code", "profiles[0]", "code_behind_a_profile_program",
+     [](Program& p) {
+       add_profiles(p);
+       p.code.insert(p.code.begin() + 33, nop());
+       p.profiles[1].entry = 34;
+     }},
     {"max-record-slots", "properties", "no_record_slots", [](Program& p) { p.max_record_slots = 0; }},
     {"max-record-slots", "properties", "too_many_record_slots", [](Program& p) { p.max_record_slots = 65'536; }},
     {"record-slots", "templates[0]", "records_too_small_for_a_template", [](Program& p) { p.max_record_slots = 2; }},
@@ -170,7 +274,28 @@ const Bad kBad[] = {
     {"start", "code[0]", "start_without_pmap", [](Program& p) { p.code[0] = nop(); }},
     {"start", "code[0]", "start_without_dispatch", [](Program& p) { p.code[1].control = ControlOp::Call; }},
     {"instruction-unknown", "code[2]", "unknown_data_op", [](Program& p) { p.code[2].op = DataOp{0xFF}; }},
-    {"instruction-unknown", "code[2]", "unknown_control_op", [](Program& p) { p.code[2].control = ControlOp{9}; }},
+    {"instruction-unknown", "code[2]", "unknown_control_op", [](Program& p) { p.code[2].control = ControlOp{10}; }},
+    {"known-bit", "code[13]", "known_bit_of_an_op_without", [](Program& p) { p.code[13].known = isa::KnownBit::Set; }},
+    {"known-bit", "code[7]", "group_known_to_be_absent", [](Program& p) { p.code[7].known = isa::KnownBit::Clear; }},
+    {"known-bit", "code[2]", "unknown_knowledge", [](Program& p) { p.code[2].known = isa::KnownBit{3}; }},
+    {"known-outside-profile", "code[2]", "known_bit_in_the_general_program",
+     [](Program& p) { p.code[2].known = isa::KnownBit::Set; }},
+    {"predicate-bit", "code[13]", "hint_for_an_op_without_bit", [](Program& p) { p.code[13].predicate = true; }},
+    {"join-outside-profile", "code[6]", "join_in_the_general_program",
+     [](Program& p) {
+       p.code[6].control = ControlOp::Join;
+       p.code[6].target = 2;
+     }},
+    {"target-not-backward", "code[6]", "join_leads_forward",
+     [](Program& p) {
+       p.code[6].control = ControlOp::Join;
+       p.code[6].target = 8;
+     }},
+    {"jump-into-profile", "code[7]", "group_ends_in_a_profile_program",
+     [](Program& p) {
+       add_profiles(p);
+       p.code[7].target = 30;
+     }},
     {"slot-outside-table", "code[2]", "no_such_slot", [](Program& p) { p.code[2].slot = 9; }},
     {"slot-unused", "code[6]", "slot_of_an_op_without", [](Program& p) { p.code[6].slot = 1; }},
     {"slot-of-template-id", "code[2]", "slot_0_for_a_field", [](Program& p) { p.code[2].slot = 0; }},
@@ -715,7 +840,7 @@ TEST(VerifyMutated, decides_about_every_flipped_bit_of_the_code) {
   std::size_t accepted = 0;
   std::set<std::string_view> rules;
   for (std::size_t i = 0; i < sample.code.size(); ++i) {
-    for (int bit = 0; bit < 59; ++bit) {
+    for (int bit = 0; bit < 64; ++bit) {
       const auto mutated = isa::decode(isa::encode(sample.code[i]) ^ std::uint64_t{1} << bit);
       if (!mutated) continue;
       Program program = sample;
@@ -738,7 +863,7 @@ TEST(VerifyMutated, survives_random_instructions) {
       isa::Instruction& in = program.code[random() % program.code.size()];
       switch (random() % 6) {
         case 0: in = program.code[random() % program.code.size()]; break;
-        case 1: in.control = static_cast<ControlOp>(random() % 9); break;
+        case 1: in.control = static_cast<ControlOp>(random() % 10); break;
         case 2: in.target = static_cast<std::uint16_t>(random() % 32); break;
         case 3: in.word = static_cast<std::uint8_t>(random() % 9); break;
         case 4: in.slot = static_cast<std::uint16_t>(random() % 10); break;

@@ -1,0 +1,171 @@
+// What profiles gain: a profile is made of the first half of each workload's datagrams and measured on the second,
+// profiles/<workload>/<engine>/{general,profiled}. The two programs take turns, A B B A.
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bench/lib/arguments.hpp"
+#include "bench/lib/cpu.hpp"
+#include "bench/lib/report.hpp"
+#include "bench/lib/subject.hpp"
+#include "bench/lib/ticks.hpp"
+#include "bench/workloads/workload.hpp"
+#include "decoder/record/buffer_sink.hpp"
+#include "host/profile/counter.hpp"
+#include "microcode/verify/verify.hpp"
+
+namespace stopbit::bench {
+namespace {
+
+constexpr double kBlockNs = 8e6;
+constexpr int kRounds = 20;  ///< Of two blocks a program each.
+constexpr int kQuickRounds = 3;
+
+void ignore(std::span<const record::Slot> /*record*/) {}
+using Sink = record::BufferSink<void (*)(std::span<const record::Slot>)>;
+
+/// The datagrams [first, last) of a workload.
+Workload part(const Workload& work, std::size_t first, std::size_t last) {
+  Workload out = work;
+  out.expected_json.reset();  // is for all of them
+  out.datagrams.assign(work.datagrams.begin() + static_cast<std::ptrdiff_t>(first),
+                       work.datagrams.begin() + static_cast<std::ptrdiff_t>(last));
+  return out;
+}
+
+profile::Profile profile_of(const Workload& work) {
+  profile::Counter counter(work.program, work.options, 0, UINT64_MAX);
+  Sink sink(work.program.max_record_slots, ignore);
+  (void)decode_all(work, counter, sink);
+  return counter.take();
+}
+
+/// Of the second half's maps, those that have a program; then the program.
+double coverage(const Program& profiled, const profile::Profile& met, const Program& general) {
+  std::uint64_t all = 0;
+  std::uint64_t covered = 0;
+  for (const auto& [segment, counts] : profile::resolve(met, general).counts) {
+    all += counts.other;
+    for (const profile::MapCount& map : counts.maps) {
+      all += map.count;
+      const bool has_program = std::any_of(
+          profiled.profiles.begin(), profiled.profiles.end(),
+          [&](const ProfileEntry& entry) { return entry.segment == segment && entry.presence_bits == map.map; });
+      covered += has_program ? map.count : 0;
+    }
+  }
+  return all == 0 ? 0 : 100 * static_cast<double>(covered) / static_cast<double>(all);
+}
+
+struct Contestant {
+  const Workload& work;
+  Engine& engine;
+  Sink sink;
+  std::vector<double> ns_per_message;
+
+  Totals decode(std::size_t passes) noexcept {
+    Totals totals;
+    for (; passes > 0; --passes) {
+      const Totals pass = decode_all(work, engine, sink);
+      totals.messages += pass.messages;
+      totals.errors += pass.errors;
+    }
+    return totals;
+  }
+};
+
+void run_block(const TickClock& clock, Contestant& contestant, std::size_t passes, Report& report) {
+  const Undisturbed undisturbed;
+  const std::uint64_t begin = ticks_begin();
+  const Totals totals = contestant.decode(passes);
+  const std::uint64_t end = ticks_end();
+  if (totals.errors != 0) report.problem(contestant.work.name + ": a repeated pass had errors");
+  contestant.ns_per_message.push_back(clock.ns(static_cast<double>(end - begin)) /
+                                      static_cast<double>(totals.messages));
+}
+
+/// The same records, slot for slot.
+bool same_records(const Workload& work, Engine& a, Engine& b) {
+  const auto slots_of = [&work](Engine& engine) {
+    std::vector<record::Slot> slots;
+    record::BufferSink sink(work.program.max_record_slots, [&](std::span<const record::Slot> record) {
+      slots.insert(slots.end(), record.begin(), record.end());
+    });
+    (void)decode_all(work, engine, sink);
+    for (std::uint16_t channel = 0; channel < work.options.channels; ++channel) engine.reset(channel);
+    return slots;
+  };
+  const std::vector<record::Slot> ours = slots_of(a);
+  const std::vector<record::Slot> theirs = slots_of(b);
+  return std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(), [](const auto& x, const auto& y) {
+    return std::equal(std::begin(x.words), std::end(x.words), std::begin(y.words));
+  });
+}
+
+void measure(const TickClock& clock, const Workload& work, bool quick, Report& report) {
+  const std::size_t half = work.datagrams.size() / 2;
+  if (half == 0) return report.note(work.name + ": one datagram has no halves");
+  const Workload general = part(work, half, work.datagrams.size());
+  Workload profiled = general;
+  const profile::Profile profile = profile_of(part(work, 0, half));
+  (void)profile::add_profiles(profiled.program, profile::resolve(profile, work.program).counts, {});
+  if (!verify::check(profiled.program).ok()) return report.problem(work.name + ": the profiled program is not safe");
+  report.fact(work.name, "profile programs", static_cast<double>(profiled.program.profiles.size()));
+  report.fact(work.name, "their instructions",
+              static_cast<double>(profiled.program.code.size() - general_size(profiled.program)));
+  report.fact(work.name, "maps covered, %", coverage(profiled.program, profile_of(general), work.program));
+
+  const std::vector<Subject> without = make_subjects(general, report);
+  const std::vector<Subject> with = make_subjects(profiled, report);
+  for (std::size_t i = 0; i < std::min(without.size(), with.size()); ++i) {
+    const std::string name = "profiles/" + work.name + '/' + without[i].engine_name;
+    if (!same_records(general, *without[i].engine, *with[i].engine)) {
+      report.problem(name + ": the records differ");
+      continue;
+    }
+    const auto sink = [&] { return Sink(work.program.max_record_slots, ignore, ring_slots(work)); };
+    Contestant a{general, *without[i].engine, sink(), {}};
+    Contestant b{profiled, *with[i].engine, sink(), {}};
+    (void)a.decode(1);
+    (void)b.decode(1);
+    const std::uint64_t begin = ticks();
+    (void)a.decode(1);
+    const double pass_ns = clock.ns(static_cast<double>(ticks() - begin));
+    const auto passes = static_cast<std::size_t>(kBlockNs / pass_ns) + 1;
+    for (int round = quick ? kQuickRounds : kRounds; round > 0; --round) {
+      for (Contestant* next : {&a, &b, &b, &a}) run_block(clock, *next, passes, report);
+    }
+    std::vector<double> ratios;
+    for (std::size_t block = 0; block < a.ns_per_message.size(); ++block) {
+      ratios.push_back(a.ns_per_message[block] / b.ns_per_message[block]);
+    }
+    report.add(name + "/general", "ns/msg", std::move(a.ns_per_message));
+    report.add(name + "/profiled", "ns/msg", std::move(b.ns_per_message));
+    report.add(name + "/gain", "x", std::move(ratios));
+  }
+}
+
+}  // namespace
+}  // namespace stopbit::bench
+
+int main(int argc, char** argv) {
+  using namespace stopbit::bench;
+  const Arguments arguments = read_arguments(argc, argv, "What profiles of a first half gain on the second.");
+  Report report;
+  const TickClock clock;
+  if (const auto processors = two_processors()) pin(processors->second);
+  for (const WorkloadSource& source : workload_sources()) {
+    if (!arguments.wants(source.name)) continue;
+    const auto work = source.make();
+    if (!work) {
+      report.problem(source.name + ": " + work.message());
+      continue;
+    }
+    measure(clock, *work.value(), arguments.quick, report);
+  }
+  return report.finish(arguments.json);
+}
