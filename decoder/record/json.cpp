@@ -201,6 +201,12 @@ void JsonPrinter::print_event(const Slot& slot, std::string& out) const {
     out += ",\"field\":";
     append_json_string(out, place.field_name, false);
   }
+  if (place.line != 0) {
+    out += ",\"file\":";
+    append_json_string(out, place.file, false);
+    out += ",\"line\":";
+    append_unsigned(out, place.line);
+  }
   out += ",\"detail\":";
   append_json_string(out, event_detail(event), false);
   out += "}\n";

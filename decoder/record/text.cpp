@@ -205,8 +205,17 @@ EventPlace event_place(const Schema& schema, const EventView& event) {
   const Template* item = schema.find(event.template_index());
   if (item == nullptr) return place;
   place.template_name = schema.name(item->name);
+  const auto declared = [&](const auto& at) {
+    const std::vector<Source>& sources = schema.program().sources;
+    if (at.line == 0 || at.source >= sources.size()) return;
+    place.file = schema.name(sources[at.source].name);
+    place.line = at.line;
+  };
+  declared(*item);
   const Node* owner = schema.owner(event.template_index(), event.block(), event.word());
-  if (owner != nullptr) place.field_name = schema.owner_name(*owner);
+  if (owner == nullptr) return place;
+  place.field_name = schema.owner_name(*owner);
+  declared(*owner);
   return place;
 }
 

@@ -37,10 +37,12 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
 /// What the code means, with the specifics of the event: the identifier of D9. For other events what has happened.
 [[nodiscard]] std::string event_detail(const EventView& event);
 
-/// Names of the template and field an error event points at; empty where it points at none.
+/// The template and field an error event points at; empty where it points at none.
 struct EventPlace {
   std::string_view template_name;
   std::string_view field_name;
+  std::string_view file;   ///< Where the template file declares the field, or else the template.
+  std::uint32_t line = 0;  ///< 0 = unknown, and then there is no file.
 };
 [[nodiscard]] EventPlace event_place(const Schema& schema, const EventView& event);
 

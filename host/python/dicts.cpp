@@ -192,6 +192,10 @@ py::dict DictMaker::event(std::span<const record::Slot> slots) const {
   const record::EventPlace place = record::event_place(firmware_->schema(), view);
   if (!place.template_name.empty()) result["template"] = text_of(place.template_name);
   if (!place.field_name.empty()) result["field"] = text_of(place.field_name);
+  if (place.line != 0) {
+    result["file"] = text_of(place.file);
+    result["line"] = place.line;
+  }
   result["detail"] = record::event_detail(view);
   return result;
 }

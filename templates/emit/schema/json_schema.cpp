@@ -103,7 +103,10 @@ class JsonSchema {
                    {"packet", integer<std::uint64_t>()},
                    {"offset", integer<std::uint32_t>()},
                    {"detail", {{"type", "string"}}}},
-                  {{"template", {{"type", "string"}}}, {"field", {{"type", "string"}}}});
+                  {{"template", {{"type", "string"}}},
+                   {"field", {{"type", "string"}}},
+                   {"file", {{"type", "string"}}},
+                   {"line", integer<std::uint32_t>()}});
   }
 
   [[nodiscard]] static Json event() {

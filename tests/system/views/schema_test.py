@@ -93,6 +93,7 @@ def check(stopbit, name, framing, templates, capture, lines):
             wrong += 1
     for line in (
         {"error": "D2", "packet": 1, "offset": 3, "template": "T", "field": "F", "detail": "..."},
+        {"error": "D2", "packet": 1, "offset": 3, "template": "T", "file": "t.xml", "line": 4, "detail": "..."},
         {"event": "gap", "channel": 310, "first": 91650, "missing": 3, "detail": "..."},
         {"event": "dropped", "channel": 310, "packet": 13, "offset": 4, "detail": "..."},
     ):

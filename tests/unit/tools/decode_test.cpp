@@ -59,7 +59,7 @@ TEST(Decode, a_datagram_may_hold_several_messages_and_its_good_ones_stay) {
 
 TEST(Decode, names_the_field_of_an_error) {
   const Finished finished = decode({}, "e08186\n");
-  EXPECT_TRUE(contains(finished.out, R"("template":"Quote","field":"S","detail":)")) << finished.out;
+  EXPECT_TRUE(contains(finished.out, R"("template":"Quote","field":"S","file":")")) << finished.out;
   EXPECT_TRUE(contains(finished.err, "<stdin>: packet 1, byte 3: ")) << finished.err;
 }
 
