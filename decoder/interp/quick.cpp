@@ -37,42 +37,28 @@ using Entry = state::Dictionary::Entry;
 constexpr std::size_t kMaxPresenceBits = 63;  ///< That a word of PresenceMap holds.
 constexpr std::size_t kShort = 8;             ///< Longest string here, and bytes read of the longest integer.
 
-/// The part of the machine that all instructions need. A local variable of the loop, whose address nobody takes: the
-/// compiler keeps it in registers.
+/// The part of the machine that all instructions need. A local variable of the loop, whose address nobody keeps: so the
+/// compiler has it in registers.
 struct Registers {
   const Step* next;
   const std::uint8_t* position;
   std::uint64_t bits;  ///< Of the current presence map, the next one on top.
   Entry* entries;
-  std::uint64_t empty_mark;  ///< Of the dictionary's entries.
-  std::uint32_t length;      ///< Of the sequence whose length was just taken.
-  bool present;
-  Decimal decimal;
-  std::uint32_t fields;  ///< Not yet counted in the machine.
-  std::uint32_t instructions;
+  std::uint64_t empty_mark;    ///< Of the dictionary's entries.
+  std::uint32_t fields;        ///< Not yet counted in the machine.
+  std::uint32_t instructions;  ///< Likewise.
 };
 
 STOPBIT_INLINE Registers read(Machine& m, std::uint32_t instructions) noexcept {
   m.map->expose();
-  return {m.next,
-          m.in.position,
-          m.map->bits(),
-          m.dictionary->entries(),
-          m.dictionary->assigned_mark() & ~state::Dictionary::kAssigned,
-          m.sequence_length,
-          m.present,
-          m.decimal,
-          0,
-          instructions};
+  const std::uint64_t empty_mark = m.dictionary->assigned_mark() & ~state::Dictionary::kAssigned;
+  return {m.next, m.in.position, m.map->bits(), m.dictionary->entries(), empty_mark, 0, instructions};
 }
 
 [[gnu::always_inline]] inline void write(Machine& m, const Registers& r) noexcept {
   m.next = r.next;
   m.in.position = r.position;
   m.map->set_bits(r.bits);
-  m.sequence_length = r.length;
-  m.present = r.present;
-  m.decimal = r.decimal;
   m.fields += r.fields;
 }
 
@@ -317,21 +303,18 @@ STOPBIT_INLINE Got take_delta(Registers& r, const Step& in, std::uint64_t& value
 }
 
 template <Operator Op, Type T, bool Optional>
-STOPBIT_INLINE bool field(const Machine& m, Registers& r, const Step& in) noexcept {
-  if constexpr (T == Type::Iman || T == Type::Dman) {
-    r.present = r.decimal != Decimal::Absent;
-    if (!r.present) return true;
-  }
+STOPBIT_INLINE bool field(Machine& m, Registers& r, const Step& in) noexcept {
+  if (isa::is_mantissa(T) && m.decimal == Decimal::Absent) return true;
   std::uint64_t value = 0;
   Decimal from = Decimal::Stream;
   Got got = Got::Rare;
   if constexpr (T == Type::Dman && Op == Operator::Del) {
     return false;
   } else if constexpr (T == Type::Dman) {
-    if (r.decimal == Decimal::Stream) {
+    if (m.decimal == Decimal::Stream) {
       got = read_integer<T, false>(r.position, value);
     } else {
-      value = r.decimal == Decimal::Previous ? r.entries[in.slot].value : in.initial_word;
+      value = m.decimal == Decimal::Previous ? r.entries[in.slot].value : in.initial_word;
       got = Got::Value;
     }
   } else if constexpr (Op == Operator::Del) {
@@ -341,12 +324,11 @@ STOPBIT_INLINE bool field(const Machine& m, Registers& r, const Step& in) noexce
     got = take<Op, T, Optional>(m, r, in, value, from);
   }
   if (got == Got::Rare) return false;
-  r.present = got == Got::Value;
-  if constexpr (isa::is_exponent(T))
-    r.decimal = !r.present ? Decimal::Absent : T == Type::Dexp ? from : Decimal::Stream;
-  if constexpr (T == Type::U32) r.length = static_cast<std::uint32_t>(value);
-  if (!r.present) return true;
-
+  if (got == Got::Nothing) {
+    if constexpr (isa::is_exponent(T)) m.decimal = Decimal::Absent;
+    if constexpr (T == Type::U32) m.present = false;
+    return true;
+  }
   if constexpr (isa::is_exponent(T)) {
     if (!is_exponent_in_range(value)) return false;
   } else if constexpr (T != Type::Dman && T != Type::Ascii) {
@@ -357,7 +339,12 @@ STOPBIT_INLINE bool field(const Machine& m, Registers& r, const Step& in) noexce
     if (Op != Operator::Cop || from != Decimal::Previous) assign<T>(m, r, in, value);
   }
   store(*m.record, in, value);
-  if constexpr (T != Type::Iman && T != Type::Dman) ++r.fields;
+  if constexpr (isa::is_exponent(T)) m.decimal = T == Type::Dexp ? from : Decimal::Stream;
+  if constexpr (T == Type::U32) {
+    m.sequence_length = static_cast<std::uint32_t>(value);
+    m.present = true;
+  }
+  if constexpr (!isa::is_mantissa(T)) ++r.fields;
   return true;
 }
 
@@ -365,6 +352,20 @@ STOPBIT_INLINE bool field(const Machine& m, Registers& r, const Step& in) noexce
 constexpr bool has_short_way(Operator op, Type type) {
   return op != Operator::Bit && op != Operator::Tai && type <= Type::Ascii &&
          !(op == Operator::Del && type >= Type::Dexp);
+}
+
+/// A block that is not the record's first.
+STOPBIT_INLINE bool open_block(Machine& m, const Step& in) noexcept {
+  record::BuilderState& record = *m.record;
+  const std::uint64_t first = record.next_slot;
+  if (first == 0 || first + in.block_slots > record.max_slots) return false;
+  for (std::uint64_t number = first; number < first + in.block_slots; ++number) {
+    record::clear_slot(record.slots[number], record.phase | record::tag_word_base(false, number));
+  }
+  record.bases[0] = reinterpret_cast<unsigned char*>(record.slots + first);
+  record.next_slot = first + in.block_slots;
+  m.block = in.target;
+  return true;
 }
 
 STOPBIT_INLINE bool push_map(Machine& m, Registers& r) noexcept {
@@ -387,7 +388,7 @@ STOPBIT_INLINE bool push_map(Machine& m, Registers& r) noexcept {
 STOPBIT_INLINE bool steer(Machine& m, Registers& r, const Step& in) noexcept {
   switch (in.control) {
     case ControlOp::Seq:
-      if (r.present && r.length != 0) return false;
+      if (m.present && m.sequence_length != 0) return false;
       r.next = m.code + in.target;
       return true;
     case ControlOp::Lend: {
@@ -468,7 +469,7 @@ bool Quick::run_message() noexcept {
     in = r.next++;
     entity = r.position;
     ++r.instructions;
-    if (in->control == ControlOp::Block && !ask(&Core::open_block)) break;
+    if (in->control == ControlOp::Block && !open_block(m, *in) && !ask(&Core::open_block)) break;
     bool done = false;
     switch (in->op) {
 #define STOPBIT_DATA_OP(enumerator, mnemonic, op, type, presence, ...)                                      \
@@ -486,6 +487,7 @@ bool Quick::run_message() noexcept {
         if (done && in->profiles != 0) enter_profile(m, r, *in);
         break;
       case DataOp::Tid: break;
+      default: __builtin_unreachable();  // no verified program has another
     }
     if (!done && !ask(&Core::take)) break;
     if (in->control <= ControlOp::Block) continue;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "decoder/record/layout.hpp"
 #include "decoder/record/sink.hpp"
@@ -51,6 +52,15 @@ struct Event {
   return value | static_cast<std::uint64_t>(0x80) << 56;
 }
 
+/// A slot without values. `tags` are phase and number.
+inline void clear_slot(Slot& slot, std::uint64_t tags) noexcept {
+  [&]<std::size_t... Word>(std::index_sequence<Word...>) {
+    (store_word(slot.words[Word], 0), ...);
+  }
+  (std::make_index_sequence<kValueWords>());
+  store_word(slot.words[kTagWord], tags);
+}
+
 /// Where a Builder stands in its record. Plain, because native code works on it too.
 struct BuilderState {
   Slot first = {};               ///< Slot 0, until it is committed.
@@ -88,9 +98,7 @@ class Builder {
     state_.bases[0] = reinterpret_cast<unsigned char*>(state_.slots + state_.next_slot);
     for (std::size_t i = 0; i < slots; ++i) {
       const std::size_t number = state_.next_slot + i;
-      Slot& slot = number == 0 ? state_.first : state_.slots[number];
-      for (std::size_t word = 0; word < kValueWords; ++word) store_word(slot.words[word], 0);
-      store_word(slot.words[kTagWord], tags_of(number));
+      clear_slot(number == 0 ? state_.first : state_.slots[number], tags_of(number));
     }
     state_.next_slot += slots;
     return true;
