@@ -49,7 +49,7 @@ const char* stopbit_version() {
   return STOPBIT_VERSION;
 }
 
-const char* stopbit_status_text(stopbit_status status) {
+const char* stopbit_status_text(int status) {
   switch (status) {
     case STOPBIT_OK: return "done";
     case STOPBIT_STOPPED: return "stopped by the caller";
@@ -136,7 +136,7 @@ stopbit_status stopbit_program_read_slots(stopbit_program* program, const void* 
     // A copy: they need not be aligned, and nobody else writes it.
     const size_t most = limits::kMaxRecordSlots;
     std::vector<record::Slot> copy(std::min(bytes / sizeof(record::Slot), most));
-    std::memcpy(copy.data(), slots, copy.size() * sizeof(record::Slot));
+    if (!copy.empty()) std::memcpy(copy.data(), slots, copy.size() * sizeof(record::Slot));
     record::Reader reader(program->shared->schema());
     if (const record::ReadError error = reader.open(copy); error != record::ReadError::None) {
       return program->error.set_copy(STOPBIT_ERROR_INPUT, record::error_text(error));

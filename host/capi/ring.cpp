@@ -73,7 +73,7 @@ const char* stopbit_ring_error(const stopbit_ring* ring) {
   return ring != nullptr ? ring->error.c_str() : "the ring is NULL";
 }
 
-stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, stopbit_start start) {
+stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, int start) {
   return open_with(ring, name, [&] {
     if (start != STOPBIT_START_OLDEST && start != STOPBIT_START_NEWEST) {
       throw consumer::Failed(consumer::Fault::Usage, "start is neither oldest nor newest");

@@ -63,8 +63,8 @@ typedef enum stopbit_status {
 
 /* "0.1.0" */
 STOPBIT_API const char* stopbit_version(void);
-/* One sentence without a full stop. */
-STOPBIT_API const char* stopbit_status_text(stopbit_status status);
+/* What a stopbit_status means, one sentence without a full stop. */
+STOPBIT_API const char* stopbit_status_text(int status);
 
 /* -- Programs ------------------------------------------------------------------------------------------------------ */
 
@@ -328,8 +328,8 @@ typedef enum stopbit_writer {
 STOPBIT_API stopbit_ring* stopbit_ring_new(void);
 STOPBIT_API void stopbit_ring_free(stopbit_ring* ring);
 STOPBIT_API const char* stopbit_ring_error(const stopbit_ring* ring);
-/* A name, or, if there is a '/' in it, the path of a file. */
-STOPBIT_API stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, stopbit_start start);
+/* A name, or, if there is a '/' in it, the path of a file. `start` is a stopbit_start. */
+STOPBIT_API stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, int start);
 /* The same for a lossless ring (its writer was started so), whose writer waits for this reader: from its oldest record
  * on nothing is lost, until the handle is closed or does not read for as long as the writer is patient. For the user of
  * the writer only. Waits up to `timeout_ns` for a seat; STOPBIT_ERROR_SYSTEM if there is none, or the ring is not

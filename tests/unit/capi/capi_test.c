@@ -568,7 +568,7 @@ static void rings(const char* ring_path, const char* no_ring) {
   CHECK(stopbit_ring_open(ring, no_ring, STOPBIT_START_OLDEST) == STOPBIT_ERROR_SYSTEM);
   CHECK(stopbit_ring_open(ring, "-bad name-", STOPBIT_START_OLDEST) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_ring_open(ring, NULL, STOPBIT_START_OLDEST) == STOPBIT_ERROR_ARGUMENT);
-  CHECK(stopbit_ring_open(ring, ring_path, (stopbit_start)7) == STOPBIT_ERROR_ARGUMENT);
+  CHECK(stopbit_ring_open(ring, ring_path, 7) == STOPBIT_ERROR_ARGUMENT);
 
   CHECK(stopbit_ring_attach(ring, "/nowhere/ring", 0) == STOPBIT_ERROR_SYSTEM);
   CHECK(stopbit_ring_attach(ring, NULL, 0) == STOPBIT_ERROR_ARGUMENT);
@@ -606,7 +606,7 @@ static void rings(const char* ring_path, const char* no_ring) {
 static void null_handles(void) {
   stopbit_record* record = NULL;
   CHECK(strcmp(stopbit_version(), "") != 0);
-  CHECK(strcmp(stopbit_status_text((stopbit_status)-99), "") != 0);
+  CHECK(strcmp(stopbit_status_text(-99), "") != 0);
   stopbit_program_free(NULL);
   stopbit_engine_free(NULL);
   stopbit_replay_free(NULL);
