@@ -18,6 +18,7 @@
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"
 #include "tests/attack/shrink.hpp"
+#include "tests/lib/profiled.hpp"
 #include "tests/property/projection.hpp"
 #include "tests/property/random_case.hpp"
 
@@ -202,6 +203,7 @@ class Arena {
     feed.channels = static_cast<std::uint16_t>(random.chance(70) ? 1 : 2 + random.below(3));
     if (random.chance(10)) feed.limits = some_limits(random);
     if (random.chance(20)) change(feed, random, counts);
+    if (random.chance(30)) add_profiles(material);
     ++counts.targets;
     return duel(material, datagrams, random, counts);
   }
@@ -220,6 +222,21 @@ class Arena {
     }
     if (from < 100) return random.pick(small_);
     return random_material(plan_.seed * 1'000'000'007 + number, random);
+  }
+
+  /// Programs for the maps of its own datagrams.
+  static void add_profiles(Material& material) {
+    constexpr std::size_t kDatagramsCounted = 50;
+    Feed& feed = material.feed;
+    std::vector<cases::Datagram> datagrams;
+    for (const Bytes& bytes : material.datagrams) {
+      if (datagrams.size() < kDatagramsCounted) datagrams.push_back({bytes, 0});
+    }
+    Program profiled = cases::with_profiles(feed.program, engine_options(feed), datagrams);
+    if (profiled.profiles.empty()) return;
+    require(verify::check(profiled).ok(), "a program with profiles passes the verifier");
+    feed.general = std::exchange(feed.program, std::move(profiled));
+    feed.template_text.clear();
   }
 
   /// As no compiler would write it, if the verifier lets it pass.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "tests/attack/allocations.hpp"
 
@@ -40,6 +42,15 @@ std::string difference(const LoggingSink& reference, const LoggingSink& other) {
   return reference.overflow == other.overflow ? "" : "records behind slot " + std::to_string(a.size()) + " differ";
 }
 
+std::vector<cases::TestedEngine> engines_of(const Feed& feed) {
+  std::vector<cases::TestedEngine> engines = cases::make_engines(feed.program, engine_options(feed));
+  if (feed.general) {
+    std::vector<cases::TestedEngine> general = cases::make_engines(*feed.general, engine_options(feed));
+    engines.insert(engines.begin(), std::move(general.front()));
+  }
+  return engines;
+}
+
 }  // namespace
 
 LoggingSink::LoggingSink(std::uint32_t max_slots, unsigned char junk)
@@ -73,6 +84,8 @@ void LoggingSink::commit(const record::Slot& first, std::uint32_t slots) noexcep
   stamp_ += slots;
   phase_ = !phase_;
 }
+
+Duel::Duel(const Feed& feed) : Duel(feed, engines_of(feed)) {}
 
 Duel::Duel(const Feed& feed, std::vector<cases::TestedEngine> engines)
     : feed_(feed), datagram_(kMaxMoveBytes), history_(kMaxMoves) {

@@ -46,7 +46,7 @@ class LoggingSink final : public record::RecordSink {
 class Duel {
  public:
   /// The feed must outlive the duel.
-  explicit Duel(const Feed& feed) : Duel(feed, cases::make_engines(feed.program, engine_options(feed))) {}
+  explicit Duel(const Feed& feed);
   /// The first is the reference.
   Duel(const Feed& feed, std::vector<cases::TestedEngine> engines);
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -52,6 +53,7 @@ struct Feed {
   std::string template_text;          ///< Empty: a kept case has the program's listing.
   templates::CompileOptions options;  ///< Of the template text.
   Program program;                    ///< Verified.
+  std::optional<Program> general;     ///< The same without profile programs: what the reference of a duel runs.
   ResetRule reset = ResetRule::Never;
   bool strict = false;
   std::uint16_t channels = 1;
