@@ -255,7 +255,7 @@ Outcome Interpreter<Observer>::run_datagram(std::span<const std::byte> datagram,
     if (!run_message()) break;
     const std::uint8_t flags = m_.in.position == m_.in.end ? record::kFlagLastOfPacket : std::uint8_t{0};
     if (!builder_.commit(m_.message_template, message_index_, flags)) {
-      fail(ErrorCode::X4);
+      fail_at(ErrorCode::X4, m_.in.position);  // no field's fault
       break;
     }
     observer_.message_ends();

@@ -496,8 +496,6 @@ bool Quick::run_message() noexcept {
   }
   core_.count_instructions(r.instructions);
   if (!m.complete) return false;
-  m.step = in;  // for the error of a record that turns out to be too long
-  m.entity = entity;
   write(m, r);
   return true;
 }

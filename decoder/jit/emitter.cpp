@@ -366,7 +366,6 @@ class Emitter : private Xbyak::CodeGenerator {
     L(labels_[address]);
     switch (in->control) {
       case ControlOp::Block: open_block(in); break;
-      case ControlOp::End:
       case ControlOp::Seq:
       case ControlOp::Disp:
       case ControlOp::Call: mov(STOPBIT_FIELD(entity), position_); break;
@@ -1511,9 +1510,6 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void end(Place in) {
     if (!options_.strict) {
-      // For the error of a record that turns out to be too long.
-      mov(rax, reinterpret_cast<std::uintptr_t>(in.step));
-      mov(STOPBIT_FIELD(step), rax);
       cmp(STOPBIT_FIELD_BYTE(call_depth), 0);
       je(complete_);
     }
