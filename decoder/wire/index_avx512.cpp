@@ -14,7 +14,12 @@ namespace stopbit::wire::kernels {
     _mm512_store_si512(to, bytes);
     *stops++ = _mm512_movepi8_mask(bytes);
   }
-  // Bytes that the mask leaves out are not read: no fault, wherever they are. They count as zero.
+  // Bytes that the mask leaves out are not read, wherever they are, and count as zero. If they lie in a page that is
+  // not there the processor takes its time to find that out, though: then the last bytes are left to others.
+  constexpr std::uintptr_t kPage = 4096;
+  if (reinterpret_cast<std::uintptr_t>(from) % kPage > kPage - kBlock) [[unlikely]] {
+    return build_avx2(from, size, to, stops);
+  }
   const __m512i rest = _mm512_maskz_loadu_epi8((std::uint64_t{1} << size) - 1, from);
   _mm512_store_si512(to, rest);
   _mm512_store_si512(to + kBlock, _mm512_setzero_si512());

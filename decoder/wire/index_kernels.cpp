@@ -14,8 +14,9 @@ std::vector<IndexKernel> make_list() {
   std::vector<IndexKernel> list{{"portable", kernels::build_portable}};
 #if defined(__x86_64__)
   list.push_back({"sse2", kernels::build_sse2});
-  if (__builtin_cpu_supports("avx2") != 0) list.push_back({"avx2", kernels::build_avx2});
-  if (__builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0) {
+  const bool has_avx2 = __builtin_cpu_supports("avx2") != 0;
+  if (has_avx2) list.push_back({"avx2", kernels::build_avx2});
+  if (has_avx2 && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0) {
     list.push_back({"avx512", kernels::build_avx512});
   }
 #endif
