@@ -35,6 +35,8 @@ struct EngineOptions {
   bool strict = false;         ///< Also signal R2, R6, R7, R8 and R9.
   std::uint16_t channels = 1;  ///< Dictionary contexts. PacketInfo::channel must be below.
   std::uint16_t image_generation = 0;
+  /// The interpreter enters a profile program only if it saves so many instructions: the look-up costs as much.
+  std::uint8_t least_saved = 3;
   EngineLimits limits = {};
 };
 

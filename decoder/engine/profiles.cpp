@@ -1,6 +1,9 @@
 #include "decoder/engine/profiles.hpp"
 
 #include <algorithm>
+#include <map>
+
+#include "microcode/profile/straight_line.hpp"
 
 namespace stopbit::engine {
 namespace {
@@ -18,45 +21,46 @@ std::uint64_t next_factor(std::uint64_t& state) {
 
 }  // namespace
 
-Profiles::Profiles(const Program& program) {
+Profiles::Profiles(const Program& program, unsigned least_saved) {
   if (program.profiles.empty()) return;
-  entries_.resize(2);
+  const std::map<std::uint16_t, std::size_t> begins = profile::segment_begins(program);
+  std::map<std::uint16_t, std::vector<Entry>> programs;
+  for (const ProfileEntry& entry : program.profiles) {
+    const std::size_t room = program.code.size() - entry.entry;
+    const auto line = profile::straight_line(program, begins.at(entry.segment), entry.presence_bits, entry.entry, room);
+    if (line && line->steps + least_saved <= line->general) {
+      programs[entry.segment].push_back({entry.presence_bits, entry.entry, entry.taken});
+    }
+  }
   std::size_t segments = 0;
   for (const isa::Instruction& in : program.code) {
     if (in.op == isa::DataOp::Pmap) segments = std::max<std::size_t>(segments, in.constant + std::size_t{1});
   }
+  entries_.resize(2);
   segments_.resize(segments);
   bodies_.resize(program.templates.size());
-  for (std::size_t first = 0; first < program.profiles.size();) {
-    std::size_t last = first;
-    while (last < program.profiles.size() && program.profiles[last].segment == program.profiles[first].segment) ++last;
-    add(program, first, last);
-    first = last;
-  }
+  for (const auto& [segment, of_segment] : programs) add(segment, of_segment);
 }
 
 /// Larger and larger tables are tried with a number of factors each. Two maps meet in a table of n places for about one
 /// factor in n, so a table with as many places as there are pairs of maps is found soon.
-void Profiles::add(const Program& program, std::size_t first, std::size_t last) {
-  const std::uint16_t segment = program.profiles[first].segment;
+void Profiles::add(std::uint16_t segment, std::span<const Entry> programs) {
   const bool is_body = (segment & ProfileEntry::kBody) != 0;
   Table& table = is_body ? bodies_[segment & ~ProfileEntry::kBody] : segments_[segment];
   constexpr std::size_t kMostPlaces = 2 * limits::kMaxProfileMaps * limits::kMaxProfileMaps;
   std::uint64_t state = 0;
   std::uint8_t shift = 63;
   for (std::size_t size = 2; size <= kMostPlaces; size *= 2, --shift) {
-    if (size < last - first) continue;
+    if (size < programs.size()) continue;
     for (unsigned i = 0; i < kTries; ++i) {
       const Table tried{next_factor(state), static_cast<std::uint32_t>(entries_.size()), shift};
       std::vector<Entry> places(size);
-      const bool all =
-          std::all_of(program.profiles.begin() + static_cast<std::ptrdiff_t>(first),
-                      program.profiles.begin() + static_cast<std::ptrdiff_t>(last), [&](const auto& profile) {
-                        Entry& place = places[profile.presence_bits * tried.factor >> tried.shift];
-                        if (place.bits != kNoMap) return false;
-                        place = {profile.presence_bits, profile.entry, profile.taken};
-                        return true;
-                      });
+      const bool all = std::all_of(programs.begin(), programs.end(), [&](const Entry& entry) {
+        Entry& place = places[entry.bits * tried.factor >> tried.shift];
+        if (place.bits != kNoMap) return false;
+        place = entry;
+        return true;
+      });
       if (!all) continue;
       table = tried;
       entries_.insert(entries_.end(), places.begin(), places.end());

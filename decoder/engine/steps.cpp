@@ -27,14 +27,14 @@ void add_constant(const Program& program, const isa::Instruction& in, Step& step
 
 }  // namespace
 
-std::vector<Step> make_steps(const Program& program, std::size_t root_base) {
+std::vector<Step> make_steps(const Program& program, std::size_t root_base, const Profiles& profiles) {
   std::vector<std::uint16_t> roots(program.code.size(), kNoBlock);
   for (const DispatchEntry& entry : program.dispatch) {
     roots[entry.entry] = program.templates[entry.template_index].root_block;
   }
-  std::multimap<std::uint16_t, std::uint16_t> profiles;  // entries by segment
+  std::multimap<std::uint16_t, std::uint16_t> entries;  // of profile programs, by segment
   for (const ProfileEntry& profile : program.profiles) {
-    profiles.emplace(profile.segment, profile.entry);
+    entries.emplace(profile.segment, profile.entry);
     if (profile.segment < ProfileEntry::kBody) continue;
     roots[profile.entry] = program.templates[profile.segment - ProfileEntry::kBody].root_block;
   }
@@ -49,9 +49,9 @@ std::vector<Step> make_steps(const Program& program, std::size_t root_base) {
     if (in.control == isa::ControlOp::Block) open = in.target;
     Step step{in.op, in.control, in.word, in.known, {}, in.slot, in.target};
     if (in.op == isa::DataOp::Pmap) {
-      const auto [first, last] = profiles.equal_range(in.constant);
-      if (first != last) step.profiles = static_cast<std::uint16_t>(in.constant + 1);
-      for (auto profile = first; profile != last; ++profile) roots[profile->second] = open;
+      if (profiles.has(in.constant)) step.profiles = static_cast<std::uint16_t>(in.constant + 1);
+      const auto [first, last] = entries.equal_range(in.constant);
+      for (auto entry = first; entry != last; ++entry) roots[entry->second] = open;
     } else {
       add_constant(program, in, step);
     }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "decoder/engine/profiles.hpp"
 #include "decoder/record/word_place.hpp"
 #include "microcode/program.hpp"
 
@@ -18,7 +19,7 @@ struct Step {
   record::WordPlace place;
   std::uint16_t slot;
   std::uint16_t target;
-  std::uint16_t profiles = 0;  ///< PMAP: 1 + number of its segment if that has profile programs, else 0.
+  std::uint16_t profiles = 0;  ///< PMAP: 1 + number of its segment if its map is to be looked up, else 0.
   // What would otherwise have to be looked up each time.
   std::uint8_t block_slots = 0;    ///< BLOCK: slots of the block.
   bool is_limited = false;         ///< The constant has a limit.
@@ -29,7 +30,9 @@ struct Step {
 
 /// A step per instruction. In a dynamic reference a template's root block has another base than in a message, so its
 /// words have other places: `root_base` is record::kHeaderWords or record::kReferenceWords.
-[[nodiscard]] std::vector<Step> make_steps(const Program& program, std::size_t root_base);
+/// `profiles` has what PMAP is to look up.
+[[nodiscard]] std::vector<Step> make_steps(const Program& program, std::size_t root_base,
+                                           const Profiles& profiles = {});
 
 /// The entry for an identifier, null if the table has none.
 [[nodiscard]] const DispatchEntry* find_dispatch(const Program& program, std::uint16_t table,

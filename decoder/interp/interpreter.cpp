@@ -61,9 +61,9 @@ Interpreter<Observer>::Interpreter(const Program& program, const EngineOptions& 
     : program_(program),
       options_(options),
       observer_(observer),
-      message_code_(make_steps(program, record::kHeaderWords)),
-      reference_code_(make_steps(program, record::kReferenceWords)),
-      profiles_(std::is_same_v<Observer, Silent> ? engine::Profiles(program) : engine::Profiles()),
+      profiles_(std::is_same_v<Observer, Silent> ? engine::Profiles(program, options.least_saved) : engine::Profiles()),
+      message_code_(make_steps(program, record::kHeaderWords, profiles_)),
+      reference_code_(make_steps(program, record::kReferenceWords, profiles_)),
       builder_(program) {
   m_.record = &builder_.state();
   channels_.reserve(options.channels);
@@ -240,7 +240,7 @@ bool Interpreter<Observer>::push_map() noexcept {
 template <class Observer>
 void Interpreter<Observer>::enter_profile(std::uint16_t segment) noexcept {
   std::uint64_t bits = 0;
-  if (profiles_.empty() || !m_.map->rest(bits)) return;
+  if (!profiles_.has(segment) || !m_.map->rest(bits)) return;
   const engine::Profiles::Entry* const entry = profiles_.find(segment, bits);
   if (entry == nullptr) return;
   m_.map->skip(entry->taken);

@@ -185,9 +185,9 @@ class Interpreter final : public Engine {
   const Program& program_;
   const EngineOptions options_;
   Observer& observer_;
+  const engine::Profiles profiles_;
   const std::vector<Step> message_code_;
   const std::vector<Step> reference_code_;
-  const engine::Profiles profiles_;
   std::vector<const DispatchEntry*> table0_;  ///< By identifier, for identifiers below its size.
 
   // The datagram.

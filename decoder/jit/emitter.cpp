@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "decoder/engine/integers.hpp"
-#include "decoder/engine/profiles.hpp"
 
 namespace stopbit::jit {
 namespace {
@@ -57,7 +56,6 @@ class Emitter : private Xbyak::CodeGenerator {
         program_(program),
         options_(options),
         hooks_(hooks),
-        profiles_(program),
         nesting_(static_cast<int>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth))) {
     setDefaultJmpNEAR(true);
   }
@@ -306,7 +304,9 @@ class Emitter : private Xbyak::CodeGenerator {
         clear_slot(block_, static_cast<int>(i * record::kSlotBytes));
       }
       const auto segment = static_cast<std::uint16_t>(ProfileEntry::kBody | entry.template_index);
-      if (profiles_.has(segment) && !has_wide_map_[0]) find_profile(profiles_.table(segment));
+      if (!has_wide_map_[0]) {
+        for (const ProfileEntry& program : programs_of(segment)) enter_profile(program);
+      }
       // Several names for one template would need a way over each other's entry.
       jmp(labels_[address]);
     }
@@ -1278,52 +1278,8 @@ class Emitter : private Xbyak::CodeGenerator {
   // ---- Presence maps, templates.
 
   void push_map(Place in) {
-    Label& done = new_label();
-    load_map(in, done);
-    L(done);
-    if (in->profiles != 0 && in->slot <= kMaxExposedBits)
-      find_profile(profiles_.table(static_cast<std::uint16_t>(in->profiles - 1)));
-  }
-
-  /// Goes on in the profile program of the map, if there is one.
-  void find_profile(const engine::Profiles::Table& table) {
-    const std::span<const engine::Profiles::Entry> places = profiles_.places(table);
-    Label& entries = new_label();
-    mov(rcx, table.factor);
-    imul(rcx, map_);
-    shr(rcx, table.shift);
-    shl(ecx, 4);
-    lea(rdx, ptr[rip + entries]);
-    Label general;
-    cmp(map_, ptr[rdx + rcx]);
-    jne(general);
-    jmp(ptr[rdx + rcx + 8]);
-    L(general);
-    rare([this, places, &entries] {
-      std::vector<Label*> programs;
-      for (const engine::Profiles::Entry& entry : places) {
-        Label& program = new_label();
-        programs.push_back(&program);
-        if (entry.bits == engine::Profiles::kNoMap) continue;
-        L(program);
-        shl(map_, entry.taken);
-        jmp(labels_[entry.address]);
-      }
-      align(16);
-      L(entries);
-      for (std::size_t i = 0; i < places.size(); ++i) {
-        dq(places[i].bits);
-        if (places[i].bits == engine::Profiles::kNoMap) {
-          dq(0);
-        } else {
-          putL(*programs[i]);
-        }
-      }
-    });
-  }
-
-  void load_map(Place in, Label& done) {
     if (options_.strict || in->slot > kMaxExposedBits) return take_elsewhere(in);
+    Label& done = new_label();
     Label& otherwise = elsewhere(in, done, Bit::None);
     find_end(otherwise);
     cmp(ecx, -8);
@@ -1333,18 +1289,60 @@ class Emitter : private Xbyak::CodeGenerator {
                  static_cast<int>(offsetof(Machine, maps) + limits::kMaxPresenceMapDepth * sizeof(wire::PresenceMap))]);
     cmp(rsi, rax);
     jae(otherwise);
+    // The bits to the top, and nothing below them.
+    movbe(rax, ptr[position_]);
+    pext(rax, rax, data_bits_);
+    shl(rax, 8);
+    imul(ecx, ecx, 7);
+    shrx(rax, rax, rcx);
+    shlx(rax, rax, rcx);
+    mov(position_, rdx);
+    const std::vector<ProfileEntry> programs = programs_of(program_.code[in.address].constant);
+    for (const ProfileEntry& entry : programs) {
+      if (needs_map(entry)) continue;
+      mov(rcx, entry.presence_bits);
+      cmp(rax, rcx);
+      je(labels_[entry.entry]);
+    }
     mov(ptr[rsi + kMapBits], map_);
     add(rsi, static_cast<int>(sizeof(wire::PresenceMap)));
     mov(STOPBIT_FIELD(map), rsi);
     mov(dword[rsi + kMapLeft], kMaxExposedBits + 1);
-    // The bits to the top, and nothing below them.
-    movbe(map_, ptr[position_]);
-    pext(map_, map_, data_bits_);
-    shl(map_, 8);
-    imul(ecx, ecx, 7);
-    shrx(map_, map_, rcx);
-    shlx(map_, map_, rcx);
-    mov(position_, rdx);
+    mov(map_, rax);
+    for (const ProfileEntry& entry : programs) {
+      if (needs_map(entry)) enter_profile(entry);
+    }
+    L(done);
+  }
+
+  /// The programs of a segment, those of the most frequent maps first: they stand so in the code.
+  [[nodiscard]] std::vector<ProfileEntry> programs_of(std::uint16_t segment) const {
+    const auto [first, last] =
+        std::equal_range(program_.profiles.begin(), program_.profiles.end(), ProfileEntry{.segment = segment},
+                         [](const ProfileEntry& x, const ProfileEntry& y) { return x.segment < y.segment; });
+    std::vector<ProfileEntry> programs(first, last);
+    std::sort(programs.begin(), programs.end(),
+              [](const ProfileEntry& x, const ProfileEntry& y) { return x.entry < y.entry; });
+    return programs;
+  }
+
+  /// Whether the general program goes on with the map. Programs of whole elements run without pushing theirs.
+  [[nodiscard]] bool needs_map(const ProfileEntry& entry) const {
+    std::size_t at = entry.entry;
+    while (steps_[at].control <= ControlOp::Block || steps_[at].control == ControlOp::Skip) ++at;
+    return steps_[at].control != ControlOp::Lend;
+  }
+
+  /// Goes on in the program if the map is its own. Comparisons, one behind the other, are predicted better than a jump
+  /// through a table.
+  void enter_profile(const ProfileEntry& entry) {
+    Label next;
+    mov(rcx, entry.presence_bits);
+    cmp(map_, rcx);
+    jne(next);
+    shl(map_, entry.taken);
+    jmp(labels_[entry.entry]);
+    L(next);
   }
 
   void pop_map() {
@@ -1495,7 +1493,7 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void end_element(Place in) {
     if (options_.strict) return steer_elsewhere(in);
-    const bool has_map = steps_[in->target].op == DataOp::Pmap;
+    const bool has_map = steps_[in->target].op == DataOp::Pmap && in.address < general_size(program_);
     movzx(ecx, STOPBIT_FIELD_BYTE(loop_depth));
     shl(ecx, 4);
     if (has_map) {
@@ -1522,7 +1520,6 @@ class Emitter : private Xbyak::CodeGenerator {
   const Program& program_;
   const EngineOptions& options_;
   const Hooks& hooks_;
-  const engine::Profiles profiles_;
   const int nesting_;
 
   std::span<const void*> dispatch_;

@@ -27,8 +27,8 @@ struct SegmentCounts {
 using Counts = std::map<std::uint16_t, SegmentCounts>;
 
 struct AddOptions {
-  std::size_t maps = 16;       ///< Most programs of a segment, at most limits::kMaxProfileMaps.
-  double least_share = 0.002;  ///< Of a segment's maps: rarer ones get no program.
+  std::size_t maps = 8;       ///< Most programs of a segment, at most limits::kMaxProfileMaps.
+  double least_share = 0.02;  ///< Of a segment's maps: rarer ones get no program.
 };
 
 /// What became of a segment.

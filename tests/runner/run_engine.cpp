@@ -340,6 +340,8 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
     if (step.kind != Step::Kind::Reset) datagrams.push_back({step.bytes, step.channel});
   }
   const Program profiled = with_profiles(program, options, datagrams);
+  EngineOptions every_program = options;
+  every_program.least_saved = 0;
   const verify::Report checked = verify::check(profiled);
   for (const verify::Finding& finding : checked.findings) {
     report.fail("with profiles: " + finding.where + ": " + finding.message);
@@ -351,7 +353,7 @@ void run_engines(const CaseFile& file, const Program& program, const EngineOptio
                     verify::check(program).costs,
                     make_engines(program, options),
                     checked.costs,
-                    make_engines(profiled, options),
+                    make_engines(profiled, every_program),
                     GuardedMemory(kMaxGuardedBytes)};
   Run result = run_all(bench, steps, "", report);
   report.compare("records", record_lines(bench.schema, result, result.problems), "reference");
