@@ -362,7 +362,6 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Gives the address of the last instruction it wrote: a decimal is two.
   std::size_t emit_step(std::size_t address) {
     const Place in = place(address);
-    const bool is_decimal = isa::is_exponent(isa::type_of(in->op)) && !isa::is_special(in->op);
     L(labels_[address]);
     switch (in->control) {
       case ControlOp::Block: open_block(in); break;
@@ -372,8 +371,7 @@ class Emitter : private Xbyak::CodeGenerator {
       default: break;
     }
     Place last = in;
-    if (is_decimal) {
-      begin_mantissa(place(address + 1));
+    if (isa::is_exponent(isa::type_of(in->op)) && !isa::is_special(in->op)) {
       last = decimal(in);
     } else {
       data_op(in);
@@ -986,16 +984,14 @@ class Emitter : private Xbyak::CodeGenerator {
   void two_operators(Place exponent, Place mantissa, Label& done) {
     Label& behind_exponent = new_label();
     Label& have_exponent = new_label();
-    Label& absent = without_mantissa(mantissa, done);
-    integer(exponent, behind_exponent, absent);
-    jmp_over(have_exponent, behind_exponent, [this, &absent, &have_exponent] {
+    integer(exponent, behind_exponent, done);
+    jmp_over(have_exponent, behind_exponent, [this, &done, &have_exponent] {
       // The interpreter has taken it.
       cmp(STOPBIT_FIELD_BYTE(decimal), static_cast<int>(Decimal::Absent));
-      je(absent);
+      je(done);
       jmp(have_exponent);
     });
     L(labels_[mantissa.address]);
-    begin_mantissa(mantissa);
     integer(mantissa, done, done, Decimal::Stream);
   }
 
@@ -1019,8 +1015,7 @@ class Emitter : private Xbyak::CodeGenerator {
       jmp(done);
     });
     L(labels_[mantissa.address]);
-    Label& absent = without_mantissa(mantissa, done);
-    const Field field{exponent, op, Type::Dexp, is_optional, state::EntryType::Decimal, &both, &absent, {}};
+    const Field field{exponent, op, Type::Dexp, is_optional, state::EntryType::Decimal, &both, &done, {}};
     const Field value{mantissa, op, Type::Dman, false, state::EntryType::Decimal, &done, &done, Decimal::Stream};
     switch (op) {
       case Operator::Non:
@@ -1035,41 +1030,23 @@ class Emitter : private Xbyak::CodeGenerator {
         return;
     }
     if (!take_bit(exponent, [this, field, value, &done] { decimal_not_sent(field, value, done); })) return;
-    Label& null = op == Operator::Cop && is_optional ? new_label() : absent;
+    Label& null = op == Operator::Cop && is_optional ? new_label() : done;
     Label& otherwise = elsewhere(field, Bit::Set);
     keep_place();
     read_integer(Type::Dexp, is_optional, null, otherwise);
     check_limit(exponent, go_back(otherwise));
     keep(field);
     sent_mantissa(value);
-    if (&null != &absent) {
-      rare([this, field, &null, &absent] {
+    if (&null != &done) {
+      rare([this, field, &null, &done] {
         L(null);
         set_empty(field.in->slot);
-        jmp(absent);
+        jmp(done);
       });
     }
   }
 
-  /// The error of a record that is too long is at the last instruction: where a mantissa is that, its beginning is
-  /// kept.
-  void begin_mantissa(Place mantissa) {
-    if (mantissa->control == ControlOp::End) mov(STOPBIT_FIELD(entity), position_);
-  }
-  /// Where an exponent goes that is NULL: the mantissa then begins behind it, and takes nothing.
-  Label& without_mantissa(Place mantissa, Label& done) {
-    if (mantissa->control != ControlOp::End) return done;
-    Label& label = new_label();
-    rare([this, mantissa, &label, &done] {
-      L(label);
-      begin_mantissa(mantissa);
-      jmp(done);
-    });
-    return label;
-  }
-
   void sent_mantissa(const Field& value) {
-    begin_mantissa(value.in);
     Label& otherwise = elsewhere(value, Bit::None);
     read_integer(Type::Dman, false, *value.done, otherwise);
     keep(value);
