@@ -103,6 +103,7 @@ EngineOptions engine_options(const Feed& feed) {
   options.strict = feed.strict;
   options.channels = feed.channels;
   options.limits = feed.limits;
+  options.least_saved = 0;  // every profile program is entered
   return options;
 }
 
