@@ -116,7 +116,8 @@ Option fields_option(std::string& target) {
 
 std::string fields_text() {
   return "Names of --fields are those of the template files, and name what is called so wherever it stands. With the "
-         "names around it, Template/Name, Sequence/Name or Template/Sequence/Name, only what stands there; * is any name, "
+         "names around it, Template/Name, Sequence/Name or Template/Sequence/Name, only what stands there; * is any "
+         "name, "
          "and a number the id attribute, as in MDEntries/270. A group or a sequence is stored with all that is in it, "
          "unless only something inside is named. The name of a length stores the number of elements. In a file, # "
          "begins a comment.\n"
