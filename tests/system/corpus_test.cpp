@@ -155,7 +155,9 @@ class Captures : public testing::TestWithParam<std::tuple<Capture, EngineKind, b
 
 TEST_P(Captures, decode_to_the_expected_lines) {
   if (!corpus()) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
-  const auto& [expected, kind, has_profile] = GetParam();
+  const Capture& expected = std::get<0>(GetParam());
+  const EngineKind kind = std::get<1>(GetParam());
+  const bool has_profile = std::get<2>(GetParam());
   const std::filesystem::path folder = *corpus() / expected.folder;
   const auto framing = net::parse_framing(expected.framing);
   ASSERT_TRUE(framing) << framing.message();
