@@ -303,6 +303,7 @@ bool Encoder::fail_at(ErrorCode code, Place place) noexcept {
   outcome_.template_index = place.template_index;
   outcome_.block = place.block;
   outcome_.word = place.word;
+  outcome_.slot = place.block == kNoBlock ? 0 : record_.block_slot();
   return false;
 }
 

@@ -35,6 +35,7 @@ struct Outcome {
   std::uint16_t template_index = 0xFFFF;                   ///< Where the error is; 0xFFFF = outside a template.
   std::uint16_t block = kNoBlock;                          ///< kNoBlock = not at a field.
   std::uint8_t word = isa::kNoWord;
+  std::size_t slot = 0;  ///< Of the record, in which that very block begins: a sequence has many of a kind.
 
   [[nodiscard]] bool ok() const noexcept { return error == ErrorCode::None && unreadable == record::ReadError::None; }
 };

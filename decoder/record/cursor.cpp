@@ -10,6 +10,7 @@ ReadError Cursor::open(std::span<const Slot> slots) noexcept {
   slots_ = {};
   body_slots_ = 0;
   next_slot_ = 0;
+  block_slot_ = 0;
   block_ = nullptr;
   if (const ReadError error = check_frame(slots); error != ReadError::None) return error;
   const HeaderView header(slots[0]);

@@ -31,10 +31,14 @@ class Cursor {
   [[nodiscard]] ReadError open_block(const Block& block, std::size_t base) noexcept {
     const std::size_t count = block_slots(base, block.words);
     if (count > body_slots_ - next_slot_) return ReadError::MissingSlots;
+    block_slot_ = next_slot_;
     block_ = reinterpret_cast<const unsigned char*>(slots_.data() + next_slot_);
     next_slot_ += count;
     return ReadError::None;
   }
+
+  /// Number of the slot in which the block last opened begins.
+  [[nodiscard]] std::size_t block_slot() const noexcept { return block_slot_; }
 
   /// The template index that begins a dynamic reference's block, which is the next to be opened. Any number.
   [[nodiscard]] ReadError reference(std::uint64_t& template_index) const noexcept;
@@ -57,6 +61,7 @@ class Cursor {
   std::span<const Slot> slots_;
   std::size_t body_slots_ = 0;  ///< Slots before the string area.
   std::size_t next_slot_ = 0;
+  std::size_t block_slot_ = 0;
   const unsigned char* block_ = nullptr;            ///< First byte of the open block.
   std::array<char, limits::kMaxStringBytes> text_;  ///< The string last taken, if it does not stand in one piece.
 };

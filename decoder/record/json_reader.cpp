@@ -133,6 +133,7 @@ void JsonReader::add_scopes(const Template& item, const std::vector<std::string>
 JsonReader::Line JsonReader::read(std::string_view line, RecordSink& sink) {
   problem_ = {};
   members_.clear();
+  origins_.clear();
   references_ = 0;
   open_block_ = kNoBlock;
   template_ = nullptr;
@@ -161,6 +162,15 @@ JsonReader::Line JsonReader::read(std::string_view line, RecordSink& sink) {
     return Line::Error;
   }
   return Line::Message;
+}
+
+std::size_t JsonReader::offset_of(std::size_t slot, std::uint8_t word) const noexcept {
+  const auto by_slot = [](const Origin& origin, std::size_t wanted) { return origin.slot < wanted; };
+  const auto block = std::lower_bound(origins_.begin(), origins_.end(), slot, by_slot);
+  if (block == origins_.end() || block->slot != slot) return json_.root().offset;
+  const auto same = [&](const Origin& origin) { return origin.slot != slot || origin.word == word; };
+  const auto found = std::find_if(block, origins_.end(), same);
+  return found != origins_.end() && found->slot == slot ? found->offset : block->offset;
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -234,6 +244,8 @@ const Template* JsonReader::find_template(std::size_t object, std::size_t name, 
 bool JsonReader::open_block(std::uint16_t block, std::size_t base, std::size_t value) {
   open_block_ = block;
   base_ = base;
+  block_slot_ = static_cast<std::uint32_t>(builder_.next_slot());
+  remember_origin(isa::kNoWord, value);
   return builder_.open_block(schema_.block(block), base) ||
          fail(json_.at(value).offset, ErrorCode::X4, std::string(code_meaning(ErrorCode::X4)));
 }
@@ -242,6 +254,8 @@ bool JsonReader::open_root(const Template& item, bool is_reference, std::size_t 
   if (!is_reference) return open_block(item.root_block, kHeaderWords, value);
   open_block_ = item.root_block;
   base_ = kReferenceWords;
+  block_slot_ = static_cast<std::uint32_t>(builder_.next_slot());
+  remember_origin(isa::kNoWord, value);
   return builder_.open_reference(schema_.block(item.root_block), template_index(item)) ||
          fail(json_.at(value).offset, ErrorCode::X4, std::string(code_meaning(ErrorCode::X4)));
 }
@@ -309,6 +323,7 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
     std::uint64_t count = 0;
     each(json_, value, [&](std::size_t) { return ++count != 0; });
     builder_.store(place(node, node.word), count);
+    remember_origin(node.word, value);
     const std::size_t first = schema_.index_of(node) + 1;
     const bool has_plain_values = schema_.is_vector(node);
     const auto element = [&](std::size_t i) {
@@ -336,6 +351,7 @@ bool JsonReader::reference(const Node& node, std::size_t value) {
 bool JsonReader::field(const Node& node, std::size_t value, std::size_t around) {
   if (!open_block_of(node, around)) return false;
   if (value == 0) return true;
+  remember_origin(node.word, value);
   Value converted;
   if (!convert(node, value, converted)) return false;
   if (is_text(node.type)) {
@@ -347,6 +363,7 @@ bool JsonReader::field(const Node& node, std::size_t value, std::size_t around) 
   }
   builder_.store(place(node, node.word), static_cast<std::uint64_t>(std::int64_t{converted.exponent}));
   builder_.store(place(node, node.word + std::size_t{1}), converted.bits);
+  remember_origin(static_cast<std::uint8_t>(node.word + 1), value);
   return true;
 }
 

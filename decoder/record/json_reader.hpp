@@ -11,6 +11,7 @@
 #include "decoder/record/json_value.hpp"
 #include "decoder/record/reader.hpp"
 #include "decoder/record/schema.hpp"
+#include "microcode/isa/isa.hpp"
 
 namespace stopbit::record {
 
@@ -43,6 +44,11 @@ class JsonReader {
   /// After Line::Error.
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
 
+  /// After Line::Message: the byte of the line at which a word of the record was read, given the slot in which its
+  /// block begins. If the line has no such value (or `word` is kNoWord), the object that the block was opened for. So
+  /// that whoever refuses the record can show where.
+  [[nodiscard]] std::size_t offset_of(std::size_t slot, std::uint8_t word) const noexcept;
+
  private:
   /// Nodes with the same parent: those of a template, a group or an element.
   struct Scope {
@@ -57,6 +63,12 @@ class JsonReader {
   struct Member {
     std::uint32_t value = 0;      ///< Index of the value; 0 = none.
     std::uint32_t next_node = 0;  ///< Of the first node of a key: the node that the key means next.
+  };
+  /// Where a word of the record comes from.
+  struct Origin {
+    std::uint32_t slot = 0;            ///< In which its block begins.
+    std::uint32_t offset = 0;          ///< Byte of the line.
+    std::uint8_t word = isa::kNoWord;  ///< kNoWord: the block itself.
   };
   using Elements = std::unordered_map<std::string_view, std::uint32_t>;
 
@@ -96,6 +108,10 @@ class JsonReader {
     return WordPlace::of(schema_.block(node.block), base_, static_cast<std::uint8_t>(word));
   }
 
+  void remember_origin(std::uint8_t word, std::size_t value) {
+    origins_.push_back({block_slot_, json_.at(value).offset, word});
+  }
+
   /// All give false. A message about a node tells its template and line as well.
   bool fail(std::size_t offset, ErrorCode code, std::string message);
   bool fail(std::size_t offset, const std::string& what_template);
@@ -118,6 +134,8 @@ class JsonReader {
   const Template* template_ = nullptr;  ///< Around the value that is read.
   std::uint16_t open_block_ = kNoBlock;
   std::size_t base_ = 0;
+  std::uint32_t block_slot_ = 0;  ///< In which the open block begins.
+  std::vector<Origin> origins_;   ///< By slot.
   std::size_t references_ = 0;
   Problem problem_;
 };

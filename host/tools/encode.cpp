@@ -135,17 +135,16 @@ bool is_t7_header(const record::Schema& schema, const Template& item) {
   return vectors == 2 && (integers == 1 || integers == 2);
 }
 
-/// Part of a line around a byte, with a caret under it; the line's begin if no byte is given.
-std::string excerpt(std::string_view line, std::optional<std::size_t> offset, std::uint64_t number) {
+/// Part of a line around a byte, with a caret under it.
+std::string excerpt(std::string_view line, std::size_t offset, std::uint64_t number) {
   constexpr std::size_t kBefore = 40;
   constexpr std::size_t kLength = 80;
-  const std::size_t begin = offset.value_or(0) - std::min(offset.value_or(0), kBefore);
+  const std::size_t begin = offset - std::min(offset, kBefore);
   std::string shown(line.substr(std::min(begin, line.size()), kLength));
   for (char& c : shown) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7E) c = '.';
   }
-  const std::string text = fmt::format("{:>6} | {}\n", number, shown);
-  return offset ? text + fmt::format("       | {:>{}}\n", '^', *offset - begin + 1) : text;
+  return fmt::format("{:>6} | {}\n       | {:>{}}\n", number, shown, '^', offset - begin + 1);
 }
 
 /// JSON lines to datagrams.
@@ -168,7 +167,7 @@ class Encode {
     while (!stop_requested() && lines_.next()) {
       if (lines_.line().find_first_not_of(" \t\r") == std::string_view::npos) continue;
       if (lines_.is_too_long()) {
-        complain(std::nullopt, ErrorCode::None, "the line is too long");
+        complain(record::kMaxJsonLine, ErrorCode::None, "the line is too long");
         continue;
       }
       take_line();
@@ -206,16 +205,17 @@ class Encode {
       const bool is_header = is_t7_header(schema_, item);
       if (is_header) finish_datagram();
       if (!is_header && in_datagram_ == 0) {
-        complain(std::nullopt, ErrorCode::X9, "a packet of t7 begins with the packet header");
+        complain(json_.offset_of(0, isa::kNoWord), ErrorCode::X9, "a packet of t7 begins with the packet header");
         return;
       }
     }
     if (in_datagram_ == 0) encoder_.begin_datagram();
     const encode::Outcome outcome = encoder_.encode(record_);
     if (!outcome.ok()) {
-      complain(std::nullopt, ErrorCode::None, encode::error_text(schema_, outcome));
+      complain(json_.offset_of(outcome.slot, outcome.word), ErrorCode::None, encode::error_text(schema_, outcome));
       return;
     }
+    last_message_ = {lines_.number(), json_.offset_of(0, isa::kNoWord)};
     if (outcome.bytes.size() > egress::max_data_bytes(framing_) - data_.size()) {
       // What was encoded stands on the messages before it, so it cannot move to a datagram of its own.
       give_up(fmt::format("the messages of the datagram exceed {} bytes [X13]", egress::max_data_bytes(framing_)));
@@ -233,8 +233,10 @@ class Encode {
     return finder.sequence.value_or(sequence_ + 1);
   }
 
+  /// About the datagram whose last message was encoded last.
   [[noreturn]] void give_up(const std::string& message) {
-    throw ToolError(kExitRejected, fmt::format("{}:{}: error: {}", lines_.file_name(), lines_.number(), message));
+    throw ToolError(kExitRejected, fmt::format("{}:{}:{}: error: {}", lines_.file_name(), last_message_.line,
+                                               last_message_.offset + 1, message));
   }
 
   void finish_datagram() {
@@ -254,13 +256,12 @@ class Encode {
     in_datagram_ = 0;
   }
 
-  /// About a byte of the line, or the message as a whole.
-  void complain(std::optional<std::size_t> offset, ErrorCode code, const std::string& message) {
+  /// About a byte of the line.
+  void complain(std::size_t offset, ErrorCode code, const std::string& message) {
     if (++problems_ > kShownProblems) return;
-    const std::string column = offset ? ":" + std::to_string(*offset + 1) : "";
     const std::string code_shown = code == ErrorCode::None ? "" : " [" + std::string(code_text(code)) + "]";
-    fmt::print(stderr, "{}:{}{}: error: {}{}\n{}", lines_.file_name(), lines_.number(), column, message, code_shown,
-               excerpt(lines_.line(), offset, lines_.number()));
+    fmt::print(stderr, "{}:{}:{}: error: {}{}\n{}", lines_.file_name(), lines_.number(), offset + 1, message,
+               code_shown, excerpt(lines_.line(), offset, lines_.number()));
   }
 
   record::Schema schema_;
@@ -277,6 +278,10 @@ class Encode {
 
   std::vector<std::byte> data_;  ///< Of the open datagram.
   std::size_t in_datagram_ = 0;
+  struct {
+    std::uint64_t line = 0;
+    std::size_t offset = 0;
+  } last_message_;  ///< Where it begins.
   std::uint64_t sequence_ = 0;
   std::uint64_t messages_ = 0;
   std::uint64_t datagrams_ = 0;
@@ -420,15 +425,14 @@ Command encode_command() {
       .summary = "Encodes JSON lines to FAST datagrams",
       .description =
           "The way back: messages as `stopbit replay` and `stopbit decode` print them become FAST, in the shortest "
-          "form "
-          "that the templates allow, with the preamble of the framing before them. Decoded again, they are the same "
+          "form that the templates allow, with the preamble of the framing before them. Decoded again, they are the "
+          "same "
           "lines. Keys may stand in any order; values convert as FAST says (\"12\" to 12, 1.50 to \"1.50\", 12.0 to "
           "12).\n"
           "\n"
           "The sequence number of the preamble is the message's MsgSeqNum (FIX tag 34) if it has one, else it is "
-          "counted. A line that cannot be encoded is reported with its line, and column where the JSON is wrong, and "
-          "the others are encoded all the "
-          "same; lines about errors and events are left out.\n"
+          "counted. A line that cannot be encoded is reported with line and column, and the others are encoded all "
+          "the same; lines about errors and events are left out.\n"
           "\n"
           "The exit status is 1 if anything could not be encoded.\n"
           "\n" +

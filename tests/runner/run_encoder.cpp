@@ -68,7 +68,8 @@ void run_encoder_case(const CaseFile& file, const Program& program, const Engine
       report.fail("the encoder cannot read a record of ours: " + encode::error_text(schema.value(), outcome));
     } else if (!outcome.ok()) {
       const Node* node = schema.value().owner(outcome.template_index, outcome.block, outcome.word);
-      errors.push_back(code_or_error(outcome.error) + " in line " + place +
+      const std::size_t column = reader.offset_of(outcome.slot, outcome.word) + 1;
+      errors.push_back(code_or_error(outcome.error) + " at " + place + ":" + std::to_string(column) +
                        (node == nullptr ? "" : " field " + std::string(schema.value().owner_name(*node))));
     }
     append_hex(datagrams.back(), outcome.bytes);
