@@ -66,7 +66,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     encoder.begin_datagram();
     const encode::Outcome outcome = encoder.encode(records[0]);
     fuzz::require(outcome.unreadable == record::ReadError::None, "the encoder can read records of lines", printed);
-    fuzz::require(reader.offset_of(outcome.slot, outcome.word) < printed.size(), "an encoder's error is inside the line");
+    fuzz::require(reader.offset_of(outcome.slot, outcome.word) < printed.size(),
+                  "an encoder's error is inside the line");
     if (!outcome.ok() || encoder.owed_bytes() != 0) return 0;
     datagrams.emplace_back(outcome.bytes.begin(), outcome.bytes.end());
     lines += printed;
