@@ -126,6 +126,10 @@ uint64_t stopbit_program_layout_hash(const stopbit_program* program) {
   return program->shared->layout_hash;
 }
 
+int stopbit_program_is_projected(const stopbit_program* program) {
+  return program != nullptr && program->shared != nullptr && is_projected(program->shared->firmware->program()) ? 1 : 0;
+}
+
 stopbit_status stopbit_program_read_slots(stopbit_program* program, const void* slots, size_t bytes,
                                           stopbit_record_callback callback, void* user) {
   if (program == nullptr) return STOPBIT_ERROR_ARGUMENT;

@@ -154,3 +154,7 @@ int stopbit_ring_replaced(const stopbit_ring* ring) {
 uint64_t stopbit_ring_layout_hash(const stopbit_ring* ring) {
   return ring != nullptr && ring->reader ? ring->reader->layout_hash() : 0;
 }
+
+int stopbit_ring_is_projected(const stopbit_ring* ring) {
+  return ring != nullptr && ring->reader && is_projected(ring->shared->firmware->program()) ? 1 : 0;
+}

@@ -92,6 +92,9 @@ STOPBIT_API const char* stopbit_program_template_name(const stopbit_program* pro
 STOPBIT_API uint32_t stopbit_program_template_id(const stopbit_program* program, uint32_t index);
 /* Equal hashes mean that records read alike: stopbit_item.node then means the same. 0 if not loaded. */
 STOPBIT_API uint64_t stopbit_program_layout_hash(const stopbit_program* program);
+/* 1 if its records hold some of the fields only (`stopbit compile --fields`, whose firmware `stopbit info` lists what
+ * is left out): then what stopbit_record_walk does not tell may have been sent all the same. Else 0. */
+STOPBIT_API int stopbit_program_is_projected(const stopbit_program* program);
 
 /* -- Records ------------------------------------------------------------------------------------------------------- */
 
@@ -201,9 +204,10 @@ typedef int (*stopbit_record_callback)(void* user, stopbit_record* record);
 STOPBIT_API const stopbit_header* stopbit_record_header(const stopbit_record* record);
 /* NULL for messages. */
 STOPBIT_API const stopbit_event* stopbit_record_event(stopbit_record* record);
-/* Tells the message's fields in the order of the template; absent ones are not told, mandatory constants are. An event
- * has none. STOPBIT_ERROR_INPUT if the record is damaged (a ring or slots of a stranger): some of it may have been told
- * by then. Allocates nothing. */
+/* Tells the message's fields in the order of the template; absent ones are not told, mandatory constants are. Nor is
+ * what the program leaves out of its records, with all that is inside; sequences of which only the length is stored
+ * have elements without fields. An event has none. STOPBIT_ERROR_INPUT if the record is damaged (a ring or slots of a
+ * stranger): some of it may have been told by then. Allocates nothing. */
 STOPBIT_API stopbit_status stopbit_record_walk(stopbit_record* record, stopbit_item_callback callback, void* user);
 /* The record as `stopbit replay --format jsonl` prints it, without the line end. Stores at most `size` bytes, a zero at
  * their end among them; `length` (may be NULL) gets what the whole takes without that zero. STOPBIT_ERROR_ARGUMENT if
@@ -358,6 +362,8 @@ STOPBIT_API int stopbit_ring_writer(const stopbit_ring* ring);
 STOPBIT_API int stopbit_ring_replaced(const stopbit_ring* ring);
 /* The layout of its records, as stopbit_program_layout_hash. 0 if the ring is not open. */
 STOPBIT_API uint64_t stopbit_ring_layout_hash(const stopbit_ring* ring);
+/* As stopbit_program_is_projected, of its records. */
+STOPBIT_API int stopbit_ring_is_projected(const stopbit_ring* ring);
 
 #ifdef __cplusplus
 }

@@ -1,9 +1,10 @@
 /* libstopbit.so as a C program uses it.
  *
  *   capi_test SAMPLE_FOLDER                       calls of every kind, right and wrong
- *   capi_test CAPTURE FRAMING TEMPLATES           every record of a capture: the walk and the JSON line say the same
+ *   capi_test CAPTURE FRAMING TEMPLATES           every record of a capture: the walk and the JSON line say the same.
+ *                                                 TEMPLATES may be a firmware image, FILE.sbf
  *   capi_test ring RING NO_RING                   a ring with records of a writer that has ended, and a file that is
- * none
+ *                                                 none
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -184,7 +185,12 @@ static void compare_capture(const char* capture, const char* framing, const char
   stopbit_replay* replay = stopbit_replay_new();
   stopbit_options options = STOPBIT_OPTIONS_INIT;
   size_t records = 0;
-  CHECK_TEXT(stopbit_program_compile(program, &templates, 1) == STOPBIT_OK, stopbit_program_error(program));
+  const size_t length = strlen(templates);
+  const int is_image = length > 4 && strcmp(templates + length - 4, ".sbf") == 0;
+  const stopbit_status loaded =
+      is_image ? stopbit_program_load(program, templates) : stopbit_program_compile(program, &templates, 1);
+  CHECK_TEXT(loaded == STOPBIT_OK, stopbit_program_error(program));
+  printf("%s: ", stopbit_program_is_projected(program) ? "some fields" : "all fields");
   options.framing = framing;
   CHECK_TEXT(stopbit_replay_open(replay, program, &capture, 1, &options) == STOPBIT_OK, stopbit_replay_error(replay));
   stopbit_program_free(program); /* the replay keeps what it needs */
@@ -290,7 +296,7 @@ static void programs(void) {
 
   program = stopbit_program_new();
   CHECK(stopbit_program_templates(program) == 0);
-  CHECK(stopbit_program_layout_hash(program) == 0);
+  CHECK(stopbit_program_layout_hash(program) == 0 && stopbit_program_is_projected(program) == 0);
   CHECK(strcmp(stopbit_program_error(program), "") == 0);
   CHECK(stopbit_program_read_slots(program, kWrong, 64, see_record, NULL) == STOPBIT_ERROR_ARGUMENT);
   stopbit_program_free(program);
@@ -558,6 +564,7 @@ static void rings(const char* ring_path, const char* no_ring) {
   size_t taken = 1;
   uint64_t polled = 0;
   uint64_t batched = 0;
+  size_t compared = 0;
   Seen seen = {0};
   int found;
 
@@ -575,9 +582,11 @@ static void rings(const char* ring_path, const char* no_ring) {
   CHECK(stopbit_ring_is_detached(ring) == 0);
   CHECK_TEXT(stopbit_ring_open(ring, ring_path, STOPBIT_START_OLDEST) == STOPBIT_OK, stopbit_ring_error(ring));
   CHECK(stopbit_ring_layout_hash(ring) != 0);
+  printf("%s: ", stopbit_ring_is_projected(ring) ? "some fields" : "all fields");
   CHECK(stopbit_ring_poll(ring, NULL) == STOPBIT_ERROR_ARGUMENT);
   while ((found = stopbit_ring_poll(ring, &record)) == STOPBIT_POLL_RECORD) {
     CHECK(see_record(&seen, record) == 0);
+    CHECK(compare_record(&compared, record) == 0);
     ++polled;
   }
   CHECK(found == STOPBIT_POLL_NOTHING && record == NULL);
@@ -588,7 +597,7 @@ static void rings(const char* ring_path, const char* no_ring) {
   stopbit_ring_close(ring);
   stopbit_ring_close(ring);
   CHECK(stopbit_ring_poll(ring, &record) == STOPBIT_ERROR_ARGUMENT);
-  CHECK(stopbit_ring_layout_hash(ring) == 0);
+  CHECK(stopbit_ring_layout_hash(ring) == 0 && stopbit_ring_is_projected(ring) == 0);
 
   CHECK(stopbit_ring_open(ring, ring_path, STOPBIT_START_OLDEST) == STOPBIT_OK);
   CHECK(stopbit_ring_batch(ring, 7, NULL, NULL, NULL) == STOPBIT_ERROR_ARGUMENT);
@@ -620,6 +629,7 @@ static void null_handles(void) {
   CHECK(stopbit_program_read_slots(NULL, "", 0, count_record, NULL) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_program_templates(NULL) == 0 && stopbit_program_template_name(NULL, 0) == NULL);
   CHECK(stopbit_program_template_id(NULL, 0) == 0 && stopbit_program_layout_hash(NULL) == 0);
+  CHECK(stopbit_program_is_projected(NULL) == 0 && stopbit_ring_is_projected(NULL) == 0);
   CHECK(stopbit_engine_open(NULL, NULL, NULL) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_engine_decode(NULL, NULL, 0, NULL, NULL, NULL) == STOPBIT_ERROR_ARGUMENT);
   CHECK(stopbit_engine_reset(NULL, 0) == STOPBIT_ERROR_ARGUMENT && stopbit_engine_kind(NULL) == NULL);

@@ -16,8 +16,12 @@ def run(*command):
     return done.stdout
 
 
-def say(*command):
-    sys.stdout.write(run(*command))
+def expect(kind, *command):
+    """The program agrees, and says which kind of records it has seen."""
+    out = run(*command)
+    sys.stdout.write(out)
+    if not out.startswith(f"{kind} fields: "):
+        sys.exit(f"{' '.join(command)}\nnot of {kind} fields: {out}")
 
 
 def check_symbols(library, source):
@@ -37,18 +41,27 @@ def check_symbols(library, source):
 def main(test, stopbit, library, source, sample, scratch):
     os.makedirs(scratch, exist_ok=True)
     check_symbols(library, source)
-    say(test, sample)
-    cases = [("cme", f"{sample}/templates.xml", f"{sample}/capture.pcap.gz")]
+    sys.stdout.write(run(test, sample))
+    cases = [("cme", f"{sample}/templates.xml", f"{sample}/capture.pcap.gz", "Price,NoEntries,PriceLimits,Currency")]
     corpus = os.environ.get("STOPBIT_CORPUS")
     if corpus:
-        framings = {"cme-mdp-2012": "cme", "moex-asts-trades-2019": "moex", "eurex-rdi-2016": "t7", "complex30000": "none"}
-        cases += [(framing, f"{corpus}/{name}/templates.xml", f"{corpus}/{name}/capture.pcap") for name, framing in framings.items()]
-    for framing, templates, capture in cases:
-        say(test, capture, framing, templates)
+        some = {"cme-mdp-2012": ("cme", "MDEntryPx,MDEntrySize,TradingSessionID"),
+                "moex-asts-trades-2019": ("moex", "TradeValue,Symbol"),
+                "eurex-rdi-2016": ("t7", "MarketSegmentID,NoQuoteSizeRules,SecurityDesc,StrikePrice"),
+                "complex30000": ("none", "268,270,279")}
+        cases += [(framing, f"{corpus}/{name}/templates.xml", f"{corpus}/{name}/capture.pcap", fields)
+                  for name, (framing, fields) in some.items()]
     ring = f"{scratch}/ring"
-    run(stopbit, "replay", cases[0][2], "--templates", cases[0][1], "--framing", "cme", "-q", "--ring", ring)
-    say(test, "ring", ring, cases[0][1])
-    os.remove(ring)
+    image = f"{scratch}/some.sbf"
+    for framing, templates, capture, fields in cases:
+        expect("all", test, capture, framing, templates)
+        run(stopbit, "compile", templates, "--fields", fields, "-o", image)
+        expect("some", test, capture, framing, image)
+    framing, templates, capture, fields = cases[0]
+    for kind, of in {"all": (), "some": ("--fields", fields)}.items():
+        run(stopbit, "replay", capture, "--templates", templates, *of, "--framing", framing, "-q", "--ring", ring)
+        expect(kind, test, "ring", ring, templates)
+        os.remove(ring)
 
 
 if __name__ == "__main__":
