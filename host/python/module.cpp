@@ -304,8 +304,10 @@ py::bytes image_of(const consumer::Firmware& firmware) {
   return {reinterpret_cast<const char*>(image.data()), image.size()};
 }
 
-templates::CompileOptions compile_options(std::optional<std::uint32_t> template_id, bool session_control) {
+templates::CompileOptions compile_options(const std::string& fields, std::optional<std::uint32_t> template_id,
+                                          bool session_control) {
   templates::CompileOptions options;
+  if (!fields.empty()) options.fields = std::make_shared<const SourceBuffer>("fields", fields);
   options.template_id = template_id;
   options.session_control = session_control;
   return options;
@@ -355,12 +357,15 @@ PYBIND11_MODULE(_core, module) {
                                                   "times.")
       .def_static(
           "compile",
-          [](const std::vector<std::string>& paths, std::optional<std::uint32_t> template_id, bool session_control) {
+          [](const std::vector<std::string>& paths, const std::string& fields, std::optional<std::uint32_t> template_id,
+             bool session_control) {
             return std::const_pointer_cast<Firmware>(
-                consumer::compile(paths, compile_options(template_id, session_control)));
+                consumer::compile(paths, compile_options(fields, template_id, session_control)));
           },
-          py::arg("paths"), py::kw_only(), py::arg("template_id") = py::none(), py::arg("session_control") = false,
-          py::call_guard<py::gil_scoped_release>(), "Compiles template files as one set.")
+          py::arg("paths"), py::kw_only(), py::arg("fields") = "", py::arg("template_id") = py::none(),
+          py::arg("session_control") = false, py::call_guard<py::gil_scoped_release>(),
+          "Compiles template files as one set. Records hold only the `fields`, names as `stopbit compile "
+          "--fields` takes them; default: all.")
       .def_static(
           "load", [](const std::string& path) { return std::const_pointer_cast<Firmware>(consumer::load(path)); },
           py::arg("path"), py::call_guard<py::gil_scoped_release>(), "Reads and verifies a firmware image (.sbf).")
@@ -376,6 +381,9 @@ PYBIND11_MODULE(_core, module) {
       .def_property_readonly(
           "layout_hash", [](const Firmware& firmware) { return layout_hash(firmware.program()); },
           "Equal for programs whose records read alike.")
+      .def_property_readonly(
+          "is_projected", [](const Firmware& firmware) { return is_projected(firmware.program()); },
+          "Whether its records hold some of the fields only.")
       .def("image", &image_of, "The firmware image, as `stopbit compile` writes it.");
 
   py::class_<Wish>(module, "Wish", "How a capture is decoded.")

@@ -21,6 +21,10 @@ time stamps are int, decimals decimal.Decimal with their exponent (or float, if 
 bytes, enumerations the name of their element, sets lists of names, booleans bool. A byte above 0x7F of an ASCII string
 becomes U+0080 to U+00FF, one that is no UTF-8 in a Unicode string U+FFFD.
 
+Records may hold some of the fields only (`fields=`, or firmware of `stopbit compile --fields`). Then the others are in
+no dict, as if they were absent, and have no column; what holds such fields alone, groups and sequences, is left out with
+them. A sequence of which only the length is stored is a list of empty dicts.
+
 Exceptions: ValueError for an argument that makes no sense, OSError (FileNotFoundError, ...) for a file that cannot be
 read, InputError for templates, firmware or captures that are refused, RingError for rings; the last two are an Error.
 Faulty datagrams are no exceptions: they are records that say so.
@@ -50,6 +54,7 @@ def replay(
     captures: Path | Iterable[Path],
     *,
     templates: Path | Iterable[Path] | None = None,
+    fields: str | Iterable[str] | None = None,
     firmware: Path | Program | None = None,
     framing: str = "none",
     reset: Literal["packet", "template", "never"] | None = None,
@@ -63,9 +68,10 @@ def replay(
 ) -> Replay:
     """Iterates the records of captures (pcap or pcapng, plain or gzip), decoded on a thread of its own.
 
-    The feed is described by its `templates`, XML files, or by `firmware`: a .sbf file or a Program. `framing` is what
-    stands before the messages of a datagram: "cme", "b3", "moex", "t7", "none" or "custom:..."; `reset` replaces its
-    rule when the dictionary is reset. `engine`: the default is native code where it runs, else the interpreter.
+    The feed is described by its `templates`, XML files, or by `firmware`: a .sbf file or a Program. `fields`: records
+    hold only these, names as `stopbit compile --fields` takes them, "Price" or "Trade/Price". `framing` is what stands
+    before the messages of a datagram: "cme", "b3", "moex", "t7", "none" or "custom:..."; `reset` replaces its rule when
+    the dictionary is reset. `engine`: the default is native code where it runs, else the interpreter.
     `strict` refuses what FAST calls reportable errors. `pace`: "max", or a multiple of the capture's own speed, "1x".
     `groups`: only these multicast groups, "A.B.C.D:PORT". `limit`: stop after so many datagrams; 0 = no limit.
     `decimals`: "exact" for decimal.Decimal, "float" is faster. With `header` each record has a dict "header":
@@ -75,7 +81,7 @@ def replay(
     the returned iterator has counts and problems. Use it in a `with`, or close() it, to end early.
     """
     wish = _wish(framing, reset, engine, strict, pace, groups, limit)
-    return Replay(_program(templates, firmware), _paths(captures), wish, decimals=decimals, header=header)
+    return Replay(_program(templates, fields, firmware), _paths(captures), wish, decimals=decimals, header=header)
 
 
 def ring(
@@ -108,6 +114,7 @@ def columns(
     captures: Path | Iterable[Path],
     *,
     templates: Path | Iterable[Path] | None = None,
+    fields: str | Iterable[str] | None = None,
     firmware: Path | Program | None = None,
     framing: str = "none",
     reset: Literal["packet", "template", "never"] | None = None,
@@ -143,7 +150,7 @@ def columns(
     group is a mask, "Group:present". A name that is taken gets a number, "Field_2".
     """
     wish = _wish(framing, reset, engine, strict, "max", groups, limit)
-    return _core.columns(_program(templates, firmware), _paths(captures), wish)
+    return _core.columns(_program(templates, fields, firmware), _paths(captures), wish)
 
 
 def _paths(paths: Path | Iterable[Path]) -> list[str]:
@@ -151,12 +158,23 @@ def _paths(paths: Path | Iterable[Path]) -> list[str]:
     return [os.fspath(path) for path in ([paths] if one else paths)]
 
 
-def _program(templates: Path | Iterable[Path] | None, firmware: Path | Program | None) -> Program:
+def _program(
+    templates: Path | Iterable[Path] | None, fields: str | Iterable[str] | None, firmware: Path | Program | None
+) -> Program:
     if (templates is None) == (firmware is None):
         raise ValueError("either templates or firmware is needed, and not both")
+    if fields is not None and templates is None:
+        raise ValueError("fields go with templates; firmware has its own")
     if isinstance(firmware, Program):
         return firmware
-    return Program.load(os.fspath(firmware)) if templates is None else Program.compile(_paths(templates))
+    if templates is None:
+        return Program.load(os.fspath(firmware))
+    if fields is None:
+        return Program.compile(_paths(templates))
+    names = fields if isinstance(fields, str) else ",".join(fields)
+    if not names.strip():
+        raise ValueError("fields: at least one name")
+    return Program.compile(_paths(templates), fields=names)
 
 
 def _wish(framing, reset, engine, strict, pace, groups, limit) -> _core.Wish:

@@ -41,8 +41,9 @@ def run(*command):
 def expected(captures, feed, *more):
     """The dicts that the JSON lines say."""
     captures = [captures] if isinstance(captures, str) else captures
+    options = [text for option, value in feed.items() for text in (f"--{option}", value)]
     lines = subprocess.run(
-        [COMMAND, "replay", *captures, "--templates", feed["templates"], "--framing", feed["framing"], "-q", *more],
+        [COMMAND, "replay", *captures, *options, "-q", *more],
         check=False, capture_output=True, text=True).stdout
     return [json.loads(line, parse_float=decimal.Decimal) for line in lines.splitlines()]
 
@@ -72,6 +73,60 @@ def feeds():
 
 
 FEEDS = []
+SOME_FIELDS = {}  # of some of them again, by name: the feed that stores everything, and the Choice
+
+
+class Choice:
+    """Every third field of the records, and what is left of a record if only these are stored."""
+
+    def __init__(self, records):
+        self.leaves, self.references = set(), set()
+        for record in records:
+            self.look((record["template"],), record["fields"])
+        self.leaves -= {path[:n] for path in self.leaves for n in range(len(path))}  # sequences that were empty once
+        self.chosen = set(sorted(self.leaves)[::3])
+        self.around = {path[:n] for path in self.chosen | self.references for n in range(len(path))}
+
+    def look(self, path, value):
+        if isinstance(value, dict) and "template" in value:
+            self.references.add(path)  # always stored
+            self.look((value["template"],), value["fields"])
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                self.look((*path, key), item)
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            for item in value:
+                self.look(path, item)
+        else:
+            self.leaves.add(path)
+
+    def names(self):
+        return ["/".join(path) for path in sorted(self.chosen)]
+
+    def left(self, record):
+        return {**record, "fields": self.left_of((record["template"],), record["fields"])}
+
+    def left_of(self, path, value):
+        if isinstance(value, dict) and "template" in value:
+            return self.left(value)
+        if isinstance(value, dict):
+            inside = {key: (*path, key) for key in value}
+            return {key: self.left_of(at, value[key]) for key, at in inside.items()
+                    if at in self.chosen | self.around | self.references}
+        if isinstance(value, list) and path in self.around:
+            return [self.left_of(path, item) for item in value]
+        return value
+
+
+def add_some_fields():
+    """The feeds once more, with records that hold some fields only."""
+    for name, capture, feed in list(FEEDS):
+        choice = Choice(itertools.islice(expected(capture, feed, "--limit", "2000"), 2000))
+        image = f"{SCRATCH}/{name}-some.sbf"
+        pathlib.Path(f"{SCRATCH}/{name}-some.fields").write_text("\n".join(choice.names()), encoding="utf-8")
+        run("compile", feed["templates"], "--fields", f"@{SCRATCH}/{name}-some.fields", "-o", image)
+        FEEDS.append((f"some fields of {name}", capture, {"firmware": image, "framing": feed["framing"]}))
+        SOME_FIELDS[FEEDS[-1][0]] = (feed, choice)
 
 
 def plain(value):
@@ -199,6 +254,56 @@ class Replay(unittest.TestCase):
         self.assertEqual(list(records), [])
         with self.assertRaisesRegex(stopbit.InputError, "broken.pcap"):
             stopbit.columns(broken, **SAMPLE_FEED)
+
+
+class SomeFields(unittest.TestCase):
+    def test_are_those_of_the_whole_records(self):
+        for name, capture, feed in FEEDS:
+            if name not in SOME_FIELDS:
+                continue
+            whole, choice = SOME_FIELDS[name]
+            with self.subTest(name):
+                self.assertGreater(len(choice.chosen), 0)
+                records = stopbit.replay(capture, **feed, limit=3000)
+                for line, record in itertools.zip_longest(expected(capture, whole, "--limit", "3000"), records):
+                    self.assertTrue(same(choice.left(line), plain(record)), f"{line}\n{choice.left(line)}\n{record}")
+
+    def test_are_named_as_on_the_command_line(self):
+        for fields in ("Price,BookSnapshot/Symbol", ["Price", "BookSnapshot/Symbol"]):
+            records = list(stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, fields=fields))
+            self.assertEqual(records, expected(SAMPLE_CAPTURE, SAMPLE_FEED, "--fields", "Price,BookSnapshot/Symbol"))
+        tables = stopbit.columns(SAMPLE_CAPTURE, **SAMPLE_FEED, fields=["Price"])
+        columns = {column for table in tables.values() for column in table if not column.startswith("@")}
+        self.assertIn("Price", columns)
+        self.assertNotIn("Symbol", columns)
+        self.assertIn("Trade", tables)  # a row a message, whatever it holds
+        program = stopbit.Program.compile([SAMPLE_FEED["templates"]], fields="Price")
+        self.assertTrue(program.is_projected)
+        self.assertTrue(stopbit.Program.from_image(program.image()).is_projected)
+        self.assertFalse(stopbit.Program.compile([SAMPLE_FEED["templates"]]).is_projected)
+
+    def test_a_length_alone_is_a_list_of_empty_dicts(self):
+        whole = stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, limit=3000)
+        for record, all_of_it in zip(stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, limit=3000, fields="NoEntries"), whole):
+            entries = all_of_it["fields"].get("Entries")
+            self.assertEqual(record["fields"], {} if entries is None else {"Entries": [{}] * len(entries)})
+        tables = stopbit.columns(SAMPLE_CAPTURE, **SAMPLE_FEED, fields="NoEntries")
+        self.assertEqual(set(tables["BookUpdate/Entries"]), {"@parent"})
+        self.assertEqual(tables["BookUpdate"]["Entries"].sum(), len(tables["BookUpdate/Entries"]["@parent"]))
+
+    def test_that_nothing_has_are_refused(self):
+        with self.assertRaisesRegex(stopbit.InputError, "Prize"):
+            stopbit.replay(SAMPLE_CAPTURE, **SAMPLE_FEED, fields=["Prize"])
+        for wrong in ({"fields": ""}, {"fields": []}, {"fields": "Price", "templates": None, "firmware": "a.sbf"}):
+            with self.subTest(wrong), self.assertRaises(ValueError):
+                stopbit.columns(SAMPLE_CAPTURE, **{**SAMPLE_FEED, **wrong})
+
+    def test_come_out_of_rings(self):
+        ring = f"{SCRATCH}/ring-some-fields"
+        subprocess.run([COMMAND, "replay", SAMPLE_CAPTURE, "--templates", SAMPLE_FEED["templates"], "--framing", "cme",
+                        "-q", "--fields", "Price,NoLegs", "--ring", ring], check=True)
+        self.addCleanup(os.remove, ring)
+        self.assertEqual(list(stopbit.ring(ring)), expected(SAMPLE_CAPTURE, SAMPLE_FEED, "--fields", "Price,NoLegs"))
 
 
 def floats(value):
@@ -532,4 +637,5 @@ class Stubs(unittest.TestCase):
 if __name__ == "__main__":
     os.makedirs(SCRATCH, exist_ok=True)
     FEEDS = list(feeds())
+    add_some_fields()
     unittest.main(argv=[sys.argv[0], *sys.argv[4:]])
