@@ -3,6 +3,7 @@
 #include "bench/lib/arguments.hpp"
 #include "bench/lib/contest.hpp"
 #include "bench/lib/cpu.hpp"
+#include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/ticks.hpp"
 #include "bench/workloads/workload.hpp"
@@ -13,6 +14,7 @@ int main(int argc, char** argv) {
   Report report;
   const TickClock clock;
   if (const auto processors = two_processors()) pin(processors->second);
+  Pace pace(clock, arguments.pace_ns);
   for (const WorkloadSource& source : workload_sources()) {
     if (!arguments.wants(source.name)) continue;
     const auto work = source.make();
@@ -20,7 +22,8 @@ int main(int argc, char** argv) {
       report.problem(source.name + ": " + work.message());
       continue;
     }
-    run_contest(clock, "decode/" + source.name, *work.value(), Per::Message, arguments.quick, report);
+    run_engines(clock, pace, "decode/" + source.name, *work.value(), Per::Message, arguments.quick, report);
   }
+  report.add("decode", clock, pace);
   return report.finish(arguments.json);
 }

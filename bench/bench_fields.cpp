@@ -8,6 +8,7 @@
 #include "bench/lib/arguments.hpp"
 #include "bench/lib/contest.hpp"
 #include "bench/lib/cpu.hpp"
+#include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/ticks.hpp"
 #include "bench/workloads/feed_writer.hpp"
@@ -147,12 +148,14 @@ int main(int argc, char** argv) {
   Report report;
   const TickClock clock;
   if (const auto processors = two_processors()) pin(processors->second);
+  Pace pace(clock, arguments.pace_ns);
   for (const Kind& kind : kKinds) {
     for (const bool is_hostile : {false, true}) {
       const std::string name = std::string("field/") + kind.type + '/' + kind.name + (is_hostile ? "/hostile" : "");
       if (!arguments.wants(name)) continue;
-      run_contest(clock, name, *make(kind, name, is_hostile), Per::Field, arguments.quick, report);
+      run_engines(clock, pace, name, *make(kind, name, is_hostile), Per::Field, arguments.quick, report);
     }
   }
+  report.add("fields", clock, pace);
   return report.finish(arguments.json);
 }

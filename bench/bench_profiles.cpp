@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "bench/lib/arguments.hpp"
+#include "bench/lib/contest.hpp"
 #include "bench/lib/cpu.hpp"
+#include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
@@ -21,12 +23,7 @@
 namespace stopbit::bench {
 namespace {
 
-constexpr double kBlockNs = 8e6;
-constexpr int kRounds = 20;  ///< Of two blocks a program each.
-constexpr int kQuickRounds = 3;
-
 void ignore(std::span<const record::Slot> /*record*/) {}
-using Sink = record::BufferSink<void (*)(std::span<const record::Slot>)>;
 
 /// The datagrams [first, last) of a workload.
 Workload part(const Workload& work, std::size_t first, std::size_t last) {
@@ -39,7 +36,7 @@ Workload part(const Workload& work, std::size_t first, std::size_t last) {
 
 profile::Profile profile_of(const Workload& work) {
   profile::Counter counter(work.program, work.options, 0, UINT64_MAX);
-  Sink sink(work.program.max_record_slots, ignore);
+  record::BufferSink sink(work.program.max_record_slots, ignore);
   (void)decode_all(work, counter, sink);
   return counter.take();
 }
@@ -61,33 +58,6 @@ double coverage(const Program& profiled, const profile::Profile& met, const Prog
   return all == 0 ? 0 : 100 * static_cast<double>(covered) / static_cast<double>(all);
 }
 
-struct Contestant {
-  const Workload& work;
-  Engine& engine;
-  Sink sink;
-  std::vector<double> ns_per_message;
-
-  Totals decode(std::size_t passes) noexcept {
-    Totals totals;
-    for (; passes > 0; --passes) {
-      const Totals pass = decode_all(work, engine, sink);
-      totals.messages += pass.messages;
-      totals.errors += pass.errors;
-    }
-    return totals;
-  }
-};
-
-void run_block(const TickClock& clock, Contestant& contestant, std::size_t passes, Report& report) {
-  const Undisturbed undisturbed;
-  const std::uint64_t begin = ticks_begin();
-  const Totals totals = contestant.decode(passes);
-  const std::uint64_t end = ticks_end();
-  if (totals.errors != 0) report.problem(contestant.work.name + ": a repeated pass had errors");
-  contestant.ns_per_message.push_back(clock.ns(static_cast<double>(end - begin)) /
-                                      static_cast<double>(totals.messages));
-}
-
 /// The same records, slot for slot.
 bool same_records(const Workload& work, Engine& a, Engine& b) {
   const auto slots_of = [&work](Engine& engine) {
@@ -106,7 +76,7 @@ bool same_records(const Workload& work, Engine& a, Engine& b) {
   });
 }
 
-void measure(const TickClock& clock, const Workload& work, bool quick, Report& report) {
+void measure(const TickClock& clock, Pace& pace, const Workload& work, bool quick, Report& report) {
   const std::size_t half = work.datagrams.size() / 2;
   if (half == 0) return report.note(work.name + ": one datagram has no halves");
   const Workload general = part(work, half, work.datagrams.size());
@@ -127,25 +97,9 @@ void measure(const TickClock& clock, const Workload& work, bool quick, Report& r
       report.problem(name + ": the records differ");
       continue;
     }
-    const auto sink = [&] { return Sink(work.program.max_record_slots, ignore, ring_slots(work)); };
-    Contestant a{general, *without[i].engine, sink(), {}};
-    Contestant b{profiled, *with[i].engine, sink(), {}};
-    (void)a.decode(1);
-    (void)b.decode(1);
-    const std::uint64_t begin = ticks();
-    (void)a.decode(1);
-    const double pass_ns = clock.ns(static_cast<double>(ticks() - begin));
-    const auto passes = static_cast<std::size_t>(kBlockNs / pass_ns) + 1;
-    for (int round = quick ? kQuickRounds : kRounds; round > 0; --round) {
-      for (Contestant* next : {&a, &b, &b, &a}) run_block(clock, *next, passes, report);
-    }
-    std::vector<double> ratios;
-    for (std::size_t block = 0; block < a.ns_per_message.size(); ++block) {
-      ratios.push_back(a.ns_per_message[block] / b.ns_per_message[block]);
-    }
-    report.add(name + "/general", "ns/msg", std::move(a.ns_per_message));
-    report.add(name + "/profiled", "ns/msg", std::move(b.ns_per_message));
-    report.add(name + "/gain", "x", std::move(ratios));
+    Contestant contestants[] = {{general, *without[i].engine, name + "/general"},
+                                {profiled, *with[i].engine, name + "/profiled", name + "/gain"}};
+    run_contest(clock, pace, contestants, Per::Message, quick, report);
   }
 }
 
@@ -158,6 +112,7 @@ int main(int argc, char** argv) {
   Report report;
   const TickClock clock;
   if (const auto processors = two_processors()) pin(processors->second);
+  Pace pace(clock, arguments.pace_ns);
   for (const WorkloadSource& source : workload_sources()) {
     if (!arguments.wants(source.name)) continue;
     const auto work = source.make();
@@ -165,7 +120,8 @@ int main(int argc, char** argv) {
       report.problem(source.name + ": " + work.message());
       continue;
     }
-    measure(clock, *work.value(), arguments.quick, report);
+    measure(clock, pace, *work.value(), arguments.quick, report);
   }
+  report.add("profiles", clock, pace);
   return report.finish(arguments.json);
 }

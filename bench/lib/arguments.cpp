@@ -16,6 +16,8 @@ Arguments read_arguments(int argc, char** argv, const std::string& about) {
   CLI::App app(about);
   app.add_option("--json", arguments.json, "Write the figures as JSON to this file (-: stdout)");
   app.add_option("--filter", filter, "Only workloads whose name has a match of this regular expression");
+  app.add_option("--pace", arguments.pace_ns, "The best pace that an earlier program of this run has seen, in ns")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--quick", arguments.quick, "A few repetitions, to see that it runs");
   try {
     app.parse(argc, argv);

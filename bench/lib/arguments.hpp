@@ -10,6 +10,7 @@ namespace stopbit::bench {
 struct Arguments {
   std::string json;                     ///< Where the report goes: a file, "-", or empty for text.
   std::optional<std::regex> workloads;  ///< Names of workloads to measure.
+  double pace_ns = 0;                   ///< The best pace of earlier programs of this run; 0: none is known.
   bool quick = false;                   ///< A few repetitions: to see that it runs.
 
   [[nodiscard]] bool wants(const std::string& workload) const {

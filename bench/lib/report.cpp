@@ -15,19 +15,30 @@ constexpr std::pair<const char*, double> kPercentiles[] = {{"p90", 0.9}, {"p99",
 
 }  // namespace
 
-void Report::add(const std::string& name, const std::string& unit, std::vector<double> samples) {
-  Figure figure;
+Report::Figure& Report::add_figure(const std::string& name, const std::string& unit) {
+  Figure& figure = figures_.emplace_back();
   figure.name = name;
   figure.unit = unit;
+  return figure;
+}
+
+void Report::add(const std::string& name, const std::string& unit, std::vector<double> samples) {
+  Figure& figure = add_figure(name, unit);
   figure.count = samples.size();
   figure.samples = std::move(samples);
-  figures_.push_back(std::move(figure));
+}
+
+void Report::add(const std::string& name, const std::string& unit, const Repetitions& repetitions, const Pace& pace) {
+  Repetitions::Chosen chosen = repetitions.choose(pace);
+  if (chosen.values.empty()) return;
+  repetitions_ += repetitions.count();
+  left_out_ += chosen.left_out;
+  add(name, unit, std::move(chosen.values));
+  figures_.back().choice = {chosen.slowest_ns, chosen.left_out, chosen.is_disturbed};
 }
 
 void Report::add(const std::string& name, const std::string& unit, const std::vector<Histogram>& bursts, double scale) {
-  Figure figure;
-  figure.name = name;
-  figure.unit = unit;
+  Figure& figure = add_figure(name, unit);
   const auto scaled = [scale](std::uint64_t value) { return static_cast<double>(value) * scale; };
   Histogram all;
   for (const Histogram& burst : bursts) {
@@ -40,7 +51,34 @@ void Report::add(const std::string& name, const std::string& unit, const std::ve
   figure.count = all.count();
   figure.max = scaled(all.max());
   for (const Histogram::Point& point : all.points()) figure.points.emplace_back(point.share, scaled(point.value));
-  figures_.push_back(std::move(figure));
+}
+
+void Report::add(const std::string& name, const std::string& unit, const std::vector<PacedBurst>& bursts,
+                 double scale) {
+  const auto undisturbed = static_cast<std::size_t>(
+      std::count_if(bursts.begin(), bursts.end(), [](const PacedBurst& burst) { return burst.is_undisturbed(); }));
+  Figure::Choice choice;
+  choice.is_disturbed = 2 * undisturbed < bursts.size();
+  choice.left_out = choice.is_disturbed ? 0 : bursts.size() - undisturbed;
+  std::vector<Histogram> chosen;
+  for (const PacedBurst& burst : bursts) {
+    if (!choice.is_disturbed && !burst.is_undisturbed()) continue;
+    chosen.push_back(choice.is_disturbed ? burst.all() : burst.undisturbed());
+    choice.pace_ns = std::max(choice.pace_ns, burst.slowest_ns(choice.is_disturbed));
+  }
+  if (chosen.empty()) return;
+  repetitions_ += bursts.size();
+  left_out_ += choice.left_out;
+  add(name, unit, chosen, scale);
+  figures_.back().choice = choice;
+}
+
+void Report::add(const std::string& program, const TickClock& clock, const Pace& pace) {
+  const std::string name = "machine/" + program;
+  add(name + "/pace", "ns", std::vector<Histogram>{pace.probes()}, clock.ns_per_tick());
+  add(name + "/best-pace", "ns", {pace.best_ns()});
+  if (repetitions_ == 0) return;
+  add(name + "/left-out", "%", {100 * static_cast<double>(left_out_) / static_cast<double>(repetitions_)});
 }
 
 void Report::fact(const std::string& subject, const std::string& name, double value) {
@@ -83,6 +121,7 @@ void Report::print() const {
     if (!figure.samples.empty()) std::printf(" (%.1f to %.1f)", *low, *high);
     for (const auto& [label, values] : figure.percentiles) std::printf("  %s %.0f", label.c_str(), median(values));
     if (!figure.percentiles.empty()) std::printf("  max %.0f", figure.max);
+    if (figure.choice && figure.choice->is_disturbed) std::printf("  disturbed");
     std::printf("\n");
   }
 }
@@ -93,6 +132,11 @@ std::string Report::json() const {
   for (const Figure& figure : figures_) {
     nlohmann::ordered_json item = {{"name", figure.name}, {"unit", figure.unit}, {"samples", figure.samples}};
     item["count"] = figure.count;
+    if (figure.choice) {
+      item["pace"] = figure.choice->pace_ns;
+      item["left out"] = figure.choice->left_out;
+      item["disturbed"] = figure.choice->is_disturbed;
+    }
     if (!figure.percentiles.empty()) {
       item["percentiles"] = figure.percentiles;
       item["max"] = figure.max;

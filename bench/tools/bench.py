@@ -35,10 +35,11 @@ PERCENTILES = ["p90", "p99", "p99.9"]
 # ------------------------------------------------------------------------------------------------------------ running
 
 
-def run_own(program, options, out):
+def run_own(program, options, out, best_pace):
     command = [BUILD / "bin" / f"bench_{program}", "--json", out]
     command += ["--quick"] if options.quick else []
     command += ["--filter", options.filter] if options.filter else []
+    command += ["--pace", str(best_pace)] if best_pace else []
     status = subprocess.run(command, check=False).returncode
     if status not in (0, EXIT_PROBLEMS):
         sys.exit(status if status in (EXIT_USAGE, EXIT_ENVIRONMENT) else EXIT_PROBLEMS)
@@ -90,6 +91,22 @@ def from_google(report):
     return {"figures": list(figures.values()), "problems": problems}
 
 
+def best_pace(result):
+    """What the quickest probes of all programs so far took, in ns; nothing if there were none."""
+    return min((figure["samples"][0] for figure in result["figures"] if figure["name"].endswith("/best-pace")), default=None)
+
+
+PACE_TOLERANCE = 1.08  # as in bench/lib/pace.hpp
+
+
+def mark_disturbed(result):
+    """A figure that was thought undisturbed, until a later program found the machine quicker."""
+    best = best_pace(result)
+    for figure in result["figures"]:
+        if "pace" in figure:
+            figure["disturbed"] = figure["disturbed"] or figure["pace"] > PACE_TOLERANCE * best
+
+
 def first_line(*command):
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
@@ -137,12 +154,14 @@ def run(options):
     for program in options.programs or [*OWN, *GOOGLE]:
         print(f"bench: {program}", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory() as folder:
-            part = (run_own if program in OWN else run_google)(program, options, f"{folder}/out.json")
+            out = f"{folder}/out.json"
+            part = run_own(program, options, out, best_pace(result)) if program in OWN else run_google(program, options, out)
         result["figures"] += part["figures"]
         result["facts"].update(part.get("facts", {}))
         for key in ("notes", "problems"):
             result[key] += [text for text in part.get(key, []) if text not in result[key]]
     result["load after"] = os.getloadavg()[0]
+    mark_disturbed(result)
     if "STOPBIT_CORPUS" not in os.environ:
         result["notes"].append("STOPBIT_CORPUS is not set: no captures of real exchanges")
     return result
@@ -191,12 +210,15 @@ def print_table(result):
         if not figure["samples"]:
             continue
         low, high = spread(figure["samples"])
-        row = [figure["name"], figure["unit"], number(statistics.median(figure["samples"])), f"{number(low)} .. {number(high)}"]
+        name = figure["name"] + (" ~" if figure.get("disturbed") else "")
+        row = [name, figure["unit"], number(statistics.median(figure["samples"])), f"{number(low)} .. {number(high)}"]
         percentiles = figure.get("percentiles", {})
         row += [number(statistics.median(percentiles[p])) if p in percentiles else "" for p in PERCENTILES]
         row += [number(figure["max"]) if "max" in figure else "", str(figure["count"])]
         rows.append(row)
     print_columns(rows, "<<>>>>>>>")
+    if any(figure.get("disturbed") for figure in result["figures"]):
+        print("~: somebody else was on the core, in too many of the repetitions to leave them out")
 
 
 def parts(result):

@@ -90,6 +90,28 @@ class Table(unittest.TestCase):
         self.assertRegex(text, r"a +ns +2\.00 +1\.10 \.\. 2\.90 +6\.00 +8\.00 +9\.00 +12345 +3")
 
 
+class Disturbed(unittest.TestCase):
+    def run_of(self, pace, best):
+        run = result(a=("ns", [1.0, 2.0]), **{"machine/decode/best-pace": ("ns", [best]), "machine/e2e/best-pace": ("ns", [100])})
+        run["figures"][0].update(pace=pace, disturbed=False)
+        bench.mark_disturbed(run)
+        return run
+
+    def test_a_figure_made_before_the_machine_was_seen_at_its_best_is_marked(self):
+        run = self.run_of(pace=120, best=115)
+        self.assertTrue(run["figures"][0]["disturbed"])
+        self.assertIn("a ~", printed(bench.print_table, run))
+
+    def test_a_figure_near_the_best_pace_of_all_programs_is_not(self):
+        run = self.run_of(pace=107, best=104)
+        self.assertFalse(run["figures"][0]["disturbed"])
+        self.assertNotIn("~", printed(bench.print_table, run))
+
+    def test_the_best_pace_is_that_of_all_programs(self):
+        self.assertEqual(bench.best_pace(self.run_of(pace=107, best=104)), 100)
+        self.assertIsNone(bench.best_pace(result(a=("ns", [1]))))
+
+
 class Readme(unittest.TestCase):
     def test_targets_are_met_missed_or_not_measured(self):
         run = result(**{"decode/complex30000/native": ("ns/msg", [84, 85, 86]), "decode/cme-mdp-2012/native": ("ns/msg", [60]),
