@@ -1129,7 +1129,8 @@ class Emitter : private Xbyak::CodeGenerator {
     }
   }
 
-  /// The word of a constant string that has no slot of its own.
+  /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
+  /// interpreter.
   [[nodiscard]] std::optional<std::uint64_t> short_constant(Place in) const {
     if (!has_initial(in)) return {};
     const std::string_view text = program_.constant_bytes(in->constant->bytes());
@@ -1138,7 +1139,7 @@ class Emitter : private Xbyak::CodeGenerator {
     for (std::size_t i = 0; i < text.size(); ++i) {
       value |= static_cast<std::uint64_t>(static_cast<unsigned char>(text[i])) << 8 * i;
     }
-    if (text.size() == kMaxInlineText && (value & ~kDataBits) != 0) return {};
+    if ((value & ~kDataBits) != 0) return {};
     return value | text_word(text.size());
   }
 

@@ -32,7 +32,7 @@ class Namer {
     find_owners();
     for (const auto& [segment, begin] : begins) {
       if (segment >= ProfileEntry::kBody) {
-        names_.segments.emplace(segment, name(segment & ~ProfileEntry::kBody, {}));
+        names_.segments.emplace(segment, unique(segments_, name(segment & ~ProfileEntry::kBody, {})));
       }
     }
     std::map<std::uint16_t, std::size_t> pmaps;  // segments by address of their PMAP

@@ -482,8 +482,8 @@ class FlowCheck {
       return;
     }
     const Loop& loop = loops_[seq];
-    require(state_.map == loop.outer.map || outer_of_map_[state_.map].map == loop.outer.map, "lend-presence-map",
-            "more presence maps are on the stack than the element's own");
+    require(state_.map == loop.outer.map || state_.map == seq + 1, "lend-presence-map",
+            "a presence map is on the stack that the element's first instruction has not loaded");
     if (loop.node != kNone) follow({SchemaStep::Kind::LoopEnd, static_cast<std::uint16_t>(loop.node)});
     const Instruction& first = code_[seq + 1];  // without BLOCK, its target may be anything
     require(first.control != ControlOp::Block || program_.blocks[first.target].min_bytes <= state_.least_bytes,

@@ -187,7 +187,7 @@ void change_program(Program& program, Random& random) {
   const auto entry_of = [&](auto& table, auto change) {
     if (!table.empty()) change(program, random.pick(table), random);
   };
-  switch (random.below(16)) {
+  switch (random.below(17)) {
     case 0: return entry_of(program.constants, change_constant);
     case 1:
       return entry_of(program.slots, [](Program&, Slot& slot, Random& from) {
@@ -207,6 +207,9 @@ void change_program(Program& program, Random& random) {
         }
       });
     case 8: program.max_record_slots = near(program.max_record_slots, random); return;
+    case 9:
+      if (!program.constant_pool.empty()) random.pick(program.constant_pool) ^= static_cast<char>(random.bits());
+      return;
     default: return change_code(program, random);
   }
 }

@@ -38,8 +38,8 @@ void Progress::tell(const Counts& counts, std::string_view target) {
   if (now - told_ < kPause) return;
   told_ = now;
   const std::chrono::duration<double> time = now - begin_;
-  std::fputs(fmt::format("{}: {:.0f} s, {} executions, {} targets, at {}\n", attack_, time.count(), counts.executions,
-                         counts.targets, target)
+  std::fputs(fmt::format("{}: {:.0f} s, {} executions, {} messages, {} targets, at {}\n", attack_, time.count(),
+                         counts.executions, counts.messages, counts.targets, target)
                  .c_str(),
              stderr);
 }

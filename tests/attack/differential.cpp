@@ -234,25 +234,39 @@ class Arena {
     }
     Program profiled = cases::with_profiles(feed.program, engine_options(feed), datagrams);
     if (profiled.profiles.empty()) return;
-    require(verify::check(profiled).ok(), "a program with profiles passes the verifier");
+    if (const verify::Report checked = verify::check(profiled); !checked.ok()) {
+      fail("a program with profiles passes the verifier", feed.name + ": " + problems(checked));
+    }
     feed.general = std::exchange(feed.program, std::move(profiled));
     feed.template_text.clear();
+  }
+
+  static std::string problems(const verify::Report& report) {
+    std::string text;
+    for (const verify::Finding& finding : report.findings) {
+      text += fmt::format("{}: {} [{}]\n", finding.where, finding.message, finding.rule);
+    }
+    return text;
   }
 
   /// As no compiler would write it, if the verifier lets it pass.
   static void change(Feed& feed, cases::Random& random, Counts& counts) {
     constexpr std::size_t kMaxCode = 1'000;  // larger ones only take longer to verify
+    constexpr int kAttempts = 5;
     if (feed.program.code.size() > kMaxCode) return;
-    Program program = feed.program;
-    if (random.chance(50)) reshape_program(program, random);
-    for (std::uint64_t left = random.below(3); left > 0; --left) change_program(program, random);
-    if (!verify::check(program).ok()) {
-      ++counts.refused;
+    for (int i = 0; i < kAttempts; ++i) {
+      Program program = feed.program;
+      if (random.chance(50)) reshape_program(program, random);
+      for (std::uint64_t left = random.below(4); left > 0; --left) change_program(program, random);
+      if (!verify::check(program).ok()) {
+        ++counts.refused;
+        continue;
+      }
+      ++counts.accepted;
+      feed.program = std::move(program);
+      feed.template_text.clear();
       return;
     }
-    ++counts.accepted;
-    feed.program = std::move(program);
-    feed.template_text.clear();
   }
 
   /// False if a case was kept.

@@ -514,6 +514,13 @@ const Bad kBad[] = {
        p.code[13] = p.code[8];
        p.code[12].control = ControlOp::Next;
      }},
+    {"lend-presence-map", "code[14]", "element_that_loads_its_map_late",
+     [](Program& p) {
+       p.code[12] = p.code[11];
+       p.code[12].control = ControlOp::Next;
+       p.code[12].target = 0;
+       p.code[11] = nop(ControlOp::Block, 1);
+     }},
     {"end-inside-loop", "code[13]", "end_in_an_element", [](Program& p) { p.code[13].control = ControlOp::End; }},
     {"schema-order", "code[17]", "two_fields_in_another_order",
      [](Program& p) {

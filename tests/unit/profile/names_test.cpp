@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "host/profile/profile.hpp"
+#include "microcode/verify/verify.hpp"
 #include "tests/unit/profile/fixture.hpp"
 
 namespace stopbit::profile {
@@ -39,6 +40,28 @@ TEST(Names, are_different_for_different_parts) {
   const Names names = name_parts(compiled(kText));
   std::set<Name> all;
   for (const auto& [number, name] : names.segments) EXPECT_TRUE(all.insert(name).second) << name_text(name);
+}
+
+/// No compiler writes such a group: nothing in it has a name, so its way is as empty as the body's.
+TEST(Names, of_a_group_without_fields_is_not_that_of_the_body) {
+  using isa::ControlOp;
+  using isa::DataOp;
+  Program program;
+  program.code = {{.op = DataOp::Pmap, .slot = 8},
+                  {.op = DataOp::Tid, .control = ControlOp::Disp},
+                  {.op = DataOp::Pmap, .slot = 8, .constant = 1},
+                  {.control = ControlOp::Pop},
+                  {.control = ControlOp::End}};
+  program.constants.emplace_back();
+  program.slots.emplace_back();
+  program.sources.emplace_back();
+  program.blocks.emplace_back();
+  program.templates.emplace_back().id = 1;
+  program.dispatch.push_back({0, 1, 0, 2});
+  ASSERT_TRUE(verify::check(program).ok());
+  const Names names = name_parts(program);
+  ASSERT_EQ(names.segments.size(), 2U);
+  EXPECT_NE(names.segments.at(1), names.segments.at(ProfileEntry::kBody));
 }
 
 TEST(Names, find_the_segments_of_another_compilation) {
