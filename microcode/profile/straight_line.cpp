@@ -89,13 +89,24 @@ class Follower {
     }
   }
 
-  /// Bits the instruction takes, those of the mantissa behind an exponent included.
+  /// Bits the instruction takes, those of the mantissa behind an exponent and of a bit group's fields included.
   [[nodiscard]] unsigned bits_of(std::size_t at) const {
     const Instruction& in = program_.code[at];
     unsigned bits = in.control == ControlOp::Skip ? 1 : 0;
     if (isa::info(in.op)->bit != isa::BitUse::None) ++bits;
     if (!isa::is_special(in.op) && isa::is_exponent(isa::type_of(in.op))) bits += bits_of(at + 1);
+    if (isa::is_bits(in.op)) bits += bits_of(last_field(at));
     return bits;
+  }
+
+  /// Of the bit group that begins at the address. Only behind its last one anything may happen.
+  [[nodiscard]] std::size_t last_field(std::size_t at) const {
+    std::size_t last = at + 1;
+    while (program_.code[last].control == ControlOp::Next && last + 1 < program_.code.size() &&
+           isa::is_bit(program_.code[last + 1].op)) {
+      ++last;
+    }
+    return last;
   }
 
   [[nodiscard]] bool ends_before(std::size_t at) const {
@@ -112,12 +123,7 @@ class Follower {
       if (may_take && exponent(in) == Exponent::Unknown) return true;
     }
     if (isa::is_bits(in.op)) {  // the end of a group must not come between the fields of a bit group
-      std::size_t last = at + 1;
-      while (program_.code[last].control == ControlOp::Next && last + 1 < program_.code.size() &&
-             isa::is_bit(program_.code[last + 1].op)) {
-        ++last;
-      }
-      if (program_.code[last].control == ControlOp::Pop) return true;
+      if (program_.code[last_field(at)].control == ControlOp::Pop) return true;
     }
     return out_.taken + bits_of(at) > ProfileEntry::kMaxBits;
   }

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "microcode/verify/verify.hpp"
 #include "tests/unit/profile/fixture.hpp"
 
 namespace stopbit::profile {
@@ -123,6 +124,21 @@ TEST(StraightLine, ends_behind_63_bits) {
   EXPECT_EQ(line->code.back().control, isa::ControlOp::Join);
   EXPECT_EQ(line->code.back().target, 65);
   EXPECT_FALSE(straight_line(program, 2, map_of("1"), program.code.size(), 62)) << "longer than there is room";
+}
+
+TEST(StraightLine, never_ends_inside_a_bit_group) {
+  std::string fields;
+  for (int i = 0; i < 62; ++i) fields += R"(<uInt32 name="a"><copy value="1"/></uInt32>)";
+  // The last field of the bit group takes the bit of the group behind.
+  Program program = compiled(R"(<template name="A" id="1">)" + fields +
+                             R"(<bitGroup name="b"><uInt4 name="x"/><copy/></bitGroup>
+                                <group name="g" presence="optional"><uInt32 name="y"/></group></template>)");
+  const auto line = straight_line(program, segment_begins(program).at(kFirstBody), 0, program.code.size(), 1'000);
+  ASSERT_TRUE(line);
+  EXPECT_EQ(line->taken, 62);
+  program.profiles.push_back({kFirstBody, static_cast<std::uint16_t>(program.code.size()), 0, line->taken});
+  program.code.insert(program.code.end(), line->code.begin(), line->code.end());
+  EXPECT_TRUE(verify::check(program).ok());
 }
 
 TEST(StraightLine, pairs_what_may_issue_together) {
