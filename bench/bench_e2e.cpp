@@ -1,16 +1,17 @@
 // From a datagram in memory to a record that another process has: e2e/<workload>/<engine>/...
 //
-//   decode         the engine alone, records to private memory
-//   visible        engine and ring: until the other process sees slot 0 of the record
-//   read           until it has a copy of the whole record, by ring::Reader
-//   further-slot   what each slot behind the first adds to that
-//   visible-lines  (visible - decode), in transfers of a cache line between the two processors
-//   slot-lines     further-slot, in the same unit
-//   load10 ...     visible, at 10, 50, 80 and 95 % of what writer and reader can do; the clock begins when a datagram
-//   is due
+//   far/decode         the engine alone, records to private memory
+//   far/visible        engine and ring: until the other process sees slot 0 of the record
+//   far/read           until it has a copy of the whole record, by ring::Reader
+//   far/further-slot   what each slot behind the first adds to that
+//   far/visible-lines  (visible - decode), in transfers of a cache line between the two processors
+//   far/slot-lines     further-slot, in the same unit
+//   far/load10 ...     visible, at 10, 50, 80 and 95 % of what writer and reader can do; the clock begins when a
+//   datagram is due
 //
 // Decoding alone and decoding to the ring take turns within a burst, and the plain line transfer is measured before and
-// behind it, so that all meet the same machine.
+// behind it, so that all meet the same machine. The host of a virtual machine moves its processors: what was measured
+// while they were near each other (they share a cache) and what was measured while they were far are figures apart.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -34,6 +35,7 @@
 #include "bench/lib/cpu.hpp"
 #include "bench/lib/histogram.hpp"
 #include "bench/lib/line_transfer.hpp"
+#include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/subject.hpp"
@@ -51,9 +53,13 @@ constexpr const char* kWorkloads[] = {"complex30000", "cme-mdp-2012", "moex-asts
 constexpr int kLoads[] = {10, 50, 80, 95};
 constexpr double kIdleNs = 2'000;               ///< Between two datagrams, when writer and reader are to be idle.
 constexpr std::size_t kMaxRecords = 2'000'000;  ///< Of a burst.
-constexpr int kRounds = 15;
-constexpr int kQuickRounds = 3;
-constexpr double kRoundSeconds = 0.08;  ///< Of each part of a round.
+constexpr std::size_t kRounds = 25;
+constexpr std::size_t kQuickRounds = 3;
+constexpr std::size_t kLoadRounds = 9;
+constexpr std::size_t kMostTimes = 2;   ///< As many rounds in all, until one class of lines has enough.
+constexpr double kRoundSeconds = 0.03;  ///< Of each part of a round.
+constexpr std::uint64_t kStretch = 64;  ///< Datagrams, of either kind, between two probes.
+constexpr double kFarNs = 130;          ///< Processors that share a cache hand a line over in less.
 
 void ignore(std::span<const record::Slot> /*record*/) {}
 
@@ -73,6 +79,7 @@ struct Shared {
   alignas(128) std::uint64_t sightings = 0;
   std::uint64_t lost = 0;
   std::uint64_t early = 0;  ///< Seen before they were due.
+  double pace_ns = 0;       ///< The slower of the reader's probes before and behind the burst.
   Sighting seen[kMaxRecords];
 };
 
@@ -130,12 +137,13 @@ class Peephole {
 };
 
 /// The reading process. Ends when the writer does.
-int read_ring(const std::string& name, int processor, Shared& shared) {
+int read_ring(const TickClock& clock, double best_pace_ns, const std::string& name, int processor, Shared& shared) {
   auto opened = ring::Reader::open(name, ring::Start::Newest);
   if (!opened) return EXIT_FAILURE;
   ring::Reader& reader = opened.value();
   const auto peephole = Peephole::open(reader);
   if (!peephole || !pin(processor)) return EXIT_FAILURE;
+  Pace pace(clock, best_pace_ns);
 
   for (std::uint32_t burst = 1;; ++burst) {
     shared.ready.store(burst, std::memory_order_release);
@@ -144,6 +152,8 @@ int read_ring(const std::string& name, int processor, Shared& shared) {
       ::usleep(1'000);
     }
     const Undisturbed undisturbed;
+    (void)pace.probe();  // it has slept
+    const double pace_before = pace.probe();
     std::uint64_t count = 0;
     bool was_last = false;
     for (;;) {
@@ -173,6 +183,7 @@ int read_ring(const std::string& name, int processor, Shared& shared) {
       }
     }
     shared.sightings = count;
+    shared.pace_ns = std::max(pace_before, pace.probe());
     shared.done.store(burst, std::memory_order_release);
   }
 }
@@ -180,10 +191,11 @@ int read_ring(const std::string& name, int processor, Shared& shared) {
 /// One reader process for as long as it lives.
 class ReaderProcess {
  public:
-  ReaderProcess(const std::string& name, int processor, Shared& shared) : child_(::fork()) {
+  ReaderProcess(const TickClock& clock, double best_pace_ns, const std::string& name, int processor, Shared& shared)
+      : child_(::fork()) {
     if (child_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it may spin, and nobody else would end it
-      ::_exit(read_ring(name, processor, shared));
+      ::_exit(read_ring(clock, best_pace_ns, name, processor, shared));
     }
   }
   ReaderProcess(const ReaderProcess&) = delete;
@@ -207,58 +219,75 @@ bool wait_for(const std::atomic<std::uint32_t>& word, std::uint32_t value, const
   return true;
 }
 
-/// What the figures of one engine are made of.
-struct Figures {
-  std::vector<Histogram> decode;
-  std::vector<Histogram> visible;
-  std::vector<Histogram> read;
-  std::vector<double> line_ns;
-  std::vector<double> slot_ns;
+/// A piece of a burst between two probes: datagrams to private memory, then to the ring.
+struct Stretch {
+  std::uint64_t first_record = 0;  ///< In the ring, since the burst began.
+  std::uint64_t last_record = 0;
+  double pace_ns = 0;  ///< The slower of the two probes.
+};
+
+/// What one burst has given, and the line transfer around it.
+struct Round {
+  static constexpr std::size_t kMostValues = 4'096;
+
+  PacedBurst decode{kMostValues};
+  PacedBurst visible{kMostValues};
+  PacedBurst read{kMostValues};
+  double slot_ns = 0;
+  double line_ns = 0;
 };
 
 class EndToEnd {
  public:
-  EndToEnd(const TickClock& clock, const Workload& work, Engine& engine, ring::Writer& writer, Shared& shared,
-           const ReaderProcess& process)
+  EndToEnd(const TickClock& clock, Pace& pace, const Workload& work, Engine& engine, ring::Writer& writer,
+           Shared& shared, const ReaderProcess& process)
       : clock_(clock),
+        pace_(pace),
         work_(work),
         engine_(engine),
-        private_sink_(work.program.max_record_slots, ignore, ring_slots(work)),
+        private_sink_(work.program.max_record_slots, ignore, ring::kDefaultSlotCount),
         writer_(writer),
         shared_(shared),
         process_(process) {}
 
   /// Datagrams with idle time between them. Every other block of them goes to private memory, timed: what the engine
   /// takes alone, at the same moments on the same machine. False if the reader is gone.
-  [[nodiscard]] bool idle_burst(Histogram& decode_times) {
-    constexpr std::uint64_t kBlock = 64;
+  [[nodiscard]] bool idle_burst(Round& round) {
     std::uint64_t sent = 0;
-    return burst(clock_.ticks_of(kIdleNs), [&](PacketInfo& info, std::span<const std::byte> datagram) {
-      if (sent++ / kBlock % 2 != 0) {
-        info.arrival_ns = ticks();
+    stretches_.clear();
+    const bool is_well = burst(clock_.ticks_of(kIdleNs), [&](PacketInfo& info, std::span<const std::byte> datagram) {
+      const std::uint64_t at = sent++ % (2 * kStretch);
+      if (at == 0) probe(round.decode);
+      if (at >= kStretch) {
+        info.arrival_ns = ticks_begin();
         note(engine_.decode(datagram, info, writer_));
         return;
       }
       const std::uint64_t begin = ticks_begin();
-      note(engine_.decode(datagram, info, private_sink_));
-      decode_times.record(clock_.between(begin, ticks_end()));
+      note(engine_.decode(datagram, info, private_sink_), private_messages_);
+      round.decode.record(clock_.between(begin, ticks_end()));
     });
+    if (is_well) add_sightings(round);
+    return is_well;
   }
 
   /// All to the ring. Arrival times are those at which datagrams are due.
-  [[nodiscard]] bool loaded_burst(double interval) {
-    return burst(interval, [&](PacketInfo& info, std::span<const std::byte> datagram) {
-      note(engine_.decode(datagram, info, writer_));
-    });
+  [[nodiscard]] bool loaded_burst(double interval, Round& round) {
+    (void)pace_.probe();  // it has slept
+    const double before = pace_.probe();
+    if (!plain_burst(interval)) return false;
+    (void)pace_.probe();
+    stretches_ = {{0, shared_.sightings, std::max(before, pace_.probe())}};
+    add_sightings(round);
+    return true;
   }
 
   /// Ticks a datagram takes if the next is always due, of the slower of writer and reader; 0 if the reader is gone.
   [[nodiscard]] double service_ticks() {
     const std::uint64_t lost = shared_.lost;
-    const std::uint64_t messages = messages_;
-    if (!loaded_burst(0) || shared_.sightings == 0) return 0;
+    if (!plain_burst(0) || shared_.sightings == 0) return 0;
     shared_.lost = lost;  // a writer that nothing holds back may well be too fast
-    const auto sent = static_cast<double>(messages_ - messages);
+    const auto sent = static_cast<double>(messages_);
     const auto slower = std::min(sent, static_cast<double>(shared_.sightings));
     return last_burst_ticks_ / static_cast<double>(last_burst_datagrams_) * sent / slower;
   }
@@ -266,9 +295,16 @@ class EndToEnd {
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_; }
 
  private:
+  [[nodiscard]] bool plain_burst(double interval) {
+    return burst(interval, [&](PacketInfo& info, std::span<const std::byte> datagram) {
+      note(engine_.decode(datagram, info, writer_));
+    });
+  }
+
   template <class Decode>
   bool burst(double interval, Decode decode) {
     if (!wait_for(shared_.ready, ++burst_, process_)) return false;
+    messages_ = private_messages_ = 0;
     {
       shared_.begin.store(burst_, std::memory_order_release);
       ::usleep(2'000);  // the reader sleeps for one
@@ -285,8 +321,7 @@ class EndToEnd {
     const std::uint64_t begin = ticks();
     const std::uint64_t end = begin + static_cast<std::uint64_t>(clock_.ticks_of(kRoundSeconds * 1e9));
     std::uint64_t count = 0;
-    std::uint64_t messages = messages_;
-    for (std::uint64_t now = begin; now < end && messages_ - messages < kMaxRecords - 100; ++count) {
+    for (std::uint64_t now = begin; now < end && messages_ < kMaxRecords - 100; ++count) {
       const std::uint64_t due = begin + static_cast<std::uint64_t>(static_cast<double>(count) * interval);
       while ((now = ticks()) < due) {
       }
@@ -298,60 +333,148 @@ class EndToEnd {
     last_burst_ticks_ = static_cast<double>(ticks() - begin);
     last_burst_datagrams_ = count;
   }
-  void note(const Outcome& outcome) noexcept {
-    messages_ += outcome.messages;
+
+  void note(const Outcome& outcome) noexcept { note(outcome, messages_); }
+  void note(const Outcome& outcome, std::uint64_t& messages) noexcept {
+    messages += outcome.messages;
     if (outcome.error != ErrorCode::None) ++errors_;
   }
 
+  /// Between two stretches; the last one of a burst is never finished, and not counted.
+  void probe(PacedBurst& decode) {
+    const double probe_ns = pace_.probe();
+    if (stretches_.empty()) {
+      decode.begin(probe_ns);
+    } else {
+      decode.end_stretch(probe_ns, pace_);
+      stretches_.back().pace_ns = std::max(stretches_.back().pace_ns, probe_ns);
+      stretches_.back().last_record = messages_;
+    }
+    stretches_.push_back({messages_, messages_, probe_ns});
+  }
+
+  /// Of the last burst. Reading the clock costs as much here as it does around a decode, and is taken off.
+  void add_sightings(Round& round) {
+    std::vector<double> slot_ns;
+    for (const Stretch& stretch : stretches_) {
+      const double pace_ns = std::max(stretch.pace_ns, shared_.pace_ns);
+      round.visible.begin(pace_ns);
+      round.read.begin(pace_ns);
+      std::uint64_t held = 0;
+      for (std::uint64_t i = stretch.first_record; i < std::min(stretch.last_record, shared_.sightings); ++i) {
+        const Sighting& one = shared_.seen[i];
+        round.visible.record(clock_.between(0, one.visible));
+        round.read.record(clock_.between(0, one.read));
+        if (one.slots > 1) slot_ns.push_back(clock_.ns(one.read - one.visible) / (one.slots - 1));
+        if (++held % Round::kMostValues != 0) continue;
+        round.visible.end_stretch(pace_ns, pace_);
+        round.read.end_stretch(pace_ns, pace_);
+      }
+      round.visible.end_stretch(pace_ns, pace_);
+      round.read.end_stretch(pace_ns, pace_);
+    }
+    round.slot_ns = median(std::move(slot_ns));
+  }
+
   const TickClock& clock_;
+  Pace& pace_;
   const Workload& work_;
   Engine& engine_;
   record::BufferSink<void (*)(std::span<const record::Slot>)> private_sink_;
   ring::Writer& writer_;
   Shared& shared_;
   const ReaderProcess& process_;
+  std::vector<Stretch> stretches_;
   std::size_t next_ = 0;
   std::uint32_t burst_ = 0;
-  std::uint64_t messages_ = 0;
+  std::uint64_t messages_ = 0;          ///< Of this burst, to the ring.
+  std::uint64_t private_messages_ = 0;  ///< Of this burst, to private memory.
   std::uint64_t errors_ = 0;
   double last_burst_ticks_ = 0;
   std::uint64_t last_burst_datagrams_ = 0;
 };
 
-/// Of the last burst.
-void add_sightings(const TickClock& clock, const Shared& shared, Figures& figures) {
-  Histogram visible;
-  Histogram read;
-  std::vector<double> slot_ns;
-  for (std::size_t i = 0; i < shared.sightings; ++i) {
-    const Sighting& one = shared.seen[i];
-    visible.record(one.visible);
-    read.record(one.read);
-    if (one.slots > 1) slot_ns.push_back(clock.ns(one.read - one.visible) / (one.slots - 1));
+/// Rounds by where the host had the two processors.
+class ByDistance {
+ public:
+  explicit ByDistance(std::size_t planned) : planned_(planned) {}
+
+  /// Leaves out a round between line transfers this different: the host moved a processor meanwhile.
+  void add(Round&& round, double line_before_ns, double line_behind_ns) {
+    constexpr double kMostDrift = 1.25;
+    ++count_;
+    const auto [least, most] = std::minmax(line_before_ns, line_behind_ns);
+    if (most > kMostDrift * least || (least < kFarNs) != (most < kFarNs)) return;
+    round.line_ns = (least + most) / 2;
+    rounds_[round.line_ns < kFarNs ? 0 : 1].push_back(std::move(round));
   }
-  figures.visible.push_back(std::move(visible));
-  figures.read.push_back(std::move(read));
-  figures.slot_ns.push_back(median(std::move(slot_ns)));
-}
 
-/// The host of a virtual machine moves its processors: between line transfers this different, two machines were
-/// measured, and the figures mean nothing.
-bool same_machine(double line_before_ns, double line_behind_ns) {
-  constexpr double kMostDrift = 1.2;
-  return std::max(line_before_ns, line_behind_ns) < kMostDrift * std::min(line_before_ns, line_behind_ns);
-}
+  [[nodiscard]] bool is_done() const {
+    return count_ >= kMostTimes * planned_ ||
+           std::any_of(std::begin(rounds_), std::end(rounds_),
+                       [&](const std::vector<Round>& all) { return undisturbed(all) >= planned_; });
+  }
 
-std::vector<double> divide(const std::vector<double>& values, const std::vector<double>& by) {
-  std::vector<double> result;
-  for (std::size_t i = 0; i < values.size(); ++i) result.push_back(values[i] / by[i]);
+  /// Calls `add(name, rounds)` for each distance with enough rounds; for the one with most if none has.
+  template <class Add>
+  void for_each(Add add) const {
+    constexpr std::size_t kShare = 4;  // of the planned rounds
+    const bool is_nearer = rounds_[0].size() > rounds_[1].size();
+    for (const std::size_t distance : {std::size_t{0}, std::size_t{1}}) {
+      const std::vector<Round>& all = rounds_[distance];
+      const bool is_most = distance == (is_nearer ? 0 : 1);
+      if (all.empty() || (!is_most && undisturbed(all) * kShare < planned_)) continue;
+      add(distance == 0 ? "near" : "far", all);
+    }
+  }
+
+ private:
+  static std::size_t undisturbed(const std::vector<Round>& all) {
+    return static_cast<std::size_t>(
+        std::count_if(all.begin(), all.end(), [](const Round& round) { return round.visible.is_undisturbed(); }));
+  }
+
+  std::size_t planned_;
+  std::size_t count_ = 0;
+  std::vector<Round> rounds_[2];
+};
+
+std::vector<PacedBurst> parts(const std::vector<Round>& rounds, PacedBurst Round::*part) {
+  std::vector<PacedBurst> result;
+  for (const Round& round : rounds) result.push_back(round.*part);
   return result;
 }
 
-std::string measure(const TickClock& clock, const Workload& work, const Subject& subject,
+void report_idle(const TickClock& clock, const Pace& pace, const std::string& name, const std::vector<Round>& rounds,
+                 Report& report) {
+  report.add(name + "/decode", "ns", parts(rounds, &Round::decode), clock.ns_per_tick());
+  report.add(name + "/visible", "ns", parts(rounds, &Round::visible), clock.ns_per_tick());
+  report.add(name + "/read", "ns", parts(rounds, &Round::read), clock.ns_per_tick());
+  Repetitions lines(rounds.size());
+  Repetitions slots(rounds.size());
+  Repetitions visible_lines(rounds.size());
+  Repetitions slot_lines(rounds.size());
+  for (const Round& round : rounds) {
+    const bool is_disturbed = !round.visible.is_undisturbed() || !round.decode.is_undisturbed();
+    const double pace_ns = round.visible.slowest_ns(is_disturbed);
+    const auto median_of = [&](const PacedBurst& burst) {
+      return clock.ns(static_cast<double>((is_disturbed ? burst.all() : burst.undisturbed()).percentile(0.5)));
+    };
+    lines.add(round.line_ns, pace_ns);
+    slots.add(round.slot_ns, pace_ns);
+    visible_lines.add((median_of(round.visible) - median_of(round.decode)) / round.line_ns, pace_ns);
+    slot_lines.add(round.slot_ns / round.line_ns, pace_ns);
+  }
+  report.add(name + "/further-slot", "ns/slot", slots, pace);
+  report.add(name + "/visible-lines", "lines", visible_lines, pace);
+  report.add(name + "/slot-lines", "lines", slot_lines, pace);
+  report.add(name + "/line", "ns", lines, pace);
+}
+
+std::string measure(const TickClock& clock, Pace& pace, const Workload& work, const Subject& subject,
                     std::pair<int, int> processors, bool quick, Report& report) {
   const std::string name = "e2e/" + work.name + '/' + subject.engine_name;
   const std::string ring_name = "bench-" + std::to_string(::getpid());
-  const int rounds = quick ? kQuickRounds : kRounds;
   auto created = ring::Writer::create(ring_name, work.program);
   if (!created) return created.message();
   auto writer = std::make_unique<ring::Writer>(std::move(created).value());
@@ -361,56 +484,41 @@ std::string measure(const TickClock& clock, const Workload& work, const Subject&
   Shared& shared = memory.get();
   std::string fault;
   {
-    const ReaderProcess process(ring_name, processors.first, shared);
+    const ReaderProcess process(clock, pace.best_ns(), ring_name, processors.first, shared);
     pin(processors.second);
-    EndToEnd run(clock, work, *subject.engine, *writer, shared, process);
-    Figures figures;
-    Histogram warm_up;
+    EndToEnd run(clock, pace, work, *subject.engine, *writer, shared, process);
+    Round warm_up;
     bool is_well = run.idle_burst(warm_up);
     const auto line_ns = [&] {
       return measure_line_transfer(clock, processors.second, processors.first, 1).median_ns();
     };
     double line_before = line_ns();
-    for (int i = 0; i < rounds && is_well; ++i) {
-      Histogram decode;
-      is_well = run.idle_burst(decode);
-      const double line_behind = line_ns();
-      const double line = (line_before + line_behind) / 2;
-      const bool is_steady = same_machine(line_before, line_behind);
-      line_before = line_behind;
-      if (!is_well || !is_steady) continue;
-      figures.line_ns.push_back(line);
-      figures.decode.push_back(std::move(decode));
-      add_sightings(clock, shared, figures);
-    }
-    if (is_well && figures.line_ns.empty()) report.note(name + ": the line transfer was never steady");
-    if (!figures.line_ns.empty()) {
-      report.add(name + "/decode", "ns", figures.decode, clock.ns_per_tick());
-      report.add(name + "/visible", "ns", figures.visible, clock.ns_per_tick());
-      report.add(name + "/read", "ns", figures.read, clock.ns_per_tick());
-      report.add(name + "/further-slot", "ns/slot", figures.slot_ns);
-      std::vector<double> behind_decode;
-      for (std::size_t i = 0; i < figures.visible.size(); ++i) {
-        behind_decode.push_back(clock.ns(static_cast<double>(figures.visible[i].percentile(0.5)) -
-                                         static_cast<double>(figures.decode[i].percentile(0.5))));
-      }
-      report.add(name + "/visible-lines", "lines", divide(behind_decode, figures.line_ns));
-      report.add(name + "/slot-lines", "lines", divide(figures.slot_ns, figures.line_ns));
-      report.add(name + "/line", "ns", figures.line_ns);
-    }
-    for (const int load : kLoads) {
-      Figures loaded;
-      for (int i = 0; i < rounds && is_well; ++i) {
-        const double service = run.service_ticks();
-        is_well = service > 0 && run.loaded_burst(service * 100 / load);
+    /// Rounds until there are enough.
+    const auto rounds_of = [&](std::size_t planned, const auto& burst) {
+      ByDistance rounds(planned);
+      while (is_well && !rounds.is_done()) {
+        pace.wait();
+        Round round;
+        is_well = burst(round);
         const double line_behind = line_ns();
-        const bool is_steady = same_machine(line_before, line_behind);
+        if (is_well) rounds.add(std::move(round), line_before, line_behind);
         line_before = line_behind;
-        if (is_well && is_steady) add_sightings(clock, shared, loaded);
       }
-      if (!loaded.visible.empty()) {
-        report.add(name + "/load" + std::to_string(load), "ns", loaded.visible, clock.ns_per_tick());
-      }
+      return rounds;
+    };
+    rounds_of(quick ? kQuickRounds : kRounds, [&](Round& round) {
+      return run.idle_burst(round);
+    }).for_each([&](const char* distance, const std::vector<Round>& rounds) {
+      report_idle(clock, pace, name + '/' + distance, rounds, report);
+    });
+    for (const int load : kLoads) {
+      rounds_of(quick ? kQuickRounds : kLoadRounds, [&](Round& round) {
+        const double service = run.service_ticks();
+        return service > 0 && run.loaded_burst(service * 100 / load, round);
+      }).for_each([&](const char* distance, const std::vector<Round>& rounds) {
+        report.add(name + '/' + distance + "/load" + std::to_string(load), "ns", parts(rounds, &Round::visible),
+                   clock.ns_per_tick());
+      });
     }
     if (!is_well) fault = "the reading process has ended";
     if (run.errors() != 0) fault = "a repeated pass had errors";
@@ -437,6 +545,8 @@ int main(int argc, char** argv) {
     return report.finish(arguments.json);
   }
   if (!Undisturbed::is_possible()) report.note("SCHED_FIFO is not allowed: other processes are in the tails");
+  pin(processors->second);
+  Pace pace(clock, arguments.pace_ns);
   const LineTransfer line =
       measure_line_transfer(clock, processors->second, processors->first, arguments.quick ? 3 : 15);
   report.add("machine/line-transfer", "ns", line.half_round_trip_ns);
@@ -450,9 +560,10 @@ int main(int argc, char** argv) {
       continue;
     }
     for (const Subject& subject : make_subjects(*work.value(), report)) {
-      const std::string fault = measure(clock, *work.value(), subject, *processors, arguments.quick, report);
+      const std::string fault = measure(clock, pace, *work.value(), subject, *processors, arguments.quick, report);
       if (!fault.empty()) report.problem("e2e/" + source.name + '/' + subject.engine_name + ": " + fault);
     }
   }
+  report.add("e2e", clock, pace);
   return report.finish(arguments.json);
 }

@@ -10,13 +10,12 @@
 namespace stopbit::bench {
 namespace {
 
-constexpr std::uint64_t kRounds = 20'000;
-constexpr std::uint64_t kWarmUp = 2'000;
+constexpr std::uint64_t kRounds = 6'000;
+constexpr std::uint64_t kWarmUp = 600;
 
 /// Processors fetch lines in pairs.
 struct alignas(128) Line {
   std::atomic<std::uint64_t> round{0};
-  std::atomic<std::uint64_t> stamp{0};  ///< Of the sender's clock.
 };
 
 struct Burst {
@@ -24,17 +23,20 @@ struct Burst {
   double clock_offset_ns = 0;
 };
 
+/// The first half of the rounds measures round trips. In the second the other side reads its clock before it answers,
+/// and answers with that: a round trip with a clock in it would be too long.
 Burst burst(const TickClock& clock, int processor_a, int processor_b) {
   Line there;
   Line back;
+  constexpr std::uint64_t kStamped = kWarmUp + kRounds;
+  constexpr std::uint64_t kEnd = kStamped + kRounds;
   std::thread echo([&] {
     pin(processor_b);
     const Undisturbed undisturbed;
-    for (std::uint64_t round = 1; round <= kWarmUp + kRounds; ++round) {
+    for (std::uint64_t round = 1; round <= kEnd; ++round) {
       while (there.round.load(std::memory_order_acquire) != round) {
       }
-      back.stamp.store(ticks(), std::memory_order_relaxed);
-      back.round.store(round, std::memory_order_release);
+      back.round.store(round <= kStamped ? round : ticks(), std::memory_order_release);
     }
   });
   std::vector<double> round_trips;
@@ -44,18 +46,21 @@ Burst burst(const TickClock& clock, int processor_a, int processor_b) {
   std::thread ping([&] {
     pin(processor_a);
     const Undisturbed undisturbed;
-    for (std::uint64_t round = 1; round <= kWarmUp + kRounds; ++round) {
-      const std::uint64_t before = ticks();
+    std::uint64_t last = 0;
+    for (std::uint64_t round = 1; round <= kEnd; ++round) {
+      const std::uint64_t before = ticks_begin();
       there.round.store(round, std::memory_order_release);
-      while (back.round.load(std::memory_order_acquire) != round) {
-      }
-      const std::uint64_t after = ticks();
+      std::uint64_t answer = last;
+      while (answer == last) answer = back.round.load(std::memory_order_acquire);
+      const std::uint64_t after = ticks_end();
+      last = answer;
       if (round <= kWarmUp) continue;
-      const auto round_trip = static_cast<double>(after - before);
-      round_trips.push_back(round_trip);
-      offsets.push_back(
-          static_cast<double>(static_cast<std::int64_t>(back.stamp.load(std::memory_order_relaxed) - before)) -
-          round_trip / 2);
+      const auto round_trip = static_cast<double>(clock.between(before, after));
+      if (round <= kStamped) {
+        round_trips.push_back(round_trip);
+      } else {
+        offsets.push_back(static_cast<double>(static_cast<std::int64_t>(answer - before)) - round_trip / 2);
+      }
     }
   });
   ping.join();
