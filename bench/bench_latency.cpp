@@ -17,8 +17,10 @@
 #include "bench/lib/arguments.hpp"
 #include "bench/lib/cpu.hpp"
 #include "bench/lib/histogram.hpp"
+#include "bench/lib/pace.hpp"
 #include "bench/lib/polluter.hpp"
 #include "bench/lib/report.hpp"
+#include "bench/lib/statistics.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
 #include "bench/workloads/workload.hpp"
@@ -33,67 +35,98 @@ constexpr const char* kWorkloads[] = {"complex30000", "cme-mdp-2012", "moex-asts
 constexpr int kLoads[] = {10, 50, 80, 95};
 
 struct Plan {
-  int bursts = 7;
-  int cold_bursts = 16;
+  std::size_t bursts = 7;
+  std::size_t cold_bursts = 16;
 };
 constexpr Plan kQuick = {2, 2};
+constexpr double kStretchNs =
+    250e3;                          ///< Between two probes: somebody may come to the core for less than a millisecond.
+constexpr double kLoadedNs = 10e6;  ///< The same under load, where a probe would make datagrams late.
+constexpr double kUndisturbedNs = 125e6;      ///< Of each burst,
+constexpr double kTurnNs = 50e6;              ///< Until the thread rests.
+constexpr double kMostNs = 500e6;             ///< and what it may take to get that.
+constexpr std::size_t kMostValues = 1 << 18;  ///< Of a stretch.
 
 void ignore(std::span<const record::Slot> /*record*/) {}
 
 class Latency {
  public:
-  Latency(const TickClock& clock, const Plan& plan, const Workload& work, Engine& engine)
+  Latency(const TickClock& clock, Pace& pace, const Plan& plan, const Workload& work, Engine& engine)
       : clock_(clock),
+        pace_(pace),
         plan_(plan),
         work_(work),
         engine_(engine),
         sink_(work.program.max_record_slots, ignore, ring_slots(work)) {}
 
-  [[nodiscard]] std::vector<Histogram> warm() {
+  [[nodiscard]] std::vector<PacedBurst> warm() {
     for (std::size_t i = 0; i < work_.datagrams.size(); ++i) decode_next();
-    return bursts(plan_.bursts, [this](std::uint64_t end, Histogram& histogram) {
-      while (ticks() < end) histogram.record(time_next());
+    return bursts(plan_.bursts, kStretchNs, [this](std::uint64_t end, PacedBurst& burst) {
+      while (ticks() < end) burst.record(time_next());
     });
   }
 
-  [[nodiscard]] std::vector<Histogram> cold() {
-    return bursts(plan_.cold_bursts, [this](std::uint64_t end, Histogram& histogram) {
+  [[nodiscard]] std::vector<PacedBurst> cold() {
+    return bursts(plan_.cold_bursts, kStretchNs, [this](std::uint64_t end, PacedBurst& burst) {
       while (ticks() < end) {
         polluter_.pollute();
-        histogram.record(time_next());
+        burst.record(time_next());
       }
     });
   }
 
   /// Ticks a datagram takes if the next one is always due: what the loop of `loaded` can do at most.
   [[nodiscard]] double service_ticks() {
-    const Undisturbed undisturbed;
-    Histogram unused;
-    const std::uint64_t begin = ticks();
-    const std::uint64_t end = begin + burst_ticks();
-    const std::uint64_t datagrams = open_loop(begin, end, 0, unused);
-    return static_cast<double>(ticks() - begin) / static_cast<double>(datagrams);
+    Repetitions repetitions(kServiceStretches);
+    while (!repetitions.is_done(pace_)) {
+      pace_.wait();
+      const Undisturbed undisturbed;
+      PacedBurst unused(kMostValues);
+      PaceOf paces;
+      paces.add(pace_.probe());
+      const std::uint64_t begin = ticks();
+      const std::uint64_t datagrams = open_loop(begin, begin + ticks_of(kLoadedNs), 0, unused);
+      const auto taken = static_cast<double>(ticks() - begin);
+      paces.add(pace_.probe());
+      repetitions.add(taken / static_cast<double>(datagrams), paces.slowest_ns());
+    }
+    return median(repetitions.choose(pace_).values);
   }
 
-  [[nodiscard]] std::vector<Histogram> loaded(double service_ticks, int percent) {
+  [[nodiscard]] std::vector<PacedBurst> loaded(double service_ticks, int percent) {
     const double interval = service_ticks * 100 / percent;
-    return bursts(plan_.bursts,
-                  [&](std::uint64_t end, Histogram& histogram) { (void)open_loop(ticks(), end, interval, histogram); });
+    return bursts(plan_.bursts, kLoadedNs,
+                  [&](std::uint64_t end, PacedBurst& burst) { (void)open_loop(ticks(), end, interval, burst); });
   }
 
   [[nodiscard]] std::uint64_t errors() const noexcept { return errors_; }
 
  private:
-  [[nodiscard]] std::uint64_t burst_ticks() const {
-    return static_cast<std::uint64_t>(clock_.ticks_of(kBurstSeconds * 1e9));
-  }
+  static constexpr std::size_t kServiceStretches = 9;
 
+  [[nodiscard]] std::uint64_t ticks_of(double ns) const { return static_cast<std::uint64_t>(clock_.ticks_of(ns)); }
+
+  /// Calls `body(end, burst)` for stretches of that length, each to be ended at `end`, until enough of each burst was
+  /// undisturbed.
   template <class Body>
-  std::vector<Histogram> bursts(int count, Body body) {
-    std::vector<Histogram> all(static_cast<std::size_t>(count));
-    for (Histogram& histogram : all) {
-      const Undisturbed undisturbed;
-      body(ticks() + burst_ticks(), histogram);
+  std::vector<PacedBurst> bursts(std::size_t count, double stretch_ns, Body body) {
+    std::vector<PacedBurst> all(count, PacedBurst(kMostValues));
+    for (PacedBurst& burst : all) {
+      double taken_ns = 0;
+      double undisturbed_ns = 0;
+      while (undisturbed_ns < kUndisturbedNs && taken_ns < kMostNs) {
+        pace_.wait();
+        const Undisturbed undisturbed;
+        double before = pace_.probe();
+        burst.begin(before);
+        for (double ns = 0; ns < kTurnNs && undisturbed_ns < kUndisturbedNs; ns += stretch_ns, taken_ns += stretch_ns) {
+          body(ticks() + ticks_of(stretch_ns), burst);
+          const double behind = pace_.probe();
+          burst.end_stretch(behind, pace_);
+          if (pace_.is_undisturbed(std::max(before, behind))) undisturbed_ns += stretch_ns;
+          before = behind;
+        }
+      }
     }
     return all;
   }
@@ -111,7 +144,7 @@ class Latency {
   }
 
   /// Datagrams decoded, of which one is due every `interval` ticks from `begin` to `end`.
-  std::uint64_t open_loop(std::uint64_t begin, std::uint64_t end, double interval, Histogram& histogram) noexcept {
+  std::uint64_t open_loop(std::uint64_t begin, std::uint64_t end, double interval, PacedBurst& burst) noexcept {
     std::uint64_t datagrams = 0;
     for (std::uint64_t now = ticks(); now < end; ++datagrams) {
       const std::uint64_t due = begin + static_cast<std::uint64_t>(static_cast<double>(datagrams) * interval);
@@ -119,12 +152,13 @@ class Latency {
       }
       decode_next();
       now = ticks_end();
-      histogram.record(now - due);
+      burst.record(now - due);
     }
     return datagrams;
   }
 
   const TickClock& clock_;
+  Pace& pace_;
   const Plan& plan_;
   const Workload& work_;
   Engine& engine_;
@@ -134,10 +168,10 @@ class Latency {
   std::uint64_t errors_ = 0;
 };
 
-void measure(const TickClock& clock, const Plan& plan, const Workload& work, Report& report) {
+void measure(const TickClock& clock, Pace& pace, const Plan& plan, const Workload& work, Report& report) {
   for (const Subject& subject : make_subjects(work, report)) {
     const std::string name = "latency/" + work.name + '/' + subject.engine_name;
-    Latency latency(clock, plan, work, *subject.engine);
+    Latency latency(clock, pace, plan, work, *subject.engine);
     report.add(name + "/warm", "ns", latency.warm(), clock.ns_per_tick());
     report.add(name + "/cold", "ns", latency.cold(), clock.ns_per_tick());
     const double service = latency.service_ticks();
@@ -153,7 +187,7 @@ void measure(const TickClock& clock, const Plan& plan, const Workload& work, Rep
 void measure_machine(const TickClock& clock, const Plan& plan, Report& report) {
   constexpr double kAwayNs = 1'000;
   const auto away = static_cast<std::uint64_t>(clock.ticks_of(kAwayNs));
-  std::vector<Histogram> gaps(static_cast<std::size_t>(plan.bursts));
+  std::vector<Histogram> gaps(plan.bursts);
   std::vector<double> percent_away;
   for (Histogram& burst : gaps) {
     const Undisturbed undisturbed;
@@ -185,6 +219,7 @@ int main(int argc, char** argv) {
   const Plan plan = arguments.quick ? kQuick : Plan();
   if (const auto processors = two_processors()) pin(processors->second);
   if (!Undisturbed::is_possible()) report.note("SCHED_FIFO is not allowed: other processes are in the tails");
+  Pace pace(clock, arguments.pace_ns);
   measure_machine(clock, plan, report);
   for (const WorkloadSource& source : workload_sources()) {
     if (std::find(std::begin(kWorkloads), std::end(kWorkloads), source.name) == std::end(kWorkloads)) continue;
@@ -194,7 +229,8 @@ int main(int argc, char** argv) {
       report.problem(source.name + ": " + work.message());
       continue;
     }
-    measure(clock, plan, *work.value(), report);
+    measure(clock, pace, plan, *work.value(), report);
   }
+  report.add("latency", clock, pace);
   return report.finish(arguments.json);
 }

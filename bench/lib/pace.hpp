@@ -29,7 +29,8 @@ class Pace {
   /// Whether a core that is as slow as this has nobody else on it.
   [[nodiscard]] bool is_undisturbed(double probe_ns) const noexcept { return probe_ns <= kTolerance * best_ns_; }
 
-  /// Sleeps until a probe is undisturbed. Of the program's time, waiting may be a third and some seconds; after that it returns at once.
+  /// Sleeps until a probe is undisturbed. Of the program's time, waiting may be a third and some seconds; after that it
+  /// returns at once.
   void wait() noexcept;
 
   /// All probes, in ticks.
@@ -94,12 +95,16 @@ class Repetitions {
 /// Short values of one burst, in stretches with a probe at both ends.
 class PacedBurst {
  public:
-  /// Allocates; `most_values` of one stretch.
-  explicit PacedBurst(std::size_t most_values) { stretch_.reserve(most_values); }
+  /// `most_values`: of one stretch; those beyond are not recorded.
+  explicit PacedBurst(std::size_t most_values) : most_values_(most_values) {}
 
-  void begin(double probe_ns) noexcept { probe_ns_ = probe_ns; }
+  /// The probe before the first stretch. Allocates; nothing else does.
+  void begin(double probe_ns) {
+    stretch_.reserve(most_values_);
+    probe_ns_ = probe_ns;
+  }
   void record(std::uint64_t value) noexcept {
-    if (stretch_.size() < stretch_.capacity()) stretch_.push_back(value);
+    if (stretch_.size() < most_values_) stretch_.push_back(value);
   }
   /// A stretch ends, and the next begins.
   void end_stretch(double probe_ns, const Pace& pace) noexcept;
@@ -112,6 +117,7 @@ class PacedBurst {
   [[nodiscard]] double slowest_ns(bool of_all) const noexcept { return of_all ? slowest_ns_ : slowest_kept_ns_; }
 
  private:
+  std::size_t most_values_;
   std::vector<std::uint64_t> stretch_;
   double probe_ns_ = 0;
   Histogram all_;

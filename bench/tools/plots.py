@@ -91,8 +91,9 @@ def draw(result, folder):
         draw_percentiles("load", workload, f"from due to decoded, {engines[0]}", [
             (f"{load} % of capacity", f"{base}/{engines[0]}/load{load}", COLOURS[i], 1) for i, load in enumerate((10, 50, 80, 95))])
     for workload in dict.fromkeys(parts[1] for parts in split if parts[0] == "e2e"):
-        base = f"e2e/{workload}/{engines[0]}"
-        draw_percentiles("e2e", workload, f"from datagram to a record in another process, {engines[0]}", [
+        at = max(("near", "far"), key=lambda distance: figures.get(f"e2e/{workload}/{engines[0]}/{distance}/visible", {"count": 0})["count"])
+        base = f"e2e/{workload}/{engines[0]}/{at}"
+        draw_percentiles("e2e", workload, f"from datagram to a record in another process, {engines[0]}, processors {at}", [
             (label, f"{base}/{name}", COLOURS[i], 1) for i, (label, name) in enumerate((
                 ("decoded to private memory", "decode"), ("first slot visible", "visible"), ("whole record read", "read"),
                 ("first slot visible, at 80 % load", "load80")))])

@@ -227,7 +227,9 @@ class ReaderCore {
         copy[0].words[0] = word0;
         copy_words(copy[0], first, 1, record::kTagWord);
         copy[0].words[record::kTagWord] = tags;
-        for (std::uint64_t k = 1; k < total; ++k) copy_words(copy[k], slot(at_.number + k), 0, record::kSlotWords);
+        // From the end: a processor that sees a row of lines read upwards fetches those that follow too, and they are
+        // the ones that the writer needs for its next record.
+        for (std::uint64_t k = total - 1; k > 0; --k) copy_words(copy[k], slot(at_.number + k), 0, record::kSlotWords);
       }
       if (is_overtaken()) return resume();
       if (!is_possible) return Poll::Damaged;

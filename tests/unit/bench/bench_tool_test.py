@@ -119,6 +119,13 @@ class Readme(unittest.TestCase):
         rows = readme.targets(readme.Figures(run))
         self.assertEqual([row[-1] for row in rows], ["stretch met", "met", "missed: x 2.00"])
 
+    def test_a_target_between_processes_has_a_row_for_each_distance(self):
+        run = result(**{"e2e/complex30000/native/near/visible-lines": ("lines", [1.0]),
+                        "e2e/complex30000/native/far/visible-lines": ("lines", [3.0])})
+        run["figures"][1]["disturbed"] = True
+        rows = readme.targets(readme.Figures(run))
+        self.assertEqual([(row[0].rsplit(" ", 1)[1], row[4], row[5]) for row in rows], [("near", "1.00", "met"), ("far", "3.00 ~", "missed: x 2.00")])
+
     def test_only_the_figures_of_a_readme_change(self):
         run = {**result(**{"decode/sample/interp": ("ns/msg", [190.0])}), "load before": 0.1, "load after": 0.2}
         run["machine"].update({"virtual machine": True, "processors": 2, "compiler": "g++"})
