@@ -44,6 +44,7 @@
 #include "decoder/record/buffer_sink.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/reader.hpp"
+#include "host/ring/spin.hpp"
 #include "host/ring/writer.hpp"
 
 namespace stopbit::bench {
@@ -156,12 +157,15 @@ int read_ring(const TickClock& clock, double best_pace_ns, const std::string& na
     const double pace_before = pace.probe();
     std::uint64_t count = 0;
     bool was_last = false;
+    ring::Spin spin;
     for (;;) {
-      constexpr int kLooks = 10'000;  // then the reader has a look: at the end of the burst, or when it was overtaken
+      constexpr int kLooks = 2'000;  // then the reader has a look: at the end of the burst, or when it was overtaken
       Peephole::Look look = Peephole::Look::Nothing;
       for (int looks = 0; looks < kLooks && look == Peephole::Look::Nothing; ++looks) {
         look = peephole->look(reader.position());
+        if (look == Peephole::Look::Nothing) spin.wait();
       }
+      spin.found();
       const std::uint64_t visible = ticks_end();  // not before the look is over
       const ring::Poll found = reader.poll();
       const std::uint64_t read = ticks_end();

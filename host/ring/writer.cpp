@@ -22,7 +22,7 @@ namespace {
 constexpr mode_t kMode = 0644;  // readers need only to read
 constexpr mode_t kFolderMode = 0755;
 constexpr std::uint64_t kPrefetchSlots = 32;
-constexpr std::uint64_t kSoonSlots = 8;
+constexpr std::uint64_t kSoonSlots = 9;
 constexpr auto kNap = std::chrono::milliseconds(1);
 
 /// A file that vanishes unless it got its final name.
@@ -187,9 +187,9 @@ record::RecordSink::Place Writer::open() noexcept {
     }
   }
   const std::uint64_t number = core_.number();
-  // The processor of a reader that polls the first slot may have fetched its neighbours since the last commit. They are
-  // back when the record is decoded; without this, the commit waits for one after the other.
-  for (std::uint64_t i = 1; i <= kSoonSlots; ++i) prefetch_to_write(&core_.slot(number + i));
+  // A reader that polls holds the first slot, and its processor may have fetched the neighbours since the last commit.
+  // They are back when the record is decoded; without this, the commit waits for one after the other.
+  for (std::uint64_t i = kSoonSlots; i-- > 0;) prefetch_to_write(&core_.slot(number + i));
   return {&core_.slot(number), static_cast<std::uint32_t>(number), phase_of(number, core_.geometry().slot_count)};
 }
 
