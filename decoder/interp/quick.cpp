@@ -422,7 +422,7 @@ STOPBIT_INLINE bool steer(Machine& m, Registers& r, const Step& in) noexcept {
 class Quick final : public stopbit::Engine {
  public:
   Quick(const Program& program, const EngineOptions& options)
-      : core_(program, options, nobody_), index_(core_.max_datagram_bytes()) {}
+      : core_(program, options, nobody), index_(core_.max_datagram_bytes()) {}
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override {
@@ -445,7 +445,7 @@ class Quick final : public stopbit::Engine {
     r.next = m.code + entry->address;
   }
 
-  static inline Silent nobody_;
+  static inline Silent nobody;
 
   Core core_;
   wire::Index index_;

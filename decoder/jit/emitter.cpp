@@ -23,7 +23,6 @@ using isa::ControlOp;
 using isa::DataOp;
 using isa::KnownBit;
 using isa::Operator;
-using isa::Type;
 using record::BuilderState;
 using Entry = state::Dictionary::Entry;
 
@@ -65,7 +64,7 @@ class Emitter : private Xbyak::CodeGenerator {
     make_dispatch(code);
     emit_texts();
     align(16);
-    code.run = reinterpret_cast<bool (*)(Machine*)>(reinterpret_cast<std::uintptr_t>(getCurr()));
+    code.run = getCurr<bool (*)(Machine*)>();
     emit_frame();
     code.message = emit_steps(steps.message, 0);
     const bool calls = std::any_of(program_.code.begin(), program_.code.end(),
@@ -444,11 +443,10 @@ class Emitter : private Xbyak::CodeGenerator {
     Label& done = new_label();
     const Type type = isa::type_of(in->op);
     const bool is_plain_integer = type <= Type::S64 && isa::operator_of(in->op) <= Operator::Del;
-    if (takes_bit(in) && has_wide_map_[in.address]) {
-      take_elsewhere(in);
-    } else if (is_plain_integer) {
+    const bool has_bit_elsewhere = takes_bit(in) && has_wide_map_[in.address];
+    if (is_plain_integer && !has_bit_elsewhere) {
       integer(in, done, done);
-    } else if (type == Type::Ascii) {
+    } else if (type == Type::Ascii && !has_bit_elsewhere) {
       ascii(in, done);
     } else {
       take_elsewhere(in);

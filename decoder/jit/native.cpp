@@ -20,19 +20,19 @@ namespace {
 class Native final : public Engine {
  public:
   Native(const Program& program, const EngineOptions& options)
-      : core_(program, options, nobody_), index_(core_.max_datagram_bytes()), memory_(room_for(program)) {}
+      : core_(program, options, nobody), index_(core_.max_datagram_bytes()), memory_(room_for(program)) {}
 
   /// Empty on success.
   std::string make_code(const Program& program, const EngineOptions& options) {
-    const std::string no_memory = "the system gives no memory for code";
-    if (memory_.data() == nullptr) return no_memory;
+    constexpr const char* kNoMemory = "the system gives no memory for code";
+    if (memory_.data() == nullptr) return kNoMemory;
     const Hooks hooks{this, &open_block, &take, &steer};
     try {
       code_ = emit(program, options, {core_.message_code(), core_.reference_code()}, hooks, memory_);
     } catch (const Xbyak::Error& error) {
       return std::string("the program cannot be made into code: ") + error.what();
     }
-    return memory_.seal(code_.bytes) ? std::string() : no_memory;
+    return memory_.seal(code_.bytes) ? std::string() : kNoMemory;
   }
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
@@ -96,7 +96,7 @@ class Native final : public Engine {
     return (is_message ? native.code_.message : native.code_.reference)[static_cast<std::size_t>(m.next - m.code)];
   }
 
-  static inline interp::Silent nobody_;
+  static inline interp::Silent nobody;
 
   interp::Interpreter<interp::Silent> core_;
   wire::Index index_;

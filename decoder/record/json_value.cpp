@@ -24,7 +24,7 @@ class ReportingIterator {
     *reached_ = ++at_;
     return *this;
   }
-  ReportingIterator operator++(int) {
+  ReportingIterator operator++(int) {  // NOLINT(cert-dcl21-cpp): iterators are asked to return themselves
     ReportingIterator before = *this;
     ++*this;
     return before;

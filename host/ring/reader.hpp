@@ -50,7 +50,7 @@ class Records {
       rest_ = rest_.subspan(slots());
       return *this;
     }
-    Iterator operator++(int) noexcept {
+    Iterator operator++(int) noexcept {  // NOLINT(cert-dcl21-cpp): iterators are asked to return themselves
       const Iterator before = *this;
       ++*this;
       return before;

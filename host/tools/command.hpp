@@ -85,6 +85,7 @@ struct Command {
 [[nodiscard]] bool parse_arguments(const Command& command, std::vector<std::string> arguments);
 
 [[nodiscard]] std::string version_text();
+/// "stopbit tail RING [--wait]"; what may be left out is [OPTION]... if it is much.
 [[nodiscard]] std::string usage_line(const Command& command);
 [[nodiscard]] std::string overview_text();
 [[nodiscard]] std::string help_text(const Command& command);

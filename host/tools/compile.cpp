@@ -43,8 +43,10 @@ std::string coverage_text(const std::vector<profile::Coverage>& rows, const Prog
     if (row.maps == 0 || name == names.segments.end()) continue;
     maps += row.maps;
     covered += row.covered;
-    out += fmt::format("{:>10}  {:>5.1f} %  {:>8}  {:>5.1f}  {:>10.1f}  {}\n", row.maps, share(row.covered, row.maps),
-                       row.programs, row.profile_steps, row.general_steps, plain(profile::name_text(name->second)));
+    const auto steps = [&](double mean) { return row.programs == 0 ? "-" : fmt::format("{:.1f}", mean); };
+    out += fmt::format("{:>10}  {:>5.1f} %  {:>8}  {:>5}  {:>10}  {}\n", row.maps, share(row.covered, row.maps),
+                       row.programs, steps(row.profile_steps), steps(row.general_steps),
+                       plain(profile::name_text(name->second)));
   }
   return out + fmt::format("{:>10}  {:>5.1f} %  together\n", maps, share(covered, maps));
 }

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kNameColumns = 26;
+constexpr std::ptrdiff_t kMostOptionsInUsage = 6;
 
 constexpr std::string_view kSummary = "FAST market data: template files to firmware, captures to records";
 
@@ -162,18 +163,22 @@ std::string version_text() {
 
 std::string usage_line(const Command& command) {
   std::string line = "stopbit " + command.name;
+  const auto may_be_left_out = [](const Option& option) { return !option.is_argument() && !option.required; };
+  const bool is_long =
+      std::count_if(command.options.begin(), command.options.end(), may_be_left_out) > kMostOptionsInUsage;
   bool open = false;
   for (const Option& option : command.options) {
     std::string text = in_usage(option);
     if (!option.more_suffix.empty() || (option.is_argument() && option.repeats())) text += "...";
     const bool alternative = option.or_next || open;
+    if (is_long && !alternative && may_be_left_out(option)) continue;
     if (!alternative && !option.required) text = '[' + text + ']';
     if (!option.is_argument() && option.repeats() && option.more_suffix.empty()) text += "...";
     line += (open ? " | " : alternative ? " (" : " ") + text;
     if (open && !option.or_next) line += ')';
     open = option.or_next;
   }
-  return line;
+  return line + (is_long ? " [OPTION]..." : "");
 }
 
 std::string overview_text() {

@@ -38,10 +38,10 @@ templates::CompileOptions compile_options(const TemplateArguments& arguments) {
     }
     options.string_capacity = static_cast<std::uint32_t>(*arguments.string_capacity);
   }
-  if (!arguments.fields.empty()) {
-    options.fields = arguments.fields.front() == '@'
-                         ? read_text(arguments.fields.substr(1))
-                         : std::make_shared<const SourceBuffer>("--fields", arguments.fields);
+  if (arguments.fields) {
+    options.fields = arguments.fields->starts_with('@')
+                         ? read_text(arguments.fields->substr(1))
+                         : std::make_shared<const SourceBuffer>("--fields", *arguments.fields);
   }
   constexpr templates::FileLimits kMost = templates::kHardFileLimits;
   set(options.limits.file_bytes, arguments.max_file_bytes, "--max-template-bytes", kMost.file_bytes);
@@ -104,7 +104,7 @@ Option string_capacity_option(std::optional<std::uint64_t>& target) {
       .target = &target};
 }
 
-Option fields_option(std::string& target) {
+Option fields_option(std::optional<std::string>& target) {
   return {.names = "--fields",
           .value = "NAME,...",
           .help =
@@ -117,8 +117,8 @@ Option fields_option(std::string& target) {
 std::string fields_text() {
   return "Names of --fields are those of the template files, and name what is called so wherever it stands. With the "
          "names around it, Template/Name, Sequence/Name or Template/Sequence/Name, only what stands there; * is any "
-         "name, "
-         "and a number the id attribute, as in MDEntries/270. A group or a sequence is stored with all that is in it, "
+         "name, and a number the id attribute, as in MDEntries/270. A group or a sequence is stored with all that is "
+         "in it, "
          "unless only something inside is named. The name of a length stores the number of elements. In a file, # "
          "begins a comment.\n"
          "\n"
@@ -188,7 +188,7 @@ Program load_program(const ProgramSource& source) {
   }
   if (!source.templates.empty()) return compile_files(source.templates, source.compile);
   if (source.compile.template_id) throw ToolError(kExitUsage, "--template-id goes with --templates");
-  if (!source.compile.fields.empty()) throw ToolError(kExitUsage, "--fields goes with --templates");
+  if (source.compile.fields) throw ToolError(kExitUsage, "--fields goes with --templates");
   if (source.compile.session_control) throw ToolError(kExitUsage, "--session-control goes with --templates");
   Program program = read_image(source.firmware);
   require_verified(program, source.firmware);

@@ -18,7 +18,7 @@ struct TemplateArguments {
   std::optional<std::uint64_t> template_id;
   bool session_control = false;
   std::optional<std::uint64_t> string_capacity;
-  std::string fields;  ///< What records hold: names, or @ and a file of names; empty: everything.
+  std::optional<std::string> fields;  ///< What records hold: names, or @ and a file of names; none: everything.
   std::optional<std::uint64_t> max_file_bytes;
   std::optional<std::uint64_t> max_nesting;
   std::optional<std::uint64_t> max_templates;
@@ -38,7 +38,7 @@ struct ProgramSource {
 [[nodiscard]] std::vector<Option> template_options(TemplateArguments& target);
 [[nodiscard]] Option string_capacity_option(std::optional<std::uint64_t>& target);
 /// --fields. For commands whose records people want to have smaller.
-[[nodiscard]] Option fields_option(std::string& target);
+[[nodiscard]] Option fields_option(std::optional<std::string>& target);
 /// A paragraph for the description of a command with --fields.
 [[nodiscard]] std::string fields_text();
 

@@ -183,6 +183,12 @@ ring::Writer create_ring(const RingArguments& arguments, const Program& program,
     options.slot_count = slots_to_hold(peak_slots, program);
     reason = fmt::format(", for {} in {} at most", peak_slots, *arguments.hold);
   }
+  const std::uint64_t least = ring::kMaxRecordShare * program.max_record_slots;
+  if (arguments.slots && *arguments.slots < least) {
+    throw ToolError(kExitUsage, fmt::format("--ring-slots: at least {} for this program, whose records may have {}: a "
+                                            "record takes an eighth of the ring at most",
+                                            std::bit_ceil(least), program.max_record_slots));
+  }
   if (arguments.lossless) {
     ring::Patience patience;
     if (arguments.patience) patience.stuck_ns = parse_time_ns("--patience", *arguments.patience);

@@ -116,6 +116,15 @@ TEST(UsageLine, shows_what_is_needed_and_what_may_be) {
       "stopbit sample INPUT... [-o FILE] (--templates X.xml... | --group G...) [--limit N] [--format F] [--strict]");
 }
 
+TEST(UsageLine, is_short_if_much_may_be_left_out) {
+  Values values;
+  Command command = sample(values);
+  for (int i = 0; i < 4; ++i)
+    command.options.push_back({.names = "--more", .value = "", .help = "", .target = &values.strict});
+  command.options.push_back({.names = "--needed", .value = "N", .help = "", .target = &values.limit, .required = true});
+  EXPECT_EQ(usage_line(command), "stopbit sample INPUT... --needed N [OPTION]...");
+}
+
 TEST(HelpText, wraps_at_100_columns) {
   for (const Command& command : commands()) {
     const std::string text = help_text(command);
