@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint64_t kQuickMessages = 300'000;
 constexpr std::uint64_t kMessages = 100'000'000;
-constexpr std::size_t kDatagrams = 100;                             ///< For each program.
+constexpr std::size_t kDatagrams = 400;                             ///< For each program.
 constexpr std::size_t kCaptureDatagrams = 1'500;                    ///< For a program that takes long to make.
 constexpr std::size_t kMaxBytes = limits::kMaxDatagramBytes + 100;  ///< A little more than an engine takes.
 constexpr std::size_t kMaxCases = 10;                               ///< After so many it is enough.
