@@ -75,6 +75,7 @@ struct Sighting {
 struct Shared {
   alignas(128) std::atomic<std::uint32_t> ready{0};  ///< The burst that the reader waits for.
   alignas(128) std::atomic<std::uint32_t> begin{0};  ///< The burst that the writer has begun.
+  alignas(128) std::atomic<std::uint32_t> looks{0};  ///< The burst that the reader polls for.
   alignas(128) std::atomic<std::uint32_t> end{0};    ///< The burst whose last record is in the ring.
   alignas(128) std::atomic<std::uint32_t> done{0};   ///< The burst that the reader has read to its end.
   alignas(128) std::uint64_t sightings = 0;
@@ -157,15 +158,14 @@ int read_ring(const TickClock& clock, double best_pace_ns, const std::string& na
     const double pace_before = pace.probe();
     std::uint64_t count = 0;
     bool was_last = false;
-    ring::Spin spin;
+    shared.looks.store(burst, std::memory_order_release);
     for (;;) {
       constexpr int kLooks = 2'000;  // then the reader has a look: at the end of the burst, or when it was overtaken
       Peephole::Look look = Peephole::Look::Nothing;
       for (int looks = 0; looks < kLooks && look == Peephole::Look::Nothing; ++looks) {
         look = peephole->look(reader.position());
-        if (look == Peephole::Look::Nothing) spin.wait();
+        if (look == Peephole::Look::Nothing) ring::Spin::pause();
       }
-      spin.found();
       const std::uint64_t visible = ticks_end();  // not before the look is over
       const ring::Poll found = reader.poll();
       const std::uint64_t read = ticks_end();
@@ -239,6 +239,7 @@ struct Round {
   PacedBurst read{kMostValues};
   double slot_ns = 0;
   double line_ns = 0;
+  double offset_ticks = 0;  ///< By which the reader's clock is ahead of the writer's.
 };
 
 class EndToEnd {
@@ -311,7 +312,7 @@ class EndToEnd {
     messages_ = private_messages_ = 0;
     {
       shared_.begin.store(burst_, std::memory_order_release);
-      ::usleep(2'000);  // the reader sleeps for one
+      if (!wait_for(shared_.looks, burst_, process_)) return false;
       const Undisturbed undisturbed;
       send(interval, decode);
       shared_.end.store(burst_, std::memory_order_release);
@@ -357,8 +358,12 @@ class EndToEnd {
     stretches_.push_back({messages_, messages_, probe_ns});
   }
 
-  /// Of the last burst. Reading the clock costs as much here as it does around a decode, and is taken off.
+  /// Of the last burst. Reading the clock costs as much here as it does around a decode, and is taken off; so is what
+  /// the two clocks differ by.
   void add_sightings(Round& round) {
+    const auto since_due = [&](std::uint32_t ticks) {
+      return clock_.between(0, static_cast<std::uint64_t>(std::max(0.0, ticks - round.offset_ticks)));
+    };
     std::vector<double> slot_ns;
     for (const Stretch& stretch : stretches_) {
       const double pace_ns = std::max(stretch.pace_ns, shared_.pace_ns);
@@ -367,8 +372,8 @@ class EndToEnd {
       std::uint64_t held = 0;
       for (std::uint64_t i = stretch.first_record; i < std::min(stretch.last_record, shared_.sightings); ++i) {
         const Sighting& one = shared_.seen[i];
-        round.visible.record(clock_.between(0, one.visible));
-        round.read.record(clock_.between(0, one.read));
+        round.visible.record(since_due(one.visible));
+        round.read.record(since_due(one.read));
         if (one.slots > 1) slot_ns.push_back(clock_.ns(one.read - one.visible) / (one.slots - 1));
         if (++held % Round::kMostValues != 0) continue;
         round.visible.end_stretch(pace_ns, pace_);
@@ -456,6 +461,7 @@ void report_idle(const TickClock& clock, const Pace& pace, const std::string& na
   report.add(name + "/read", "ns", parts(rounds, &Round::read), clock.ns_per_tick());
   Repetitions lines(rounds.size());
   Repetitions slots(rounds.size());
+  Repetitions offsets(rounds.size());
   Repetitions visible_lines(rounds.size());
   Repetitions slot_lines(rounds.size());
   for (const Round& round : rounds) {
@@ -465,6 +471,7 @@ void report_idle(const TickClock& clock, const Pace& pace, const std::string& na
       return clock.ns(static_cast<double>((is_disturbed ? burst.all() : burst.undisturbed()).percentile(0.5)));
     };
     lines.add(round.line_ns, pace_ns);
+    offsets.add(clock.ns(round.offset_ticks), pace_ns);
     slots.add(round.slot_ns, pace_ns);
     visible_lines.add((median_of(round.visible) - median_of(round.decode)) / round.line_ns, pace_ns);
     slot_lines.add(round.slot_ns / round.line_ns, pace_ns);
@@ -473,6 +480,7 @@ void report_idle(const TickClock& clock, const Pace& pace, const std::string& na
   report.add(name + "/visible-lines", "lines", visible_lines, pace);
   report.add(name + "/slot-lines", "lines", slot_lines, pace);
   report.add(name + "/line", "ns", lines, pace);
+  report.add(name + "/clock-offset", "ns", offsets, pace);
 }
 
 std::string measure(const TickClock& clock, Pace& pace, const Workload& work, const Subject& subject,
@@ -493,19 +501,25 @@ std::string measure(const TickClock& clock, Pace& pace, const Workload& work, co
     EndToEnd run(clock, pace, work, *subject.engine, *writer, shared, process);
     Round warm_up;
     bool is_well = run.idle_burst(warm_up);
-    const auto line_ns = [&] {
-      return measure_line_transfer(clock, processors.second, processors.first, 1).median_ns();
+    struct Line {
+      double ns = 0;
+      double offset_ticks = 0;
     };
-    double line_before = line_ns();
+    const auto measure_line = [&] {
+      const LineTransfer line = measure_line_transfer(clock, processors.second, processors.first, 1);
+      return Line{line.median_ns(), clock.ticks_of(median(line.clock_offset_ns))};
+    };
+    Line line_before = measure_line();
     /// Rounds until there are enough.
     const auto rounds_of = [&](std::size_t planned, const auto& burst) {
       ByDistance rounds(planned);
       while (is_well && !rounds.is_done()) {
         pace.wait();
         Round round;
+        round.offset_ticks = line_before.offset_ticks;
         is_well = burst(round);
-        const double line_behind = line_ns();
-        if (is_well) rounds.add(std::move(round), line_before, line_behind);
+        const Line line_behind = measure_line();
+        if (is_well) rounds.add(std::move(round), line_before.ns, line_behind.ns);
         line_before = line_behind;
       }
       return rounds;
