@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "host/ring/spin.hpp"
@@ -38,10 +39,11 @@ bool is_cursor_name(const std::string& name) {
   return name.size() == kNameDigits && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
+/// Nothing if the system does not say: then nobody has gone.
+std::optional<std::vector<std::string>> names_in(const std::string& folder) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
-  if (!entries) return names;
+  if (!entries) return std::nullopt;
   while (const dirent* entry = ::readdir(entries.get())) {
     if (is_cursor_name(entry->d_name)) names.emplace_back(entry->d_name);
   }
@@ -57,7 +59,7 @@ Seats::Seats(std::string folder, Header& header, Patience patience)
 
 Seats::~Seats() {
   patience_.on_event = {};  // no more news
-  names_ = names_in(folder_);
+  names_ = names_in(folder_).value_or(std::move(names_));
   release_seats();
   ::rmdir(folder_.c_str());  // unless readers are still there
 }
@@ -93,7 +95,7 @@ std::uint64_t Seats::grant(std::uint64_t need, std::uint64_t want) {
 
 void Seats::look(std::uint64_t claim) {
   if (has_changed()) {
-    names_ = names_in(folder_);
+    names_ = names_in(folder_).value_or(std::move(names_));
     for (const std::string& name : names_) {
       const bool is_known =
           std::any_of(readers_.begin(), readers_.end(), [&](const Reader& reader) { return reader.name == name; });
@@ -107,15 +109,14 @@ void Seats::look(std::uint64_t claim) {
 void Seats::release_seats() {
   for (std::size_t i = 0; i < readers_.size();) {
     Reader& reader = readers_[i];
-    // Who takes its cursor away leaves.
-    const bool is_there = std::find(names_.begin(), names_.end(), reader.name) != names_.end();
-    if (is_there && is_locked(reader.file)) {
+    const bool is_named = std::find(names_.begin(), names_.end(), reader.name) != names_.end();
+    if (is_named && is_locked(reader.file)) {
       ++i;
       continue;
     }
     update(reader);
-    if (!reader.is_detached) tell(reader, is_there ? ReaderEvent::Kind::Died : ReaderEvent::Kind::Left);
-    if (is_there) ::unlink((folder_ + '/' + reader.name).c_str());
+    if (!reader.is_detached) tell(reader, how_it_ended(reader));
+    ::unlink((folder_ + '/' + reader.name).c_str());
     set_state(reader.seat, SeatState::Free);
     readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
   }
@@ -204,13 +205,19 @@ void Seats::detach_those_behind(std::uint64_t least, std::uint64_t now_ns) {
     if (reader.is_detached || reader.position >= least) continue;
     if (reader.moved_ns == 0) reader.moved_ns = now_ns;
     if (!is_locked(reader.file)) {
-      detach(reader, ReaderEvent::Kind::Died);
+      detach(reader, how_it_ended(reader));
     } else if (gives_up) {
       detach(reader, ReaderEvent::Kind::GivenUp);
     } else if (now_ns - reader.moved_ns >= patience_.stuck_ns) {
       detach(reader, ReaderEvent::Kind::Stuck);
     }
   }
+}
+
+/// Of a reader whose lock is gone. Who leaves takes its cursor away before it lets go of the lock.
+ReaderEvent::Kind Seats::how_it_ended(const Reader& reader) const {
+  const bool has_cursor = ::access((folder_ + '/' + reader.name).c_str(), F_OK) == 0;
+  return has_cursor ? ReaderEvent::Kind::Died : ReaderEvent::Kind::Left;
 }
 
 void Seats::detach(Reader& reader, ReaderEvent::Kind why) {

@@ -79,6 +79,7 @@ class Seats {
   [[nodiscard]] Mark begin_mark(std::uint64_t claim) const noexcept;
   [[nodiscard]] std::uint64_t least_position() noexcept;
   void update(Reader& reader) noexcept;
+  [[nodiscard]] ReaderEvent::Kind how_it_ended(const Reader& reader) const;
   void detach(Reader& reader, ReaderEvent::Kind why);
   void detach_those_behind(std::uint64_t least, std::uint64_t now_ns);
   void set_state(std::size_t seat, SeatState state) noexcept;
