@@ -4,9 +4,14 @@
 //   ring/threads/6_slots/lines      the same in line transfers, each measured right before it
 //   ring/threads/further_slot/lines what one more slot costs
 //   ring/engine/6_slots/readers_4   a writer that works on each record as an engine does, with so many readers that
-//   spin ring/writer/6_slots/readers_4   a writer that does nothing else, as fast as it goes ring/reader/6_slots/... a
-//   reader that is behind, one by one and in batches
+//   spin
+//   ring/writer/6_slots/readers_4   a writer that does nothing else, as fast as it goes
+//   ring/reader/6_slots/...         a reader that is behind, one by one and in batches
+//   ring/publish/6_slots/...        each record by itself, with percentiles: without readers, with four, and with four
+//   of which one is killed or stopped every millisecond
 
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,7 +19,10 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
+#include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -24,6 +32,7 @@
 #include "bench/lib/cpu.hpp"
 #include "bench/lib/histogram.hpp"
 #include "bench/lib/line_transfer.hpp"
+#include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/ticks.hpp"
@@ -291,6 +300,134 @@ void measure_reader(const TickClock& clock, const Arguments& arguments, std::pai
   }
 }
 
+/// Memory of all processes.
+struct Orders {
+  std::atomic<std::uint32_t> mode{0};
+  std::atomic<std::uint64_t> deaths{0};
+};
+
+/// Reader processes on one processor. A process of its own keeps them: none, alive, or killed and stopped at random
+/// points while others take their places.
+class Mortals {
+ public:
+  enum Mode : std::uint32_t { None, Alive, Dying, End };
+
+  Mortals(const Ring& ring, int processor)
+      : orders_(static_cast<Orders*>(
+            ::mmap(nullptr, sizeof(Orders), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {
+    if (orders_ == MAP_FAILED) throw std::runtime_error("no shared memory");
+    new (orders_) Orders;
+    keeper_ = ::fork();
+    if (keeper_ < 0) throw std::runtime_error("cannot start a process");
+    if (keeper_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      pin(processor);
+      keep(ring);
+      ::_exit(0);
+    }
+  }
+  Mortals(const Mortals&) = delete;
+  Mortals& operator=(const Mortals&) = delete;
+  ~Mortals() {
+    orders_->mode = End;
+    ::waitpid(keeper_, nullptr, 0);
+    ::munmap(orders_, sizeof(Orders));
+  }
+
+  void set(Mode mode) {
+    orders_->mode = mode;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  [[nodiscard]] std::uint64_t deaths() const noexcept { return orders_->deaths; }
+
+ private:
+  /// Polls until it is killed.
+  static pid_t birth(const Ring& ring) {
+    const pid_t child = ::fork();
+    if (child != 0) return child;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ring::Reader reader = ring.reader();
+    for (ring::Spin spin;;) {
+      if (reader.poll_batch() == ring::Poll::Nothing) {
+        spin.wait();
+      } else {
+        spin.found();
+      }
+    }
+  }
+
+  static void death(pid_t& child) {
+    if (child <= 0) return;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+    child = 0;
+  }
+
+  void keep(const Ring& ring) {
+    pid_t children[kReaders] = {};
+    std::minstd_rand random(1);
+    for (std::uint32_t mode = None; mode != End; mode = orders_->mode) {
+      for (pid_t& child : children) {
+        if (mode == None) death(child);
+        if (mode != None && child == 0) child = birth(ring);
+      }
+      std::this_thread::sleep_for(std::chrono::microseconds(random() % 2'000));
+      if (mode != Dying) continue;
+      pid_t& child = children[random() % kReaders];
+      if (random() % 2 == 0) {  // or while it stands still
+        ::kill(child, SIGSTOP);
+        std::this_thread::sleep_for(std::chrono::microseconds(random() % 2'000));
+      }
+      death(child);
+      ++orders_->deaths;
+    }
+    for (pid_t& child : children) death(child);
+  }
+
+  Orders* orders_;
+  pid_t keeper_ = -1;
+};
+
+/// Each record's publication by itself, from open to commit, while readers live and die.
+void measure_publish(const TickClock& clock, Pace& pace, const Arguments& arguments, std::pair<int, int> processors,
+                     std::size_t rounds, Report& report) {
+  constexpr std::uint32_t kSlots = 6;
+  constexpr std::size_t kStretches = 160;
+  constexpr std::size_t kStretchRecords = 1'000;
+  const std::string name = "ring/publish/" + std::to_string(kSlots) + "_slots/";
+  if (!arguments.wants(name)) return;
+  constexpr std::pair<Mortals::Mode, const char*> kModes[] = {
+      {Mortals::None, "no_readers"}, {Mortals::Alive, "readers_4"}, {Mortals::Dying, "readers_4_dying"}};
+  Ring ring("p");
+  Mortals mortals(ring, processors.second);
+  pin(processors.first);
+  for (std::uint64_t i = 0; i < ring::kDefaultSlotCount; ++i) write(ring.writer(), kSlots, i);
+  std::vector<PacedBurst> bursts[std::size(kModes)];
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (std::size_t k = 0; k < std::size(kModes); ++k) {
+      const std::size_t which = round % 2 == 0 ? k : std::size(kModes) - 1 - k;
+      mortals.set(kModes[which].first);
+      pace.wait();
+      const Undisturbed undisturbed;
+      PacedBurst& burst = bursts[which].emplace_back(kStretchRecords);
+      burst.begin(pace.probe());
+      for (std::size_t stretch = 0; stretch < kStretches; ++stretch) {
+        for (std::uint64_t i = 0; i < kStretchRecords; ++i) {
+          const std::uint64_t value = work(i);
+          const std::uint64_t begin = ticks_begin();
+          write(ring.writer(), kSlots, value);
+          burst.record(clock.between(begin, ticks_end()));
+        }
+        burst.end_stretch(pace.probe(), pace);
+      }
+    }
+  }
+  for (std::size_t k = 0; k < std::size(kModes); ++k) {
+    report.add(name + kModes[k].second, "ns", bursts[k], clock.ns_per_tick());
+  }
+  report.fact(name + "readers_4_dying", "readers killed", static_cast<double>(mortals.deaths()));
+}
+
 }  // namespace
 }  // namespace stopbit::bench
 
@@ -306,14 +443,18 @@ int main(int argc, char** argv) {
   }
   if (!Undisturbed::is_possible()) report.note("without real-time priority: other programs disturb the figures");
   const TickClock clock;
+  pin(processors->first);
+  Pace pace(clock, arguments.pace_ns);
   const std::size_t rounds = arguments.quick ? 3 : 21;
   try {
     measure_latency(clock, arguments, *processors, rounds, report);
     measure_writer(true, clock, arguments, *processors, rounds, report);
     measure_writer(false, clock, arguments, *processors, rounds, report);
     measure_reader(clock, arguments, *processors, rounds, report);
+    measure_publish(clock, pace, arguments, *processors, rounds, report);
   } catch (const std::exception& error) {
     report.problem(error.what());
   }
+  report.add("ring", clock, pace);
   return report.finish(arguments.json);
 }
