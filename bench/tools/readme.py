@@ -137,7 +137,17 @@ def e2e_table(figures):
                   "further slot", "in lines"], rows)
 
 
-def text(result):
+# Plots that the README shows, if they were drawn: what, file.
+PLOTS = [("decode speed", "decode.svg"), ("one datagram", "latency-complex30000.svg"), ("under load", "load-complex30000.svg"),
+         ("end to end", "e2e-complex30000.svg")]
+
+
+def plot_links(folder):
+    links = [f"![{what}](plots/{file})" for what, file in PLOTS if (folder / file).exists()]
+    return "\n".join(links + (["", "All plots: [plots/](plots)."] if links else []))
+
+
+def text(result, plots):
     figures = Figures(result)
     machine = result["machine"]
     virtual = ", a virtual machine" if machine["virtual machine"] else ""
@@ -157,12 +167,13 @@ def text(result):
     ]
     sections.append(("Reading records", views_table(figures), figures.second_parts("read")))
     parts += [f"### {title}\n\n{content}" for title, content, is_there in sections if is_there]
-    return "\n\n".join(parts)
+    return "\n\n".join(part for part in [parts[0], plot_links(plots), *parts[1:]] if part)
 
 
 def write(result, path):
+    """`path`: the README, with plots/ beside it."""
     old = path.read_text()
     if BEGIN not in old or END not in old:
         raise ValueError(f"{path} has no place for figures: {BEGIN} ... {END}")
     head, rest = old.split(BEGIN, 1)
-    path.write_text(f"{head}{BEGIN}\n{text(result)}\n{END}{rest.split(END, 1)[1]}")
+    path.write_text(f"{head}{BEGIN}\n{text(result, path.parent / 'plots')}\n{END}{rest.split(END, 1)[1]}")

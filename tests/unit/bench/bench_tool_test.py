@@ -138,6 +138,14 @@ class Readme(unittest.TestCase):
         self.assertTrue(text.endswith(f"{readme.END}\nbehind\n"))
         self.assertIn("| `sample` |  |  |  | 190 |  |  |", text)
         self.assertNotIn("old", text)
+        self.assertNotIn("plots/", text)
+
+    def test_a_plot_that_was_drawn_has_a_link(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "decode.svg").touch()
+            links = readme.plot_links(Path(folder))
+        self.assertIn("(plots/decode.svg)", links)
+        self.assertNotIn("e2e", links)
 
     def test_a_readme_without_a_place_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:
