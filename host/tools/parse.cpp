@@ -113,6 +113,10 @@ bool parse_arguments(const Command& command, std::vector<std::string> arguments)
     const std::string name = what.substr(0, what.find(':'));
     const bool repeated = what.find("received") != std::string::npos;
     throw usage_error(command, name + (repeated ? ": given more than once" : ": a value is missing"));
+  } catch (const CLI::RequiredError& error) {
+    // Of something misspelt and something missing, the first is often the cause of the second.
+    const std::vector<std::string> unexpected = app.remaining();
+    throw usage_error(command, unexpected.empty() ? error.what() : CLI::ExtrasError(command.name, unexpected).what());
   } catch (const CLI::ParseError& error) {
     throw usage_error(command, error.what());
   }

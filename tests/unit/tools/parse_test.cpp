@@ -107,6 +107,16 @@ TEST(ParseArguments, refuses_numbers_that_are_none) {
   }
 }
 
+TEST(ParseArguments, tells_of_a_misspelt_option_rather_than_of_what_is_missing_then) {
+  Values values;
+  try {
+    (void)parse_arguments(sample(values), {"--outputt=a"});
+    FAIL();
+  } catch (const ToolError& error) {
+    EXPECT_NE(std::string(error.what()).find("--outputt"), std::string::npos) << error.what();
+  }
+}
+
 TEST(UsageLine, shows_what_is_needed_and_what_may_be) {
   Values values;
   Command command = sample(values);
