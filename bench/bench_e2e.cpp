@@ -23,6 +23,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 #include <optional>
@@ -466,7 +467,7 @@ void report_idle(const TickClock& clock, const Pace& pace, const std::string& na
   Repetitions slot_lines(rounds.size());
   for (const Round& round : rounds) {
     const bool is_disturbed = !round.visible.is_undisturbed() || !round.decode.is_undisturbed();
-    const double pace_ns = round.visible.slowest_ns(is_disturbed);
+    const double pace_ns = is_disturbed ? std::numeric_limits<double>::infinity() : round.visible.pace_ns(false);
     const auto median_of = [&](const PacedBurst& burst) {
       return clock.ns(static_cast<double>((is_disturbed ? burst.all() : burst.undisturbed()).percentile(0.5)));
     };

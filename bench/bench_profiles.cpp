@@ -45,7 +45,8 @@ profile::Profile profile_of(const Workload& work) {
 double coverage(const Program& profiled, const profile::Profile& met, const Program& general) {
   std::uint64_t all = 0;
   std::uint64_t covered = 0;
-  for (const auto& [segment, counts] : profile::resolve(met, general).counts) {
+  for (const auto& [met_segment, counts] : profile::resolve(met, general).counts) {
+    const auto segment = met_segment;  // clang 14 lets no lambda have the binding
     all += counts.other;
     for (const profile::MapCount& map : counts.maps) {
       all += map.count;

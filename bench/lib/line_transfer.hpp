@@ -8,8 +8,8 @@
 namespace stopbit::bench {
 
 /// What the machine itself takes to hand a cache line from one processor to another: the yardstick of everything that
-/// passes data between processes. Two threads, each pinned, answer each other in turn; half a round trip, what reading the
-/// clock costs taken off, is a transfer.
+/// passes data between processes. Two threads, each pinned, answer each other in turn; half a round trip, what reading
+/// the clock costs taken off, is a transfer.
 struct LineTransfer {
   std::vector<double> half_round_trip_ns;  ///< A median per burst.
   /// By how much the clock of processor b is ahead of that of a, if lines travel as fast in both directions. A median

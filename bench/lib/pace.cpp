@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <thread>
+#include <utility>
 
 namespace stopbit::bench {
 namespace {
@@ -99,22 +100,24 @@ bool Repetitions::is_done(const Pace& pace) const {
 Repetitions::Chosen Repetitions::choose(const Pace& pace) const {
   Chosen chosen;
   chosen.is_disturbed = 2 * undisturbed(pace) < planned_;
+  std::vector<double> paces_ns;
   for (const One& one : all_) {
     if (!chosen.is_disturbed && !pace.is_undisturbed(one.pace_ns)) {
       ++chosen.left_out;
       continue;
     }
     chosen.values.push_back(one.value);
-    chosen.slowest_ns = std::max(chosen.slowest_ns, one.pace_ns);
+    paces_ns.push_back(one.pace_ns);
   }
+  chosen.pace_ns = median(std::move(paces_ns));
   return chosen;
 }
 
-void PacedBurst::end_stretch(double probe_ns, const Pace& pace) noexcept {
+void PacedBurst::end_stretch(double probe_ns, const Pace& pace) {
   const double slower_ns = std::max(probe_ns_, probe_ns);
   const bool is_kept = pace.is_undisturbed(slower_ns);
-  slowest_ns_ = std::max(slowest_ns_, slower_ns);
-  if (is_kept) slowest_kept_ns_ = std::max(slowest_kept_ns_, slower_ns);
+  paces_ns_.push_back(slower_ns);
+  if (is_kept) undisturbed_paces_ns_.push_back(slower_ns);
   for (const std::uint64_t value : stretch_) {
     all_.record(value);
     if (is_kept) undisturbed_.record(value);

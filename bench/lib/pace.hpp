@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bench/lib/histogram.hpp"
+#include "bench/lib/statistics.hpp"
 #include "bench/lib/ticks.hpp"
 
 namespace stopbit::bench {
@@ -37,7 +38,8 @@ class Pace {
   [[nodiscard]] const Histogram& probes() const noexcept { return probes_; }
 
  private:
-  static constexpr double kTolerance = 1.08;  ///< What the clock rate of a core moves by is half of that.
+  /// The clock rate of a core moves by a tenth within minutes; a core that is shared takes 1.3 times as long and more.
+  static constexpr double kTolerance = 1.15;
 
   [[nodiscard]] std::uint64_t work_ticks() noexcept;
   void find_best() noexcept;
@@ -77,7 +79,7 @@ class Repetitions {
 
   struct Chosen {
     std::vector<double> values;
-    double slowest_ns = 0;      ///< Probe of what was chosen.
+    double pace_ns = 0;         ///< The median of what was chosen.
     std::size_t left_out = 0;   ///< Repetitions.
     bool is_disturbed = false;  ///< Less than half of what was planned were undisturbed: all are there.
   };
@@ -98,7 +100,7 @@ class PacedBurst {
   /// `most_values`: of one stretch; those beyond are not recorded.
   explicit PacedBurst(std::size_t most_values) : most_values_(most_values) {}
 
-  /// The probe before the first stretch. Allocates; nothing else does.
+  /// The probe before the first stretch. Allocates; record does not.
   void begin(double probe_ns) {
     stretch_.reserve(most_values_);
     probe_ns_ = probe_ns;
@@ -107,14 +109,15 @@ class PacedBurst {
     if (stretch_.size() < most_values_) stretch_.push_back(value);
   }
   /// A stretch ends, and the next begins.
-  void end_stretch(double probe_ns, const Pace& pace) noexcept;
+  void end_stretch(double probe_ns, const Pace& pace);
 
   [[nodiscard]] const Histogram& all() const noexcept { return all_; }
   /// Those between two undisturbed probes.
   [[nodiscard]] const Histogram& undisturbed() const noexcept { return undisturbed_; }
   /// Whether these are a tenth at least: as few as Repetitions would do with.
   [[nodiscard]] bool is_undisturbed() const noexcept { return undisturbed_.count() * 10 >= all_.count(); }
-  [[nodiscard]] double slowest_ns(bool of_all) const noexcept { return of_all ? slowest_ns_ : slowest_kept_ns_; }
+  /// The median of the stretches: of all, or of the undisturbed ones.
+  [[nodiscard]] double pace_ns(bool of_all) const { return median(of_all ? paces_ns_ : undisturbed_paces_ns_); }
 
  private:
   std::size_t most_values_;
@@ -122,8 +125,8 @@ class PacedBurst {
   double probe_ns_ = 0;
   Histogram all_;
   Histogram undisturbed_;
-  double slowest_ns_ = 0;
-  double slowest_kept_ns_ = 0;
+  std::vector<double> paces_ns_;
+  std::vector<double> undisturbed_paces_ns_;
 };
 
 }  // namespace stopbit::bench

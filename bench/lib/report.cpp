@@ -34,7 +34,7 @@ void Report::add(const std::string& name, const std::string& unit, const Repetit
   repetitions_ += repetitions.count();
   left_out_ += chosen.left_out;
   add(name, unit, std::move(chosen.values));
-  figures_.back().choice = {chosen.slowest_ns, chosen.left_out, chosen.is_disturbed};
+  figures_.back().choice = {chosen.pace_ns, chosen.left_out, chosen.is_disturbed};
 }
 
 void Report::add(const std::string& name, const std::string& unit, const std::vector<Histogram>& bursts, double scale) {
@@ -61,12 +61,14 @@ void Report::add(const std::string& name, const std::string& unit, const std::ve
   choice.is_disturbed = 2 * undisturbed < bursts.size();
   choice.left_out = choice.is_disturbed ? 0 : bursts.size() - undisturbed;
   std::vector<Histogram> chosen;
+  std::vector<double> paces_ns;
   for (const PacedBurst& burst : bursts) {
     if (!choice.is_disturbed && !burst.is_undisturbed()) continue;
     chosen.push_back(choice.is_disturbed ? burst.all() : burst.undisturbed());
-    choice.pace_ns = std::max(choice.pace_ns, burst.slowest_ns(choice.is_disturbed));
+    paces_ns.push_back(burst.pace_ns(choice.is_disturbed));
   }
   if (chosen.empty()) return;
+  choice.pace_ns = median(std::move(paces_ns));
   repetitions_ += bursts.size();
   left_out_ += choice.left_out;
   add(name, unit, chosen, scale);

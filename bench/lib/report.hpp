@@ -63,7 +63,7 @@ class Report {
     std::vector<std::pair<double, double>> points;
     /// Of figures whose repetitions were chosen by probes.
     struct Choice {
-      double pace_ns = 0;  ///< The slowest probe of what was kept.
+      double pace_ns = 0;  ///< The median of what was kept.
       std::size_t left_out = 0;
       bool is_disturbed = false;
     };

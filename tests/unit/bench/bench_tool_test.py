@@ -98,17 +98,17 @@ class Disturbed(unittest.TestCase):
         return run
 
     def test_a_figure_made_before_the_machine_was_seen_at_its_best_is_marked(self):
-        run = self.run_of(pace=120, best=115)
+        run = self.run_of(pace=120, best=118)
         self.assertTrue(run["figures"][0]["disturbed"])
         self.assertIn("a ~", printed(bench.print_table, run))
 
     def test_a_figure_near_the_best_pace_of_all_programs_is_not(self):
-        run = self.run_of(pace=107, best=104)
+        run = self.run_of(pace=110, best=104)
         self.assertFalse(run["figures"][0]["disturbed"])
         self.assertNotIn("~", printed(bench.print_table, run))
 
     def test_the_best_pace_is_that_of_all_programs(self):
-        self.assertEqual(bench.best_pace(self.run_of(pace=107, best=104)), 100)
+        self.assertEqual(bench.best_pace(self.run_of(pace=110, best=104)), 100)
         self.assertIsNone(bench.best_pace(result(a=("ns", [1]))))
 
 
