@@ -10,7 +10,6 @@ using isa::DataOp;
 using isa::Instruction;
 using isa::KnownBit;
 using isa::Operator;
-using isa::Type;
 
 class Follower {
  public:
