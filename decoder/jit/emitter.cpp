@@ -138,9 +138,10 @@ class Emitter : private Xbyak::CodeGenerator {
     for (const Reg& reg : {r15, r14, r13, r12, rbp, rbx}) pop(reg);
     ret();
 
-    emit_call(open_block_, reinterpret_cast<const void*>(hooks_.open_block));
-    emit_call(take_, reinterpret_cast<const void*>(hooks_.take));
-    emit_call(steer_, reinterpret_cast<const void*>(hooks_.steer));
+    // Of a register that returns a bool only the lowest byte means something.
+    emit_call(open_block_, reinterpret_cast<const void*>(hooks_.open_block), al);
+    emit_call(take_, reinterpret_cast<const void*>(hooks_.take), al);
+    emit_call(steer_, reinterpret_cast<const void*>(hooks_.steer), rax);
     emit_refill();
     L(start);
   }
@@ -154,8 +155,8 @@ class Emitter : private Xbyak::CodeGenerator {
     xor_(fields_.cvt32(), fields_.cvt32());
   }
 
-  /// Calls a hook with the address in esi; rax is what it gave. Leaves the message after an error.
-  void emit_call(Label& label, const void* function) {
+  /// Calls a hook with the address in esi; `result` is what it gave. Leaves the message after an error.
+  void emit_call(Label& label, const void* function, const Xbyak::Reg& result) {
     align(16);
     L(label);
     sub(rsp, 8);
@@ -183,7 +184,7 @@ class Emitter : private Xbyak::CodeGenerator {
     mov(rcx, STOPBIT_FIELD(map));
     mov(map_, ptr[rcx + kMapBits]);
     mov(block_, STOPBIT_RECORD(bases[0]));
-    test(rax, rax);
+    test(result, result);
     jz(failed_);
     add(rsp, 8);
     ret();
