@@ -63,6 +63,7 @@ class Interpreter final : public Engine {
   Outcome run_datagram(std::span<const std::byte> datagram, bool is_cut, const PacketInfo& info,
                        record::RecordSink& sink, RunMessage run_message) noexcept;
   [[nodiscard]] engine::Machine& machine() noexcept { return m_; }
+  [[nodiscard]] record::Builder& builder() noexcept { return builder_; }
   [[nodiscard]] std::size_t max_datagram_bytes() const noexcept {
     return std::min<std::size_t>(options_.limits.datagram_bytes, limits::kMaxDatagramBytes);
   }

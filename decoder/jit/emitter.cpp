@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "decoder/engine/integers.hpp"
+#include "decoder/wire/index_kernels.hpp"
 
 namespace stopbit::jit {
 namespace {
@@ -141,6 +142,7 @@ class Emitter : private Xbyak::CodeGenerator {
     // Of a register that returns a bool only the lowest byte means something.
     emit_call(open_block_, reinterpret_cast<const void*>(hooks_.open_block), al);
     emit_call(take_, reinterpret_cast<const void*>(hooks_.take), al);
+    emit_call(take_text_, reinterpret_cast<const void*>(hooks_.take_text), al);
     emit_call(steer_, reinterpret_cast<const void*>(hooks_.steer), rax);
     emit_refill();
     L(start);
@@ -771,11 +773,7 @@ class Emitter : private Xbyak::CodeGenerator {
   void constant(const Field& field) {
     const std::uint64_t value = field.in->constant->value;
     Label& otherwise = elsewhere(field, field.is_optional ? Bit::Set : Bit::None);
-    const auto absent = [this, field] {
-      xor_(eax, eax);
-      jmp(*field.absent);
-    };
-    if (field.is_optional && !take_bit(field.in, absent)) return;
+    if (field.is_optional && !unless_clear(field)) return;
     if (!keeps_limit(field.in, value)) {
       jmp(otherwise);
       return;
@@ -786,26 +784,57 @@ class Emitter : private Xbyak::CodeGenerator {
 
   /// The stream's value if the bit is set; else the dictionary's, or the initial one.
   void with_bit(const Field& field) {
+    const KnownBit known = field.in->known;
+    if (!remembers(field.op) && known != KnownBit::Set) return with_default(field);
+    // Both ways are common.
     Label& have = new_label();
-    if (remembers(field.op)) {
-      // Both ways are common.
-      const KnownBit known = field.in->known;
-      Label& clear = new_label();
-      if (known == KnownBit::No) {
-        add(map_, map_);
-        jnc(clear);
-      }
-      if (known != KnownBit::Clear) sent(field);
-      if (known == KnownBit::No) {
-        jmp(have);
-        L(clear);
-      }
-      if (known != KnownBit::Set) not_sent(field, have);
-    } else if (take_bit(field.in, [this, field, &have] { take_initial(field, have, elsewhere(field, Bit::Clear)); })) {
-      sent(field);
+    Label& clear = new_label();
+    if (known == KnownBit::No) go_if_clear(clear);
+    if (known != KnownBit::Clear) sent(field);
+    if (known == KnownBit::No) {
+      jmp(have);
+      L(clear);
     }
+    if (known != KnownBit::Set) not_sent(field, have);
     L(have);
     put(field);
+  }
+
+  void with_default(const Field& field) {
+    const std::uint64_t initial = field.in->constant->value;
+    const bool is_clear = field.in->known == KnownBit::Clear;
+    Label& have = new_label();
+    if (!has_initial(field.in) && field.is_optional) {
+      if (!unless_clear(field)) return;
+    } else if (has_initial(field.in) && keeps_limit(field.in, initial)) {
+      mov(rax, initial);
+      if (!is_clear) go_if_clear(have);
+    } else {
+      Label& otherwise = elsewhere(field, Bit::Clear);
+      if (is_clear) return jmp(otherwise);
+      go_if_clear(otherwise);
+    }
+    if (!is_clear) sent(field);
+    L(have);
+    put(field);
+  }
+
+  /// Takes the next bit of the map.
+  void go_if_clear(Label& clear) {
+    add(map_, map_);
+    jnc(clear);
+  }
+
+  /// Takes the bit of a field that is absent if it is clear. False: it is known to be clear, so nothing follows.
+  bool unless_clear(const Field& field) {
+    if (field.in->known == KnownBit::Set) return true;
+    xor_(eax, eax);
+    if (field.in->known == KnownBit::No) {
+      go_if_clear(*field.absent);
+      return true;
+    }
+    if (field.absent != field.done) jmp(*field.absent);
+    return false;
   }
 
   void sent(const Field& field) {
@@ -861,10 +890,10 @@ class Emitter : private Xbyak::CodeGenerator {
     const std::uint64_t initial = field.in->constant->value;
     if (has_initial(field.in) && keeps_limit(field.in, initial)) {
       mov(rax, initial);
-      if (remembers(field.op)) assign(slot, field.entry);
+      assign(slot, field.entry);
       jmp(have);
     } else if (!has_initial(field.in) && field.is_optional) {
-      if (remembers(field.op)) set_empty(slot);
+      set_empty(slot);
       xor_(eax, eax);
       jmp(*field.absent);
     } else {
@@ -1099,33 +1128,51 @@ class Emitter : private Xbyak::CodeGenerator {
     const Operator op = isa::operator_of(in->op);
     if (options_.limits.string_bytes < kMaxInlineText) return take_elsewhere(in);
     if (op == Operator::Non) {
-      read_text(in, done, done, elsewhere(in, done, Bit::None));
+      Label& otherwise = elsewhere(in, done, Bit::None);
+      const bool may_be_longer = options_.limits.string_bytes >= wire::kIndexBlock;
+      read_text(in, done, may_be_longer ? longer_text(in, done) : otherwise, otherwise);
       store(in);
       count_field();
     } else if (op == Operator::Con && short_constant(in)) {
-      if (!take_bit(in, [this, &done] { jmp(done); })) return;
+      if (in->known == KnownBit::Clear) return;
+      if (in->known == KnownBit::No) go_if_clear(done);
       mov(rax, *short_constant(in));
       store(in);
       count_field();
     } else if (op == Operator::Def && (!has_initial(in) || short_constant(in))) {
-      Label& have = new_label();
-      const auto not_sent = [this, in, &have, &done] {
-        if (!has_initial(in)) {
-          jmp(done);
-        } else {
-          mov(rax, *short_constant(in));
-          jmp(have);
-        }
-      };
-      if (take_bit(in, not_sent)) read_text(in, done, done, elsewhere(in, done, Bit::Set));
-      L(have);
-      store(in);
-      count_field();
+      text_with_default(in, done);
     } else if (op == Operator::Cop && program_.slots[in->slot].string_capacity >= kMaxInlineText) {
       copied_text(in, done);
     } else {
       take_elsewhere(in);
     }
+  }
+
+  /// A string without operator that is longer than a word.
+  Label& longer_text(Place in, Label& done) {
+    Label& label = new_label();
+    rare([this, in, &label, &done] {
+      L(label);
+      mov(esi, in.address);
+      call(take_text_);
+      jmp(done);
+    });
+    return label;
+  }
+
+  void text_with_default(Place in, Label& done) {
+    Label& have = new_label();
+    const bool is_clear = in->known == KnownBit::Clear;
+    if (is_clear && !has_initial(in)) return;
+    if (has_initial(in) && in->known != KnownBit::Set) mov(rax, *short_constant(in));
+    if (in->known == KnownBit::No) go_if_clear(has_initial(in) ? have : done);
+    if (!is_clear) {
+      Label& otherwise = elsewhere(in, done, Bit::Set);
+      read_text(in, done, otherwise, otherwise);
+    }
+    L(have);
+    store(in);
+    count_field();
   }
 
   /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
@@ -1142,12 +1189,11 @@ class Emitter : private Xbyak::CodeGenerator {
     return value | text_word(text.size());
   }
 
-  /// A string of up to eight bytes from the stream: its word in rax, its length in rcx, less one, the position behind
-  /// it.
-  void read_text(Place in, Label& /*done*/, Label& null, Label& otherwise) {
+  /// A string of up to eight bytes from the stream: its word in rax, its length in rcx, the position behind it.
+  void read_text(Place in, Label& null, Label& longer, Label& otherwise) {
     find_stop(otherwise);
     cmp(ecx, -static_cast<int>(kMaxInlineText));
-    jl(otherwise);
+    jl(longer);
     mov(rax, ptr[position_]);
     Label& zero = new_label();
     test(al, 0x7F);
@@ -1178,10 +1224,18 @@ class Emitter : private Xbyak::CodeGenerator {
     const bool is_optional = isa::is_optional(in->op);
     Label& have = new_label();
     Label& null = is_optional ? new_label() : done;
-    if (take_bit(in, [this, in, &null, &have, &done] { text_not_sent(in, null, have, done); })) {
-      read_text(in, done, null, elsewhere(in, done, Bit::Set));
+    Label& clear = new_label();
+    if (in->known == KnownBit::No) go_if_clear(clear);
+    if (in->known != KnownBit::Clear) {
+      Label& otherwise = elsewhere(in, done, Bit::Set);
+      read_text(in, null, otherwise, otherwise);
       assign_text(slot);
     }
+    if (in->known == KnownBit::No) {
+      jmp(have);
+      L(clear);
+    }
+    if (in->known != KnownBit::Set) text_not_sent(in, null, have, done);
     L(have);
     store(in);
     count_field();
@@ -1214,7 +1268,6 @@ class Emitter : private Xbyak::CodeGenerator {
     jnz(otherwise);
     lea(rdx, ptr[rip + texts_]);
     or_(rax, ptr[rdx + rcx * 8]);
-    if (in->known != KnownBit::Clear) jmp(have);  // else it is next
 
     rare([this, in, slot, &other, &otherwise, &null, &have, &done] {
       L(other);  // empty, undefined, or of another type
@@ -1503,7 +1556,7 @@ class Emitter : private Xbyak::CodeGenerator {
   std::vector<std::pair<std::uint32_t, Label*>> dispatched_;
   Label dispatch_elsewhere_;
 
-  Label texts_, failed_, complete_, exit_, open_block_, take_, steer_, refill_;
+  Label texts_, failed_, complete_, exit_, open_block_, take_, take_text_, steer_, refill_;
   std::span<const Step> steps_;
   std::vector<Label> labels_;
   std::vector<bool> has_wide_map_;

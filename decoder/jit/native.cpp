@@ -3,6 +3,7 @@
 #include <xbyak/xbyak.h>
 #include <xbyak/xbyak_util.h>
 
+#include <bit>
 #include <chrono>
 #include <string>
 #include <utility>
@@ -26,7 +27,7 @@ class Native final : public Engine {
   std::string make_code(const Program& program, const EngineOptions& options) {
     constexpr const char* kNoMemory = "the system gives no memory for code";
     if (memory_.data() == nullptr) return kNoMemory;
-    const Hooks hooks{this, &open_block, &take, &steer};
+    const Hooks hooks{this, &open_block, &take, &take_text, &steer};
     try {
       code_ = emit(program, options, {core_.message_code(), core_.reference_code()}, hooks, memory_);
     } catch (const Xbyak::Error& error) {
@@ -80,6 +81,20 @@ class Native final : public Engine {
     if (in.op != isa::DataOp::Pmap) return core.take(in);
     if (!core.push_map()) return false;
     core.machine().map->expose();
+    return true;
+  }
+
+  static bool take_text(void* self, std::uint32_t address) noexcept {
+    auto& native = *static_cast<Native*>(self);
+    engine::Machine& m = native.core_.machine();
+    const auto length = static_cast<std::size_t>(std::countr_zero(native.index_.stops_from(m.in.offset()))) + 1;
+    // For the interpreter: what is longer than one look at the index shows, begins with a zero, or finds no room.
+    const bool is_common = length <= wire::kIndexBlock && (*m.in.position & wire::kData) != 0;
+    if (!is_common || !native.core_.builder().store_ascii(step(m, address).place, m.in.position, length)) {
+      return take(self, address);
+    }
+    m.in.position += length;
+    ++m.fields;
     return true;
   }
 

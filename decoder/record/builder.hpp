@@ -132,6 +132,23 @@ class Builder {
     return true;
   }
 
+  /// The same for an ASCII string as it stands in the stream, longer than a word; whole string slots of bytes can be
+  /// read there.
+  [[nodiscard]] bool store_ascii(WordPlace place, const std::uint8_t* bytes, std::size_t length) noexcept {
+    if (place.tag == 0) return length <= limits::kMaxStringBytes;
+    unsigned char* const to = long_string(place, length);
+    if (to == nullptr) return false;
+    constexpr std::uint64_t kDataBits = 0x7F7F'7F7F'7F7F'7F7F;
+    for (std::size_t at = 0; at < string_slots(length) * kStringSlotBytes; at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, bytes + at, 8);
+      word &= kDataBits;
+      if (at + 8 > length) word = at < length ? word & ~(~std::uint64_t{0} << 8 * (length - at)) : 0;
+      std::memcpy(to + at, &word, 8);
+    }
+    return true;
+  }
+
   /// Completes the record and makes it visible; false if it exceeds its limit (X4).
   [[nodiscard]] bool commit(std::uint16_t template_index, std::uint16_t message_index, std::uint8_t flags) noexcept {
     if (state_.next_slot + string_slots_ > state_.max_slots) return false;
@@ -156,19 +173,26 @@ class Builder {
 
  private:
   [[gnu::noinline]] bool store_long(WordPlace place, std::string_view text) noexcept {
-    const std::size_t slots = string_slots(text.size());
-    if (slots > limits::kMaxStringSlots - string_slots_) return false;
-    unsigned char* to = strings_.data() + string_slots_ * kStringSlotBytes;
+    unsigned char* const to = long_string(place, text.size());
+    if (to == nullptr) return false;
     std::memcpy(to, text.data(), text.size());
-    std::memset(to + text.size(), 0, slots * kStringSlotBytes - text.size());
+    std::memset(to + text.size(), 0, string_slots(text.size()) * kStringSlotBytes - text.size());
+    return true;
+  }
+
+  /// Takes string slots and stores their word: where the bytes go, nullptr if there are not enough slots.
+  unsigned char* long_string(WordPlace place, std::size_t length) noexcept {
+    const std::size_t slots = string_slots(length);
+    if (slots > limits::kMaxStringSlots - string_slots_) return nullptr;
+    unsigned char* const to = strings_.data() + string_slots_ * kStringSlotBytes;
     for (std::size_t i = 0; i < slots; ++i) {
-      const std::size_t bytes = std::min(text.size() - i * kStringSlotBytes, kStringSlotBytes);
+      const std::size_t bytes = std::min(length - i * kStringSlotBytes, kStringSlotBytes);
       string_words_[string_slots_ + i] = static_cast<std::uint8_t>((bytes + 7) / 8);
     }
-    store(place, text.size() | static_cast<std::uint64_t>(string_slots_) << 32 |
-                     static_cast<std::uint64_t>(kLongString) << 56);
+    store(place,
+          length | static_cast<std::uint64_t>(string_slots_) << 32 | static_cast<std::uint64_t>(kLongString) << 56);
     string_slots_ += slots;
-    return true;
+    return to;
   }
 
   void write_string_slot(std::size_t index) noexcept {
