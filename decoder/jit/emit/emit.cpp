@@ -1,0 +1,197 @@
+#include "decoder/jit/emit/emitter_class.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "decoder/engine/integers.hpp"
+
+namespace stopbit::jit {
+
+namespace {
+
+constexpr std::size_t kBytesPerInstruction = 1'600;
+constexpr std::size_t kFixedBytes = 1U << 16;
+
+}  // namespace
+
+Emitter::Emitter(const Program& program, const EngineOptions& options, const Hooks& hooks, const CodeMemory& memory)
+    : CodeGenerator(memory.size(), memory.data()),
+      program_(program),
+      options_(options),
+      hooks_(hooks),
+      nesting_(static_cast<int>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth))) {
+  setDefaultJmpNEAR(true);
+}
+
+auto Emitter::emit(const Steps& steps) -> Code {
+  Code code;
+  make_dispatch(code);
+  emit_texts();
+  align(16);
+  code.run = getCurr<bool (*)(Machine*)>();
+  emit_frame();
+  code.message = emit_steps(steps.message, 0);
+  const bool calls = std::any_of(program_.code.begin(), program_.code.end(),
+                                 [](const auto& in) { return in.control == ControlOp::Call; });
+  if (calls) code.reference = emit_steps(steps.reference, kFirstTemplate);
+  code.complete = complete_.getAddress();
+  for (const auto& [id, label] : dispatched_) code.dispatch[id] = label->getAddress();
+  std::replace(code.dispatch.begin(), code.dispatch.end(), static_cast<const void*>(nullptr),
+               static_cast<const void*>(dispatch_elsewhere_.getAddress()));
+  if (hasUndefinedLabel()) throw Xbyak::Error(Xbyak::ERR_LABEL_IS_NOT_FOUND);
+  code.bytes = getSize();
+  code.rare_bytes = rare_bytes_;
+  return code;
+}
+
+auto Emitter::place(std::size_t address) const -> Place {
+  return {static_cast<std::uint32_t>(address), &steps_[address]};
+}
+
+auto Emitter::emit_steps(std::span<const Step> steps, std::size_t first) -> std::vector<const void*> {
+  steps_ = steps;
+  labels_ = std::vector<Label>(steps.size() + 1);
+  find_wide_maps();
+  const bool is_message = first == 0;
+  for (std::size_t i = first; i < steps.size(); ++i) {
+    if (is_message) emit_entry(i);
+    i = emit_step(i);
+  }
+  const std::size_t before = getSize();
+  // A rare path may have rarer ones.
+  for (std::size_t i = 0; i < rare_.size(); ++i) {
+    const std::function<void()> path = std::move(rare_[i]);
+    path();
+  }
+  rare_.clear();
+  rare_bytes_ += getSize() - before;
+  std::vector<const void*> places(steps.size(), nullptr);
+  for (std::size_t i = first; i < steps.size(); ++i) places[i] = labels_[i].getAddress();
+  return places;
+}
+
+std::size_t Emitter::emit_step(std::size_t address) {
+  const Place in = place(address);
+  L(labels_[address]);
+  switch (in->control) {
+    case ControlOp::Block: open_block(in); break;
+    case ControlOp::Seq:
+    case ControlOp::Disp:
+    case ControlOp::Call: mov(STOPBIT_FIELD(entity), position_); break;
+    default: break;
+  }
+  Place last = in;
+  if (isa::is_exponent(isa::type_of(in->op)) && !isa::is_special(in->op)) {
+    last = decimal(in);
+  } else {
+    data_op(in);
+  }
+  control(last);
+  return last.address;
+}
+
+void Emitter::rare(std::function<void()> path) {
+  rare_.push_back(std::move(path));
+}
+
+void Emitter::take_elsewhere(Place in) {
+  mov(esi, in.address);
+  call(take_);
+  if (in->control == ControlOp::Seq) {
+    xor_(ecx, ecx);
+    mov(eax, STOPBIT_FIELD_DWORD(sequence_length));
+    cmp(STOPBIT_FIELD_BYTE(present), 0);
+    cmovz(eax, ecx);
+  }
+}
+
+void Emitter::steer_elsewhere(Place in) {
+  mov(esi, in.address);
+  call(steer_);
+  jmp(rax);
+}
+
+auto Emitter::elsewhere(Place in, Label& done, Bit bit, std::optional<Decimal> decimal) -> Label& {
+  Label& label = new_label();
+  if (in->known != KnownBit::No) bit = Bit::None;
+  rare([this, in, &done, &label, bit, decimal] {
+    L(label);
+    put_back(bit);
+    if (decimal) mov(STOPBIT_FIELD_BYTE(decimal), static_cast<int>(*decimal));
+    take_elsewhere(in);
+    jmp(done);
+  });
+  return label;
+}
+
+void Emitter::put_back(Bit bit) {
+  if (bit == Bit::None) return;
+  if (bit == Bit::Set) {
+    stc();
+  } else {
+    clc();
+  }
+  rcr(map_, 1);
+}
+
+auto Emitter::new_label() -> Label& {
+  owned_.push_back(std::make_unique<Label>());
+  return *owned_.back();
+}
+
+void Emitter::data_op(Place in) {
+  switch (in->op) {
+    case DataOp::Nop: return;
+    case DataOp::Pmap: return push_map(in);
+    case DataOp::Tid: return template_id(in);
+    default: break;
+  }
+  Label& done = new_label();
+  const Type type = isa::type_of(in->op);
+  const bool is_plain_integer = type <= Type::S64 && isa::operator_of(in->op) <= Operator::Del;
+  const bool has_bit_elsewhere = takes_bit(in) && has_wide_map_[in.address];
+  if (is_plain_integer && !has_bit_elsewhere) {
+    integer(in, done, done);
+  } else if (type == Type::Ascii && !has_bit_elsewhere) {
+    ascii(in, done);
+  } else {
+    take_elsewhere(in);
+  }
+  L(done);
+}
+
+bool Emitter::takes_bit(Place in) {
+  return isa::info(in->op)->bit != isa::BitUse::None && in->known == KnownBit::No;
+}
+
+bool Emitter::take_bit(Place in, std::function<void()> path) {
+  if (in->known == KnownBit::Set) return true;
+  if (in->known == KnownBit::Clear) {
+    path();
+    return false;
+  }
+  Label& clear = new_label();
+  add(map_, map_);
+  jnc(clear);
+  rare([this, &clear, path = std::move(path)] {
+    L(clear);
+    path();
+  });
+  return true;
+}
+
+void Emitter::go_if_clear(Label& clear) {
+  add(map_, map_);
+  jnc(clear);
+}
+
+Code emit(const Program& program, const EngineOptions& options, const Steps& steps, const Hooks& hooks,
+          const CodeMemory& memory) {
+  return Emitter(program, options, hooks, memory).emit(steps);
+}
+
+std::size_t room_for(const Program& program) noexcept {
+  return kFixedBytes + 2 * program.code.size() * kBytesPerInstruction;
+}
+
+}  // namespace stopbit::jit

@@ -1,0 +1,324 @@
+#pragma once
+
+#include <xbyak/xbyak.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "decoder/engine/machine.hpp"
+#include "decoder/engine/steps.hpp"
+#include "decoder/jit/emitter.hpp"
+#include "decoder/record/builder.hpp"
+#include "decoder/state/dictionary.hpp"
+#include "decoder/wire/presence_map.hpp"
+#include "microcode/program.hpp"
+
+/// The class behind jit::emit, one file for each kind of code it writes. xbyak is seen in this folder only.
+namespace stopbit::jit {
+
+inline constexpr std::size_t kFirstTemplate = 2;  ///< Address: behind the message's map and its template identifier.
+inline constexpr unsigned kMaxExposedBits = 63;   ///< Of a presence map that native code takes bits from.
+inline constexpr std::size_t kMaxInlineText = 8;
+inline constexpr unsigned kWindowBytes = 64;
+inline constexpr std::uint64_t kDataBits = 0x7F7F'7F7F'7F7F'7F7F;
+
+/// The word of a string of up to eight bytes, without its characters.
+constexpr std::uint64_t text_word(std::size_t length) {
+  return (length == kMaxInlineText ? std::uint64_t{0x80} : std::uint64_t{length}) << 56;
+}
+
+/// Writes the code of a program, one instruction after the other; what is rare goes to the end.
+class Emitter : private Xbyak::CodeGenerator {
+ public:
+  Emitter(const Program& program, const EngineOptions& options, const Hooks& hooks, const CodeMemory& memory);
+  Code emit(const Steps& steps);
+
+ private:
+  using Reg = Xbyak::Reg64;
+  using Label = Xbyak::Label;
+  using Type = isa::Type;
+  using Operator = isa::Operator;
+  using DataOp = isa::DataOp;
+  using ControlOp = isa::ControlOp;
+  using KnownBit = isa::KnownBit;
+  using Step = engine::Step;
+  using Machine = engine::Machine;
+  using Decimal = engine::Decimal;
+  using BuilderState = record::BuilderState;
+  using Entry = state::Dictionary::Entry;
+  static_assert(std::is_standard_layout_v<Machine> && std::is_standard_layout_v<BuilderState> &&
+                std::is_standard_layout_v<Entry>);
+
+  // ---- Registers. The first row survives calls.
+  const Reg machine_ = rbx, map_ = rbp, position_ = r12, stops_ = r13, window_ = r14, block_ = r15;
+  const Reg record_ = r8, mark_ = r9, entries_ = r10, data_bits_ = r11, fields_ = rdi;
+  // rax holds values; rcx, rdx and rsi are free.
+
+  static constexpr int kPosition = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, position));
+  static constexpr int kBegin = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, begin));
+  static constexpr int kEnd = static_cast<int>(offsetof(Machine, in) + offsetof(wire::Cursor, end));
+  static inline const int kMapBits = static_cast<int>(wire::PresenceMap::bits_offset());
+  static inline const int kMapLeft = static_cast<int>(wire::PresenceMap::left_offset());
+
+  // ---- frame.cpp. Entry, exit, and the ways to the interpreter's functions.
+
+  void emit_texts();
+  void emit_frame();
+
+  /// Registers that do not survive calls.
+  void reload();
+
+  /// Calls a hook with the address in esi; `result` is what it gave. Leaves the message after an error.
+  void emit_call(Label& label, const void* function, const Xbyak::Reg& result);
+
+  /// Goes to the next window with a stop bit and counts the bytes before it in rcx. Carry: there is none.
+  void emit_refill();
+
+  // ---- emit.cpp. All instructions.
+
+  struct Place {
+    std::uint32_t address = 0;
+    const Step* step = nullptr;
+    [[nodiscard]] const Step* operator->() const { return step; }
+  };
+  [[nodiscard]] Place place(std::size_t address) const;
+  std::vector<const void*> emit_steps(std::span<const Step> steps, std::size_t first);
+
+  // ---- templates.cpp. By identifier: a table of addresses, whose place is known before its content.
+
+  void make_dispatch(Code& code);
+  void dispatch(Place in);
+
+  /// Where a template begins when a message names it: opens its root block, which has a static place.
+  void emit_entry(std::size_t address);
+
+  /// Asks for the template's code before it is needed: on a live feed other work has pushed it out of the nearest
+  /// caches since the last message. One line after the other would be waited for.
+  void prefetch_code(std::size_t address);
+
+  /// All but the template identifier, which is in eax.
+  void reset_dictionary();
+
+  /// Nothing in the slot but the tag word in rcx.
+  void clear_slot(const Reg& base, int at);
+
+  /// Code of templates whose presence maps may be longer than what native code holds takes its bits elsewhere.
+  void find_wide_maps();
+
+  // ---- emit.cpp. One instruction.
+
+  /// Gives the address of the last instruction it wrote: a decimal is two.
+  std::size_t emit_step(std::size_t address);
+  void rare(std::function<void()> path);
+
+  /// The interpreter runs the data-op, then the code goes on at `done`.
+  void take_elsewhere(Place in);
+  void steer_elsewhere(Place in);
+
+  /// The bit an instruction has taken, so that it can be put back.
+  enum class Bit : std::uint8_t { None, Clear, Set };
+
+  /// A label behind which the interpreter repeats the instruction from its beginning.
+  Label& elsewhere(Place in, Label& done, Bit bit, std::optional<Decimal> decimal = {});
+
+  void put_back(Bit bit);
+  Label& new_label();
+  void data_op(Place in);
+  static bool takes_bit(Place in);
+
+  /// Takes the instruction's bit: what follows runs if it is set, `path` if it is clear. False: it is known to be
+  /// clear, and `path` is all there is.
+  bool take_bit(Place in, std::function<void()> path);
+
+  // ---- entities.cpp.
+
+  /// Finds the end of the entity at the position: rdx is the place behind it, ecx its length, less than 0.
+  void find_end(Label& otherwise);
+  void find_stop(Label& otherwise);
+
+  /// The number in the entity that find_end has found, of up to four bytes (eight, if it is wide), in rax. Shifts take
+  /// their count modulo the width of the register.
+  void extract(bool is_signed, bool is_wide);
+
+  /// The same for nine bytes: 63 bits.
+  void extract_nine(bool is_signed);
+
+  /// NULL is 0, and what is above it counts one less.
+  void take_null_away(bool is_signed, bool is_wide, Label& null);
+
+  /// An integer from the stream in rax; the position is behind it. `null`: there, but NULL (position behind it too).
+  void read_integer(Type type, bool is_optional, Label& null, Label& otherwise);
+
+  // ---- values.cpp. The dictionary and the record.
+
+  [[nodiscard]] Xbyak::Address entry_mark(std::uint16_t slot) const;
+  [[nodiscard]] Xbyak::Address entry_value(std::uint16_t slot) const;
+  [[nodiscard]] Xbyak::Address entry_string_length(std::uint16_t slot) const;
+  [[nodiscard]] Xbyak::Address entry_string_offset(std::uint16_t slot) const;
+
+  /// Into rcx, or a register that holds it already.
+  Reg mark_of(state::EntryType type);
+  void set_mark(std::uint16_t slot, state::EntryType type);
+  void set_empty(std::uint16_t slot);
+  void assign(std::uint16_t slot, state::EntryType type);
+
+  /// rax into the instruction's word.
+  void store(Place in);
+  void count_field();
+
+  /// Goes to `outside` if rax does not keep the limit of the instruction's constant.
+  void check_limit(Place in, Label& outside);
+
+  /// The same for a value that is known now.
+  [[nodiscard]] bool keeps_limit(Place in, std::uint64_t value) const;
+  static bool has_initial(Place in);
+  static bool is_limited(Place in);
+
+  // ---- integers.cpp.
+
+  struct Field {
+    Place in;
+    Operator op;
+    Type type;
+    bool is_optional;
+    state::EntryType entry;
+    Label* done;                     ///< Behind the field.
+    Label* absent;                   ///< Behind it, too, if it has no value.
+    std::optional<Decimal> decimal;  ///< What the interpreter must know to run the instruction.
+  };
+
+  /// Behind the field, if it is not there. rax is 0 on the way.
+  void integer(Place in, Label& done, Label& absent, std::optional<Decimal> decimal = {});
+
+  Label& elsewhere(const Field& field, Bit bit);
+  void keep(const Field& field);
+  void put(const Field& field);
+  void plain(const Field& field);
+  void constant(const Field& field);
+
+  /// The stream's value if the bit is set; else the dictionary's, or the initial one.
+  void with_bit(const Field& field);
+  void with_default(const Field& field);
+
+  /// Takes the next bit of the map.
+  void go_if_clear(Label& clear);
+
+  /// Takes the bit of a field that is absent if it is clear. False: it is known to be clear, so nothing follows.
+  bool unless_clear(const Field& field);
+  void sent(const Field& field);
+
+  /// The field was not sent; goes on behind this code if its previous value is there.
+  void not_sent(const Field& field, Label& have);
+  void take_initial(const Field& field, Label& have, Label& otherwise);
+  void increment(const Field& field, Label& otherwise);
+
+  /// The previous value of a delta, or its initial one, in rdx.
+  void delta_base(const Field& field, Label& otherwise);
+
+  /// rax + rdx in rax; out of the type's range: `otherwise`.
+  void add_delta(Type type, Label& otherwise);
+  void delta(const Field& field);
+
+  // The position has moved when a value turns out to be one for the interpreter: it is kept beside the value.
+  void keep_place();
+  Label& go_back(Label& otherwise);
+
+  // ---- decimals.cpp.
+
+  /// Both halves; gives the second.
+  Place decimal(Place exponent);
+  void two_operators(Place exponent, Place mantissa, Label& done);
+
+  /// The common way goes on at `next`; who comes to `entry` takes a rare path.
+  void jmp_over(Label& next, Label& entry, const std::function<void()>& path);
+  void one_operator(Place exponent, Place mantissa, Label& done);
+  void sent_mantissa(const Field& value);
+  void decimal_not_sent(const Field& field, const Field& value, Label& done);
+
+  // ---- strings.cpp.
+
+  void ascii(Place in, Label& done);
+
+  /// A string without operator that is longer than a word.
+  Label& longer_text(Place in, Label& done);
+  void text_with_default(Place in, Label& done);
+
+  /// The word of a constant string that has no slot of its own. Characters that no stream can send are left to the
+  /// interpreter.
+  [[nodiscard]] std::optional<std::uint64_t> short_constant(Place in) const;
+
+  /// A string of up to eight bytes from the stream: its word in rax, its length in rcx, the position behind it.
+  void read_text(Place in, Label& null, Label& longer, Label& otherwise);
+  void copied_text(Place in, Label& done);
+  void text_not_sent(Place in, Label& null, Label& have, Label& done);
+
+  /// The string whose word is in rax and whose length in ecx becomes the previous value.
+  void assign_text(std::uint16_t slot);
+
+  // ---- templates.cpp. Presence maps.
+
+  void push_map(Place in);
+
+  /// The programs of a segment, those of the most frequent maps first: they stand so in the code.
+  [[nodiscard]] std::vector<ProfileEntry> programs_of(std::uint16_t segment) const;
+
+  /// Whether the general program goes on with the map. Programs of whole elements run without pushing theirs.
+  [[nodiscard]] bool needs_map(const ProfileEntry& entry) const;
+
+  /// Goes on in the program if the map is its own. Comparisons, one behind the other, are predicted better than a jump
+  /// through a table.
+  void enter_profile(const ProfileEntry& entry);
+  void pop_map();
+  void template_id(Place in);
+
+  // ---- control.cpp. Blocks and control.
+
+  void open_block(Place in);
+
+  /// Empties the block's slots, of which the first has the number in rax.
+  void clear_slots(int slots);
+  void control(Place in);
+  void skip(Place in);
+
+  /// The number of elements is in eax.
+  void begin_loop(Place in);
+  void end_element(Place in);
+  void end(Place in);
+  static constexpr int kLoops = static_cast<int>(offsetof(Machine, loops));
+  static constexpr int kLoopMap = static_cast<int>(offsetof(engine::Loop, map));
+
+  const Program& program_;
+  const EngineOptions& options_;
+  const Hooks& hooks_;
+  const int nesting_;
+
+  std::span<const void*> dispatch_;
+  std::vector<std::pair<std::uint32_t, Label*>> dispatched_;
+  Label dispatch_elsewhere_;
+
+  Label texts_, failed_, complete_, exit_, open_block_, take_, take_text_, steer_, refill_;
+  std::span<const Step> steps_;
+  std::vector<Label> labels_;
+  std::vector<bool> has_wide_map_;
+  std::vector<std::unique_ptr<Label>> owned_;
+  std::vector<std::function<void()>> rare_;
+  std::size_t rare_bytes_ = 0;
+};
+
+// Operands in the state, for Emitter's functions only.
+#define STOPBIT_FIELD(member) ptr[machine_ + static_cast<int>(offsetof(Machine, member))]
+#define STOPBIT_FIELD_BYTE(member) byte[machine_ + static_cast<int>(offsetof(Machine, member))]
+#define STOPBIT_FIELD_WORD(member) word[machine_ + static_cast<int>(offsetof(Machine, member))]
+#define STOPBIT_FIELD_DWORD(member) dword[machine_ + static_cast<int>(offsetof(Machine, member))]
+#define STOPBIT_FIELD_QWORD(member) qword[machine_ + static_cast<int>(offsetof(Machine, member))]
+#define STOPBIT_RECORD_QWORD(member) qword[record_ + static_cast<int>(offsetof(BuilderState, member))]
+#define STOPBIT_RECORD(member) ptr[record_ + static_cast<int>(offsetof(BuilderState, member))]
+
+}  // namespace stopbit::jit

@@ -1,0 +1,238 @@
+#include "decoder/jit/emit/emitter_class.hpp"
+
+#include "decoder/engine/integers.hpp"
+
+namespace stopbit::jit {
+
+using engine::is_narrow;
+using engine::is_signed;
+using engine::remembers;
+
+void Emitter::integer(Place in, Label& done, Label& absent, std::optional<Decimal> decimal) {
+  const Type type = isa::type_of(in->op);
+  Field field{in,     isa::operator_of(in->op), type, isa::is_optional(in->op), state::entry_type(type), &done, &absent,
+              decimal};
+  switch (field.op) {
+    case Operator::Non: return plain(field);
+    case Operator::Con: return constant(field);
+    case Operator::Def:
+    case Operator::Cop:
+    case Operator::Inc: return with_bit(field);
+    case Operator::Del: return delta(field);
+    default: take_elsewhere(in);
+  }
+}
+
+auto Emitter::elsewhere(const Field& field, Bit bit) -> Label& {
+  return elsewhere(field.in, *field.done, bit, field.decimal);
+}
+
+void Emitter::keep(const Field& field) {
+  if (remembers(field.op)) assign(field.in->slot, field.entry);
+  put(field);
+}
+
+void Emitter::put(const Field& field) {
+  store(field.in);
+  if (!isa::is_mantissa(field.type)) count_field();
+}
+
+void Emitter::plain(const Field& field) {
+  Label& otherwise = elsewhere(field, Bit::None);
+  const bool is_checked = is_limited(field.in);
+  if (is_checked) keep_place();
+  read_integer(field.type, field.is_optional, *field.absent, otherwise);
+  if (is_checked) check_limit(field.in, go_back(otherwise));
+  keep(field);
+}
+
+void Emitter::constant(const Field& field) {
+  const std::uint64_t value = field.in->constant->value;
+  Label& otherwise = elsewhere(field, field.is_optional ? Bit::Set : Bit::None);
+  if (field.is_optional && !unless_clear(field)) return;
+  if (!keeps_limit(field.in, value)) {
+    jmp(otherwise);
+    return;
+  }
+  mov(rax, value);
+  put(field);
+}
+
+void Emitter::with_bit(const Field& field) {
+  const KnownBit known = field.in->known;
+  if (!remembers(field.op) && known != KnownBit::Set) return with_default(field);
+  // Both ways are common.
+  Label& have = new_label();
+  Label& clear = new_label();
+  if (known == KnownBit::No) go_if_clear(clear);
+  if (known != KnownBit::Clear) sent(field);
+  if (known == KnownBit::No) {
+    jmp(have);
+    L(clear);
+  }
+  if (known != KnownBit::Set) not_sent(field, have);
+  L(have);
+  put(field);
+}
+
+void Emitter::with_default(const Field& field) {
+  const std::uint64_t initial = field.in->constant->value;
+  const bool is_clear = field.in->known == KnownBit::Clear;
+  Label& have = new_label();
+  if (!has_initial(field.in) && field.is_optional) {
+    if (!unless_clear(field)) return;
+  } else if (has_initial(field.in) && keeps_limit(field.in, initial)) {
+    mov(rax, initial);
+    if (!is_clear) go_if_clear(have);
+  } else {
+    Label& otherwise = elsewhere(field, Bit::Clear);
+    if (is_clear) return jmp(otherwise);
+    go_if_clear(otherwise);
+  }
+  if (!is_clear) sent(field);
+  L(have);
+  put(field);
+}
+
+bool Emitter::unless_clear(const Field& field) {
+  if (field.in->known == KnownBit::Set) return true;
+  xor_(eax, eax);
+  if (field.in->known == KnownBit::No) {
+    go_if_clear(*field.absent);
+    return true;
+  }
+  if (field.absent != field.done) jmp(*field.absent);
+  return false;
+}
+
+void Emitter::sent(const Field& field) {
+  Label& null = remembers(field.op) && field.is_optional ? new_label() : *field.absent;
+  Label& otherwise = elsewhere(field, Bit::Set);
+  if (is_limited(field.in)) keep_place();
+  read_integer(field.type, field.is_optional, null, otherwise);
+  if (is_limited(field.in)) check_limit(field.in, go_back(otherwise));
+  if (remembers(field.op)) assign(field.in->slot, field.entry);
+  if (&null != field.absent) {
+    rare([this, field, &null] {
+      L(null);
+      set_empty(field.in->slot);
+      jmp(*field.absent);
+    });
+  }
+}
+
+void Emitter::not_sent(const Field& field, Label& have) {
+  const std::uint16_t slot = field.in->slot;
+  Label& otherwise = elsewhere(field, Bit::Clear);
+  Label& other = new_label();
+  const Reg mark = mark_of(field.entry);
+  cmp(entry_mark(slot), mark);
+  jne(other);
+  mov(rax, entry_value(slot));
+  if (field.op == Operator::Inc) increment(field, otherwise);
+  if (is_limited(field.in)) check_limit(field.in, otherwise);
+  if (field.op == Operator::Inc) mov(entry_value(slot), rax);
+
+  rare([this, field, slot, &have, &other, &otherwise] {
+    L(other);  // empty, undefined, or of another type
+    mov(rcx, entry_mark(slot));
+    lea(rdx, ptr[mark_ - static_cast<int>(state::Dictionary::kAssigned)]);
+    if (field.is_optional) {
+      Label filled;
+      cmp(rcx, rdx);
+      jne(filled);
+      xor_(eax, eax);
+      jmp(*field.absent);
+      L(filled);
+    }
+    xor_(rcx, rdx);
+    shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
+    jz(otherwise);
+    take_initial(field, have, otherwise);
+  });
+}
+
+void Emitter::take_initial(const Field& field, Label& have, Label& otherwise) {
+  const std::uint16_t slot = field.in->slot;
+  const std::uint64_t initial = field.in->constant->value;
+  if (has_initial(field.in) && keeps_limit(field.in, initial)) {
+    mov(rax, initial);
+    assign(slot, field.entry);
+    jmp(have);
+  } else if (!has_initial(field.in) && field.is_optional) {
+    set_empty(slot);
+    xor_(eax, eax);
+    jmp(*field.absent);
+  } else {
+    jmp(otherwise);
+  }
+}
+
+void Emitter::increment(const Field& field, Label& otherwise) {
+  if (field.in->constant->limit_kind != LimitKind::None) {
+    jmp(otherwise);  // limits have their own way round
+  } else if (!is_narrow(field.type)) {
+    inc(rax);
+  } else if (is_signed(field.type)) {
+    inc(eax);
+    movsxd(rax, eax);
+  } else {
+    inc(eax);
+  }
+}
+
+void Emitter::delta_base(const Field& field, Label& otherwise) {
+  Label& other = new_label();
+  Label& have = new_label();
+  const std::uint16_t slot = field.in->slot;
+  const Reg mark = mark_of(field.entry);
+  cmp(entry_mark(slot), mark);
+  jne(other);
+  mov(rdx, entry_value(slot));
+  L(have);
+  rare([this, field, slot, &other, &have, &otherwise] {
+    L(other);
+    mov(rcx, entry_mark(slot));
+    xor_(rcx, mark_);
+    shr(rcx, static_cast<int>(state::Dictionary::kGenerationShift));
+    jz(otherwise);
+    mov(rdx, field.in->constant->value);
+    jmp(have);
+  });
+}
+
+void Emitter::add_delta(Type type, Label& otherwise) {
+  if (is_narrow(type)) {
+    add(rax, rdx);  // 56 bits and 32 bits
+    if (is_signed(type)) {
+      movsxd(rcx, eax);
+    } else {
+      mov(ecx, eax);
+    }
+    cmp(rcx, rax);
+    jne(otherwise);
+  } else if (is_signed(type)) {
+    add(rax, rdx);
+    jo(otherwise);
+  } else {
+    mov(rcx, rax);
+    shr(rcx, 63);
+    add(rax, rdx);
+    setc(dl);
+    cmp(cl, dl);
+    jne(otherwise);
+  }
+}
+
+void Emitter::delta(const Field& field) {
+  Label& otherwise = elsewhere(field, Bit::None);
+  keep_place();
+  Label& back = go_back(otherwise);
+  read_integer(Type::S64, field.is_optional, *field.absent, otherwise);
+  delta_base(field, back);
+  add_delta(field.type, back);
+  if (is_limited(field.in)) check_limit(field.in, back);
+  keep(field);
+}
+
+}  // namespace stopbit::jit
