@@ -99,10 +99,6 @@ class Emitter : private Xbyak::CodeGenerator {
   /// Where a template begins when a message names it: opens its root block, which has a static place.
   void emit_entry(std::size_t address);
 
-  /// Asks for the template's code before it is needed: on a live feed other work has pushed it out of the nearest
-  /// caches since the last message. One line after the other would be waited for.
-  void prefetch_code(std::size_t address);
-
   /// All but the template identifier, which is in eax.
   void reset_dictionary();
 

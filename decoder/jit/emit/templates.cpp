@@ -9,9 +9,6 @@ namespace stopbit::jit {
 
 namespace {
 
-constexpr std::size_t kTypicalBytes = 110;  ///< Of an instruction, its rare paths not counted.
-constexpr std::size_t kPrefetchedLines = 64;
-constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
 
 }  // namespace
@@ -46,7 +43,6 @@ void Emitter::emit_entry(std::size_t address) {
     Label& label = new_label();
     dispatched_.emplace_back(entry.id, &label);
     L(label);
-    prefetch_code(address);
     if (chosen.reset && options_.reset != ResetRule::Never) reset_dictionary();
     mov(ecx, entry.template_index);
     mov(STOPBIT_FIELD_WORD(message_template), cx);
@@ -75,15 +71,6 @@ void Emitter::emit_entry(std::size_t address) {
     // Several names for one template would need a way over each other's entry.
     jmp(labels_[address]);
   }
-}
-
-void Emitter::prefetch_code(std::size_t address) {
-  std::size_t end = address;
-  do {
-    ++end;
-  } while (end < steps_.size() && steps_[end - 1].control != ControlOp::End);
-  const std::size_t lines = std::min(kPrefetchedLines, (end - address) * kTypicalBytes / kLineBytes);
-  for (std::size_t i = 0; i < lines; ++i) prefetcht1(ptr[rip + labels_[address] + static_cast<int>(i * kLineBytes)]);
 }
 
 void Emitter::reset_dictionary() {
