@@ -1,5 +1,6 @@
 // What profiles gain: a profile is made of the first half of each workload's datagrams and measured on the second,
-// profiles/<workload>/<engine>/{general,profiled}. The two programs take turns, A B B A.
+// profiles/<workload>/<engine>/{general,profiled}. The two programs take turns, A B B A. And, for native code, the same
+// with each datagram cold: /cold/{general,profiled}.
 
 #include <algorithm>
 #include <memory>
@@ -12,7 +13,9 @@
 #include "bench/lib/contest.hpp"
 #include "bench/lib/cpu.hpp"
 #include "bench/lib/pace.hpp"
+#include "bench/lib/polluter.hpp"
 #include "bench/lib/report.hpp"
+#include "bench/lib/statistics.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
 #include "bench/workloads/workload.hpp"
@@ -22,6 +25,10 @@
 
 namespace stopbit::bench {
 namespace {
+
+constexpr std::size_t kColdDatagrams = 50;  ///< Of a repetition.
+constexpr std::size_t kColdRepetitions = 24;
+constexpr std::size_t kQuickColdRepetitions = 3;
 
 void ignore(std::span<const record::Slot> /*record*/) {}
 
@@ -77,6 +84,43 @@ bool same_records(const Workload& work, Engine& a, Engine& b) {
   });
 }
 
+/// A loop teaches the predictors every branch. A message that comes after something else finds none of that, and a
+/// program with fewer branches has fewer to lose.
+void measure_cold(const TickClock& clock, Pace& pace, const std::string& name, const Workload* const (&works)[2],
+                  Engine* const (&engines)[2], bool quick, Report& report) {
+  const std::size_t planned = quick ? kQuickColdRepetitions : kColdRepetitions;
+  Repetitions times[2] = {Repetitions(planned), Repetitions(planned)};
+  Repetitions gain(planned);
+  Polluter polluter;
+  record::BufferSink sink(std::max(works[0]->program.max_record_slots, works[1]->program.max_record_slots), ignore,
+                          ring_slots(*works[0]));
+  std::size_t next = 0;
+  while (!gain.is_done(pace)) {
+    pace.wait();
+    const Undisturbed undisturbed;
+    PaceOf paces;
+    paces.add(pace.probe());
+    std::vector<double> ns[2];
+    for (std::size_t i = 0; i < kColdDatagrams; ++i) {
+      for (const std::size_t which : {i % 2, 1 - i % 2}) {
+        const Workload& work = *works[which];
+        polluter.pollute();
+        const std::uint64_t begin = ticks_begin();
+        (void)engines[which]->decode(work.datagram(next), work.datagrams[next].info, sink);
+        ns[which].push_back(clock.ns(static_cast<double>(clock.between(begin, ticks_end()))));
+      }
+      if (++next == works[0]->datagrams.size()) next = 0;
+    }
+    paces.add(pace.probe());
+    const double medians[2] = {median(ns[0]), median(ns[1])};
+    for (std::size_t which : {0, 1}) times[which].add(medians[which], paces.slowest_ns());
+    gain.add(medians[0] / medians[1], paces.slowest_ns());
+  }
+  report.add(name + "/cold/general", "ns", times[0], pace);
+  report.add(name + "/cold/profiled", "ns", times[1], pace);
+  report.add(name + "/cold/gain", "x", gain, pace);
+}
+
 void measure(const TickClock& clock, Pace& pace, const Workload& work, bool quick, Report& report) {
   const std::size_t half = work.datagrams.size() / 2;
   if (half == 0) return report.note(work.name + ": one datagram has no halves");
@@ -101,6 +145,9 @@ void measure(const TickClock& clock, Pace& pace, const Workload& work, bool quic
     Contestant contestants[] = {{general, *without[i].engine, name + "/general"},
                                 {profiled, *with[i].engine, name + "/profiled", name + "/gain"}};
     run_contest(clock, pace, contestants, Per::Message, quick, report);
+    if (without[i].engine_name != "native") continue;
+    measure_cold(clock, pace, name, {&general, &profiled}, {without[i].engine.get(), with[i].engine.get()}, quick,
+                 report);
   }
 }
 

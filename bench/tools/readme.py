@@ -120,6 +120,18 @@ def load_table(figures, first):
     return table(["ns", "p50", "p90", "p99", "p99.9", "max", "count"], rows)
 
 
+def profile_table(result, figures):
+    rows = []
+    for workload in figures.second_parts("profiles"):
+        facts = result["facts"].get(workload, {})
+        base = f"profiles/{workload}"
+        rows.append([f"`{workload}`", number(facts["profile programs"]), number(facts["maps covered, %"])]
+                    + [figures.cell(f"{base}/{part}") for part in ("interp/gain", "native/general", "native/profiled", "native/gain",
+                                                                     "native/cold/general", "native/cold/profiled", "native/cold/gain")])
+    return table(["workload", "programs", "maps covered, %", "interpreter, times faster", "native, ns", "with profile", "times faster",
+                  "cold, ns", "with profile", "times faster"], rows)
+
+
 def views_table(figures):
     rows = [[f"`{name.split('/')[2]}`", figures.cell(name)] for name in figures.all if name.startswith("read/")]
     return table(["way", "ns per message"], sorted(rows, key=lambda row: -float(row[1].replace(",", "").rstrip(" ~"))))
@@ -165,6 +177,7 @@ def text(result, plots):
         ("From datagram to another process", e2e_table(figures), figures.second_parts("e2e")),
         ("The same under load, native: due to first slot visible", load_table(figures, "e2e"), figures.second_parts("e2e")),
     ]
+    sections.append(("Profiles", profile_table(result, figures), figures.second_parts("profiles")))
     sections.append(("Reading records", views_table(figures), figures.second_parts("read")))
     parts += [f"### {title}\n\n{content}" for title, content, is_there in sections if is_there]
     return "\n\n".join(part for part in [parts[0], plot_links(plots), *parts[1:]] if part)
