@@ -3,7 +3,9 @@
 // with each datagram cold: /cold/{general,profiled}.
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,12 +34,16 @@ constexpr std::size_t kQuickColdRepetitions = 3;
 
 void ignore(std::span<const record::Slot> /*record*/) {}
 
-/// The datagrams [first, last) of a workload.
+/// The datagrams [first, last) of a workload: one of its own, with other facts.
 Workload part(const Workload& work, std::size_t first, std::size_t last) {
   Workload out = work;
+  out.name += "/part";
   out.expected_json.reset();  // is for all of them
   out.datagrams.assign(work.datagrams.begin() + static_cast<std::ptrdiff_t>(first),
                        work.datagrams.begin() + static_cast<std::ptrdiff_t>(last));
+  out.data_bytes =
+      std::accumulate(out.datagrams.begin(), out.datagrams.end(), std::uint64_t{0},
+                      [](std::uint64_t sum, const auto& one) { return sum + one.length - one.info.data_offset; });
   return out;
 }
 

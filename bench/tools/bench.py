@@ -140,6 +140,15 @@ def machine():
     }
 
 
+def take(result, part):
+    """Adds what one program has said. Several may know something of one workload."""
+    result["figures"] += part["figures"]
+    for subject, facts in part.get("facts", {}).items():
+        result["facts"].setdefault(subject, {}).update(facts)
+    for key in ("notes", "problems"):
+        result[key] += [text for text in part.get(key, []) if text not in result[key]]
+
+
 def run(options):
     result = {
         "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
@@ -156,10 +165,7 @@ def run(options):
         with tempfile.TemporaryDirectory() as folder:
             out = f"{folder}/out.json"
             part = run_own(program, options, out, best_pace(result)) if program in OWN else run_google(program, options, out)
-        result["figures"] += part["figures"]
-        result["facts"].update(part.get("facts", {}))
-        for key in ("notes", "problems"):
-            result[key] += [text for text in part.get(key, []) if text not in result[key]]
+        take(result, part)
     result["load after"] = os.getloadavg()[0]
     mark_disturbed(result)
     if "STOPBIT_CORPUS" not in os.environ:

@@ -125,7 +125,7 @@ def profile_table(result, figures):
     for workload in figures.second_parts("profiles"):
         facts = result["facts"].get(workload, {})
         base = f"profiles/{workload}"
-        rows.append([f"`{workload}`", number(facts["profile programs"]), number(facts["maps covered, %"])]
+        rows.append([f"`{workload}`", f"{facts['profile programs']:.0f}", number(facts["maps covered, %"])]
                     + [figures.cell(f"{base}/{part}") for part in ("interp/gain", "native/general", "native/profiled", "native/gain",
                                                                      "native/cold/general", "native/cold/profiled", "native/cold/gain")])
     return table(["workload", "programs", "maps covered, %", "interpreter, times faster", "native, ns", "with profile", "times faster",

@@ -55,6 +55,23 @@ class Verdict(unittest.TestCase):
         self.assertEqual(bench.verdict("x", [2.0, 2.1], [3.0, 3.1]), "better")
 
 
+class Parts(unittest.TestCase):
+    def test_programs_add_to_what_is_known_of_a_workload(self):
+        whole = result()
+        bench.take(whole, {"figures": [], "facts": {"sample": {"messages": 5}}})
+        bench.take(whole, {"figures": [], "facts": {"sample": {"profile programs": 2}}, "notes": ["n"]})
+        self.assertEqual(whole["facts"], {"sample": {"messages": 5, "profile programs": 2}})
+        self.assertEqual(whole["notes"], ["n"])
+
+
+class Profiles(unittest.TestCase):
+    def test_a_row_has_what_was_measured_and_gaps_for_the_rest(self):
+        run = result(**{"profiles/sample/native/general": ("ns/msg", [60.0]), "profiles/sample/native/profiled": ("ns/msg", [50.0]),
+                        "profiles/sample/native/gain": ("x", [1.2])})
+        run["facts"]["sample"] = {"profile programs": 3, "maps covered, %": 75.0}
+        self.assertIn("| `sample` | 3 | 75.0 |  | 60.0 | 50.0 | 1.20 |  |  |  |", readme.profile_table(run, readme.Figures(run)))
+
+
 class Comparison(unittest.TestCase):
     def test_shows_ratio_and_mark(self):
         text = printed(bench.print_comparison, result(a=("ns", [100, 101])), result(a=("ns", [150, 151])))
