@@ -298,6 +298,8 @@ void kill_attached(const Plan& plan, Tally& tally) {
   const pid_t writer = start(write_lossless);
   await(name);
   const pid_t steady = start([&] { read_all(true); });
+  // The writer begins with the first reader that has a seat: it has to be this one.
+  while (tally.opened == 0 && tally.not_opened == 0) std::this_thread::sleep_for(1ms);
   std::vector<pid_t> stopped;
   for (std::uint64_t i = 0; i < plan.kills; ++i) {
     const pid_t victim = start([&] { read_all(false); });

@@ -96,7 +96,8 @@ complete_words completion ""
 complete_words help ver
 )";
   const Finished finished = run_script(script);
-  EXPECT_EQ(finished.out, "complete -F _stopbit stopbit\nreplay\n--framing\nmoex\nnative interp\nbash zsh fish\nverify\n");
+  EXPECT_EQ(finished.out,
+            "complete -F _stopbit stopbit\nreplay\n--framing\nmoex\nnative interp\nbash zsh fish\nverify\n");
   EXPECT_EQ(finished.err, "");
 }
 
