@@ -9,8 +9,8 @@ namespace stopbit::record {
 /// Where an engine writes records: a shared-memory ring, a buffer that prints, a buffer that is timed.
 ///
 /// One writer. The engine calls open, writes slots 1..n-1 with relaxed atomic stores and builds slot 0 in memory of its
-/// own; commit copies that slot, its tag word last and with release order. So the line that readers poll is written once.
-/// An engine that meets an error just opens again.
+/// own; commit copies that slot, its tag word last and with release order. So the line that readers poll is written
+/// once. An engine that meets an error just opens again.
 class RecordSink {
  public:
   struct Place {

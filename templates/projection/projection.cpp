@@ -40,10 +40,9 @@ class Matcher {
       found |= use(at->second);
     }
     for (FieldName* name : paths_) {
-      const bool matches =
-          name->parts.size() <= path.size() &&
-          std::equal(name->parts.rbegin(), name->parts.rend(), path.rbegin(),
-                     [](const Part& part, const Label& label) { return part.matches(label); });
+      const bool matches = name->parts.size() <= path.size() &&
+                           std::equal(name->parts.rbegin(), name->parts.rend(), path.rbegin(),
+                                      [](const Part& part, const Label& label) { return part.matches(label); });
       name->is_used |= matches;
       found |= matches;
     }
