@@ -12,7 +12,6 @@ namespace {
 constexpr std::string_view kHead =
     R"(/// The instruction set. Made from microcode/isa/opcodes.def and microcode/base/error_code.def by `stopbit_isa_package`;
 /// do not edit.
-// verilator lint_off UNUSEDPARAM  (a module uses some of it)
 package stopbit_isa_pkg;
   // An instruction: microcode/isa/isa.md.
   typedef struct packed {
@@ -91,7 +90,7 @@ std::string isa_package() {
   out += test("uses_slot", "Whether its slot column names a dictionary slot.",
               [](const isa::DataOpInfo& op) { return op.uses_slot; });
   out.pop_back();
-  return out + "endpackage\n// verilator lint_on UNUSEDPARAM\n";
+  return out + "endpackage\n";
 }
 
 }  // namespace stopbit::gen

@@ -1,6 +1,5 @@
 /// The instruction set. Made from microcode/isa/opcodes.def and microcode/base/error_code.def by `stopbit_isa_package`;
 /// do not edit.
-// verilator lint_off UNUSEDPARAM  (a module uses some of it)
 package stopbit_isa_pkg;
   // An instruction: microcode/isa/isa.md.
   typedef struct packed {
@@ -385,4 +384,3 @@ package stopbit_isa_pkg;
     endcase
   endfunction
 endpackage
-// verilator lint_on UNUSEDPARAM

@@ -1,6 +1,5 @@
 /// What the parts of the hardware agree on: the streams between them, how firmware is loaded, and the layout of
 /// records (decoder/record/layout.hpp, microcode/base/error_code.def).
-// verilator lint_off UNUSEDPARAM  (a module uses some of it)
 package stopbit_pkg;
   /// What is known of a datagram before it is decoded. Stands beside its first beat and keeps until its last.
   typedef struct packed {
@@ -148,4 +147,3 @@ package stopbit_pkg;
   localparam logic [15:0] NoTemplate  = 16'hFFFF;
   localparam int unsigned MaxStringSlots = 255;  // of 56 bytes, of a record
 endpackage
-// verilator lint_on UNUSEDPARAM
