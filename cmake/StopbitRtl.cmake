@@ -1,8 +1,9 @@
-# stopbit_rtl_model(name TOP module [PARAMETERS Depth=8 ...])
+# stopbit_rtl_model(name TOP module [PARAMETERS Depth=8 ...] [FOLDERS folder...])
 #
 # A library with the Verilated model of fpga/rtl/**/<module>.sv, assertions included. The class is V<module> in
 # "V<module>.h" or, with parameters, V<name> in "V<name>.h": two models of a module can live in one program. Modules that it
-# uses are found by their names in the folders of fpga/rtl, packages (fpga/rtl/pkg/*.sv) are read first.
+# uses are found by their names in the folders of fpga/rtl, packages (fpga/rtl/pkg/*.sv) are read first. FOLDERS are looked
+# into before these: a bench can put a module of its own in another one's place.
 #
 # stopbit_rtl_test(name MODELS model... SOURCES file... [LIBS target...])
 #
@@ -52,7 +53,7 @@ if(STOPBIT_VERILATOR AND NOT TARGET stopbit_verilated)
 endif()
 
 function(stopbit_rtl_model name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TOP" "PARAMETERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TOP" "PARAMETERS;FOLDERS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_TOP)
     message(FATAL_ERROR "stopbit_rtl_model(${name}): wants TOP and, if any, PARAMETERS; got '${ARGN}'")
   endif()
@@ -63,9 +64,13 @@ function(stopbit_rtl_model name)
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
   set(all ${folder}/${prefix}_all.cpp)
   list(TRANSFORM arg_PARAMETERS PREPEND -G)
+  set(folders "")
+  foreach(extra IN LISTS arg_FOLDERS)
+    list(APPEND folders -y ${extra})
+  endforeach()
   # Warnings of Verilator are errors. Unknown values are random in each run, by the seed that the bench gives.
   set(arguments --cc --assert -O3 --x-assign unique --x-initial unique --no-timing --prefix ${prefix} --Mdir ${folder}/model
-    --top-module ${arg_TOP} ${arg_PARAMETERS} ${STOPBIT_RTL_READ} ${arg_TOP}.sv)
+    --top-module ${arg_TOP} ${arg_PARAMETERS} ${folders} ${STOPBIT_RTL_READ} ${arg_TOP}.sv)
   list(JOIN arguments "|" packed)
   add_custom_command(OUTPUT ${all}
     COMMAND ${CMAKE_COMMAND} -DVERILATOR=${STOPBIT_VERILATOR} "-DARGUMENTS=${packed}" -DFOLDER=${folder}/model

@@ -1,6 +1,9 @@
 /// What the parts of the hardware agree on: the streams between them, how firmware is loaded, and the layout of
 /// records (decoder/record/layout.hpp, microcode/base/error_code.def).
 package stopbit_pkg;
+  /// isa::Capability bits of the decode core; the same as firmware::kCapabilities.
+  localparam logic [31:0] Capabilities = 32'h0000_00CF;
+
   /// What is known of a datagram before it is decoded. Stands beside its first beat and keeps until its last.
   typedef struct packed {
     logic [63:0] arrival_ns;

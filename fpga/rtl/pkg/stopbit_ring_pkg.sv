@@ -1,7 +1,5 @@
 /// Rings in host memory as the ring writer sees them. Offsets and marks are those of host/ring/layout.hpp; the bench
 /// compares what is written with what the software writes.
-// A module uses some of it.
-// verilator lint_off UNUSEDPARAM
 package stopbit_ring_pkg;
 
   localparam logic [1:0] MODE_LOSSY = 2'd1;  // waits for nobody
@@ -44,4 +42,3 @@ package stopbit_ring_pkg;
   } ring_status_t;
 
 endpackage
-// verilator lint_on UNUSEDPARAM
