@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "host/device/registers.hpp"
+#include "host/device/xclbin.hpp"
 
 namespace stopbit::device {
 namespace {
@@ -79,34 +80,24 @@ class XrtDevice final : public Device {
   std::uint32_t memory_;
 };
 
-/// XRT believes what a file says of its own length. Empty if that is true.
+static_assert(kXclbinHeaderBytes == sizeof(axlf) - sizeof(axlf_section_header));
+static_assert(kXclbinSectionBytes == sizeof(axlf_section_header));
+
+constexpr std::uint64_t kMaxXclbinBytes = std::uint64_t{1} << 30;  // a card's whole configuration is a tenth of that
+
+/// Empty if XRT can be given the file.
 std::string problem_of_xclbin(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return "cannot open '" + path + "': " + std::generic_category().message(errno);
-  const auto bytes = static_cast<std::uint64_t>(file.tellg());
-  const std::string cannot = "'" + path + "' is no xclbin: ";
-  axlf head{};
-  constexpr std::size_t kHeadBytes = sizeof(axlf) - sizeof(axlf_section_header);
+  const std::streamoff end = file.tellg();
+  if (end < 0 || static_cast<std::uint64_t>(end) > kMaxXclbinBytes) {
+    return "'" + path + "' is no xclbin: it is larger than one can be, or no file";
+  }
+  std::vector<std::byte> bytes(static_cast<std::size_t>(end));
   file.seekg(0);
-  if (bytes < kHeadBytes || !file.read(reinterpret_cast<char*>(&head), kHeadBytes)) return cannot + "it is too short";
-  if (std::memcmp(head.m_magic, "xclbin2", sizeof(head.m_magic)) != 0)
-    return cannot + "it does not begin with 'xclbin2'";
-  if (head.m_header.m_length != bytes) {
-    return cannot + "it says that it has " + std::to_string(head.m_header.m_length) + " bytes, the file has " +
-           std::to_string(bytes);
-  }
-  const std::uint64_t sections = head.m_header.m_numSections;
-  if (sections == 0 || sections > (bytes - kHeadBytes) / sizeof(axlf_section_header)) {
-    return cannot + "it cannot hold " + std::to_string(sections) + " sections";
-  }
-  for (std::uint64_t i = 0; i < sections; ++i) {
-    axlf_section_header section{};
-    if (!file.read(reinterpret_cast<char*>(&section), sizeof(section))) return cannot + "it is too short";
-    if (section.m_sectionOffset > bytes || section.m_sectionSize > bytes - section.m_sectionOffset) {
-      return cannot + "section " + std::to_string(i) + " ends behind the file";
-    }
-  }
-  return {};
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), end)) return "cannot read '" + path + "'";
+  const Result<std::vector<XclbinSection>> sections = xclbin_sections(bytes);
+  return sections ? std::string() : "'" + path + "' is no xclbin: " + sections.message();
 }
 
 }  // namespace
