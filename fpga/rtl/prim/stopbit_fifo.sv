@@ -57,5 +57,8 @@ module stopbit_fifo #(
       shown_is_counted : assert (!valid_o || count_o != 0);
     end
   end
+`ifdef FORMAL
+  initial assume (!rst_ni);
+`endif
 `endif
 endmodule

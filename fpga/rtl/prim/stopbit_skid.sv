@@ -44,5 +44,8 @@ module stopbit_skid #(
       held_behind_nothing : assert (!held_q || valid_o);
     end
   end
+`ifdef FORMAL
+  initial assume (!rst_ni);
+`endif
 `endif
 endmodule
