@@ -82,7 +82,7 @@ constexpr std::size_t kStatusBits = 449;
 class RingMemory {
  public:
   RingMemory(Random& random, AxiMemory& memory, std::uint64_t base, std::uint64_t slot_count, std::uint32_t max_slots)
-      : base_(base), slot_count_(slot_count), max_slots_(max_slots), path_("./rtl_ring_XXXXXX") {
+      : base_(base), slot_count_(slot_count), max_slots_(max_slots), path_(::testing::TempDir() + "rtl_ring_XXXXXX") {
     program_.max_record_slots = max_slots;
     const ring::SegmentPlan plan = ring::plan_segment(0, slot_count);
     bytes_ = plan.segment_bytes;
