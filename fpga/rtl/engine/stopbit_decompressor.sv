@@ -64,7 +64,7 @@ module stopbit_decompressor
     available_o = left > 6'(WindowBytes) ? 4'(WindowBytes) : left[3:0];
     length_o    = next_stop_q[place] <= available_o ? next_stop_q[place] : 4'd0;
     end_o       = is_whole && left <= 6'(WindowBytes);
-    active_o    = full_q[read_half_q] && !dropping_q;
+    active_o    = has_current_q && !dropping_q;
     datagram_o  = current_q;
     ready_o     = !full_q[write_half_q];
   end
@@ -86,12 +86,12 @@ module stopbit_decompressor
     leaves_half  = 1'b0;
     after        = 6'(offset_q) + 6'(take_i);
 
-    if (full_q[read_half_q] && (dropping_q || release_i)) begin
-      leaves_half = 1'b1;
-      ends        = last_q[read_half_q];
+    if (dropping_q || release_i) begin
+      leaves_half = full_q[read_half_q];
+      ends        = leaves_half && last_q[read_half_q];
       dropping_d  = !ends;
       offset_d    = '0;
-    end else if (active_o) begin
+    end else if (full_q[read_half_q]) begin
       leaves_half = !last_q[read_half_q] && after >= 6'(BeatBytes);
       offset_d    = leaves_half ? 5'(after - 6'(BeatBytes)) : after[4:0];
     end
@@ -181,7 +181,7 @@ module stopbit_decompressor
       assert (!release_i || active_o) else $fatal(1, "no datagram to release");
       assert (!accept || beat_i.count == 5'(BeatBytes) || beat_i.last) else $fatal(1, "a short beat that is not the last");
       assert (!accept || beat_i.count <= 5'(BeatBytes)) else $fatal(1, "a beat of %0d bytes", beat_i.count);
-      assert (!active_o || has_current_q) else $fatal(1, "a datagram without header");
+      assert (!full_q[read_half_q] || has_current_q) else $fatal(1, "a datagram without header");
     end
   end
 `endif

@@ -223,6 +223,7 @@ package stopbit_isa_pkg;
   localparam logic [7:0] ERROR_X12 = 8'd43;
   localparam logic [7:0] ERROR_X13 = 8'd44;
   localparam logic [7:0] ERROR_X14 = 8'd45;
+  localparam logic [7:0] ERROR_X15 = 8'd46;
 
   // Capabilities: the bit of each.
   localparam int unsigned CAPABILITY_INTEGERS = 0;
