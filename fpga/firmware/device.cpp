@@ -168,6 +168,11 @@ std::size_t string_words(const Program& program) {
   return words;
 }
 
+/// Channels whose dictionaries have to be kept apart: none if every datagram begins with a reset.
+std::size_t contexts(const EngineOptions& options) {
+  return options.reset == ResetRule::Packet ? 1 : options.channels;
+}
+
 Constants constants_of(const Program& program) {
   Constants constants(program);
   for (std::size_t i = 0; i < general_size(program); ++i) constants.index_of_instruction(i);
@@ -204,8 +209,8 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
   room("words of string constants", constants.words().size(), kMaxConstantWords);
   room("blocks", program.blocks.size(), kMaxBlocks);
   room("channels", options.channels, kMaxChannels);
-  room("dictionary entries of all channels", program.slots.size() * options.channels, kMaxEntries);
-  room("words of dictionary strings of all channels", string_words(program) * options.channels, kMaxStringWords);
+  room("dictionary entries of all channels", program.slots.size() * contexts(options), kMaxEntries);
+  room("words of dictionary strings of all channels", string_words(program) * contexts(options), kMaxStringWords);
   if (!place_templates(program)) {
     out.push_back("templates: " + std::to_string(program.dispatch.size()) +
                   " identifiers find no places in two ways of " + std::to_string(kTemplatesPerWay));
@@ -282,9 +287,10 @@ std::vector<Word> channel_words(const Program& program, const EngineOptions& opt
   Writer writer;
   const std::size_t words = string_words(program);
   for (std::size_t i = 0; i < options.channels; ++i) {
+    const std::size_t context = std::min(i, contexts(options) - 1);
     const std::uint64_t channel = static_cast<std::uint64_t>(options.reset) | std::uint64_t{bank & 1} << 2 |
-                                  static_cast<std::uint64_t>(i * program.slots.size()) << 3 |
-                                  static_cast<std::uint64_t>(i * words) << 15 |
+                                  static_cast<std::uint64_t>(context * program.slots.size()) << 3 |
+                                  static_cast<std::uint64_t>(context * words) << 15 |
                                   std::uint64_t{options.image_generation} << 28;
     writer.entry(Table::Channels, i, {low(channel), high(channel)});
   }

@@ -45,7 +45,8 @@ struct Word {
 /// Fails with the obstacles, if there are any.
 [[nodiscard]] Result<std::vector<Word>> device_words(const Program& program, const EngineOptions& options);
 
-/// The words that give `options.channels` channels their places in the dictionary, from channel 0 on. Writing those of
+/// The words that give `options.channels` channels their places in the dictionary, from channel 0 on. With a reset per
+/// packet nothing outlives a datagram and they share one. Writing those of
 /// a channel makes its dictionary undefined, as Engine::reset does; it holds from the next datagram on.
 [[nodiscard]] std::vector<Word> channel_words(const Program& program, const EngineOptions& options, unsigned bank);
 

@@ -147,7 +147,7 @@ module stopbit_microcode_engine
       CONTROL_JOIN: foreseen = f_insn.target;
       default:      foreseen = f_pc_q + 1'b1;
     endcase
-    load_c        = f_valid_q && (!c_valid_q || done) && !redirect;
+    load_c        = advance && f_valid_q && (!c_valid_q || done) && !redirect;
     fetch_address = redirect ? redirect_address : load_c ? foreseen : f_pc_q;
   end
 
@@ -288,7 +288,8 @@ module stopbit_microcode_engine
     if (insn_q.op == OP_TID) begin
       if (!bit_value) begin
         source = SOURCE_PREVIOUS;
-        if (!is_assigned) source_code = ERROR_D5;
+        // A datagram that has to begin with a reset has to say so in as many words.
+        if (!is_assigned || is_waiting_q) source_code = ERROR_D5;
       end
     end else if (is_mantissa && decimal_q == SOURCE_NONE) begin
       source = SOURCE_NONE;

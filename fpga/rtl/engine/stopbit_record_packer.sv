@@ -24,8 +24,8 @@ module stopbit_record_packer
   typedef logic [ValueWords-1:0][7:0] tags_t;
 
   // Slot s and word w of the word at a place that is counted from the block's first slot.
-  function automatic logic [5:0] slot_of(logic [7:0] place);
-    return 6'(place / 8'(ValueWords));
+  function automatic logic [5:0] slot_of(logic [8:0] place);
+    return 6'(place / 9'(ValueWords));
   endfunction
   function automatic logic [2:0] word_of(logic [7:0] place);
     return 3'(place % 8'(ValueWords));
@@ -212,7 +212,7 @@ module stopbit_record_packer
                 is_root_d    = command_q.open_root;
                 words_d      = command_q.block.words;
                 first_word_d = command_q.block.first_word;
-                slots_d      = slot_of(command_q.block.words + (is_root_d ? 8'(HeaderWords) : 8'd0) + 8'(ValueWords - 1));
+                slots_d      = slot_of(9'(command_q.block.words) + (is_root_d ? 9'(HeaderWords) : 9'd0) + 9'(ValueWords - 1));
                 slot_d       = '0;
                 live_d       = slots_d != '0;
                 open_words_d = '0;
@@ -228,14 +228,14 @@ module stopbit_record_packer
             end
             place  = command_q.word + (is_root_d ? 8'(HeaderWords) : 8'd0);
             stores = command_q.store && !stored_q && command_q.word < words_d;
-            if (stores && !closes && slot_of(place) != slot_q) begin
+            if (stores && !closes && slot_of(9'(place)) != slot_q) begin
               // A slot farther on in the block: the open one goes out.
               emit         = !(is_root_q && slot_q == '0);
               slot_d       = slot_q + 6'd1;
               open_words_d = '0;
               open_tags_d  = '0;
             end
-            is_done  = !stores || slot_of(place) == slot_d;
+            is_done  = !stores || slot_of(9'(place)) == slot_d;
             stored_d = stored_q || is_done;
             if (stores && is_done) begin
               if (is_root_d && slot_d == '0) begin

@@ -16,6 +16,7 @@
 #include "templates/compiler.hpp"
 #include "tests/attack/chatter.hpp"
 #include "tests/attack/feeds.hpp"
+#include "tests/attack/round_trip.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/property/random_case.hpp"
 #include "tests/runner/run_case.hpp"
@@ -229,13 +230,7 @@ TEST(Cosim, random_messages_give_the_same_records) {
     options.reset = made.reset;
     if (!firmware::obstacles(feed->program, options).empty()) continue;
     ++ran;
-    std::vector<Bytes> bytes;
-    for (const cases::RandomCase::Packet& packet : made.packets) {
-      Bytes& datagram = bytes.emplace_back();
-      for (const auto& message : packet) {
-        for (const auto& entity : message) datagram.insert(datagram.end(), entity.begin(), entity.end());
-      }
-    }
+    const std::vector<Bytes> bytes = attack::datagrams_of(made);
     SCOPED_TRACE(made.template_text);
     const auto stall = static_cast<std::uint32_t>(seed % 3 == 0 ? seed % 91 : 0);
     Pair pair(feed->program, options, {seed, stall, stall});

@@ -91,7 +91,7 @@ TEST(Device, words_stand_at_increasing_addresses_inside_their_tables) {
   std::optional<std::uint32_t> last;
   for (const Word& word : words.value()) {
     EXPECT_LT(word.address, 1U << 20);
-    if (last) EXPECT_LT(*last, word.address);
+    EXPECT_TRUE(!last || *last < word.address);
     last = word.address;
     tables.insert(word.address >> 16);
   }
@@ -114,6 +114,18 @@ TEST(Device, channels_have_places_of_their_own) {
     EXPECT_EQ(channel >> 15 & 0x1FFF, i * 32);  // 256 bytes
     EXPECT_EQ(channel >> 28, 0x1234U);
   }
+}
+
+TEST(Device, channels_that_are_reset_per_packet_share_a_place) {
+  EngineOptions options;
+  options.channels = 64;
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "<string name=\"F" + std::to_string(i) + "\"><copy/></string>";
+  const Program program = compile(many);
+  EXPECT_TRUE(obstacles(program, options).empty());
+  for (const Word& word : channel_words(program, options, 0)) EXPECT_EQ(word.data, 0U);
+  options.reset = ResetRule::Never;
+  EXPECT_EQ(obstacles(program, options).size(), 2U);
 }
 
 }  // namespace
