@@ -78,6 +78,7 @@ int run(std::size_t datagrams) {
       fmt::print("{:24} not run by the device: {}\n", source.name, reasons.front());
       continue;
     }
+    std::fflush(stdout);
     for (const std::uint32_t stall : {0U, 50U}) {
       if (!print_figures(*work.value(), datagrams, stall)) status = 1;
     }
