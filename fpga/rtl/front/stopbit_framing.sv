@@ -106,7 +106,16 @@ module stopbit_framing (
       default: at = framing_q.kind == stopbit_front_pkg::FRAMING_T7 ? at_q : framing_q.sequence_field.offset;
     endcase
   end
-  assign view = 112'(kept_q >> {at, 3'b000});
+  // In two steps, for the area's sake: to a multiple of 16 bytes, then to a byte.
+  logic [239:0] near;
+  always_comb begin
+    case (at[5:4])
+      2'd0:    near = kept_q[0 +: 240];
+      2'd1:    near = kept_q[128 +: 240];
+      default: near = {112'd0, kept_q[256 +: 128]};
+    endcase
+    view = near[{1'b0, at[3:0], 3'b000} +: 112];
+  end
 
   // An unsigned integer of 2, 4 or 8 bytes at `view`.
   logic        big_endian;
@@ -248,8 +257,12 @@ module stopbit_framing (
     case (state_q)
       GATHER: begin
         if (take) begin
-          kept_q[128*kept_count_q +: 128] <= beat_i.data;
-          kept_last_q                     <= beat_i.last;
+          case (kept_count_q)
+            2'd0:    kept_q[0 +: 128]   <= beat_i.data;
+            2'd1:    kept_q[128 +: 128] <= beat_i.data;
+            default: kept_q[256 +: 128] <= beat_i.data;
+          endcase
+          kept_last_q <= beat_i.last;
           if (kept_count_q == 2'd0) begin
             info_q    <= datagram_i;
             framing_q <= framing;
