@@ -39,8 +39,7 @@ module stopbit_microcode_engine
   // State
 
   typedef enum logic [4:0] {
-    IDLE,        // no datagram
-    SETUP,       // its channel is looked up
+    IDLE,        // no datagram; when one comes, its channel is looked up
     PREAMBLE,    // what stands before the first message is passed over
     RUN,         // an instruction at its beginning
     PMAP_MORE,   // the rest of a presence map of more than nine bytes
@@ -137,7 +136,7 @@ module stopbit_microcode_engine
   // Fetch
 
   logic [ProgramBits-1:0] fetch_address, f_pc_q, foreseen, next_address, redirect_address;
-  logic f_valid_q, redirect, load_c, done, advance, flush, empty;
+  logic f_valid_q, redirect, load_c, done, advance, flush, is_settled;
   insn_t f_insn;
 
   always_comb begin
@@ -178,7 +177,7 @@ module stopbit_microcode_engine
   stopbit_tables i_tables (
     .clk_i,
     .load_i,
-    .bank_i            (channel_q.bank),
+    .bank_i            (state_q == IDLE ? channel.bank : channel_q.bank),
     .program_address_i (fetch_address),
     .insn_o            (f_insn),
     .constant_address_i(next_insn.constant[ConstantBits-1:0]),
@@ -235,7 +234,7 @@ module stopbit_microcode_engine
     .constant_bytes_i(constant_bytes),
     .advance_o       (advance),
     .flush_o         (flush),
-    .empty_o         (empty),
+    .is_settled_o    (is_settled),
     .stripped_valid_o(stripped_valid),
     .stripped_o      (stripped),
     .result_valid_o  (result_valid),
@@ -482,9 +481,10 @@ module stopbit_microcode_engine
     uop.command.place.word           = insn_q.word;
 
     case (state_q)
-      IDLE: if (active_i && empty) state_d = SETUP;
-
-      SETUP: begin
+      IDLE:
+      if (active_i) begin
+        // The first instruction is fetched meanwhile.
+        redirect        = 1'b1;
         state_d         = PREAMBLE;
         message_index_d = '0;
         template_d      = NoTemplate;
@@ -494,8 +494,6 @@ module stopbit_microcode_engine
       end
 
       PREAMBLE: begin
-        // The first instruction is fetched meanwhile.
-        redirect        = 1'b1;
         start_d         = position_q;
         elements_left_d = 21'(left) << 3;
         if (position_q == 17'(datagram_q.data_offset)) begin
@@ -513,9 +511,9 @@ module stopbit_microcode_engine
 
       FINISH: begin
         // The end of a datagram that was cut is an error behind its last message.
-        if (empty && (datagram_q.cut || is_waiting_q)) begin
+        if (is_settled && (datagram_q.cut || is_waiting_q)) begin
           code = ERROR_X1;
-        end else if (empty) begin
+        end else if (is_settled) begin
           release_window = 1'b1;
           state_d        = IDLE;
         end
@@ -948,7 +946,7 @@ module stopbit_microcode_engine
       release_window = 1'b1;
       redirect       = 1'b0;
     end
-    position_d = state_q == SETUP ? '0 : position_q + 17'(take);
+    position_d = state_q == IDLE ? '0 : position_q + 17'(take);
   end
 
   always_ff @(posedge clk_i) begin
@@ -992,10 +990,10 @@ module stopbit_microcode_engine
       negative_q              <= !load_c && negative_d;
       too_wide_q              <= !load_c && too_wide_d;
       nonzero_q               <= !load_c && nonzero_d;
-      if (load_c) entity_q <= position_d;
+      if (load_c || state_q == PREAMBLE) entity_q <= position_d;
       if (push_map) maps[map_depth] <= map_q;
       if (push_loop) loops[loop_depth_q[2:0]] <= loop_q;
-      if (state_q == SETUP) begin
+      if (state_q == IDLE) begin
         datagram_q       <= datagram_i;
         channel_q        <= channel;
         channel_number_q <= channel_number;
@@ -1010,7 +1008,7 @@ module stopbit_microcode_engine
     for (int unsigned i = 0; i < Channels; i++) generations_q[i] = '0;
   end
   logic [ChannelBits-1:0] current_channel;
-  assign current_channel = state_q == SETUP ? channel_number : channel_number_q;
+  assign current_channel = state_q == IDLE ? channel_number : channel_number_q;
   always_ff @(posedge clk_i) begin
     if (new_generation) begin
       last_generation_q              <= last_generation_q + 1'b1;

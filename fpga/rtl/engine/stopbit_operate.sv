@@ -17,7 +17,7 @@ module stopbit_operate
   input  logic [63:0] constant_bytes_i,  // for the micro-operation that came one cycle ago
   output logic        advance_o,         // the stages move; otherwise what was offered has to be offered again
   output logic        flush_o,
-  output logic        empty_o,
+  output logic        is_settled_o,      // what was offered has come through without an error, or was killed
 
   // Values that the consume stage waits for, each for one cycle in which the stages move.
   output logic        stripped_valid_o,  // of the stream, without operator; may be out of range, which is an error then
@@ -63,7 +63,7 @@ module stopbit_operate
   assign command_o = p_command_q;
   assign advance_o = !valid_o || ready_i;
   assign flush_o   = valid_o && ready_i && p_command_q.event_valid;
-  assign empty_o   = !s_valid_q && !o_valid_q && !p_valid_q;
+  assign is_settled_o = !s_valid_q && !o_valid_q && !(p_valid_q && p_command_q.event_valid);
 
   always_comb begin
     is_signed = s_uop_q.operation == OPERATOR_DEL || !(s_uop_q.kind == TYPE_U32 || s_uop_q.kind == TYPE_U64);

@@ -1,7 +1,7 @@
 /// The tables of firmware, in two banks: program, constants, blocks, templates, string slots, limits; and the table of
 /// channels, which is shared.
 ///
-/// A read address of one cycle gives the entry in the next. The words of an entry are loaded in order; it changes when
+/// A read address of one cycle gives the entry in the next, that of a channel at once. The words of an entry are loaded in order; it changes when
 /// its last word comes.
 module stopbit_tables
   import stopbit_pkg::*;
@@ -78,11 +78,12 @@ module stopbit_tables
     .write_address_i({load_i.bank, at[SlotBits-1:0]}), .write_data_i(load_i.data[25:0]),
     .read_clk_i(clk_i), .read_address_i({bank_i, slot_address_i}), .read_data_o(slot_o)
   );
-  stopbit_ram #(.Width($bits(channel_t)), .Depth(1 << ChannelBits)) i_channels (
-    .write_clk_i(clk_i), .write_i(write_channel),
-    .write_address_i(at[1+:ChannelBits]), .write_data_i({load_i.data[11:0], words_q[6]}),
-    .read_clk_i(clk_i), .read_address_i(channel_address_i), .read_data_o(channel_o)
-  );
+  // Channels are few, and looked up in the cycle in which a datagram begins.
+  channel_t channels[1<<ChannelBits];
+  always_ff @(posedge clk_i) begin
+    if (write_channel) channels[at[1+:ChannelBits]] <= {load_i.data[11:0], words_q[6]};
+  end
+  assign channel_o = channels[channel_address_i];
 
   // Templates: an identifier stands in one of two places, one in each way.
   function automatic logic [DispatchBits-1:0] place(logic [31:0] id, logic way);
