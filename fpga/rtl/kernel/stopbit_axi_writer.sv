@@ -1,8 +1,8 @@
 /// Writes beats of 64 bytes to memory, in the order in which they come.
 ///
 /// All transactions have the ID 0, so the interconnect keeps their order: a beat can be seen in memory only when all
-/// before it can. While the address channel is busy, beats that follow each other in memory and are written whole are
-/// joined to bursts of up to `Depth`; a beat never waits for another. A burst is aligned to 64 bytes and never crosses
+/// before it can. While the address channel is busy, beats that follow each other in memory are joined to bursts of
+/// up to `Depth`; a beat never waits for another. A burst is aligned to 64 bytes and never crosses
 /// 4 KiB. W never comes before its AW.
 ///
 /// A response other than OKAY raises `error_o` for a cycle: what is in memory is then unknown.
@@ -63,7 +63,7 @@ module stopbit_axi_writer #(
 
   // A page that ends is never joined to the next.
   logic joins;
-  assign joins = has_previous_q && (&strobe_i) && address_i == previous_q + 58'd1 && address_i[11:6] != '0;
+  assign joins = has_previous_q && address_i == previous_q + 58'd1 && address_i[11:6] != '0;
 
   // The run of beats that begins at address_q.
   pointer_t run;
@@ -127,7 +127,7 @@ module stopbit_axi_writer #(
     end else begin
       if (push) begin
         write_q        <= write_q + 1'b1;
-        has_previous_q <= &strobe_i;
+        has_previous_q <= 1'b1;
       end
       if (awvalid_q && awready_i) sent_q <= address_q;
       if (send_address) begin

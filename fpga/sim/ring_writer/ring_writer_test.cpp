@@ -602,6 +602,10 @@ TEST(RingWriter, withdraws_records_whose_slots_contradict_each_other) {
   EXPECT_EQ(bench.status(0, kMalformed, 32), 6U);
   EXPECT_EQ(bench.status(0, kWithdrawn), 6U);
   EXPECT_EQ(bench.status(0, kRecords), 0U);
+  // What is left of such a record may be withdrawn, too.
+  ASSERT_TRUE(bench.send(0, {}, 2, false, false));
+  ASSERT_TRUE(bench.send(0, {}, 0, false, true));
+  EXPECT_EQ(bench.status(0, kMalformed, 32), 7U);
   send({1, 2, 3, 4, 5, 6, 7}, 8);
   send({}, 1);
   EXPECT_EQ(bench.status(0, kRecords), 2U);

@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <unistd.h>
@@ -47,14 +48,21 @@ record::Slot without_place(const record::Slot& slot, bool is_first) {
   return plain;
 }
 
-bool same(std::span<const record::Slot> a, std::span<const record::Slot> b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const record::Slot x = without_place(a[i], i == 0);
-    const record::Slot y = without_place(b[i], i == 0);
-    if (!std::equal(std::begin(x.words), std::end(x.words), std::begin(y.words))) return false;
+/// Where two records differ; empty if nowhere.
+std::string difference(std::span<const record::Slot> got, std::span<const record::Slot> expected) {
+  if (got.size() != expected.size()) {
+    return fmt::format("{} slots instead of {}", got.size(), expected.size());
   }
-  return true;
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const record::Slot x = without_place(got[i], i == 0);
+    const record::Slot y = without_place(expected[i], i == 0);
+    for (std::size_t word = 0; word < record::kSlotWords; ++word) {
+      if (x.words[word] == y.words[word]) continue;
+      return fmt::format("slot {} of {}, word {}: {:016x} instead of {:016x}", i, got.size(), word, x.words[word],
+                         y.words[word]);
+    }
+  }
+  return {};
 }
 
 /// What the kernel knows of a datagram: no sequence number, no epoch.
@@ -101,13 +109,18 @@ void run(Kernel& kernel, DeviceRing& ring, sim::Feed& feed, const bench::Workloa
       continue;
     }
     ASSERT_EQ(poll, ring::Poll::Record) << ring.problem();
-    if (!same(ring.record(), expected.records()[got])) {
-      ADD_FAILURE() << "record " << got << " of " << expected.records().size() << " differs";
+    const std::string problem = difference(ring.record(), expected.records()[got]);
+    if (!problem.empty()) {
+      ADD_FAILURE() << "record " << got << " of " << expected.records().size() << ": " << problem;
       break;
     }
     if (++got % kBatch == 0) end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   }
   EXPECT_EQ(got, expected.records().size());
+  // If something is wrong nobody reads on: then the kernel has to drop what comes.
+  if (::testing::Test::HasFailure()) {
+    EXPECT_TRUE(kernel.receive(false).ok() && ring.stop().ok());
+  }
   sender.join();
   const Counters counters = kernel.counters().value();
   EXPECT_EQ(counters.datagrams, count);
