@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <stdexcept>
 
 #include "bench.hpp"
@@ -40,12 +41,16 @@ class Core::Model {
   }
 
   void load(const std::vector<firmware::Word>& words, unsigned bank) {
+    load_later(words, bank);
+    while (load_word()) bench_.step();
+  }
+
+  /// With the cycles that come.
+  void load_later(const std::vector<firmware::Word>& words, unsigned bank) {
     for (const firmware::Word& word : words) {
-      bench_->load_i =
-          word.data | std::uint64_t{word.address} << 32 | std::uint64_t{bank} << 52 | std::uint64_t{1} << 53;
-      bench_.step();
+      loads_.push_back(word.data | std::uint64_t{word.address} << 32 | std::uint64_t{bank} << 52 |
+                       std::uint64_t{1} << 53);
     }
-    bench_->load_i = 0;
   }
 
   void offer(const Datagram& datagram, std::size_t length, std::size_t beat) {
@@ -90,6 +95,7 @@ class Core::Model {
         offer(datagrams[at], std::min(datagrams[at].bytes.size(), max_bytes), beat);
         offered = true;
       }
+      if (load_word()) quiet = 0;
       bench_->valid_i = offered;
       bench_->ready_i = done == datagrams.size() || out_.open();
       bench_.settle();
@@ -142,6 +148,14 @@ class Core::Model {
   }
 
  private:
+  /// Offers the next word to be loaded; false if there is none.
+  bool load_word() {
+    bench_->load_i = loads_.empty() ? 0 : loads_.front();
+    if (loads_.empty()) return false;
+    loads_.pop_front();
+    return true;
+  }
+
   void take_slot(Record& open, std::vector<Record>& records, std::uint32_t max_slots) {
     const auto& slot = bench_->slot_o;
     if (bits_at(slot, kAbortedBit, 1) != 0) {
@@ -174,6 +188,7 @@ class Core::Model {
   Random random_;
   Gate in_;
   Gate out_;
+  std::deque<std::uint64_t> loads_;
 };
 
 Core::Core(const Program& program, const EngineOptions& engine, const CoreOptions& options)
@@ -201,6 +216,16 @@ void Core::reset(std::uint16_t channel) {
   model_->load({channel_words_.begin() + static_cast<std::ptrdiff_t>(channel * words),
                 channel_words_.begin() + static_cast<std::ptrdiff_t>((channel + 1) * words)},
                bank_);
+}
+
+void Core::load_beside(const Program& other, std::uint16_t channel) {
+  const unsigned bank = bank_ ^ 1;
+  const Result<std::vector<firmware::Word>> words = firmware::device_words(other, engine_);
+  if (!words) throw std::runtime_error(words.message());
+  model_->load_later(words.value(), bank);
+  const std::vector<firmware::Word> channels = firmware::channel_words(other, engine_, bank);
+  const auto count = static_cast<std::ptrdiff_t>(channels.size() / engine_.channels);
+  model_->load_later({channels.begin() + channel * count, channels.begin() + (channel + 1) * count}, bank);
 }
 
 /// Every record with stamp and phase 0.

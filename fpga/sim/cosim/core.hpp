@@ -50,6 +50,9 @@ class Core {
   void interrupt(const Datagram& datagram, std::size_t beats);
   /// Forgets the dictionary of a channel.
   void reset(std::uint16_t channel);
+  /// Loads another program, with the same options, into the other bank while the next datagrams are decoded: a word a
+  /// cycle, and what is left of it behind them. Then `channel` is decoded by it.
+  void load_beside(const Program& other, std::uint16_t channel);
 
   [[nodiscard]] const CoreFigures& figures() const noexcept { return figures_; }
 

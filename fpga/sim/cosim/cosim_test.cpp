@@ -270,5 +270,42 @@ TEST(Cosim, channels_do_not_mix_and_a_reset_of_the_hardware_leaves_no_trace) {
   EXPECT_GT(ran, 20);
 }
 
+TEST(Cosim, a_program_is_loaded_while_another_runs_and_each_has_its_channels) {
+  EngineOptions options;
+  options.channels = 4;
+  attack::Feeds feeds;
+  for (auto& feed : attack::cell_feeds()) {
+    if (firmware::obstacles(feed->program, options).empty()) feeds.push_back(std::move(feed));
+  }
+  ASSERT_GT(feeds.size(), 40U);
+  for (std::size_t i = 0; i + 1 < feeds.size(); i += 12) {
+    const Program& first = feeds[i]->program;
+    const Program& second = feeds[i + 1]->program;
+    SCOPED_TRACE(feeds[i]->template_text + feeds[i + 1]->template_text);
+    cases::Random random(i);
+    attack::Chatter chatters[] = {{first, random}, {second, random}};
+    Reference references[] = {{first, options}, {second, options}};
+    Core core(first, options, {.seed = i, .input_stall = 10, .output_stall = 10});
+    core.load_beside(second, 3);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<Bytes> bytes;
+      std::vector<std::size_t> programs;
+      for (int k = 0; k < 60; ++k) {
+        programs.push_back(round == 0 ? 0 : random.below(2));
+        bytes.push_back(chatters[programs.back()].next());
+      }
+      std::vector<Datagram> datagrams = as_datagrams(bytes, 0, 1);
+      std::vector<Record> wanted;
+      for (std::size_t k = 0; k < datagrams.size(); ++k) {
+        datagrams[k].info.channel = programs[k] == 0 ? static_cast<std::uint16_t>(random.below(3)) : std::uint16_t{3};
+        for (Record& record : references[programs[k]].decode(std::span(datagrams).subspan(k, 1))) {
+          wanted.push_back(std::move(record));
+        }
+      }
+      ASSERT_EQ(difference(wanted, core.decode(datagrams)), "") << "round " << round;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace stopbit::sim
