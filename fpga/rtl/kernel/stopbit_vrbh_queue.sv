@@ -180,6 +180,7 @@ module stopbit_vrbh_queue #(
     end
   end
 
+`ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
       assert (!(skip_i && trial_q && !commit_i)) else $error("skip while slots are on trial");
@@ -187,4 +188,5 @@ module stopbit_vrbh_queue #(
       assert (!(descriptor_valid_i && flight_q == '0)) else $error("a descriptor that nobody asked for");
     end
   end
+`endif
 endmodule

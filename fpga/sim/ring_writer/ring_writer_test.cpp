@@ -484,6 +484,24 @@ TEST(RingWriter, takes_a_slot_a_cycle) {
   EXPECT_EQ(bench.status(0, kRecords), 1U);
 }
 
+TEST(RingWriter, a_record_of_one_slot_is_written_four_cycles_after_it_comes) {
+  RingWriterBench bench(2, 0, 0);
+  bench.add_ring(0, 4096, 64);
+  bench.set_up(0, kLossy);
+  ASSERT_TRUE(bench.start(0));
+  ASSERT_TRUE(bench.drain());
+  for (int i = 0; i < 200; ++i) bench.cycle();
+  const std::uint64_t before = bench.memory().beats();
+  const std::uint64_t begin = bench.bench().cycles();
+  std::uint64_t taken = 0;  // cycle in which the W beat was taken
+  bench.each_cycle([&] {
+    if (taken == 0 && bench.memory().beats() > before) taken = bench.bench().cycles() - 1;
+  });
+  ASSERT_TRUE(bench.send({0, make_record(bench.random(), 1, 1), false}));
+  ASSERT_TRUE(bench.drain());
+  EXPECT_EQ(taken - begin, 4U);
+}
+
 TEST(RingWriter, joins_slots_to_bursts_while_addresses_wait) {
   RingWriterBench bench(7, 0, 70);
   bench.add_ring(0, 1024, 64);
