@@ -7,12 +7,14 @@
 #
 # stopbit_rtl_test(name MODELS model... SOURCES file... [LIBS target...])
 #
-# A GoogleTest binary and a ctest test of the same name, labelled `fpga`. Includes see fpga/sim/lib.
+# A GoogleTest binary and a ctest test of the same name, labelled `fpga`. Includes see fpga/sim/lib. The target
+# stopbit_fpga builds all of them.
 #
 # Both exist only if STOPBIT_VERILATOR is set: a machine without Verilator builds and tests everything else.
 include_guard(GLOBAL)
 include(StopbitTest)
 
+add_custom_target(stopbit_fpga COMMENT "Everything that tests fpga/")
 find_program(STOPBIT_VERILATOR verilator)
 if(STOPBIT_VERILATOR)
   execute_process(COMMAND ${STOPBIT_VERILATOR} --getenv VERILATOR_ROOT OUTPUT_VARIABLE STOPBIT_VERILATOR_ROOT
@@ -91,6 +93,7 @@ function(stopbit_rtl_test name)
   stopbit_unit_test(${name} SOURCES ${arg_SOURCES} LIBS ${arg_MODELS} ${arg_LIBS})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/fpga/sim/lib)
   set_tests_properties(${name} PROPERTIES LABELS fpga TIMEOUT 600)
+  add_dependencies(stopbit_fpga ${name})
 endfunction()
 
 # stopbit_rtl_proof(name TOP module [PARAMETERS Depth=8 ...])

@@ -3,7 +3,7 @@
 
 No placement and no timing: nothing here says at which clock a module runs. Modules that the yosys at hand cannot read are
 named as such. With the yosys of npm, which reads all of them through slang, set STOPBIT_YOSYS_NPM to the folder in which
-`npm install @yowasp/yosys` was run.
+`npm install node@24 @yowasp/yosys@0.70.62-dev.1236` was run.
 """
 
 import argparse
@@ -34,7 +34,7 @@ PRIMITIVES = [
 FAMILIES = {"xc6v": "Virtex-6", "xcup": "UltraScale+"}
 
 
-def yosys_command(script, work):
+def yosys_command(work):
     """The command that runs a script, and how it reads files: with slang, or by yosys' own reader."""
     npm = os.environ.get("STOPBIT_YOSYS_NPM")
     if npm:
@@ -49,7 +49,8 @@ def yosys_command(script, work):
             "const out = await runYosys(['-q', 's.ys'], files);\n"
             "writeFileSync(process.argv[3], out['stat.json']);\n"
         )
-        return ["node", str(runner)], True
+        own = pathlib.Path(npm) / "node_modules/.bin/node"
+        return [str(own) if own.exists() else "node", str(runner)], True
     yosys = shutil.which("yosys")
     if not yosys:
         sys.exit("synth: yosys is not installed (Debian package: yosys)")
@@ -81,7 +82,7 @@ def synthesize(top, parameters, family):
     files = needed(top)
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
-        command, slang = yosys_command(None, work)
+        command, slang = yosys_command(work)
         if slang:
             names = " ".join(path.name for path in files)
             values = " ".join(f"-G {key}={value}" for key, value in parameters.items())

@@ -203,6 +203,24 @@ TEST_F(LineArbiter, passes_each_number_once_and_accounts_for_all) {
   EXPECT_EQ(model_.passed + model_.duplicates + model_.late, sent.size());
 }
 
+TEST_F(LineArbiter, tells_duplicates_from_late_numbers_behind_a_jump_of_any_length) {
+  std::vector<SentDatagram> sent;
+  std::uint16_t epoch = 0;
+  for (std::uint32_t jump = 1; jump <= 2 * kWindow + 2; ++jump) {
+    ++epoch;
+    for (std::uint32_t number = 1000; number < 1000 + kWindow; number += 1 + jump % 2) {
+      sent.push_back(datagram(0, number, 20, epoch));
+    }
+    const std::uint32_t highest = sent.back().info.sequence_number + jump;
+    sent.push_back(datagram(0, highest, 20, epoch));
+    for (std::uint32_t back = 0; back < kWindow + 3; ++back) sent.push_back(datagram(0, highest - back, 20, epoch));
+  }
+  Random random(91);
+  run(random, sent, 0, 0);
+  EXPECT_GT(model_.duplicates, 1000U);
+  EXPECT_GT(model_.late, 1000U);
+}
+
 TEST_F(LineArbiter, decides_in_one_cycle_and_takes_one_beat_datagrams_of_a_channel_back_to_back) {
   bench_->ready_i = 1;
   bench_->gap_ready_i = 1;
