@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -15,6 +14,7 @@
 #include "host/device/ring.hpp"
 #include "kernel_model.hpp"
 #include "microcode/image/image.hpp"
+#include "model_device.hpp"
 
 // The kernel with a bench core in the decode core's place, driven by the host's own code (host/device): registers,
 // firmware, datagrams in, records out. What the bench core makes of a datagram is said in core/stopbit_core.sv.
@@ -23,54 +23,6 @@ namespace stopbit::sim {
 namespace {
 
 namespace reg = device::registers;
-
-/// The host's device interface on the model.
-class ModelDevice final : public device::Device {
- public:
-  explicit ModelDevice(KernelModel& model) : model_(model) {}
-
-  Result<std::uint32_t> read(std::uint32_t offset) override { return model_.read(offset); }
-  device::Status write(std::uint32_t offset, std::uint32_t value) override {
-    model_.write(offset, value);
-    model_.run(100);  // what is written to memory arrives
-    return device::Done{};
-  }
-  Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t bytes) override {
-    next_ += std::uint64_t{bytes} + (1 << 20);
-    next_ = next_ / 4096 * 4096;
-    return std::unique_ptr<device::HostBuffer>(std::make_unique<Memory>(model_, next_, bytes));
-  }
-
- private:
-  class Memory final : public device::HostBuffer {
-   public:
-    Memory(KernelModel& model, std::uint64_t address, std::size_t bytes)
-        : model_(model),
-          address_(address),
-          bytes_(bytes),
-          data_(static_cast<std::byte*>(std::aligned_alloc(4096, bytes))) {
-      model_.map(address_, data_, bytes_);
-    }
-    ~Memory() override {
-      model_.unmap(address_);
-      std::free(data_);
-    }
-    Memory(const Memory&) = delete;
-    Memory& operator=(const Memory&) = delete;
-    std::byte* data() noexcept override { return data_; }
-    std::size_t bytes() const noexcept override { return bytes_; }
-    std::uint64_t address() const noexcept override { return address_; }
-
-   private:
-    KernelModel& model_;
-    std::uint64_t address_;
-    std::size_t bytes_;
-    std::byte* data_;
-  };
-
-  KernelModel& model_;
-  std::uint64_t next_ = 1ULL << 40;
-};
 
 Program program_of(std::uint32_t max_record_slots) {
   Program program;

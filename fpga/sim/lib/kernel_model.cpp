@@ -230,6 +230,10 @@ std::uint64_t KernelModel::cycles() const {
   return state_->cycles;
 }
 
+std::uint64_t KernelModel::write_beats() const {
+  return state_->memory.beats();
+}
+
 std::string KernelModel::problem() const {
   return state_->problem.empty() ? state_->memory.problem() : state_->problem;
 }

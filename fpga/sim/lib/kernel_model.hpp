@@ -41,6 +41,8 @@ class KernelModel {
   /// Cycles since something last moved at a port.
   [[nodiscard]] std::uint64_t quiet_cycles() const;
   [[nodiscard]] std::uint64_t cycles() const;
+  /// Beats that the kernel has written to memory.
+  [[nodiscard]] std::uint64_t write_beats() const;
 
   /// The first rule of AXI that the kernel has broken; empty if none.
   [[nodiscard]] std::string problem() const;
