@@ -38,11 +38,13 @@ module stopbit_group_table (
                      (keys_q[81*i+80] || keys_q[81*i+48 +: 32] == source_address_i);
   end
 
+  logic [NumGroups-1:0] first;  // one bit, or none
+  assign first   = fits & (~fits + 1'b1);
   assign found_o = fits != 0;
   always_comb begin
     {channel_o, line_o} = '0;
-    for (int unsigned i = NumGroups; i > 0; i--) begin
-      if (fits[i-1]) {channel_o, line_o} = values_q[24*(i-1) +: 24];
+    for (int unsigned i = 0; i < NumGroups; i++) begin
+      {channel_o, line_o} = {channel_o, line_o} | (values_q[24*i +: 24] & {24{first[i]}});
     end
   end
 endmodule
