@@ -54,7 +54,7 @@ void expect_record_of(const Packet& packet, const Marks& marks, std::span<const 
   const bool is_cut = packet.bytes.size() > kMaxBytes;
   const std::size_t length = is_cut ? kMaxBytes : packet.bytes.size();
   std::uint64_t head = 0;
-  std::memcpy(&head, packet.bytes.data(), std::min<std::size_t>(length, 8));
+  if (length > 0) std::memcpy(&head, packet.bytes.data(), std::min<std::size_t>(length, 8));
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < length; ++i) sum += static_cast<std::uint64_t>(packet.bytes[i]);
   EXPECT_EQ(words[1], packet.arrival_ns);
