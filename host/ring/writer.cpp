@@ -4,15 +4,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <bit>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <new>
 #include <thread>
 #include <vector>
 
 #include "host/ring/cursor.hpp"
+#include "host/ring/header.hpp"
 #include "host/ring/name.hpp"
 #include "microcode/image/image.hpp"
 
@@ -97,33 +95,15 @@ std::string make_folder(const std::string& folder) {
   return is_ours ? "" : "'" + folder + "' has to be a folder that only this user may write";
 }
 
-std::uint64_t wall_clock_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
-  return (value + step - 1) / step * step;
-}
-
 }  // namespace
 
 Result<Writer> Writer::create(std::string_view name, const Program& program, const WriterOptions& options) {
   const Result<std::string> path = path_of(name);
   if (!path) return Failure{path.message()};
-  if (!std::has_single_bit(options.slot_count) || options.slot_count < kMinSlotCount ||
-      options.slot_count > kMaxSlotCount) {
-    return Failure{"the ring's slots must be a power of two from " + std::to_string(kMinSlotCount) + " to " +
-                   std::to_string(kMaxSlotCount)};
-  }
-  if (program.max_record_slots == 0 || program.max_record_slots > options.slot_count / kMaxRecordShare) {
-    return Failure{"a record may take an eighth of the ring: records of " + std::to_string(program.max_record_slots) +
-                   " slots want a ring of " +
-                   std::to_string(std::bit_ceil(kMaxRecordShare * std::uint64_t{program.max_record_slots}))};
-  }
+  const std::string unfit = slot_count_problem(program, options.slot_count);
+  if (!unfit.empty()) return Failure{unfit};
   const std::vector<std::byte> image = image::write(program);
-  const std::uint64_t slots_offset = round_up(kHeaderBytes + image.size(), kPageBytes);
-  const std::uint64_t segment_bytes = slots_offset + options.slot_count * record::kSlotBytes;
+  const SegmentPlan plan = plan_segment(image.size(), options.slot_count);
 
   TemporaryFile made(path.value() + ".new-" + std::to_string(::getpid()));
   Writer writer;
@@ -131,32 +111,18 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
   writer.file_ = made.create();
   if (!writer.file_.ok()) return Failure{system_error("make", made.path())};
   if (!lock(writer.file_)) return Failure{system_error("lock", made.path())};
-  if (!writer.mapping_.create(writer.file_, segment_bytes)) {
+  if (!writer.mapping_.create(writer.file_, plan.segment_bytes)) {
     return Failure{system_error("reserve memory for", path.value())};
   }
 
-  auto* header = new (writer.mapping_.data()) Header{};
-  header->version = kVersion;
-  header->max_record_slots = program.max_record_slots;
-  header->slot_count = options.slot_count;
-  header->slots_offset = slots_offset;
-  header->segment_bytes = segment_bytes;
-  header->image_offset = kHeaderBytes;
-  header->image_bytes = image.size();
-  header->layout_hash = layout_hash(program);
-  header->epoch = wall_clock_ns();
-  header->heartbeat_ns = header->epoch;
-  header->writer_pid = static_cast<std::uint32_t>(::getpid());
-  header->image_generation = options.image_generation;
-  header->state = static_cast<std::uint32_t>(State::Running);
-  header->mode = static_cast<std::uint32_t>(options.lossless ? Mode::Lossless : Mode::Lossy);
-  std::memcpy(writer.mapping_.data() + kHeaderBytes, image.data(), image.size());
-  auto* slots = reinterpret_cast<record::Slot*>(writer.mapping_.data() + slots_offset);
-  writer.core_ = WriterCore<SharedMemory>(*header, slots,
+  const Mode mode = options.lossless ? Mode::Lossless : Mode::Lossy;
+  Header& header =
+      write_header(writer.mapping_.data(), program, image, options.slot_count, options.image_generation, mode);
+  auto* slots = reinterpret_cast<record::Slot*>(writer.mapping_.data() + plan.slots_offset);
+  writer.core_ = WriterCore<SharedMemory>(header, slots,
                                           {.slot_count = options.slot_count,
                                            .max_record_slots = program.max_record_slots,
                                            .claim_step = claim_step(options.slot_count)});
-  header->magic = kMagic;
 
   const std::string problem = publish(made, path.value());
   if (!problem.empty()) return Failure{problem};
@@ -165,7 +131,7 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
     const std::string folder = readers_folder(path.value());
     const std::string no_folder = make_folder(folder);
     if (!no_folder.empty()) return Failure{no_folder};
-    writer.seats_ = std::make_unique<Seats>(folder, *header, *options.lossless);
+    writer.seats_ = std::make_unique<Seats>(folder, header, *options.lossless);
   }
   return writer;
 }

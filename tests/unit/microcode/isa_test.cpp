@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "microcode/gen/isa_package.hpp"
 #include "microcode/gen/isa_page.hpp"
 
 namespace stopbit::isa {
@@ -16,6 +17,14 @@ TEST(IsaPage, is_the_one_made_from_the_list) {
   std::stringstream page;
   page << file.rdbuf();
   EXPECT_EQ(page.str(), gen::isa_page()) << "run: stopbit_isa_page > microcode/isa/isa.md";
+}
+
+TEST(IsaPackage, is_the_one_made_from_the_list) {
+  std::ifstream file(STOPBIT_SOURCE_DIR "/fpga/rtl/pkg/stopbit_isa_pkg.sv");
+  ASSERT_TRUE(file) << "fpga/rtl/pkg/stopbit_isa_pkg.sv is missing";
+  std::stringstream package;
+  package << file.rdbuf();
+  EXPECT_EQ(package.str(), gen::isa_package()) << "run: stopbit_isa_package > fpga/rtl/pkg/stopbit_isa_pkg.sv";
 }
 
 /// Rows of the list: two of one code would leave fewer instructions than rows.

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "decoder/engine/engine.hpp"
+#include "microcode/base/result.hpp"
+#include "microcode/program.hpp"
+
+/// What the host makes of a verified program for the hardware: words for addresses, so that hardware needs no parser.
+/// The tables and their entries stand in fpga/rtl/pkg/stopbit_pkg.sv, which has the same numbers.
+namespace stopbit::firmware {
+
+/// Room of one bank, in entries. Channels, their dictionary entries and strings are shared by the banks.
+inline constexpr std::size_t kMaxConstants = 1U << 10;
+inline constexpr std::size_t kMaxConstantWords = 1U << 10;  ///< Eight bytes of a string constant.
+inline constexpr std::size_t kMaxBlocks = 1U << 12;
+inline constexpr std::size_t kTemplatesPerWay = 1U << 9;  ///< A template stands in one of two ways.
+inline constexpr std::size_t kMaxEntries = 1U << 12;
+inline constexpr std::size_t kMaxStringWords = 1U << 13;  ///< Eight bytes of a string slot.
+inline constexpr std::size_t kMaxChannels = 1U << 6;
+inline constexpr std::size_t kMaxPresenceBits = 126;  ///< That instructions use; a map may have more.
+
+/// isa::Capability bits of the device.
+inline constexpr std::uint64_t kCapabilities =
+    static_cast<std::uint64_t>(isa::Capability::Integers) | static_cast<std::uint64_t>(isa::Capability::Decimals) |
+    static_cast<std::uint64_t>(isa::Capability::Strings) | static_cast<std::uint64_t>(isa::Capability::StringCopies) |
+    static_cast<std::uint64_t>(isa::Capability::Vectors) | static_cast<std::uint64_t>(isa::Capability::VectorCopies);
+
+/// A 32-bit write to a 20-bit address of a bank.
+struct Word {
+  std::uint32_t address = 0;
+  std::uint32_t data = 0;
+  bool operator==(const Word&) const = default;
+};
+
+/// Why the device cannot run the program with these options, one reason a line, each naming what needs it; empty if it
+/// can. `program` has passed verify::check.
+[[nodiscard]] std::vector<std::string> obstacles(const Program& program, const EngineOptions& options);
+
+/// The words of the program for a bank, in the order in which they have to be written. The general program only:
+/// profile programs do the same in fewer instructions, and the device does not look them up.
+/// Fails with the obstacles, if there are any.
+[[nodiscard]] Result<std::vector<Word>> device_words(const Program& program, const EngineOptions& options);
+
+/// The words that give `options.channels` channels their places in the dictionary, from channel 0 on. With a reset per
+/// packet nothing outlives a datagram and they share one. Writing those of
+/// a channel makes its dictionary undefined, as Engine::reset does; it holds from the next datagram on.
+[[nodiscard]] std::vector<Word> channel_words(const Program& program, const EngineOptions& options, unsigned bank);
+
+}  // namespace stopbit::firmware

@@ -1,0 +1,78 @@
+/// The decode core: datagrams in, slots of records out, firmware beside them.
+module stopbit_core
+  import stopbit_pkg::*;
+  import stopbit_uop_pkg::*;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  stopbit_load_t     load_i,
+
+  input  logic              valid_i,
+  output logic              ready_o,
+  input  stopbit_datagram_t datagram_i,
+  input  stopbit_beat_t     beat_i,
+
+  output logic              valid_o,
+  input  logic              ready_i,
+  output stopbit_slot_t     slot_o,
+
+  // For counters, each for one cycle.
+  output logic              datagram_done_o,
+  output logic              issued_o
+);
+  logic active, end_of_datagram, release_window;
+  stopbit_datagram_t datagram;
+  logic [79:0] bytes;
+  logic [3:0] available, length, take;
+  stopbit_decompressor i_decompressor (
+    .clk_i,
+    .rst_ni,
+    .valid_i,
+    .ready_o,
+    .datagram_i,
+    .beat_i,
+    .active_o   (active),
+    .datagram_o (datagram),
+    .bytes_o    (bytes),
+    .available_o(available),
+    .length_o   (length),
+    .end_o      (end_of_datagram),
+    .take_i     (take),
+    .release_i  (release_window)
+  );
+
+  logic command_valid, command_ready;
+  command_t command;
+  record_header_t header;
+  stopbit_microcode_engine i_engine (
+    .clk_i,
+    .rst_ni,
+    .load_i,
+    .active_i   (active),
+    .datagram_i (datagram),
+    .bytes_i    (bytes),
+    .available_i(available),
+    .length_i   (length),
+    .end_i      (end_of_datagram),
+    .take_o     (take),
+    .release_o  (release_window),
+    .valid_o    (command_valid),
+    .ready_i    (command_ready),
+    .command_o  (command),
+    .header_o   (header),
+    .datagram_done_o,
+    .issued_o
+  );
+
+  stopbit_record_packer i_packer (
+    .clk_i,
+    .rst_ni,
+    .valid_i  (command_valid),
+    .ready_o  (command_ready),
+    .command_i(command),
+    .header_i (header),
+    .valid_o,
+    .ready_i,
+    .slot_o
+  );
+endmodule

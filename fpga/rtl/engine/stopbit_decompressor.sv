@@ -1,0 +1,188 @@
+/// Cuts the bytes of datagrams into entities: shows the next ten bytes and where the first entity in them ends.
+///
+/// A ring of two halves of 16 bytes, each filled by one beat; a datagram begins with a half. For every place of the
+/// ring there is a register with the distance to the next stop bit, made when a beat is written: finding an entity is
+/// one look-up, and the way from position to position has no priority logic in it.
+///
+/// `take_i` says how many bytes are used up in this cycle; the window follows in the next one. `release_i` gives up the
+/// rest of the datagram, or, at its end, goes on to the next. A datagram is never seen before it is released from.
+module stopbit_decompressor
+  import stopbit_pkg::*;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              valid_i,
+  output logic              ready_o,
+  input  stopbit_datagram_t datagram_i,
+  input  stopbit_beat_t     beat_i,
+
+  output logic              active_o,     // the window shows a datagram; the other outputs are of no use otherwise
+  output stopbit_datagram_t datagram_o,
+  output logic [79:0]       bytes_o,      // byte 0 in bits 7:0
+  output logic [3:0]        available_o,  // bytes in the window, at most 10
+  output logic [3:0]        length_o,     // bytes of the first entity; 0 if it does not end in the window
+  output logic              end_o,        // the datagram has no bytes behind the window
+  input  logic [3:0]        take_i,       // at most available_o
+  input  logic              release_i
+);
+  localparam int unsigned RingBytes = 2 * BeatBytes;
+  localparam int unsigned WindowBytes = 10;
+
+  // The ring, and the distance to the next stop bit: 0 if there is none in the next ten bytes.
+  logic [7:0] ring_d[RingBytes], ring_q[RingBytes];
+  logic [3:0] next_stop_d[RingBytes], next_stop_q[RingBytes];
+
+  logic [1:0] full_d, full_q;  // by half
+  logic [1:0] last_d, last_q;
+  logic [4:0] count_d[2], count_q[2];
+  logic       write_half_d, write_half_q;
+  logic       read_half_d, read_half_q;
+  logic [4:0] offset_d, offset_q;      // in the half that is read; 16 at the end of a last half
+  logic       dropping_d, dropping_q;  // the datagram was released before its last beat came
+
+  // Headers: of the datagram that is read, and of the one that waits behind it.
+  stopbit_datagram_t current_d, current_q, waiting_d, waiting_q;
+  logic has_current_d, has_current_q, has_waiting_d, has_waiting_q;
+  logic first_d, first_q;  // the next beat begins a datagram
+
+  // The window.
+  logic [4:0] place;
+  logic [5:0] left_in_half, left;
+  logic       is_whole;  // all bytes of the datagram that are left are in the ring
+  logic       other_half;
+  always_comb begin
+    other_half   = !read_half_q;
+    place        = {read_half_q, 4'b0} + offset_q;
+    left_in_half = full_q[read_half_q] ? 6'(count_q[read_half_q] - offset_q) : 6'd0;
+    left         = left_in_half;
+    is_whole     = full_q[read_half_q] && last_q[read_half_q];
+    if (full_q[read_half_q] && !last_q[read_half_q] && full_q[other_half]) begin
+      left     = left_in_half + 6'(count_q[other_half]);
+      is_whole = last_q[other_half];
+    end
+    for (int unsigned i = 0; i < WindowBytes; i++) bytes_o[8*i+:8] = ring_q[5'(place + 5'(i))];
+    available_o = left > 6'(WindowBytes) ? 4'(WindowBytes) : left[3:0];
+    length_o    = next_stop_q[place] <= available_o ? next_stop_q[place] : 4'd0;
+    end_o       = is_whole && left <= 6'(WindowBytes);
+    active_o    = has_current_q && !dropping_q;
+    datagram_o  = current_q;
+    ready_o     = !full_q[write_half_q];
+  end
+
+  logic accept;
+  logic ends;  // the datagram that is read, with this cycle
+  logic leaves_half;
+  logic [5:0] after;
+  always_comb begin
+    accept       = valid_i && ready_o;
+    full_d       = full_q;
+    last_d       = last_q;
+    count_d      = count_q;
+    write_half_d = write_half_q;
+    read_half_d  = read_half_q;
+    offset_d     = offset_q;
+    dropping_d   = dropping_q;
+    ends         = 1'b0;
+    leaves_half  = 1'b0;
+    after        = 6'(offset_q) + 6'(take_i);
+
+    if (dropping_q || release_i) begin
+      leaves_half = full_q[read_half_q];
+      ends        = leaves_half && last_q[read_half_q];
+      dropping_d  = !ends;
+      offset_d    = '0;
+    end else if (full_q[read_half_q]) begin
+      leaves_half = !last_q[read_half_q] && after >= 6'(BeatBytes);
+      offset_d    = leaves_half ? 5'(after - 6'(BeatBytes)) : after[4:0];
+    end
+    if (leaves_half) begin
+      full_d[read_half_q] = 1'b0;
+      read_half_d         = other_half;
+    end
+
+    if (accept) begin
+      full_d[write_half_q]  = 1'b1;
+      last_d[write_half_q]  = beat_i.last;
+      count_d[write_half_q] = beat_i.count;
+      write_half_d          = !write_half_q;
+    end
+  end
+
+  always_comb begin
+    current_d     = current_q;
+    waiting_d     = waiting_q;
+    has_current_d = has_current_q;
+    has_waiting_d = has_waiting_q;
+    first_d       = first_q;
+    if (ends) begin
+      current_d     = waiting_q;
+      has_current_d = has_waiting_q;
+      has_waiting_d = 1'b0;
+    end
+    if (accept) begin
+      first_d = beat_i.last;
+      if (first_q && has_current_d) begin
+        waiting_d     = datagram_i;
+        has_waiting_d = 1'b1;
+      end else if (first_q) begin
+        current_d     = datagram_i;
+        has_current_d = 1'b1;
+      end
+    end
+  end
+
+  always_comb begin
+    for (int unsigned i = 0; i < RingBytes; i++) begin
+      ring_d[i] = ring_q[i];
+      if (accept && write_half_q == i[4]) ring_d[i] = beat_i.data[8*i[3:0]+:8];
+    end
+    for (int unsigned i = 0; i < RingBytes; i++) begin
+      next_stop_d[i] = '0;
+      for (int unsigned k = WindowBytes; k > 0; k--) begin
+        if (ring_d[5'(i+k-1)][7]) next_stop_d[i] = 4'(k);
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      full_q        <= '0;
+      write_half_q  <= 1'b0;
+      read_half_q   <= 1'b0;
+      offset_q      <= '0;
+      dropping_q    <= 1'b0;
+      has_current_q <= 1'b0;
+      has_waiting_q <= 1'b0;
+      first_q       <= 1'b1;
+    end else begin
+      full_q        <= full_d;
+      write_half_q  <= write_half_d;
+      read_half_q   <= read_half_d;
+      offset_q      <= offset_d;
+      dropping_q    <= dropping_d;
+      has_current_q <= has_current_d;
+      has_waiting_q <= has_waiting_d;
+      first_q       <= first_d;
+    end
+    last_q    <= last_d;
+    count_q   <= count_d;
+    current_q <= current_d;
+    waiting_q <= waiting_d;
+    if (accept) begin
+      ring_q      <= ring_d;
+      next_stop_q <= next_stop_d;
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      assert (!active_o || take_i <= available_o) else $fatal(1, "took %0d of %0d bytes", take_i, available_o);
+      assert (!release_i || active_o) else $fatal(1, "no datagram to release");
+      assert (!accept || beat_i.count == 5'(BeatBytes) || beat_i.last) else $fatal(1, "a short beat that is not the last");
+      assert (!accept || beat_i.count <= 5'(BeatBytes)) else $fatal(1, "a beat of %0d bytes", beat_i.count);
+      assert (!full_q[read_half_q] || has_current_q) else $fatal(1, "a datagram without header");
+    end
+  end
+`endif
+endmodule

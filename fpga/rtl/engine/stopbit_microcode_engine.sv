@@ -1,0 +1,1040 @@
+/// Runs verified firmware over datagrams: takes entities from the decompressor's window and gives commands to the
+/// record packer. What an instruction does is told in microcode/README.md; decoder/interp is the reference.
+///
+/// Stages: F1 presents an address to the program memory, F2 has the instruction and reads its constant, block and
+/// dictionary state, C consumes: presence bits, the end of the entity, where the value comes from, control. Behind C
+/// nothing branches any more (stopbit_operate). C holds an instruction until all its bytes are there. A jump that F2 did
+/// not foresee costs a cycle. All of C stands still while the stages behind it do.
+module stopbit_microcode_engine
+  import stopbit_pkg::*;
+  import stopbit_isa_pkg::*;
+  import stopbit_uop_pkg::*;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  stopbit_load_t     load_i,
+
+  input  logic              active_i,
+  input  stopbit_datagram_t datagram_i,
+  input  logic [79:0]       bytes_i,
+  input  logic [3:0]        available_i,
+  input  logic [3:0]        length_i,
+  input  logic              end_i,
+  output logic [3:0]        take_o,
+  output logic              release_o,
+
+  output logic              valid_o,
+  input  logic              ready_i,
+  output command_t          command_o,
+  output record_header_t    header_o,
+
+  // For counters, each for one cycle.
+  output logic              datagram_done_o,  // decoded to its end or given up
+  output logic              issued_o          // an instruction left the consume stage
+);
+  localparam int unsigned GenerationBits = 56;
+  localparam int unsigned WatchdogBits   = 24;
+
+  // -------------------------------------------------------------------------------------------------------------------
+  // State
+
+  typedef enum logic [4:0] {
+    IDLE,        // no datagram; when one comes, its channel is looked up
+    PREAMBLE,    // what stands before the first message is passed over
+    RUN,         // an instruction at its beginning
+    PMAP_MORE,   // the rest of a presence map of more than nine bytes
+    CONTROL,     // the control-op of PMAP
+    TEXT,        // the rest of a string with stop bit
+    VECTOR_WAIT, // the length of a vector is on its way
+    VECTOR,      // its bytes
+    COPY,        // a string from the constants or the dictionary
+    SEQ_WAIT,    // the length of a sequence is on its way
+    SEQ,         // the loop begins
+    TID_WAIT,    // a template identifier is on its way
+    DISPATCH,    // its template is there
+    OVERFULL,    // the complete record exceeds its limit of slots
+    FINISH,      // the datagram is decoded, and what is on its way goes out
+    FAILED       // an error is on its way: nothing more is done
+  } state_e;
+  state_e state_d, state_q;
+
+  // Of the datagram.
+  stopbit_datagram_t datagram_q;
+  channel_t channel, channel_q;
+  logic [ChannelBits-1:0] channel_number, channel_number_q;
+  logic [GenerationBits-1:0] generation_d, generation_q;
+  logic [16:0] position_d, position_q;
+  logic [16:0] start_d, start_q;  // where the first message begins
+  logic [20:0] elements_left_d, elements_left_q;
+  logic [15:0] message_index_d, message_index_q;
+  logic [15:0] template_d, template_q;
+  logic is_waiting_d, is_waiting_q;  // the dictionary waits for a reset, which the first message may be
+
+  // Of the channels.
+  localparam int unsigned Channels = 1 << ChannelBits;
+  logic [GenerationBits-1:0] last_generation_q;  // of any channel
+  logic [GenerationBits-1:0] generations_q[Channels];
+  logic [Channels-1:0] waits_q;  // after an error: previous values cannot be trusted
+  logic [Channels-1:0] stale_q;  // loaded, and not used since: a reset is due
+
+  // Of the message.
+  logic [31:0] message_elements_left_d, message_elements_left_q;
+  logic [15:0] next_slot_d, next_slot_q;
+  logic [7:0]  string_slots_d, string_slots_q;
+  logic [13:0] block_d, block_q;
+  logic [7:0]  block_words_d, block_words_q;
+  logic [WatchdogBits-1:0] watchdog_d, watchdog_q;
+
+  // Presence maps: the next bit on top. `maps` has what waits below.
+  localparam int unsigned MapChunk = 63;
+  typedef logic [MaxMapBits-1:0] map_t;
+  map_t map_d, map_q, maps[MaxMapDepth+1];
+  logic [4:0] map_depth_d, map_depth_q;
+  logic push_map;
+  map_t loading_d, loading_q;
+  logic [1:0] chunk_d, chunk_q;  // 2: behind the bits that can be used
+
+  // Loops. The innermost in registers.
+  typedef struct packed {
+    logic [16:0] left;
+    logic [4:0]  map_depth;
+  } loop_t;
+  loop_t loop_d, loop_q, loops[MaxLoopDepth];
+  logic [3:0] loop_depth_d, loop_depth_q;
+  logic push_loop;
+
+  // Decimals.
+  source_e decimal_d, decimal_q;
+  logic decimal_base_d, decimal_base_q;
+
+  // The instruction in work.
+  logic        c_valid_q;
+  logic [ProgramBits-1:0] c_pc_q, c_foreseen_q;
+  insn_t       insn_q;
+  logic [16:0] entity_q;
+  logic        opened_q;  // something of it was issued: its block is open
+  logic        padded_d, padded_q, negative_d, negative_q, too_wide_d, too_wide_q, nonzero_d, nonzero_q;
+  logic [16:0] text_length_d, text_length_q;  // of a string: bytes so far
+  logic [16:0] text_left_d, text_left_q;      // of a vector or copy: bytes to come
+  logic        copy_slot_d, copy_slot_q;      // COPY: from the dictionary
+  logic        copy_wide_d, copy_wide_q;
+  logic [31:0] awaited_d, awaited_q;  // sequence length
+
+  // Entries of the tables for it.
+  constant_t    constant;
+  block_t       block;
+  string_slot_t string_slot;
+  logic         is_assigned, is_empty;
+  logic [3:0]   entry_kind;
+  logic [12:0]  entry_length;
+  logic         entry_is_wide;
+  dispatch_t    chosen;
+  logic         is_found;
+  limits_t      limits;
+
+  // -------------------------------------------------------------------------------------------------------------------
+  // Fetch
+
+  logic [ProgramBits-1:0] fetch_address, f_pc_q, foreseen, next_address, redirect_address;
+  logic f_valid_q, redirect, load_c, done, advance, flush, is_settled;
+  insn_t f_insn;
+
+  always_comb begin
+    case (f_insn.control)
+      CONTROL_END:  foreseen = '0;
+      CONTROL_LEND: foreseen = loop_q.left != 17'd1 ? f_insn.target : f_pc_q + 1'b1;
+      CONTROL_JOIN: foreseen = f_insn.target;
+      default:      foreseen = f_pc_q + 1'b1;
+    endcase
+    load_c        = advance && f_valid_q && (!c_valid_q || done) && !redirect;
+    fetch_address = redirect ? redirect_address : load_c ? foreseen : f_pc_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) f_valid_q <= 1'b0;
+    else if (redirect) f_valid_q <= 1'b1;
+    f_pc_q <= fetch_address;
+    if (load_c) begin
+      insn_q       <= f_insn;
+      c_pc_q       <= f_pc_q;
+      c_foreseen_q <= foreseen;
+    end
+  end
+
+  // Reads for the instruction that will be in C, or still is.
+  insn_t next_insn;
+  logic [ContextBits-1:0] entry, read_entry;
+  logic [ByteBits-1:0] bytes_address_d, bytes_address_q, bytes_read, bytes_read_q;
+  logic [63:0] constant_bytes;
+  logic [31:0] lookup_id;
+  logic channel_loaded;
+  logic [ChannelBits-1:0] loaded_channel;
+  assign bytes_read = advance ? bytes_address_q : bytes_read_q;
+  assign next_insn  = load_c ? f_insn : insn_q;
+  assign entry      = channel_q.context_base + insn_q.slot;
+  assign read_entry = channel_q.context_base + next_insn.slot;
+
+  stopbit_tables i_tables (
+    .clk_i,
+    .load_i,
+    .bank_i            (state_q == IDLE ? channel.bank : channel_q.bank),
+    .program_address_i (fetch_address),
+    .insn_o            (f_insn),
+    .constant_address_i(next_insn.constant[ConstantBits-1:0]),
+    .constant_o        (constant),
+    .bytes_address_i   (bytes_read),
+    .bytes_o           (constant_bytes),
+    .block_address_i   (next_insn.target[BlockBits-1:0]),
+    .block_o           (block),
+    .slot_address_i    (next_insn.slot),
+    .slot_o            (string_slot),
+    .template_id_i     (lookup_id),
+    .template_found_o  (is_found),
+    .template_o        (chosen),
+    .limits_o          (limits),
+    .channel_address_i (datagram_i.channel[ChannelBits-1:0]),
+    .channel_o         (channel),
+    .channel_loaded_o  (channel_loaded),
+    .loaded_channel_o  (loaded_channel)
+  );
+
+  logic write_state, state_assigned, state_is_wide;
+  logic [3:0] state_kind;
+  logic [12:0] state_length;
+  stopbit_dictionary_state i_states (
+    .clk_i,
+    .generation_i (generation_q),
+    .read_entry_i (read_entry),
+    .is_assigned_o(is_assigned),
+    .is_empty_o   (is_empty),
+    .kind_o       (entry_kind),
+    .length_o     (entry_length),
+    .is_wide_o    (entry_is_wide),
+    .write_i      (write_state),
+    .write_generation_i(generation_d),
+    .write_entry_i(entry),
+    .assigned_i   (state_assigned),
+    .kind_i       (state_kind),
+    .length_i     (state_length),
+    .is_wide_i    (state_is_wide)
+  );
+
+  // -------------------------------------------------------------------------------------------------------------------
+  // Behind C
+
+  logic issue;
+  uop_t uop;
+  logic stripped_valid, result_valid, writes_string;
+  logic [31:0] stripped, result;
+  stopbit_operate i_operate (
+    .clk_i,
+    .rst_ni,
+    .valid_i         (issue),
+    .uop_i           (uop),
+    .constant_bytes_i(constant_bytes),
+    .advance_o       (advance),
+    .flush_o         (flush),
+    .is_settled_o    (is_settled),
+    .stripped_valid_o(stripped_valid),
+    .stripped_o      (stripped),
+    .result_valid_o  (result_valid),
+    .result_o        (result),
+    .writes_string_o (writes_string),
+    .valid_o,
+    .ready_i,
+    .command_o
+  );
+
+  // -------------------------------------------------------------------------------------------------------------------
+  // What the instruction in C is
+
+  logic [2:0] operation;
+  logic [3:0] kind, dictionary_kind;
+  logic is_optional, is_special, is_text, is_vector, is_string, is_value, is_mantissa, remembers;
+  logic takes_bit, bit_value, skip_bit;
+  source_e source;
+  logic [7:0] source_code;  // why there is no value
+  logic base_is_previous;
+  logic [7:0] base_code;
+  always_comb begin
+    operation   = insn_q.op[7:5];
+    kind        = insn_q.op[4:1];
+    is_special  = operation == OPERATOR_SPECIAL;
+    is_optional = insn_q.op[0] && !is_special;
+    is_text     = !is_special && kind == TYPE_ASCII;
+    is_vector   = !is_special && (kind == TYPE_UNI || kind == TYPE_BYTES);
+    is_string   = is_text || is_vector;
+    is_value    = !is_special && kind < TYPE_ASCII;
+    is_mantissa = is_value && (kind == TYPE_IMAN || kind == TYPE_DMAN);
+    remembers   = operation == OPERATOR_COP || operation == OPERATOR_INC || operation == OPERATOR_DEL;
+    case (kind)
+      TYPE_IEXP: dictionary_kind = TYPE_S32;
+      TYPE_IMAN: dictionary_kind = TYPE_S64;
+      TYPE_DMAN: dictionary_kind = TYPE_DEXP;
+      default:   dictionary_kind = kind;
+    endcase
+
+    takes_bit = takes_own_bit(insn_q.op) || insn_q.op == OP_TID ||
+                (takes_bit_if_exponent(insn_q.op) && decimal_q != SOURCE_NONE);
+    bit_value = map_q[MaxMapBits-1];
+    skip_bit  = takes_bit ? map_q[MaxMapBits-2] : bit_value;
+
+    // Where the value comes from, but for a NULL in the stream.
+    source           = SOURCE_STREAM;
+    source_code      = ERROR_NONE;
+    base_is_previous = 1'b0;
+    base_code        = ERROR_NONE;
+    if (insn_q.op == OP_TID) begin
+      if (!bit_value) begin
+        source = SOURCE_PREVIOUS;
+        // A datagram that has to begin with a reset has to say so in as many words.
+        if (!is_assigned || is_waiting_q) source_code = ERROR_D5;
+      end
+    end else if (is_mantissa && decimal_q == SOURCE_NONE) begin
+      source = SOURCE_NONE;
+    end else if (kind == TYPE_DMAN) begin
+      source           = decimal_q;
+      base_is_previous = decimal_base_q;
+    end else begin
+      case (operation)
+        OPERATOR_NON: ;
+        OPERATOR_CON: source = takes_bit && !bit_value ? SOURCE_NONE : SOURCE_INITIAL;
+        OPERATOR_DEF: if (!bit_value) source = constant.has_value ? SOURCE_INITIAL : SOURCE_NONE;
+        OPERATOR_DEL: begin
+          if (is_assigned) begin
+            base_is_previous = 1'b1;
+            if (entry_kind != dictionary_kind) base_code = ERROR_D4;
+          end else if (is_empty) begin
+            base_code = ERROR_D6;
+          end
+        end
+        default: begin
+          if (!bit_value) begin
+            if (is_assigned) begin
+              source = SOURCE_PREVIOUS;
+              if (entry_kind != dictionary_kind) source_code = ERROR_D4;
+            end else if (!is_empty && constant.has_value) begin
+              source = SOURCE_INITIAL;
+            end else begin
+              source = SOURCE_NONE;
+              if (!is_optional) source_code = is_empty ? ERROR_D6 : ERROR_D5;
+            end
+          end
+        end
+      endcase
+    end
+  end
+
+  // The entity at the window, of an integer.
+  logic entity_is_zero;
+  logic [13:0] short_value;
+  logic takes_signed;
+  always_comb begin
+    entity_is_zero = !nonzero_q;
+    for (int unsigned i = 0; i < 10; i++) begin
+      if (4'(i) < length_i && bytes_i[8*i+:7] != '0) entity_is_zero = 1'b0;
+    end
+    takes_signed = is_value && (operation == OPERATOR_DEL || !(kind == TYPE_U32 || kind == TYPE_U64));
+    short_value  = length_i == 4'd1 ? {7'b0, bytes_i[6:0]} : {bytes_i[6:0], bytes_i[14:8]};
+  end
+
+  // Presence bits of up to nine bytes.
+  logic [MapChunk-1:0] map_bits;
+  always_comb begin
+    map_bits = '0;
+    for (int unsigned i = 0; i < 9; i++) begin
+      if (length_i == '0 || 4'(i) < length_i) map_bits[7*(8-i)+:7] = bytes_i[8*i+:7];
+    end
+  end
+
+  // -------------------------------------------------------------------------------------------------------------------
+  // Consume
+
+  // What happens in this cycle.
+  logic [3:0]  take;
+  logic        message_begins;
+  logic        has_control;  // the data-op is done: now the control-op
+  logic        is_present;   // its value is there
+  logic [1:0]  bits_taken;
+  logic [7:0]  code;         // an error
+  logic        piece_valid, piece_last, from_slot;
+  logic [3:0]  piece_bytes;
+  logic        is_wide;      // eight bytes that are not all ASCII
+  logic [16:0] text_before, text_total;
+  logic [7:0]  text_slots;
+  logic        is_stored, is_long;
+  logic [16:0] left;         // bytes of the datagram
+  logic [5:0]  block_slots;
+  logic [7:0]  root_reach;
+  logic [32:0] element_bytes;
+  logic [1:0]  chunk;
+  logic [4:0]  map_depth;
+  logic        new_generation;
+  logic        release_window;
+
+  assign take_o          = take;
+  assign release_o       = release_window;
+  assign datagram_done_o = release_window;
+  assign issued_o        = done;
+  assign left            = datagram_q.length_bytes - position_q;
+  assign channel_number  = datagram_i.channel[ChannelBits-1:0];
+
+  // Slots of a long string, 56 bytes each; more than 255 all count as 255 and one.
+  function automatic logic [8:0] string_slots_of(logic [16:0] bytes);
+    logic [16:0] slots;
+    slots = (bytes + 17'd55) / 17'd56;
+    return slots > 17'd256 ? 9'd256 : slots[8:0];
+  endfunction
+
+  always_comb begin
+    state_d                 = state_q;
+    generation_d            = generation_q;
+    start_d                 = start_q;
+    elements_left_d         = elements_left_q;
+    message_index_d         = message_index_q;
+    template_d              = template_q;
+    is_waiting_d            = is_waiting_q;
+    message_elements_left_d = message_elements_left_q;
+    next_slot_d             = next_slot_q;
+    string_slots_d          = string_slots_q;
+    block_d                 = block_q;
+    block_words_d           = block_words_q;
+    watchdog_d              = watchdog_q;
+    map_d                   = map_q;
+    map_depth_d             = map_depth_q;
+    loading_d               = loading_q;
+    chunk_d                 = chunk_q;
+    loop_d                  = loop_q;
+    loop_depth_d            = loop_depth_q;
+    decimal_d               = decimal_q;
+    decimal_base_d          = decimal_base_q;
+    padded_d                = padded_q;
+    negative_d              = negative_q;
+    too_wide_d              = too_wide_q;
+    nonzero_d               = nonzero_q;
+    text_length_d           = text_length_q;
+    text_left_d             = text_left_q;
+    copy_slot_d             = copy_slot_q;
+    copy_wide_d             = copy_wide_q;
+    awaited_d               = awaited_q;
+    bytes_address_d         = bytes_address_q;
+
+    message_begins   = state_q == RUN && c_pc_q == '0;
+    redirect         = 1'b0;
+    redirect_address = '0;
+    done             = 1'b0;
+    next_address     = c_pc_q + 1'b1;
+    issue            = 1'b0;
+    take             = '0;
+    has_control      = 1'b0;
+    is_present       = 1'b0;
+    bits_taken       = '0;
+    push_map         = 1'b0;
+    push_loop        = 1'b0;
+    code             = ERROR_NONE;
+    piece_valid      = 1'b0;
+    piece_last       = 1'b0;
+    piece_bytes      = '0;
+    from_slot        = state_q == COPY && copy_slot_q;
+    is_wide          = 1'b0;
+    text_before      = state_q == RUN ? '0 : text_length_q;
+    text_total       = '0;
+    text_slots       = '0;
+    is_long          = 1'b0;
+    is_stored        = insn_q.word < block_words_q;
+    block_slots      = '0;
+    root_reach       = chosen.root.words + 8'(HeaderWords);
+    element_bytes    = 33'(awaited_q[16:0]) * 33'(constant.min_bytes);
+    chunk            = state_q == RUN ? '0 : chunk_q;
+    map_depth        = message_begins ? '0 : map_depth_q;
+    new_generation   = 1'b0;
+    release_window   = 1'b0;
+    write_state      = 1'b0;
+    state_assigned   = 1'b0;
+    state_kind       = dictionary_kind;
+    state_length     = '0;
+    state_is_wide    = 1'b0;
+    lookup_id        = state_q == DISPATCH ? awaited_q : stripped_valid ? stripped : result;
+
+    uop                              = '0;
+    uop.bytes                        = bytes_i;
+    uop.length                       = length_i;
+    uop.padded                       = padded_q;
+    uop.negative                     = negative_q;
+    uop.too_wide                     = too_wide_q;
+    uop.source                       = source;
+    uop.operation                    = operation;
+    uop.kind                         = kind;
+    uop.optional                     = is_optional;
+    uop.is_base_previous             = base_is_previous;
+    uop.constant                     = constant;
+    uop.entry                        = entry;
+    uop.piece_from                   = PIECE_STREAM;
+    uop.is_dropped                   = is_waiting_q;
+    uop.command.block                = block;
+    uop.command.word                 = insn_q.word;
+    uop.command.template_index       = template_q;
+    uop.command.message_index        = message_index_q;
+    uop.command.place.offset_bytes   = entity_q;
+    uop.command.place.template_index = message_begins ? NoTemplate : template_q;
+    uop.command.place.block          = insn_q.word == NoWord ? NoBlock : 16'(block_q);
+    uop.command.place.word           = insn_q.word;
+
+    case (state_q)
+      IDLE:
+      if (active_i) begin
+        // The first instruction is fetched meanwhile.
+        redirect        = 1'b1;
+        state_d         = PREAMBLE;
+        message_index_d = '0;
+        template_d      = NoTemplate;
+        new_generation  = channel.reset_rule == RESET_PACKET || stale_q[channel_number];
+        is_waiting_d    = waits_q[channel_number] && !new_generation;
+        generation_d    = new_generation ? last_generation_q + 1'b1 : generations_q[channel_number];
+      end
+
+      PREAMBLE: begin
+        start_d         = position_q;
+        elements_left_d = 21'(left) << 3;
+        if (position_q == 17'(datagram_q.data_offset)) begin
+          state_d = RUN;
+          if (is_waiting_q && channel_q.reset_rule == RESET_NEVER) code = ERROR_D5;  // tells that the datagram is dropped
+        end else if (available_i != '0) begin
+          take = available_i;
+          if (17'(datagram_q.data_offset) - position_q < 17'(available_i)) begin
+            take = 4'(17'(datagram_q.data_offset) - position_q);
+          end
+        end else if (end_i) begin
+          code = ERROR_X9;
+        end
+      end
+
+      FINISH: begin
+        // The end of a datagram that was cut is an error behind its last message.
+        if (is_settled && (datagram_q.cut || is_waiting_q)) begin
+          code = ERROR_X1;
+        end else if (is_settled) begin
+          release_window = 1'b1;
+          state_d        = IDLE;
+        end
+      end
+
+      FAILED: ;
+
+      default:
+      if (c_valid_q) begin
+        if (message_begins) begin
+          map_depth_d             = '0;
+          loop_depth_d            = '0;
+          next_slot_d             = '0;
+          string_slots_d          = '0;
+          message_elements_left_d = limits.elements;
+          watchdog_d              = '0;
+        end
+
+        // The block comes before anything else.
+        if (insn_q.control == CONTROL_BLOCK && !opened_q) begin
+          block_slots      = 6'((9'(block.words) + 9'(ValueWords - 1)) / 9'(ValueWords));
+          block_d          = insn_q.target;
+          block_words_d    = block.words;
+          is_stored        = insn_q.word < block.words;
+          uop.command.open = 1'b1;
+          if (insn_q.word != NoWord) uop.command.place.block = 16'(insn_q.target);
+          if (17'(next_slot_q) + 17'(block_slots) > 17'(limits.max_record_slots)) code = ERROR_X4;
+        end
+
+        // The data-op.
+        if (code == ERROR_NONE) begin
+          case (state_q)
+            RUN, TEXT, PMAP_MORE: begin
+              if (message_begins && end_i && available_i == '0) begin
+                state_d = FINISH;
+              end else if (insn_q.op == OP_NOP) begin
+                uop.source  = SOURCE_NONE;
+                has_control = 1'b1;
+              end else if (insn_q.op == OP_PMAP) begin
+                uop.source = SOURCE_NONE;
+                template_d = message_begins ? NoTemplate : template_q;
+                if (map_depth == 5'(MaxMapDepth)) begin
+                  code = ERROR_X7;
+                end else if (length_i == '0 && available_i < 4'd9) begin
+                  if (end_i) code = ERROR_X1;
+                end else begin
+                  if (chunk == 2'd0) loading_d = {map_bits, {MapChunk{1'b0}}};
+                  else if (chunk == 2'd1) loading_d[MapChunk-1:0] = map_bits;
+                  if (length_i == '0 || length_i == 4'd10) begin
+                    take    = 4'd9;
+                    chunk_d = chunk == 2'd2 ? 2'd2 : chunk + 2'd1;
+                    state_d = PMAP_MORE;
+                  end else begin
+                    take        = length_i;
+                    push_map    = 1'b1;
+                    map_depth_d = map_depth + 5'd1;
+                    map_d       = loading_d;
+                    has_control = insn_q.control == CONTROL_NEXT || insn_q.control == CONTROL_BLOCK;
+                    if (!has_control) state_d = CONTROL;
+                  end
+                end
+              end else if (source_code != ERROR_NONE) begin
+                code = source_code;
+              end else if (is_value || insn_q.op == OP_TID) begin
+                if (source != SOURCE_STREAM || length_i != '0) begin
+                  has_control = 1'b1;
+                  if (source == SOURCE_STREAM) begin
+                    take = length_i;
+                    if (is_optional && entity_is_zero) uop.source = SOURCE_NONE;
+                  end
+                end
+              end else if (!is_string || operation == OPERATOR_DEL || operation == OPERATOR_TAI) begin
+                code = ERROR_X15;
+              end else if (source == SOURCE_NONE) begin
+                has_control = 1'b1;
+              end else if (source != SOURCE_STREAM) begin
+                // A piece of eight bytes a cycle. Strings on their way into the dictionary are waited for.
+                if (!writes_string) state_d = COPY;
+                copy_slot_d     = source == SOURCE_PREVIOUS;
+                text_left_d     = source == SOURCE_PREVIOUS ? 17'(entry_length) : constant.value[48:32];
+                copy_wide_d     = source == SOURCE_PREVIOUS ? entry_is_wide : constant.bound[0];
+                text_length_d   = '0;
+                bytes_address_d = constant.value[ByteBits-1:0];
+              end else if (is_vector) begin
+                // Its length comes first.
+                if (length_i != '0) begin
+                  take = length_i;
+                  if (is_optional && entity_is_zero) begin
+                    has_control = 1'b1;
+                    uop.source  = SOURCE_NONE;
+                  end else begin
+                    issue          = 1'b1;
+                    uop.is_value   = 1'b1;
+                    uop.is_awaited = 1'b1;
+                    uop.kind       = TYPE_U32;
+                    uop.operation  = OPERATOR_NON;
+                    uop.constant   = '0;
+                    state_d        = VECTOR_WAIT;
+                  end
+                end
+              end else if (state_q == TEXT || (available_i != '0 && bytes_i[6:0] != '0)) begin
+                if (length_i != '0 && length_i <= 4'd8) begin
+                  take        = length_i;
+                  piece_valid = 1'b1;
+                  piece_last  = 1'b1;
+                end else if (available_i >= 4'd8) begin
+                  take        = 4'd8;
+                  piece_valid = 1'b1;
+                  state_d     = TEXT;
+                end else if (end_i) begin
+                  code = ERROR_X1;
+                end
+                piece_bytes = take;
+              end else if (available_i != '0 && bytes_i[7]) begin
+                // A zero alone: NULL, or the empty string.
+                take = 4'd1;
+                if (is_optional) begin
+                  has_control = 1'b1;
+                  uop.source  = SOURCE_NONE;
+                end else begin
+                  piece_valid = 1'b1;
+                  piece_last  = 1'b1;
+                end
+              end else if (available_i >= 4'd2) begin
+                // A zero preamble, of two zeros where NULL is one.
+                take          = is_optional && bytes_i[14:8] == '0 ? 4'd2 : 4'd1;
+                text_length_d = '0;
+                if (take == 4'd2 && bytes_i[15]) begin
+                  piece_valid = 1'b1;
+                  piece_last  = 1'b1;
+                end else begin
+                  state_d = TEXT;
+                end
+              end else if (end_i) begin
+                code = ERROR_X1;
+              end
+
+              // An integer, or the length of a vector, that does not end in the window: more than ten bytes are padding.
+              if (state_q == RUN && source_code == ERROR_NONE && source == SOURCE_STREAM && length_i == '0 &&
+                  (is_value || is_vector || insn_q.op == OP_TID)) begin
+                if (available_i == 4'd10) begin
+                  take       = 4'd1;
+                  padded_d   = 1'b1;
+                  if (!padded_q) negative_d = bytes_i[6] && takes_signed;
+                  too_wide_d = too_wide_q || bytes_i[6:0] != {7{negative_d}};
+                  nonzero_d  = nonzero_q || bytes_i[6:0] != '0;
+                end else if (end_i) begin
+                  code = ERROR_X1;
+                end
+              end
+            end
+
+            CONTROL: begin
+              uop.source  = SOURCE_NONE;
+              has_control = 1'b1;
+            end
+
+            VECTOR_WAIT:
+            if (stripped_valid) begin
+              state_d       = VECTOR;
+              text_left_d   = stripped[16:0];
+              text_length_d = '0;
+              if (stripped > 32'(left)) code = ERROR_X1;
+            end
+
+            VECTOR: begin
+              if (text_left_q <= 17'(available_i) && text_left_q <= 17'd8) begin
+                take        = text_left_q[3:0];
+                piece_valid = 1'b1;
+                piece_last  = 1'b1;
+              end else if (available_i >= 4'd8) begin
+                take        = 4'd8;
+                piece_valid = 1'b1;
+              end else if (end_i) begin
+                code = ERROR_X1;
+              end
+              piece_bytes = take;
+              text_left_d = text_left_q - 17'(take);
+              for (int unsigned i = 0; i < 8; i++) is_wide = is_wide || (take == 4'd8 && bytes_i[8*i+7]);
+            end
+
+            COPY: begin
+              piece_valid     = 1'b1;
+              piece_last      = text_left_q <= 17'd8;
+              piece_bytes     = piece_last ? text_left_q[3:0] : 4'd8;
+              text_left_d     = text_left_q - 17'(piece_bytes);
+              is_wide         = copy_wide_q;
+              uop.piece_from  = copy_slot_q ? PIECE_SLOT : PIECE_CONSTANT;
+              bytes_address_d = bytes_address_q + 1'b1;
+            end
+
+            SEQ_WAIT:
+            if (result_valid) begin
+              awaited_d = result;
+              state_d   = SEQ;
+            end
+
+            SEQ: begin
+              if (awaited_q == '0) begin
+                done         = 1'b1;
+                next_address = insn_q.target;
+              end else if (awaited_q[31:17] != '0 || element_bytes > 33'(left) || awaited_q > 32'(elements_left_q) ||
+                           awaited_q > message_elements_left_q ||
+                           (constant.may_be_empty && awaited_q > limits.empty_elements)) begin
+                code = ERROR_X2;
+              end else if (loop_depth_q == 4'(MaxLoopDepth) || 16'(loop_depth_q) >= limits.nesting) begin
+                code = ERROR_X7;
+              end else begin
+                elements_left_d         = elements_left_q - 21'(awaited_q[16:0]);
+                message_elements_left_d = message_elements_left_q - 32'(awaited_q[16:0]);
+                push_loop               = 1'b1;
+                loop_depth_d            = loop_depth_q + 4'd1;
+                loop_d                  = '{left: awaited_q[16:0], map_depth: map_depth_q};
+                done                    = 1'b1;
+              end
+            end
+
+            TID_WAIT:
+            // The table of templates is read with the identifier.
+            if (stripped_valid || result_valid) begin
+              awaited_d = stripped_valid ? stripped : result;
+              state_d   = DISPATCH;
+            end
+
+            DISPATCH: begin
+              block_slots = 6'((9'(root_reach) + 9'(ValueWords - 1)) / 9'(ValueWords));
+              if (!is_found || (is_waiting_q && !chosen.reset)) begin
+                code                          = ERROR_D9;
+                uop.command.place.template_id = awaited_q;
+              end else if (17'(block_slots) > 17'(limits.max_record_slots)) begin
+                code = ERROR_X4;
+              end else begin
+                if (chosen.reset && channel_q.reset_rule != RESET_NEVER) begin
+                  new_generation = 1'b1;
+                  is_waiting_d   = 1'b0;
+                  generation_d   = last_generation_q + 1'b1;
+                  write_state    = 1'b1;
+                  state_assigned = 1'b1;
+                  state_kind     = TYPE_U32;
+                end
+                issue                 = 1'b1;
+                uop.source            = SOURCE_NONE;
+                uop.command.open      = 1'b1;
+                uop.command.open_root = 1'b1;
+                uop.command.block     = chosen.root;
+                template_d            = chosen.template_index;
+                block_d               = chosen.root_block;
+                block_words_d         = chosen.root.words;
+                next_slot_d           = 16'(block_slots);
+                done                  = 1'b1;
+                next_address          = chosen.entry;
+              end
+            end
+
+            default: begin  // OVERFULL
+              code                           = ERROR_X4;
+              uop.command.place.word         = NoWord;
+              uop.command.place.block        = NoBlock;
+              uop.command.place.offset_bytes = position_q;
+            end
+          endcase
+        end
+
+        // A piece of a string.
+        text_total         = text_before + 17'(piece_bytes);
+        uop.string_address = channel_q.string_base + string_slot.base + text_before[15:3];
+        if (piece_valid) begin
+          issue             = 1'b1;
+          text_length_d     = text_total;
+          uop.is_piece      = 1'b1;
+          uop.piece_bytes   = piece_bytes;
+          uop.writes_string = remembers && !from_slot && text_before < 17'(string_slot.capacity);
+          uop.command.piece = is_stored;
+          if (piece_last) begin
+            has_control            = 1'b1;
+            is_long                = text_total > 17'd8 || (text_total == 17'd8 && is_wide);
+            text_slots             = is_stored && is_long ? 8'(string_slots_of(text_total)) : '0;
+            uop.command.store      = is_stored;
+            uop.command.piece      = is_stored && is_long;
+            uop.command.string_end = 1'b1;
+            uop.command.is_long    = is_long;
+            uop.command.count      = text_total;
+            string_slots_d         = string_slots_q + text_slots;
+            if (32'(text_total) > limits.string_bytes) begin
+              code = ERROR_X3;
+            end else if (remembers && !from_slot && text_total > 17'(string_slot.capacity)) begin
+              code = ERROR_X3;
+            end else if (is_long && 10'(string_slots_of(text_total)) + (is_stored ? 10'(string_slots_q) : '0) >
+                         10'(MaxStringSlots)) begin
+              code = ERROR_X8;
+            end
+          end
+        end
+
+        // What the data-op leaves behind, and the control-op.
+        is_present = uop.source != SOURCE_NONE;
+        if (has_control && code == ERROR_NONE) begin
+          issue      = 1'b1;
+          done       = 1'b1;
+          bits_taken = 2'(takes_bit);
+          if (is_value) begin
+            uop.is_value      = 1'b1;
+            uop.command.store = is_stored && is_present;
+            uop.writes_entry  = remembers && is_present;
+            uop.base_code     = base_code;
+            if (kind == TYPE_IEXP) decimal_d = is_present ? SOURCE_STREAM : SOURCE_NONE;
+            if (kind == TYPE_DEXP) begin
+              decimal_d      = uop.source;
+              decimal_base_d = base_is_previous;
+            end
+          end
+          if (remembers && (is_value || is_string) && !(is_mantissa && decimal_q == SOURCE_NONE)) begin
+            // A NULL delta changes nothing.
+            write_state    = is_present || operation != OPERATOR_DEL;
+            state_assigned = is_present;
+            state_length   = text_total[12:0];
+            state_is_wide  = is_wide;
+          end
+
+          case (insn_q.control)
+            CONTROL_SEQ: begin
+              done      = !is_present;
+              awaited_d = 32'(short_value) - 32'(is_optional);
+              if (uop.source == SOURCE_INITIAL) awaited_d = constant.value[31:0];
+              uop.is_awaited = uop.source == SOURCE_PREVIOUS ||
+                               (uop.source == SOURCE_STREAM && (operation == OPERATOR_DEL || padded_q || length_i > 4'd2));
+              if (is_present) state_d = uop.is_awaited ? SEQ_WAIT : SEQ;
+              next_address = insn_q.target;
+            end
+            CONTROL_LEND: begin
+              map_depth_d = loop_q.map_depth;
+              if (loop_q.left != 17'd1) begin
+                loop_d.left  = loop_q.left - 17'd1;
+                next_address = insn_q.target;
+              end else begin
+                loop_depth_d = loop_depth_q - 4'd1;
+                loop_d       = loops[3'(loop_depth_q - 4'd1)];
+              end
+            end
+            CONTROL_SKIP: begin
+              bits_taken = bits_taken + 2'd1;
+              if (!skip_bit) begin
+                next_address = insn_q.target;
+              end else if (insn_q.op == OP_NOP) begin
+                uop.command.store = is_stored;
+                uop.command.value = 64'd1;
+              end
+            end
+            CONTROL_POP:  map_depth_d = map_depth_q - 5'd1;
+            CONTROL_JOIN: next_address = insn_q.target;
+            CONTROL_DISP: begin
+              // The identifier is a mandatory uInt32 with copy.
+              done             = 1'b0;
+              state_d          = TID_WAIT;
+              uop.is_value     = 1'b1;
+              uop.is_awaited   = 1'b1;
+              uop.kind         = TYPE_U32;
+              uop.operation    = OPERATOR_COP;
+              uop.constant     = '0;
+              uop.writes_entry = 1'b1;
+              write_state      = 1'b1;
+              state_assigned   = 1'b1;
+              state_kind       = TYPE_U32;
+            end
+            CONTROL_CALL: code = ERROR_X15;
+            CONTROL_END: begin
+              next_address = '0;
+              if (17'(next_slot_q) + 17'(string_slots_d) > 17'(limits.max_record_slots)) begin
+                done    = 1'b0;
+                state_d = OVERFULL;
+              end else begin
+                uop.command.commit = 1'b1;
+                uop.command.flags  = end_i && available_i == take ? FlagLastOfPacket : '0;
+                message_index_d    = message_index_q + 16'd1;
+              end
+            end
+            default: ;
+          endcase
+        end
+
+        // Presence maps.
+        if (bits_taken != '0) map_d = map_q << bits_taken;
+        if (!push_map && map_depth_d < map_depth_q) map_d = maps[map_depth_d];
+
+        if (issue && uop.command.open && !uop.command.open_root) next_slot_d = next_slot_q + 16'(block_slots);
+        if (issue || done) watchdog_d = watchdog_q + 1'b1;
+        if (&watchdog_q) code = ERROR_X15;
+        if (done && code == ERROR_NONE) begin
+          state_d          = RUN;
+          redirect         = next_address != c_foreseen_q;
+          redirect_address = next_address;
+        end
+      end
+    endcase
+
+    if (code != ERROR_NONE) begin
+      issue         = 1'b1;
+      done          = 1'b0;
+      write_state   = 1'b0;
+      uop.code      = code;
+      state_d       = FAILED;
+      if (state_q == PREAMBLE || state_q == FINISH) begin
+        uop.command.place.word         = NoWord;
+        uop.command.place.block        = NoBlock;
+        uop.command.place.offset_bytes = position_q;
+        uop.command.place.template_index = template_q;
+      end
+    end
+    if (is_waiting_q) begin
+      // Whatever is wrong says only that the datagram does not begin with a reset.
+      uop.command.place       = '0;
+      uop.command.place.word  = NoWord;
+      uop.command.place.block = NoBlock;
+      uop.command.place.template_index = NoTemplate;
+      uop.command.place.offset_bytes   = state_q == PREAMBLE ? position_q : start_q;
+    end
+
+    // While the stages behind stand still, so does this one.
+    if (!advance) begin
+      issue          = 1'b0;
+      done           = 1'b0;
+      redirect       = 1'b0;
+      take           = '0;
+      write_state    = 1'b0;
+      new_generation = 1'b0;
+      release_window = 1'b0;
+    end
+    if (flush) begin
+      state_d        = IDLE;
+      release_window = 1'b1;
+      redirect       = 1'b0;
+    end
+    position_d = state_q == IDLE ? '0 : position_q + 17'(take);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      state_q   <= IDLE;
+      c_valid_q <= 1'b0;
+    end else if (advance) begin
+      state_q   <= state_d;
+      c_valid_q <= load_c || (c_valid_q && !done && !redirect && !flush);
+    end
+    if (advance) begin
+      generation_q            <= generation_d;
+      position_q              <= position_d;
+      start_q                 <= start_d;
+      elements_left_q         <= elements_left_d;
+      message_index_q         <= message_index_d;
+      template_q              <= template_d;
+      is_waiting_q            <= is_waiting_d;
+      message_elements_left_q <= message_elements_left_d;
+      next_slot_q             <= next_slot_d;
+      string_slots_q          <= string_slots_d;
+      block_q                 <= block_d;
+      block_words_q           <= block_words_d;
+      watchdog_q              <= watchdog_d;
+      map_q                   <= map_d;
+      map_depth_q             <= map_depth_d;
+      loading_q               <= loading_d;
+      chunk_q                 <= chunk_d;
+      loop_q                  <= loop_d;
+      loop_depth_q            <= loop_depth_d;
+      decimal_q               <= decimal_d;
+      decimal_base_q          <= decimal_base_d;
+      text_length_q           <= text_length_d;
+      text_left_q             <= text_left_d;
+      copy_slot_q             <= copy_slot_d;
+      copy_wide_q             <= copy_wide_d;
+      awaited_q               <= awaited_d;
+      bytes_address_q         <= bytes_address_d;
+      opened_q                <= !load_c && (opened_q || issue);
+      padded_q                <= !load_c && padded_d;
+      negative_q              <= !load_c && negative_d;
+      too_wide_q              <= !load_c && too_wide_d;
+      nonzero_q               <= !load_c && nonzero_d;
+      if (load_c || state_q == PREAMBLE) entity_q <= position_d;
+      if (push_map) maps[map_depth] <= map_q;
+      if (push_loop) loops[loop_depth_q[2:0]] <= loop_q;
+      if (state_q == IDLE) begin
+        datagram_q       <= datagram_i;
+        channel_q        <= channel;
+        channel_number_q <= channel_number;
+      end
+    end
+    bytes_read_q <= bytes_read;
+  end
+
+  // Generations and waits of the channels. A reset takes the next generation of all, so that none comes twice.
+  initial begin
+    last_generation_q = '0;
+    for (int unsigned i = 0; i < Channels; i++) generations_q[i] = '0;
+  end
+  logic [ChannelBits-1:0] current_channel;
+  assign current_channel = state_q == IDLE ? channel_number : channel_number_q;
+  always_ff @(posedge clk_i) begin
+    if (new_generation) begin
+      last_generation_q              <= last_generation_q + 1'b1;
+      generations_q[current_channel] <= last_generation_q + 1'b1;
+    end
+    if (!rst_ni) begin
+      waits_q <= '0;
+      stale_q <= '1;
+    end else begin
+      if (new_generation) begin
+        waits_q[current_channel] <= 1'b0;
+        stale_q[current_channel] <= 1'b0;
+      end
+      if (flush && channel_q.reset_rule != RESET_PACKET) waits_q[current_channel] <= 1'b1;
+      if (channel_loaded) stale_q[loaded_channel] <= 1'b1;
+    end
+  end
+
+  assign header_o = '{
+    arrival_ns: datagram_q.arrival_ns,
+    number: datagram_q.number,
+    sequence_number: datagram_q.sequence_number,
+    channel: datagram_q.channel,
+    image_generation: channel_q.image_generation,
+    sender_epoch: datagram_q.sender_epoch,
+    source: datagram_q.source,
+    time_quality: datagram_q.time_quality
+  };
+endmodule

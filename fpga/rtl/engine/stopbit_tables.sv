@@ -1,0 +1,117 @@
+/// The tables of firmware, in two banks: program, constants, blocks, templates, string slots, limits; and the table of
+/// channels, which is shared.
+///
+/// A read address of one cycle gives the entry in the next, that of a channel at once. The words of an entry are loaded in order; it changes when
+/// its last word comes.
+module stopbit_tables
+  import stopbit_pkg::*;
+  import stopbit_isa_pkg::*;
+(
+  input  logic          clk_i,
+  input  stopbit_load_t load_i,
+  input  logic          bank_i,  // of what is read
+
+  input  logic [ProgramBits-1:0]  program_address_i,
+  output insn_t                   insn_o,
+  input  logic [ConstantBits-1:0] constant_address_i,
+  output constant_t               constant_o,
+  input  logic [ByteBits-1:0]     bytes_address_i,
+  output logic [63:0]             bytes_o,
+  input  logic [BlockBits-1:0]    block_address_i,
+  output block_t                  block_o,
+  input  logic [SlotBits-1:0]     slot_address_i,
+  output string_slot_t            slot_o,
+  input  logic [31:0]             template_id_i,
+  output logic                    template_found_o,
+  output dispatch_t               template_o,
+  output limits_t                 limits_o,
+
+  input  logic [ChannelBits-1:0]  channel_address_i,
+  output channel_t                channel_o,
+  output logic                    channel_loaded_o,  // this one, in this cycle
+  output logic [ChannelBits-1:0]  loaded_channel_o
+);
+  logic [31:0] words_q[7];  // the last words before this one, the latest in 6
+  always_ff @(posedge clk_i) begin
+    if (load_i.valid) begin
+      for (int unsigned i = 0; i < 6; i++) words_q[i] <= words_q[i+1];
+      words_q[6] <= load_i.data;
+    end
+  end
+
+  logic [15:0] at;
+  assign at = load_i.address[15:0];
+  logic [7:0] loads;  // by table
+  always_comb begin
+    for (int unsigned i = 0; i < 8; i++) loads[i] = load_i.valid && load_i.address[19:16] == 4'(i);
+  end
+
+  logic write_channel;
+  assign write_channel    = loads[TABLE_CHANNELS[2:0]] && at[0];
+  assign channel_loaded_o = write_channel;
+  assign loaded_channel_o = at[1+:ChannelBits];
+
+  stopbit_ram #(.Width(64), .Depth(2 << ProgramBits)) i_program (
+    .write_clk_i(clk_i), .write_i(loads[TABLE_PROGRAM[2:0]] && at[0]),
+    .write_address_i({load_i.bank, at[1+:ProgramBits]}), .write_data_i({load_i.data, words_q[6]}),
+    .read_clk_i(clk_i), .read_address_i({bank_i, program_address_i}), .read_data_o(insn_o)
+  );
+  localparam int unsigned ConstantWidth = $bits(constant_t);
+  stopbit_ram #(.Width(ConstantWidth), .Depth(2 << ConstantBits)) i_constants (
+    .write_clk_i(clk_i), .write_i(loads[TABLE_CONSTANTS[2:0]] && (&at[2:0])),
+    .write_address_i({load_i.bank, at[3+:ConstantBits]}),
+    .write_data_i(ConstantWidth'({words_q[4], words_q[3], words_q[2], words_q[1], words_q[0]})),
+    .read_clk_i(clk_i), .read_address_i({bank_i, constant_address_i}), .read_data_o(constant_o)
+  );
+  stopbit_ram #(.Width(64), .Depth(2 << ByteBits)) i_bytes (
+    .write_clk_i(clk_i), .write_i(loads[TABLE_BYTES[2:0]] && at[0]),
+    .write_address_i({load_i.bank, at[1+:ByteBits]}), .write_data_i({load_i.data, words_q[6]}),
+    .read_clk_i(clk_i), .read_address_i({bank_i, bytes_address_i}), .read_data_o(bytes_o)
+  );
+  stopbit_ram #(.Width($bits(block_t)), .Depth(2 << BlockBits)) i_blocks (
+    .write_clk_i(clk_i), .write_i(loads[TABLE_BLOCKS[2:0]]),
+    .write_address_i({load_i.bank, at[BlockBits-1:0]}), .write_data_i(load_i.data[15:0]),
+    .read_clk_i(clk_i), .read_address_i({bank_i, block_address_i}), .read_data_o(block_o)
+  );
+  stopbit_ram #(.Width($bits(string_slot_t)), .Depth(2 << SlotBits)) i_slots (
+    .write_clk_i(clk_i), .write_i(loads[TABLE_SLOTS[2:0]]),
+    .write_address_i({load_i.bank, at[SlotBits-1:0]}), .write_data_i(load_i.data[25:0]),
+    .read_clk_i(clk_i), .read_address_i({bank_i, slot_address_i}), .read_data_o(slot_o)
+  );
+  // Channels are few, and looked up in the cycle in which a datagram begins.
+  channel_t channels[1<<ChannelBits];
+  always_ff @(posedge clk_i) begin
+    if (write_channel) channels[at[1+:ChannelBits]] <= {load_i.data[11:0], words_q[6]};
+  end
+  assign channel_o = channels[channel_address_i];
+
+  // Templates: an identifier stands in one of two places, one in each way.
+  function automatic logic [DispatchBits-1:0] place(logic [31:0] id, logic way);
+    logic [31:0] x;
+    x = way ? id ^ {id[25:0], id[31:26]} ^ {4'b0, id[31:4]} : id;
+    return x[8:0] ^ x[17:9] ^ x[26:18] ^ {4'b0, x[31:27]};
+  endfunction
+  dispatch_t way[2];
+  logic [31:0] template_id_q;
+  for (genvar w = 0; w < 2; w++) begin : g_way
+    stopbit_ram #(.Width($bits(dispatch_t)), .Depth(2 << DispatchBits)) i_ram (
+      .write_clk_i(clk_i), .write_i(loads[TABLE_DISPATCH[2:0]] && (&at[1:0]) && at[2+DispatchBits] == w),
+      .write_address_i({load_i.bank, at[2+:DispatchBits]}),
+      .write_data_i({load_i.data[11:0], words_q[6], words_q[5][17:0], words_q[4]}),
+      .read_clk_i(clk_i), .read_address_i({bank_i, place(template_id_i, w != 0)}), .read_data_o(way[w])
+    );
+  end
+  always_ff @(posedge clk_i) template_id_q <= template_id_i;
+  always_comb begin
+    template_o       = way[0].valid && way[0].id == template_id_q ? way[0] : way[1];
+    template_found_o = template_o.valid && template_o.id == template_id_q;
+  end
+
+  limits_t limits_q[2];
+  always_ff @(posedge clk_i) begin
+    if (loads[TABLE_LIMITS[2:0]] && (&at[2:0])) begin
+      limits_q[load_i.bank] <= {words_q[3], words_q[2], words_q[1], words_q[0]};
+    end
+  end
+  assign limits_o = limits_q[bank_i];
+endmodule

@@ -1,0 +1,139 @@
+/// The kernel's registers. Made by fpga/kernel/generate.py from registers.toml: change that.
+package stopbit_registers_pkg;
+  localparam int unsigned Rings = 1;
+
+  localparam logic [15:0] REG_ID = 16'h0010;
+  localparam logic [15:0] REG_INTERFACE_VERSION = 16'h0014;
+  localparam logic [15:0] REG_CAPABILITIES = 16'h0018;
+  localparam logic [15:0] REG_CONTROL = 16'h0020;
+  localparam logic [15:0] REG_STATUS = 16'h0024;
+  localparam logic [15:0] REG_ERRORS = 16'h0028;
+  localparam logic [15:0] REG_CLOCK_SOURCE = 16'h0030;
+  localparam logic [15:0] REG_PREAMBLE_BYTES = 16'h0048;
+  localparam logic [15:0] REG_DATAGRAM_MARKS = 16'h004C;
+  localparam logic [15:0] REG_CLOCK_RATE = 16'h0034;
+  localparam logic [15:0] REG_CLOCK_OFFSET = 16'h0038;
+  localparam logic [15:0] REG_CLOCK_NOW = 16'h0040;
+  localparam logic [15:0] REG_FIRMWARE_BANK = 16'h0080;
+  localparam logic [15:0] REG_FIRMWARE_ADDRESS = 16'h0084;
+  localparam logic [15:0] REG_FIRMWARE_DATA = 16'h0088;
+  localparam logic [15:0] REG_FIRMWARE_CRC = 16'h008C;
+  localparam logic [15:0] REG_FIRMWARE_WORDS = 16'h0090;
+  localparam logic [15:0] REG_FIRMWARE_CLEAR = 16'h0094;
+  localparam logic [15:0] REG_DATAGRAMS = 16'h0100;
+  localparam logic [15:0] REG_DATAGRAM_BYTES = 16'h0108;
+  localparam logic [15:0] REG_DATAGRAMS_DROPPED = 16'h0110;
+  localparam logic [15:0] REG_RECORDS = 16'h0118;
+  localparam logic [15:0] REG_RECORDS_WITHDRAWN = 16'h0120;
+  localparam logic [15:0] REG_DATAGRAMS_DECODED = 16'h0128;
+  localparam logic [15:0] REG_INSTRUCTIONS = 16'h0130;
+  localparam logic [15:0] REG_RING_COMMAND = 16'h0400;
+  localparam logic [15:0] REG_RING_STATE = 16'h0404;
+  localparam logic [15:0] REG_RING_HEADER = 16'h0408;
+  localparam logic [15:0] REG_RING_DESCRIPTORS = 16'h0410;
+  localparam logic [15:0] REG_RING_SEGMENTS = 16'h0418;
+  localparam logic [15:0] REG_RING_SLOTS_LOG2 = 16'h041C;
+  localparam logic [15:0] REG_RING_MAX_RECORD_SLOTS = 16'h0420;
+  localparam logic [15:0] REG_RING_MODE = 16'h0424;
+  localparam logic [15:0] REG_RING_CREDIT = 16'h0428;
+  localparam logic [15:0] REG_RING_TIMEOUT = 16'h0430;
+  localparam logic [15:0] REG_RING_NUMBER = 16'h0440;
+  localparam logic [15:0] REG_RING_CLAIM = 16'h0448;
+  localparam logic [15:0] REG_RING_RECORDS = 16'h0450;
+  localparam logic [15:0] REG_RING_DROPPED = 16'h0458;
+  localparam logic [15:0] REG_RING_WITHDRAWN = 16'h0460;
+  localparam logic [15:0] REG_RING_STALLED = 16'h0468;
+  localparam logic [15:0] REG_RING_TIMEOUTS = 16'h0470;
+  localparam logic [15:0] REG_RING_MALFORMED = 16'h0474;
+
+  localparam int unsigned ControlReceiveBit = 0;
+  localparam int unsigned StatusIdleBit = 0;
+  localparam int unsigned ErrorsBadAccessBit = 0;
+  localparam int unsigned ErrorsWriteErrorBit = 1;
+  localparam int unsigned ErrorsRingRefusedBit = 2;
+  localparam int unsigned ErrorsRingBrokenBit = 3;
+  localparam int unsigned ErrorsOversizedBit = 4;
+  localparam int unsigned ClockSourceSideBandBit = 0;
+  localparam int unsigned DatagramMarksSourceBit = 0;
+  localparam int unsigned DatagramMarksTimeQualityBit = 8;
+  localparam int unsigned RingCommandStartBit = 0;
+  localparam int unsigned RingCommandStopBit = 1;
+  localparam int unsigned RingStateRunningBit = 0;
+
+  /// What the host has written. Of one ring.
+  typedef struct packed {
+    logic [63:0] header;
+    logic [63:0] descriptors;
+    logic [31:0] segments;
+    logic [4:0] slots_log2;
+    logic [15:0] max_record_slots;
+    logic [1:0] mode;
+    logic [63:0] credit;
+    logic [31:0] timeout;
+  } ring_written_t;
+
+  /// What the host has written.
+  typedef struct packed {
+    logic [0:0] control;
+    logic [0:0] clock_source;
+    logic [15:0] preamble_bytes;
+    logic [15:0] datagram_marks;
+    logic [31:0] clock_rate;
+    logic [63:0] clock_offset;
+    logic [0:0] firmware_bank;
+    ring_written_t [Rings-1:0] ring;
+  } written_t;
+
+  /// What the host writes in this cycle; `_valid` says that it does. Of one ring.
+  typedef struct packed {
+    logic command_valid;
+    logic [1:0] command;
+  } ring_command_t;
+
+  /// What the host writes in this cycle; `_valid` says that it does.
+  typedef struct packed {
+    logic firmware_address_valid;
+    logic [19:0] firmware_address;
+    logic firmware_data_valid;
+    logic [31:0] firmware_data;
+    logic firmware_clear_valid;
+    logic [0:0] firmware_clear;
+    ring_command_t [Rings-1:0] ring;
+  } command_t;
+
+  /// What the hardware says. Of one ring.
+  typedef struct packed {
+    logic [0:0] state;
+    logic [63:0] number;
+    logic [63:0] claim;
+    logic [63:0] records;
+    logic [63:0] dropped;
+    logic [63:0] withdrawn;
+    logic [63:0] stalled;
+    logic [31:0] timeouts;
+    logic [31:0] malformed;
+  } ring_shown_t;
+
+  /// What the hardware says.
+  typedef struct packed {
+    logic [31:0] capabilities;
+    logic [0:0] status;
+    logic [63:0] clock_now;
+    logic [31:0] firmware_crc;
+    logic [31:0] firmware_words;
+    logic [63:0] datagrams;
+    logic [63:0] datagram_bytes;
+    logic [63:0] datagrams_dropped;
+    logic [63:0] records;
+    logic [63:0] records_withdrawn;
+    logic [63:0] datagrams_decoded;
+    logic [63:0] instructions;
+    ring_shown_t [Rings-1:0] ring;
+  } shown_t;
+
+  /// Bits that the hardware sets.
+  typedef struct packed {
+    logic [4:0] errors;
+  } raised_t;
+
+endpackage

@@ -1,0 +1,96 @@
+/// What the stages of the microcode engine pass to each other.
+package stopbit_uop_pkg;
+  import stopbit_pkg::*;
+
+  typedef enum logic [1:0] {
+    SOURCE_NONE     = 2'd0,  // the field is absent
+    SOURCE_STREAM   = 2'd1,
+    SOURCE_PREVIOUS = 2'd2,
+    SOURCE_INITIAL  = 2'd3
+  } source_e;
+
+  /// Where a piece of a string comes from.
+  typedef enum logic [1:0] {
+    PIECE_STREAM   = 2'd0,
+    PIECE_CONSTANT = 2'd1,
+    PIECE_SLOT     = 2'd2
+  } piece_e;
+
+  /// The place of an error, as event records tell it.
+  typedef struct packed {
+    logic [31:0] template_id;     // of D9, else 0
+    logic [16:0] offset_bytes;
+    logic [15:0] template_index;
+    logic [15:0] block;
+    logic [7:0]  word;
+  } place_t;
+
+  /// What a record's header tells of its datagram.
+  typedef struct packed {
+    logic [63:0] arrival_ns;
+    logic [63:0] number;
+    logic [31:0] sequence_number;
+    logic [15:0] channel;
+    logic [15:0] image_generation;
+    logic [15:0] sender_epoch;
+    logic [7:0]  source;
+    logic [7:0]  time_quality;
+  } record_header_t;
+
+  /// What goes to the record packer, in the order of its bits from the top: open a block, store a word or a piece of a
+  /// string, complete the record; or give it up for an event.
+  typedef struct packed {
+    logic        open_root;  // of a record: begins it
+    logic        open;
+    block_t      block;
+    logic        store;
+    logic [7:0]  word;
+    logic [63:0] value;      // of a string: its last piece
+    logic        piece;      // 8 bytes, the last time fewer, of a string that is too long for its word
+    logic        string_end; // store the word of a string: `count` is its length
+    logic        is_long;
+    logic [16:0] count;
+    logic        commit;
+    logic [15:0] template_index;
+    logic [7:0]  flags;
+    logic        event_valid;
+    logic [7:0]  event_kind;
+    logic [7:0]  event_code;
+    place_t      place;
+    logic [15:0] message_index;
+  } command_t;
+
+  /// From the consume stage on. Everything but `bytes` is decided there.
+  typedef struct packed {
+    // The entity: `length` bytes, the first in bits 7:0. `padded`: more stood before them, all of them sign bits of
+    // `negative` unless `too_wide`.
+    logic [79:0] bytes;
+    logic [3:0]  length;
+    logic        padded;
+    logic        negative;
+    logic        too_wide;
+    // What to do with it.
+    logic        is_value;  // an integer, an exponent, a mantissa
+    source_e     source;
+    logic [2:0]  operation;
+    logic [3:0]  kind;      // type
+    logic        optional;
+    logic        is_base_previous;  // of a delta
+    constant_t   constant;
+    logic        writes_entry;
+    logic [ContextBits-1:0] entry;
+    // A string piece.
+    logic        is_piece;
+    piece_e      piece_from;
+    logic [3:0]  piece_bytes;
+    logic        writes_string;
+    logic [StringBits-1:0] string_address;
+    // For those who wait for a value: the length of a sequence or vector, a template identifier.
+    logic        is_awaited;
+    // Errors found so far, and the error of a delta's base, which comes behind those of the delta itself.
+    logic [7:0]  code;
+    logic [7:0]  base_code;
+    logic        is_dropped;  // an error here only says that the datagram does not begin with a reset
+    command_t    command;
+  } uop_t;
+endpackage

@@ -1,0 +1,294 @@
+#include "fpga/sim/cosim/core.hpp"
+
+#include <Vstopbit_core.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+#include <stdexcept>
+
+#include "bench.hpp"
+#include "bits.hpp"
+#include "decoder/interp/interpreter.hpp"
+#include "decoder/record/buffer_sink.hpp"
+#include "fpga/firmware/device.hpp"
+
+namespace stopbit::sim {
+namespace {
+
+constexpr std::size_t kBeatBytes = 16;
+constexpr std::uint64_t kPatience = 500'000;  ///< Cycles in which nothing goes in or out: the core hangs.
+
+/// stopbit_slot_t.
+constexpr unsigned kAbortedBit = 0;
+constexpr unsigned kLastBit = 1;
+constexpr unsigned kIndexBit = 2;
+constexpr unsigned kDataBit = 18;
+
+}  // namespace
+
+class Core::Model {
+ public:
+  explicit Model(const CoreOptions& options)
+      : bench_(options.seed),
+        random_(options.seed),
+        in_(random_, options.input_stall),
+        out_(random_, options.output_stall) {
+    bench_->valid_i = 0;
+    bench_->ready_i = 0;
+    bench_->load_i = 0;
+    bench_.reset();
+  }
+
+  void load(const std::vector<firmware::Word>& words, unsigned bank) {
+    load_later(words, bank);
+    while (load_word()) bench_.step();
+  }
+
+  /// With the cycles that come.
+  void load_later(const std::vector<firmware::Word>& words, unsigned bank) {
+    for (const firmware::Word& word : words) {
+      loads_.push_back(word.data | std::uint64_t{word.address} << 32 | std::uint64_t{bank} << 52 |
+                       std::uint64_t{1} << 53);
+    }
+  }
+
+  void offer(const Datagram& datagram, std::size_t length, std::size_t beat) {
+    const std::size_t begin = beat * kBeatBytes;
+    const std::size_t count = std::min(kBeatBytes, length - begin);
+    const PacketInfo& info = datagram.info;
+    BitWriter header(bench_->datagram_i);
+    header.put(datagram.bytes.size() > length ? 1 : 0, 1);
+    header.put(static_cast<std::uint8_t>(info.time_quality), 8);
+    header.put(static_cast<std::uint8_t>(info.source), 8);
+    header.put(info.sender_epoch, 16);
+    header.put(info.channel, 16);
+    header.put(std::min<std::uint32_t>(info.data_offset, 0xFFFF), 16);
+    header.put(length, 17);
+    header.put(info.sequence, 32);
+    header.put(info.number, 64);
+    header.put(info.arrival_ns, 64);
+    BitWriter out(bench_->beat_i);
+    out.put(begin + count == length ? 1 : 0, 1);
+    out.put(count, 5);
+    for (std::size_t i = 0; i < kBeatBytes; ++i) {
+      // What stands behind the end is junk.
+      out.put(i < count ? std::to_integer<std::uint8_t>(datagram.bytes[begin + i]) : random_.bits() & 0xFF, 8);
+    }
+  }
+
+  std::vector<Record> run(std::span<const Datagram> datagrams, std::size_t max_bytes, std::uint32_t max_slots,
+                          CoreFigures& figures) {
+    std::vector<Record> records;
+    Record open;
+    std::size_t at = 0;
+    std::size_t beat = 0;
+    std::size_t done = 0;
+    bool offered = false;
+    std::uint64_t quiet = 0;
+    std::uint64_t first_beat = 0;
+    std::uint64_t last_slot = bench_.cycles();
+    // The packer has no sign for the end of what it does: a while without anything is the end.
+    constexpr std::uint64_t kDrain = 64;
+    while (done < datagrams.size() || quiet < kDrain) {
+      if (!offered && at < datagrams.size() && in_.open()) {
+        offer(datagrams[at], std::min(datagrams[at].bytes.size(), max_bytes), beat);
+        offered = true;
+      }
+      if (load_word()) quiet = 0;
+      bench_->valid_i = offered;
+      bench_->ready_i = done == datagrams.size() || out_.open();
+      bench_.settle();
+      ++quiet;
+      if (offered && bench_->ready_o) {
+        if (at == 0 && beat == 0) first_beat = bench_.cycles();
+        const std::size_t length = std::min(datagrams[at].bytes.size(), max_bytes);
+        ++beat;
+        if (beat * kBeatBytes >= length) {
+          ++at;
+          beat = 0;
+        }
+        offered = false;
+        quiet = 0;
+      }
+      if (bench_->valid_o && bench_->ready_i) {
+        take_slot(open, records, max_slots);
+        last_slot = bench_.cycles();
+        quiet = 0;
+      }
+      figures.instructions += bench_->issued_o;
+      if (bench_->datagram_done_o) {
+        ++done;
+        quiet = 0;
+      }
+      bench_.step();
+      if (quiet > kPatience) {
+        throw std::runtime_error(fmt::format("the core hangs: {} of {} datagrams are done", done, datagrams.size()));
+      }
+    }
+    bench_->valid_i = 0;
+    if (!open.empty()) throw std::runtime_error("a record was begun and not completed");
+    if (!datagrams.empty()) figures.cycles += last_slot - std::min(last_slot, first_beat);
+    return records;
+  }
+
+  void interrupt(const Datagram& datagram, std::size_t beats) {
+    for (std::size_t beat = 0; beat < beats && beat * kBeatBytes < datagram.bytes.size();) {
+      offer(datagram, datagram.bytes.size(), beat);
+      bench_->valid_i = 1;
+      bench_->ready_i = 0;
+      bench_.settle();
+      if (bench_->ready_o) ++beat;
+      bench_.step();
+      if (random_.chance(10)) break;
+    }
+    for (std::uint64_t left = random_.below(40); left > 0; --left) bench_.step();
+    bench_->valid_i = 0;
+    bench_.reset();
+  }
+
+ private:
+  /// Offers the next word to be loaded; false if there is none.
+  bool load_word() {
+    bench_->load_i = loads_.empty() ? 0 : loads_.front();
+    if (loads_.empty()) return false;
+    loads_.pop_front();
+    return true;
+  }
+
+  void take_slot(Record& open, std::vector<Record>& records, std::uint32_t max_slots) {
+    const auto& slot = bench_->slot_o;
+    if (bits_at(slot, kAbortedBit, 1) != 0) {
+      if (open.empty()) throw std::runtime_error("nothing was there to be taken back");
+      open.clear();
+      return;
+    }
+    record::Slot data;
+    for (unsigned word = 0; word < record::kSlotWords; ++word)
+      data.words[word] = bits_at(slot, kDataBit + 64 * word, 64);
+    const std::uint64_t index = bits_at(slot, kIndexBit, 16);
+    if (bits_at(slot, kLastBit, 1) == 0) {
+      if (open.empty()) open.emplace_back();
+      if (index != open.size()) throw std::runtime_error(fmt::format("slot {} where {} is due", index, open.size()));
+      open.push_back(data);
+      if (open.size() > max_slots) throw std::runtime_error("a record has more slots than it may");
+      return;
+    }
+    if (open.empty()) open.emplace_back();
+    open[0] = data;
+    if (index != 0 || (data.words[0] >> 16 & 0xFFFF) != open.size()) {
+      throw std::runtime_error(
+          fmt::format("slot 0 counts {} slots, {} came", data.words[0] >> 16 & 0xFFFF, open.size()));
+    }
+    records.push_back(std::move(open));
+    open.clear();
+  }
+
+  Bench<Vstopbit_core> bench_;
+  Random random_;
+  Gate in_;
+  Gate out_;
+  std::deque<std::uint64_t> loads_;
+};
+
+Core::Core(const Program& program, const EngineOptions& engine, const CoreOptions& options)
+    : model_(std::make_unique<Model>(options)), program_(program), engine_(engine), bank_(options.seed % 2) {
+  const Result<std::vector<firmware::Word>> words = firmware::device_words(program, engine);
+  if (!words) throw std::runtime_error(words.message());
+  model_->load(words.value(), bank_);
+  channel_words_ = firmware::channel_words(program, engine, bank_);
+  model_->load(channel_words_, bank_);
+}
+
+Core::~Core() = default;
+
+std::vector<Record> Core::decode(std::span<const Datagram> datagrams) {
+  const std::size_t max_bytes = std::min<std::size_t>(engine_.limits.datagram_bytes, limits::kMaxDatagramBytes);
+  return model_->run(datagrams, max_bytes, program_.max_record_slots, figures_);
+}
+
+void Core::interrupt(const Datagram& datagram, std::size_t beats) {
+  model_->interrupt(datagram, beats);
+}
+
+void Core::reset(std::uint16_t channel) {
+  const std::size_t words = channel_words_.size() / engine_.channels;
+  model_->load({channel_words_.begin() + static_cast<std::ptrdiff_t>(channel * words),
+                channel_words_.begin() + static_cast<std::ptrdiff_t>((channel + 1) * words)},
+               bank_);
+}
+
+void Core::load_beside(const Program& other, std::uint16_t channel) {
+  const unsigned bank = bank_ ^ 1;
+  const Result<std::vector<firmware::Word>> words = firmware::device_words(other, engine_);
+  if (!words) throw std::runtime_error(words.message());
+  model_->load_later(words.value(), bank);
+  const std::vector<firmware::Word> channels = firmware::channel_words(other, engine_, bank);
+  const auto count = static_cast<std::ptrdiff_t>(channels.size() / engine_.channels);
+  model_->load_later({channels.begin() + channel * count, channels.begin() + (channel + 1) * count}, bank);
+}
+
+/// Every record with stamp and phase 0.
+class Reference::Sink final : public record::RecordSink {
+ public:
+  explicit Sink(std::size_t max_slots) : slots_(max_slots) {}
+  Place open() noexcept override { return {slots_.data(), 0, false}; }
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    slots_[0] = first;
+    records.emplace_back(slots_.begin(), slots_.begin() + slots);
+  }
+  std::vector<Record> records;
+
+ private:
+  std::vector<record::Slot> slots_;
+};
+
+Reference::Reference(const Program& program, const EngineOptions& options)
+    : sink_(std::make_unique<Sink>(program.max_record_slots)), engine_(make_interpreter(program, options)) {}
+Reference::~Reference() = default;
+
+std::vector<Record> Reference::decode(std::span<const Datagram> datagrams) {
+  sink_->records.clear();
+  for (const Datagram& datagram : datagrams) {
+    const Outcome outcome = engine_->decode(datagram.bytes, datagram.info, *sink_);
+    messages_ += outcome.messages;
+    fields_ += outcome.fields;
+  }
+  for (const Record& record : sink_->records) {
+    for (const record::Slot& slot : record) {
+      for (unsigned word = 0; word < record::kValueWords; ++word) {
+        const std::uint64_t tag = slot.words[record::kTagWord] >> 8 * word & 0xFF;
+        words_ += tag >= 1 && tag <= record::kMaxValueTag ? 1U : 0U;
+      }
+    }
+  }
+  return std::move(sink_->records);
+}
+
+void Reference::reset(std::uint16_t channel) {
+  engine_->reset(channel);
+}
+
+std::string difference(std::span<const Record> reference, std::span<const Record> core) {
+  const auto describe = [](const Record& record) {
+    std::string text;
+    for (const record::Slot& slot : record) {
+      for (const std::uint64_t word : slot.words) text += fmt::format(" {:016x}", word);
+      text += '\n';
+    }
+    return text;
+  };
+  for (std::size_t i = 0; i < std::max(reference.size(), core.size()); ++i) {
+    const Record wanted = i < reference.size() ? reference[i] : Record();
+    const Record got = i < core.size() ? core[i] : Record();
+    const auto is_same = [](const record::Slot& a, const record::Slot& b) {
+      return std::equal(std::begin(a.words), std::end(a.words), std::begin(b.words));
+    };
+    if (wanted.size() == got.size() && std::equal(wanted.begin(), wanted.end(), got.begin(), is_same)) continue;
+    return fmt::format("record {} of {} differs (the core gave {} records)\ninterpreter:\n{}core:\n{}", i + 1,
+                       reference.size(), core.size(), describe(wanted), describe(got));
+  }
+  return {};
+}
+
+}  // namespace stopbit::sim

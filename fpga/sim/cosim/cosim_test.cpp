@@ -1,0 +1,311 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "assembler/assembler.hpp"
+#include "bench/workloads/workload.hpp"
+#include "fpga/firmware/device.hpp"
+#include "fpga/sim/cosim/core.hpp"
+#include "microcode/verify/verify.hpp"
+#include "templates/compiler.hpp"
+#include "tests/attack/chatter.hpp"
+#include "tests/attack/feeds.hpp"
+#include "tests/attack/round_trip.hpp"
+#include "tests/lib/byte_notation.hpp"
+#include "tests/property/random_case.hpp"
+#include "tests/runner/run_case.hpp"
+
+/// The decode core against the interpreter: the same datagrams, every slot compared.
+namespace stopbit::sim {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::vector<Datagram> as_datagrams(const std::vector<Bytes>& bytes, std::uint16_t channel, std::uint64_t first_number) {
+  std::vector<Datagram> out;
+  for (const Bytes& datagram : bytes) {
+    PacketInfo info;
+    info.number = first_number++;
+    info.channel = channel;
+    info.arrival_ns = 1'000'000'007ULL * info.number;
+    info.sequence = static_cast<std::uint32_t>(info.number * 3);
+    info.sender_epoch = 7;
+    info.source = record::SourceLine::LineB;
+    info.time_quality = record::TimeQuality::Hardware;
+    out.push_back({datagram, info});
+  }
+  return out;
+}
+
+/// Interpreter and core side by side.
+class Pair {
+ public:
+  Pair(const Program& program, const EngineOptions& options, const CoreOptions& core)
+      : reference_(program, options), core_(program, options, core) {}
+
+  /// Empty if they gave the same.
+  std::string decode(const std::vector<Datagram>& datagrams) {
+    try {
+      return difference(reference_.decode(datagrams), core_.decode(datagrams));
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+  }
+  void reset(std::uint16_t channel) {
+    reference_.reset(channel);
+    core_.reset(channel);
+  }
+  Reference& reference() { return reference_; }
+  Core& core() { return core_; }
+
+ private:
+  Reference reference_;
+  Core core_;
+};
+
+/// The program of a case of tests/cases/decode, nothing if it has none that is accepted.
+std::optional<Program> program_of(const cases::CaseFile& file, const cases::CaseOptions& options) {
+  Diagnostics diagnostics;
+  std::optional<Program> program;
+  if (const cases::Section* text = file.find("program")) {
+    program = assembler::assemble(file.as_file(*text, "program"), diagnostics);
+  } else {
+    std::vector<std::shared_ptr<const SourceBuffer>> sources;
+    for (const cases::Section& section : file.sections()) {
+      if (section.name == "template") sources.push_back(file.as_file(section, "template"));
+    }
+    program = templates::compile(sources, options.compile, diagnostics);
+  }
+  if (program && !verify::check(*program).ok()) program.reset();
+  return program;
+}
+
+/// Every prefix of a datagram, and every datagram with one bit turned.
+std::vector<Bytes> mutations(const Bytes& datagram) {
+  constexpr std::size_t kMaxBytes = 80;
+  std::vector<Bytes> out;
+  for (std::size_t size = 0; size < std::min(datagram.size(), kMaxBytes); ++size) {
+    out.emplace_back(datagram.begin(), datagram.begin() + static_cast<std::ptrdiff_t>(size));
+  }
+  if (datagram.size() > kMaxBytes) return out;
+  for (std::size_t bit = 0; bit < datagram.size() * 8; ++bit) {
+    out.push_back(datagram);
+    out.back()[bit / 8] ^= static_cast<std::byte>(1U << bit % 8);
+  }
+  return out;
+}
+
+TEST(Cosim, cases_within_the_capabilities_give_the_same_records) {
+  std::map<std::string, int> refused;
+  int ran = 0;
+  std::uint64_t seed = 0;
+  for (const std::filesystem::path& path : cases::find_cases(STOPBIT_DECODE_CASES)) {
+    Diagnostics diagnostics;
+    const auto source = std::make_shared<const SourceBuffer>(path.string(), cases::read_file(path).value_or(""));
+    const std::optional<cases::CaseFile> file = cases::CaseFile::parse(source, diagnostics);
+    ASSERT_TRUE(file) << path;
+    const cases::Section* bytes = file->find("bytes");
+    if (bytes == nullptr) continue;
+    cases::Report report(*file);
+    const cases::CaseOptions options = cases::read_options(*file, report);
+    const std::optional<Program> program = program_of(*file, options);
+    if (!program) continue;
+    const std::vector<std::string> reasons = firmware::obstacles(*program, options.engine);
+    if (!reasons.empty()) {
+      ++refused[reasons.front().substr(0, reasons.front().find(':'))];
+      continue;
+    }
+    const auto steps = cases::parse_bytes(source, bytes->begin, bytes->end, diagnostics);
+    ASSERT_TRUE(steps) << path;
+    ++ran;
+    for (const std::uint32_t stall : {0U, 30U + static_cast<std::uint32_t>(seed % 61)}) {
+      SCOPED_TRACE(path.string() + ", stalls of " + std::to_string(stall) + " %");
+      Pair pair(*program, options.engine, {++seed, stall, stall});
+      std::vector<Datagram> datagrams;
+      std::vector<Bytes> kept;
+      std::uint64_t number = 0;
+      for (const cases::Step& step : *steps) {
+        if (step.kind == cases::Step::Kind::Reset) {
+          ASSERT_EQ(pair.decode(datagrams), "");
+          datagrams.clear();
+          pair.reset(step.channel);
+          continue;
+        }
+        PacketInfo info;
+        info.number = ++number;
+        info.channel = step.channel;
+        datagrams.push_back({step.bytes, info});
+      }
+      ASSERT_EQ(pair.decode(datagrams), "");
+      if (stall != 0) continue;
+      for (const cases::Step& step : *steps) {
+        if (step.kind == cases::Step::Kind::Reset) continue;
+        kept = mutations(step.bytes);
+        ASSERT_EQ(pair.decode(as_datagrams(kept, step.channel, 1)), "") << "in what comes of a datagram of it";
+      }
+    }
+  }
+  std::printf("%d cases ran; not within the capabilities:", ran);
+  for (const auto& [what, count] : refused) std::printf(" %d %s,", count, what.c_str());
+  std::printf("\n");
+  EXPECT_GT(ran, 100);
+}
+
+TEST(Cosim, captures_give_the_same_records) {
+  constexpr std::size_t kDatagrams = 2'000;
+  for (const bench::WorkloadSource& source : bench::workload_sources()) {
+    auto made = source.make();
+    ASSERT_TRUE(made.ok()) << source.name << ": " << made.message();
+    const bench::Workload& work = *made.value();
+    const std::vector<std::string> reasons = firmware::obstacles(work.program, work.options);
+    if (!reasons.empty()) {
+      std::printf("%s: %s\n", source.name.c_str(), reasons.front().c_str());
+      continue;
+    }
+    std::vector<Datagram> datagrams;
+    for (std::size_t i = 0; i < std::min(kDatagrams, work.datagrams.size()); ++i) {
+      datagrams.push_back({work.datagram(i), work.datagrams[i].info});
+    }
+    for (const std::uint32_t stall : {0U, 60U}) {
+      SCOPED_TRACE(source.name + ", stalls of " + std::to_string(stall) + " %");
+      Pair pair(work.program, work.options, {11 + stall, stall, stall});
+      ASSERT_EQ(pair.decode(datagrams), "");
+    }
+  }
+}
+
+/// A field of every type and operator, and templates of everything, with datagrams that are nearly right.
+TEST(Cosim, every_operator_of_every_type_gives_the_same_records) {
+  constexpr int kDatagrams = 150;
+  int ran = 0;
+  std::uint64_t seed = 0;
+  const attack::Feeds groups[] = {attack::cell_feeds(), attack::fixed_feeds(), attack::random_feeds(1, 60)};
+  for (const attack::Feeds& feeds : groups) {
+    for (const auto& feed : feeds) {
+      EngineOptions options;
+      options.reset = feed->reset;
+      if (!firmware::obstacles(feed->program, options).empty()) continue;
+      ++ran;
+      ++seed;
+      SCOPED_TRACE(feed->template_text);
+      cases::Random random(seed);
+      attack::Chatter chatter(feed->program, random);
+      std::vector<Bytes> bytes;
+      for (int i = 0; i < kDatagrams; ++i) {
+        Bytes datagram;
+        for (std::uint64_t left = 1 + random.below(4); left > 0; --left) {
+          const Bytes& more = chatter.next();
+          datagram.insert(datagram.end(), more.begin(), more.end());
+        }
+        if (datagram.size() > limits::kMaxDatagramBytes) datagram.resize(limits::kMaxDatagramBytes);
+        bytes.push_back(std::move(datagram));
+      }
+      const auto stall = static_cast<std::uint32_t>(seed % 4 == 0 ? seed % 91 : 0);
+      Pair pair(feed->program, options, {seed, stall, stall});
+      ASSERT_EQ(pair.decode(as_datagrams(bytes, 0, 1)), "") << "seed " << seed;
+    }
+  }
+  std::printf("%d programs ran\n", ran);
+  EXPECT_GT(ran, 100);
+}
+
+TEST(Cosim, random_messages_give_the_same_records) {
+  int ran = 0;
+  for (std::uint64_t seed = 1; seed < 1'500; ++seed) {
+    cases::CaseSize size;
+    size.packets = 8;
+    size.messages = 6;
+    size.fields = 2;
+    const cases::RandomCase made = cases::random_case(seed, size);
+    Diagnostics diagnostics;
+    const auto feed = attack::try_feed("", made.template_text, {}, diagnostics);
+    if (feed == nullptr) continue;
+    EngineOptions options;
+    options.reset = made.reset;
+    if (!firmware::obstacles(feed->program, options).empty()) continue;
+    ++ran;
+    const std::vector<Bytes> bytes = attack::datagrams_of(made);
+    SCOPED_TRACE(made.template_text);
+    const auto stall = static_cast<std::uint32_t>(seed % 3 == 0 ? seed % 91 : 0);
+    Pair pair(feed->program, options, {seed, stall, stall});
+    ASSERT_EQ(pair.decode(as_datagrams(bytes, 0, 1)), "") << "seed " << seed;
+  }
+  std::printf("%d programs ran\n", ran);
+  EXPECT_GT(ran, 20);
+}
+
+TEST(Cosim, channels_do_not_mix_and_a_reset_of_the_hardware_leaves_no_trace) {
+  const auto feeds = attack::cell_feeds();
+  int ran = 0;
+  for (const auto& feed : feeds) {
+    EngineOptions options;
+    options.reset = ResetRule::Never;
+    options.channels = 5;
+    options.image_generation = 0xBEEF;
+    if (!firmware::obstacles(feed->program, options).empty()) continue;
+    if (++ran % 8 != 0) continue;
+    cases::Random random(static_cast<std::uint64_t>(ran));
+    attack::Chatter chatter(feed->program, random);
+    Pair pair(feed->program, options, {static_cast<std::uint64_t>(ran), 20, 20});
+    for (int round = 0; round < 4; ++round) {
+      std::vector<Bytes> bytes;
+      for (int i = 0; i < 40; ++i) bytes.push_back(chatter.next());
+      std::vector<Datagram> datagrams = as_datagrams(bytes, 0, 1);
+      for (Datagram& datagram : datagrams) datagram.info.channel = static_cast<std::uint16_t>(random.below(5));
+      ASSERT_EQ(pair.decode(datagrams), "") << feed->template_text;
+      for (std::uint16_t channel = 0; channel < options.channels; channel += 2) pair.reset(channel);
+      if (round == 2) {
+        // All dictionaries are undefined behind it, as after a reset of each channel.
+        pair.core().interrupt(datagrams[0], 2);
+        for (std::uint16_t channel = 0; channel < options.channels; ++channel) pair.reference().reset(channel);
+      }
+    }
+  }
+  EXPECT_GT(ran, 20);
+}
+
+TEST(Cosim, a_program_is_loaded_while_another_runs_and_each_has_its_channels) {
+  EngineOptions options;
+  options.channels = 4;
+  attack::Feeds feeds;
+  for (auto& feed : attack::cell_feeds()) {
+    if (firmware::obstacles(feed->program, options).empty()) feeds.push_back(std::move(feed));
+  }
+  ASSERT_GT(feeds.size(), 40U);
+  for (std::size_t i = 0; i + 1 < feeds.size(); i += 12) {
+    const Program& first = feeds[i]->program;
+    const Program& second = feeds[i + 1]->program;
+    SCOPED_TRACE(feeds[i]->template_text + feeds[i + 1]->template_text);
+    cases::Random random(i);
+    attack::Chatter chatters[] = {{first, random}, {second, random}};
+    Reference references[] = {{first, options}, {second, options}};
+    Core core(first, options, {.seed = i, .input_stall = 10, .output_stall = 10});
+    core.load_beside(second, 3);
+    for (int round = 0; round < 3; ++round) {
+      std::vector<Bytes> bytes;
+      std::vector<std::size_t> programs;
+      for (int k = 0; k < 60; ++k) {
+        programs.push_back(round == 0 ? 0 : random.below(2));
+        bytes.push_back(chatters[programs.back()].next());
+      }
+      std::vector<Datagram> datagrams = as_datagrams(bytes, 0, 1);
+      std::vector<Record> wanted;
+      for (std::size_t k = 0; k < datagrams.size(); ++k) {
+        datagrams[k].info.channel = programs[k] == 0 ? static_cast<std::uint16_t>(random.below(3)) : std::uint16_t{3};
+        for (Record& record : references[programs[k]].decode(std::span(datagrams).subspan(k, 1))) {
+          wanted.push_back(std::move(record));
+        }
+      }
+      ASSERT_EQ(difference(wanted, core.decode(datagrams)), "") << "round " << round;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stopbit::sim

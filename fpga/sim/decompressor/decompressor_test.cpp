@@ -1,0 +1,200 @@
+#include <Vstopbit_decompressor.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "bench.hpp"
+#include "bits.hpp"
+
+namespace stopbit::sim {
+namespace {
+
+constexpr std::size_t kBeat = 16;
+constexpr std::size_t kWindow = 10;
+
+using Bytes = std::vector<std::uint8_t>;
+
+/// Bytes whose stop bits are as frequent as `stop_percent` says.
+Bytes random_bytes(Random& random, std::size_t length, std::uint32_t stop_percent) {
+  Bytes bytes(length);
+  for (auto& byte : bytes) {
+    byte = static_cast<std::uint8_t>(random.bits() & 0x7F);
+    if (random.chance(stop_percent)) byte |= 0x80;
+  }
+  return bytes;
+}
+
+/// Sends datagrams, takes them at the window in random steps and checks what is shown in every cycle.
+class Traffic {
+ public:
+  Traffic(std::uint64_t seed, std::uint32_t in_stall, std::uint32_t out_stall)
+      : random_(seed), bench_(seed), in_(random_, in_stall), out_(random_, out_stall) {
+    bench_->valid_i = 0;
+    bench_->take_i = 0;
+    bench_->release_i = 0;
+    bench_.reset();
+  }
+
+  void run(const std::vector<Bytes>& datagrams, std::uint32_t give_up_percent) {
+    begin(datagrams);
+    std::uint64_t quiet = 0;
+    while ((shown_ < datagrams.size() || sending_ < datagrams.size()) && quiet < 2'000 &&
+           !::testing::Test::HasFailure()) {
+      const std::size_t before = shown_ + position_ + accepted_total_;
+      cycle(give_up_percent);
+      quiet = before == shown_ + position_ + accepted_total_ ? quiet + 1 : 0;
+    }
+    ASSERT_EQ(shown_, datagrams.size()) << "stuck";
+    bench_->valid_i = 0;
+    bench_.settle();
+    EXPECT_FALSE(bench_->active_o);
+  }
+
+  /// Some cycles, then a reset: nothing of it may be seen later.
+  void interrupt(const std::vector<Bytes>& datagrams, int cycles) {
+    begin(datagrams);
+    for (int i = 0; i < cycles && shown_ < datagrams.size(); ++i) cycle(10);
+    bench_->valid_i = 0;
+    bench_->take_i = 0;
+    bench_->release_i = 0;
+    bench_.reset();
+  }
+
+ private:
+  void begin(const std::vector<Bytes>& datagrams) {
+    datagrams_ = &datagrams;
+    accepted_.assign(datagrams.size(), 0);
+    complete_.assign(datagrams.size(), false);
+    sending_ = shown_ = beat_ = position_ = accepted_total_ = 0;
+    offered_ = false;
+  }
+
+  void cycle(std::uint32_t give_up_percent) {
+    if (!offered_ && sending_ < datagrams_->size() && in_.open()) offer();
+    bench_->valid_i = offered_;
+    bench_->take_i = 0;
+    bench_->release_i = 0;
+    bench_.settle();
+    if (bench_->active_o) take(give_up_percent);
+    bench_.settle();
+    if (offered_ && bench_->ready_o) {
+      const std::size_t length = (*datagrams_)[sending_].size();
+      accepted_[sending_] = std::min(length, (beat_ + 1) * kBeat);
+      ++accepted_total_;
+      offered_ = false;
+      ++beat_;
+      if (beat_ * kBeat >= length) {
+        complete_[sending_] = true;
+        ++sending_;
+        beat_ = 0;
+      }
+    }
+    bench_.step();
+  }
+
+  void offer() {
+    const Bytes& bytes = (*datagrams_)[sending_];
+    const std::size_t begin = beat_ * kBeat;
+    const std::size_t count = std::min(kBeat, bytes.size() - begin);
+    BitWriter header(bench_->datagram_i);
+    header.put(0, 114);  // what stands behind the number
+    header.put(1'000 + sending_, 64);
+    BitWriter beat(bench_->beat_i);
+    beat.put(begin + count == bytes.size() ? 1 : 0, 1);
+    beat.put(count, 5);
+    for (std::size_t i = 0; i < kBeat; ++i) beat.put(i < count ? bytes[begin + i] : random_.bits() & 0xFF, 8);
+    offered_ = true;
+  }
+
+  void take(std::uint32_t give_up_percent) {
+    ASSERT_LT(shown_, datagrams_->size()) << "a datagram that was not sent";
+    const Bytes& bytes = (*datagrams_)[shown_];
+    EXPECT_EQ(bits_at(bench_->datagram_o, 114, 64), 1'000 + shown_);
+    const std::size_t available = std::min(kWindow, accepted_[shown_] - position_);
+    ASSERT_EQ(bench_->available_o, available) << where();
+    EXPECT_EQ(bench_->end_o, complete_[shown_] && bytes.size() - position_ <= kWindow) << where();
+    std::size_t length = 0;
+    for (std::size_t i = 0; i < available; ++i) {
+      EXPECT_EQ(bits_at(bench_->bytes_o, static_cast<unsigned>(8 * i), 8), bytes[position_ + i]) << where();
+      if (length == 0 && (bytes[position_ + i] & 0x80) != 0) length = i + 1;
+    }
+    EXPECT_EQ(bench_->length_o, length) << where();
+    if (!out_.open()) return;
+    const bool is_over = bench_->end_o && available == 0;
+    if (is_over || random_.chance(give_up_percent)) {
+      bench_->release_i = 1;
+      ++shown_;
+      position_ = 0;
+      return;
+    }
+    const std::size_t count = random_.chance(50) && length != 0 ? length : random_.below(available + 1);
+    bench_->take_i = static_cast<std::uint8_t>(count);
+    position_ += count;
+  }
+
+  std::string where() const { return "datagram " + std::to_string(shown_) + ", byte " + std::to_string(position_); }
+
+  Random random_;
+  Bench<Vstopbit_decompressor> bench_;
+  Gate in_;
+  Gate out_;
+  const std::vector<Bytes>* datagrams_ = nullptr;
+  std::vector<std::size_t> accepted_;  ///< Bytes, by datagram.
+  std::vector<bool> complete_;
+  std::size_t sending_ = 0;
+  std::size_t beat_ = 0;
+  std::size_t shown_ = 0;
+  std::size_t position_ = 0;
+  std::size_t accepted_total_ = 0;
+  bool offered_ = false;
+};
+
+std::vector<Bytes> random_datagrams(Random& random, std::size_t count) {
+  constexpr std::size_t kLengths[] = {0, 1, 9, 10, 11, 15, 16, 17, 26, 31, 32, 33, 47, 48, 49, 64, 1'472};
+  std::vector<Bytes> datagrams;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t length = random.chance(50) ? kLengths[random.below(std::size(kLengths))] : random.below(200);
+    datagrams.push_back(random_bytes(random, length, static_cast<std::uint32_t>(random.below(101))));
+  }
+  return datagrams;
+}
+
+TEST(Decompressor, shows_every_byte_and_the_end_of_every_entity) {
+  for (std::uint64_t seed = 1; seed <= 24; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Traffic traffic(seed, static_cast<std::uint32_t>(seed % 4 * 30), static_cast<std::uint32_t>(seed / 4 % 4 * 30));
+    traffic.run(random_datagrams(random, 80), 0);
+    if (HasFatalFailure() || HasFailure()) return;
+  }
+}
+
+TEST(Decompressor, a_datagram_that_is_given_up_leaves_the_next_whole) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Traffic traffic(seed, static_cast<std::uint32_t>(seed % 4 * 30), static_cast<std::uint32_t>(seed / 4 % 4 * 30));
+    traffic.run(random_datagrams(random, 200), 15);
+    if (HasFatalFailure() || HasFailure()) return;
+  }
+}
+
+TEST(Decompressor, a_reset_forgets_what_was_inside) {
+  for (std::uint64_t seed = 1; seed <= 12; ++seed) {
+    SCOPED_TRACE(seed);
+    Random random(seed);
+    Traffic traffic(seed, 20, 40);
+    for (int round = 0; round < 5; ++round) {
+      traffic.interrupt(random_datagrams(random, 20), static_cast<int>(random.below(60)));
+      traffic.run(random_datagrams(random, 20), 5);
+      if (HasFatalFailure() || HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace stopbit::sim

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "microcode/base/result.hpp"
+
+namespace stopbit::device {
+
+/// Nothing, or why not.
+struct Done {};
+using Status = Result<Done>;
+
+/// Memory of the host that the device can read and write. Zeroed. Lives on when its device is gone, but then nobody
+/// writes.
+class HostBuffer {
+ public:
+  virtual ~HostBuffer() = default;
+  [[nodiscard]] virtual std::byte* data() noexcept = 0;
+  [[nodiscard]] virtual std::size_t bytes() const noexcept = 0;
+  /// Of its first byte, for the device; a multiple of 4096.
+  [[nodiscard]] virtual std::uint64_t address() const noexcept = 0;
+};
+
+/// A kernel somewhere: its registers, and memory that it shares with the host. One leaf folder for each way to get at
+/// one.
+///
+/// One thread at a time. A register access takes microseconds.
+class Device {
+ public:
+  virtual ~Device() = default;
+  /// A register of 32 bits; `offset` in bytes, inside the kernel's window (registers.hpp).
+  [[nodiscard]] virtual Result<std::uint32_t> read(std::uint32_t offset) = 0;
+  [[nodiscard]] virtual Status write(std::uint32_t offset, std::uint32_t value) = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<HostBuffer>> allocate(std::size_t bytes) = 0;
+};
+
+}  // namespace stopbit::device

@@ -1,0 +1,174 @@
+#include "host/device/kernel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "host/device/registers.hpp"
+#include "microcode/image/crc32c.hpp"
+
+namespace stopbit::device {
+namespace {
+
+constexpr std::uint32_t kBankBit = 1U << 31;
+constexpr double kClockPoint = 1U << 24;  // of the fixed-point number that the clock counts by
+
+void append(std::vector<std::byte>& bytes, std::uint32_t word) {
+  for (std::uint32_t shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::byte>(word >> shift));
+}
+
+std::string hex(std::uint32_t value) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text = "0x";
+  for (std::uint32_t shift = 32; shift > 0; shift -= 4) text += kDigits[value >> (shift - 4) & 0xF];
+  return text;
+}
+
+}  // namespace
+
+Result<std::uint64_t> read64(Device& device, std::uint32_t offset) {
+  const Result<std::uint32_t> low = device.read(offset);
+  if (!low) return Failure{low.message()};
+  const Result<std::uint32_t> high = device.read(offset + 4);
+  if (!high) return Failure{high.message()};
+  return low.value() | std::uint64_t{high.value()} << 32;
+}
+
+Status write64(Device& device, std::uint32_t offset, std::uint64_t value) {
+  const Status low = device.write(offset, static_cast<std::uint32_t>(value));
+  if (!low) return low;
+  return device.write(offset + 4, static_cast<std::uint32_t>(value >> 32));
+}
+
+Result<Kernel> Kernel::open(Device& device) {
+  const Result<std::uint32_t> id = device.read(registers::kId);
+  if (!id) return Failure{id.message()};
+  if (id.value() != registers::kIdValue) {
+    return Failure{"the kernel is not " + std::string(registers::kKernelName) + ": its first register reads " +
+                   hex(id.value())};
+  }
+  const Result<std::uint32_t> version = device.read(registers::kInterfaceVersion);
+  if (!version) return Failure{version.message()};
+  if (version.value() != registers::kInterfaceVersionValue) {
+    return Failure{"the kernel's registers have version " + std::to_string(version.value()) + ", this program knows " +
+                   std::to_string(registers::kInterfaceVersionValue)};
+  }
+  Kernel kernel(device);
+  const Result<std::uint32_t> capabilities = device.read(registers::kCapabilities);
+  if (!capabilities) return Failure{capabilities.message()};
+  kernel.capabilities_ = capabilities.value();
+  return kernel;
+}
+
+Status Kernel::load(std::uint32_t bank, std::span<const LoadWord> words) {
+  if (bank > 1) return Failure{"the kernel has banks 0 and 1, not " + std::to_string(bank)};
+  std::vector<std::byte> sent;
+  sent.reserve(words.size() * sizeof(LoadWord));
+  Status done = device_->write(registers::kFirmwareBank, bank);
+  if (done) done = device_->write(registers::kFirmwareClear, 1);
+  std::uint64_t next = ~std::uint64_t{0};
+  for (const LoadWord& word : words) {
+    if (done && word.address != next) done = device_->write(registers::kFirmwareAddress, word.address);
+    if (done) done = device_->write(registers::kFirmwareData, word.value);
+    if (!done) return done;
+    next = std::uint64_t{word.address} + 1;
+    append(sent, word.address | (bank == 1 ? kBankBit : 0));
+    append(sent, word.value);
+  }
+  if (!done) return done;
+  const Result<std::uint32_t> count = device_->read(registers::kFirmwareWords);
+  if (!count) return Failure{count.message()};
+  const Result<std::uint32_t> crc = device_->read(registers::kFirmwareCrc);
+  if (!crc) return Failure{crc.message()};
+  const std::uint32_t expected = image::crc32c(sent);
+  if (count.value() != words.size() || crc.value() != expected) {
+    return Failure{"the firmware did not arrive as it was sent: " + std::to_string(count.value()) + " of " +
+                   std::to_string(words.size()) + " words, CRC " + hex(crc.value()) + " instead of " + hex(expected)};
+  }
+  return Done{};
+}
+
+Status Kernel::receive(bool on) {
+  return device_->write(registers::kControl, on ? registers::kControlReceive : 0);
+}
+
+Status Kernel::set_clock(const ClockOptions& options) {
+  constexpr double kMaxNs = 256;
+  if (!(options.ns_per_cycle >= 0) || options.ns_per_cycle >= kMaxNs) {
+    return Failure{"the kernel's clock counts from 0 to less than 256 nanoseconds a cycle"};
+  }
+  Status done = device_->write(registers::kClockSource, options.side_band ? registers::kClockSourceSideBand : 0);
+  if (done) done = write64(*device_, registers::kClockOffset, options.offset_ns);
+  if (done) {
+    // What rounds up to 256 ns is the largest number that there is.
+    const double rate = std::min(std::round(options.ns_per_cycle * kClockPoint), double{~std::uint32_t{0}});
+    done = device_->write(registers::kClockRate, static_cast<std::uint32_t>(rate));
+  }
+  return done;
+}
+
+Result<std::uint64_t> Kernel::clock() {
+  return read64(*device_, registers::kClockNow);
+}
+
+Status Kernel::describe_input(std::uint8_t source, std::uint8_t time_quality, std::uint16_t preamble_bytes) {
+  const std::uint32_t marks = std::uint32_t{source} << registers::kDatagramMarksSourceShift |
+                              std::uint32_t{time_quality} << registers::kDatagramMarksTimeQualityShift;
+  const Status done = device_->write(registers::kDatagramMarks, marks);
+  return done ? device_->write(registers::kPreambleBytes, preamble_bytes) : done;
+}
+
+Result<Counters> Kernel::counters() {
+  Counters counters;
+  const std::array<std::pair<std::uint32_t, std::uint64_t*>, 7> all{{
+      {registers::kDatagrams, &counters.datagrams},
+      {registers::kDatagramBytes, &counters.datagram_bytes},
+      {registers::kDatagramsDropped, &counters.datagrams_dropped},
+      {registers::kRecords, &counters.records},
+      {registers::kRecordsWithdrawn, &counters.records_withdrawn},
+      {registers::kDatagramsDecoded, &counters.datagrams_decoded},
+      {registers::kInstructions, &counters.instructions},
+  }};
+  for (const auto& [offset, counter] : all) {
+    const Result<std::uint64_t> value = read64(*device_, offset);
+    if (!value) return Failure{value.message()};
+    *counter = value.value();
+  }
+  return counters;
+}
+
+Result<bool> Kernel::idle() {
+  const Result<std::uint32_t> status = device_->read(registers::kStatus);
+  if (!status) return Failure{status.message()};
+  return (status.value() & registers::kStatusIdle) != 0;
+}
+
+Result<std::uint32_t> Kernel::take_errors() {
+  const Result<std::uint32_t> errors = device_->read(registers::kErrors);
+  if (!errors || errors.value() == 0) return errors;
+  const Status cleared = device_->write(registers::kErrors, errors.value());
+  if (!cleared) return Failure{cleared.message()};
+  return errors;
+}
+
+std::string Kernel::describe_errors(std::uint32_t errors) {
+  const std::array<std::pair<std::uint32_t, const char*>, 5> all{{
+      {registers::kErrorsBadAccess, "a register was written that the kernel does not have"},
+      {registers::kErrorsWriteError, "memory refused what the kernel wrote: the ring's content is unknown"},
+      {registers::kErrorsRingRefused, "the kernel refused to begin a ring"},
+      {registers::kErrorsRingBroken, "a ring's list of segments makes no sense, the ring has ended"},
+      {registers::kErrorsOversized, "a datagram was longer than the kernel takes, and was cut"},
+  }};
+  std::string text;
+  for (const auto& [bit, sentence] : all) {
+    if ((errors & bit) == 0) continue;
+    text += (text.empty() ? "" : "; ") + std::string(sentence);
+    errors &= ~bit;
+  }
+  if (errors != 0) text += (text.empty() ? "" : "; ") + ("error bits this program does not know: " + hex(errors));
+  return text;
+}
+
+}  // namespace stopbit::device

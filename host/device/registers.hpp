@@ -1,0 +1,138 @@
+#pragma once
+
+#include <cstdint>
+
+/// The kernel's registers: byte offsets in its window. The page for people is fpga/kernel/registers.md.
+/// Made by fpga/kernel/generate.py from registers.toml: change that.
+namespace stopbit::device::registers {
+
+inline constexpr const char* kKernelName = "stopbit_decoder";
+inline constexpr std::uint32_t kWindowBytes = 65536;
+inline constexpr std::uint32_t kIdValue = 0x54494253;
+inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000001;
+
+/// SBIT.
+inline constexpr std::uint32_t kId = 0x010;
+/// Of this list.
+inline constexpr std::uint32_t kInterfaceVersion = 0x014;
+/// What the decode core can run; an image that needs more is refused by the host.
+inline constexpr std::uint32_t kCapabilities = 0x018;
+/// What the kernel does.
+inline constexpr std::uint32_t kControl = 0x020;
+/// Datagrams are taken from s_axis_rx; else they are dropped there and counted.
+inline constexpr std::uint32_t kControlReceive = 1U << 0;
+/// How it is.
+inline constexpr std::uint32_t kStatus = 0x024;
+/// Nothing is on its way from s_axis_rx to memory, since 64 cycles.
+inline constexpr std::uint32_t kStatusIdle = 1U << 0;
+/// What went wrong since it was last cleared.
+inline constexpr std::uint32_t kErrors = 0x028;
+/// A register that is not there was written, or a part of one.
+inline constexpr std::uint32_t kErrorsBadAccess = 1U << 0;
+/// Memory refused a write of m_axi_ring: the ring's content is unknown.
+inline constexpr std::uint32_t kErrorsWriteError = 1U << 1;
+/// A ring was started with values that make no sense, or while it ran.
+inline constexpr std::uint32_t kErrorsRingRefused = 1U << 2;
+/// A ring's list of segments makes no sense or could not be read; the ring has ended.
+inline constexpr std::uint32_t kErrorsRingBroken = 1U << 3;
+/// A datagram was longer than the kernel takes, and was cut.
+inline constexpr std::uint32_t kErrorsOversized = 1U << 4;
+/// Where arrival times come from.
+inline constexpr std::uint32_t kClockSource = 0x030;
+/// From s_axis_rx_tuser; else from the kernel's clock, at the datagram's first beat.
+inline constexpr std::uint32_t kClockSourceSideBand = 1U << 0;
+/// Bytes before the first message of a datagram, at most 65535.
+inline constexpr std::uint32_t kPreambleBytes = 0x048;
+/// What records say of where they come from.
+inline constexpr std::uint32_t kDatagramMarks = 0x04C;
+/// record::SourceLine.
+inline constexpr std::uint32_t kDatagramMarksSourceShift = 0;
+/// record::TimeQuality.
+inline constexpr std::uint32_t kDatagramMarksTimeQualityShift = 8;
+/// Nanoseconds a cycle, as a fixed-point number with 24 bits behind the point. 0 stops the clock.
+inline constexpr std::uint32_t kClockRate = 0x034;
+/// Nanoseconds, signed: what is added to the counted time. The host disciplines the clock with rate and offset.
+inline constexpr std::uint32_t kClockOffset = 0x038;
+/// The kernel's clock, offset included: nanoseconds.
+inline constexpr std::uint32_t kClockNow = 0x040;
+/// Bank that words are loaded to, 0 or 1. The other one keeps running; its channels are moved by the table of channels.
+inline constexpr std::uint32_t kFirmwareBank = 0x080;
+/// Address of the next word, as in stopbit_pkg (table in bits 19 to 16).
+inline constexpr std::uint32_t kFirmwareAddress = 0x084;
+/// A word; the address moves on by one.
+inline constexpr std::uint32_t kFirmwareData = 0x088;
+/// CRC-32C of all words taken since firmware_clear: for each its address and the word itself, little-endian. Bit 31 of
+/// an address is the bank.
+inline constexpr std::uint32_t kFirmwareCrc = 0x08C;
+/// How many these are.
+inline constexpr std::uint32_t kFirmwareWords = 0x090;
+/// Clears firmware_crc and firmware_words.
+inline constexpr std::uint32_t kFirmwareClear = 0x094;
+/// Datagrams that came from s_axis_rx and were taken.
+inline constexpr std::uint32_t kDatagrams = 0x100;
+/// Bytes in them.
+inline constexpr std::uint32_t kDatagramBytes = 0x108;
+/// Datagrams that came while the kernel did not receive.
+inline constexpr std::uint32_t kDatagramsDropped = 0x110;
+/// Records that left the decode core, for any ring.
+inline constexpr std::uint32_t kRecords = 0x118;
+/// Records that the decode core gave up: an event record follows each.
+inline constexpr std::uint32_t kRecordsWithdrawn = 0x120;
+/// Datagrams that the decode core has decoded to their end, or given up.
+inline constexpr std::uint32_t kDatagramsDecoded = 0x128;
+/// Instructions that the decode core has executed.
+inline constexpr std::uint32_t kInstructions = 0x130;
+
+/// Of one ring: offsets from its base.
+namespace ring {
+inline constexpr std::uint32_t kCount = 1;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x400 + index * 0x100;
+}
+/// Begins or ends the ring.
+inline constexpr std::uint32_t kCommand = 0x000;
+/// Begins it, with the values below. Its memory is zero, its header filled in.
+inline constexpr std::uint32_t kCommandStart = 1U << 0;
+/// Ends it. What is on its way is still written: wait for status.idle.
+inline constexpr std::uint32_t kCommandStop = 1U << 1;
+/// How the ring is.
+inline constexpr std::uint32_t kState = 0x004;
+/// It takes records.
+inline constexpr std::uint32_t kStateRunning = 1U << 0;
+/// Address of the ring's header (host/ring/ring.md), a multiple of 4096.
+inline constexpr std::uint32_t kHeader = 0x008;
+/// Address of the list of segments, a multiple of 64: for each its address (u64, a multiple of 64), slots (u32) and
+/// zero (u32).
+inline constexpr std::uint32_t kDescriptors = 0x010;
+/// Length of the list. All slots in it are as many as the ring's.
+inline constexpr std::uint32_t kSegments = 0x018;
+/// The ring has 2 to the power of this slots: 4 to 28.
+inline constexpr std::uint32_t kSlotsLog2 = 0x01C;
+/// Of the longest record, at most an eighth of the ring.
+inline constexpr std::uint32_t kMaxRecordSlots = 0x020;
+/// Whom it waits for: 1 nobody; 2 the host's credit, records wait; 3 the host's credit, records are dropped.
+inline constexpr std::uint32_t kMode = 0x024;
+/// Slots below this number may be claimed, in modes 2 and 3: what the reader is at, plus the ring's slots. Only grows.
+inline constexpr std::uint32_t kCredit = 0x028;
+/// Cycles after which a record whose next slot does not come is withdrawn; 0 waits for ever. That of ring 0 counts for
+/// all.
+inline constexpr std::uint32_t kTimeout = 0x030;
+/// Number of the slot behind the last record.
+inline constexpr std::uint32_t kNumber = 0x040;
+/// Slots below this number may be written at any time.
+inline constexpr std::uint32_t kClaim = 0x048;
+/// Records published.
+inline constexpr std::uint32_t kRecords = 0x050;
+/// Records that found no room, or the ring not running.
+inline constexpr std::uint32_t kDropped = 0x058;
+/// Records that were begun and taken back.
+inline constexpr std::uint32_t kWithdrawn = 0x060;
+/// Cycles in which a record waited for credit.
+inline constexpr std::uint32_t kStalled = 0x068;
+/// Of the withdrawn ones, those whose slots did not come in time.
+inline constexpr std::uint32_t kTimeouts = 0x070;
+/// Of the withdrawn ones, those whose slots contradicted each other.
+inline constexpr std::uint32_t kMalformed = 0x074;
+}  // namespace ring
+
+}  // namespace stopbit::device::registers

@@ -1,0 +1,132 @@
+#include "fpga/firmware/device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "templates/compiler.hpp"
+
+namespace stopbit::firmware {
+namespace {
+
+Program compile(const std::string& fields, const std::string& attributes = "") {
+  const std::string text =
+      "<templates xmlns=\"http://www.fixprotocol.org/ns/fast/td/1.1\"><template name=\"T\" id=\"9\"" + attributes +
+      ">" + fields + "</template></templates>";
+  Diagnostics diagnostics;
+  std::optional<Program> program =
+      templates::compile({std::make_shared<const SourceBuffer>("t.xml", text)}, {}, diagnostics);
+  EXPECT_TRUE(program) << diagnostics.format();
+  return program.value_or(Program());
+}
+
+/// The number of bits of a table in the package.
+unsigned package_number(const std::string& name) {
+  std::ifstream file(STOPBIT_SOURCE_DIR "/fpga/rtl/pkg/stopbit_pkg.sv");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string package = text.str();
+  const std::size_t at = package.find("int unsigned " + name + " ");
+  EXPECT_NE(at, std::string::npos) << name;
+  if (at == std::string::npos) return 0;
+  return static_cast<unsigned>(std::stoul(package.substr(package.find('=', at) + 1)));
+}
+
+TEST(Device, has_the_sizes_of_the_hardware) {
+  EXPECT_EQ(std::size_t{1} << package_number("ProgramBits"), limits::kMaxInstructions);
+  EXPECT_EQ(std::size_t{1} << package_number("ConstantBits"), kMaxConstants);
+  EXPECT_EQ(std::size_t{1} << package_number("ByteBits"), kMaxConstantWords);
+  EXPECT_EQ(std::size_t{1} << package_number("BlockBits"), kMaxBlocks);
+  EXPECT_EQ(std::size_t{1} << package_number("DispatchBits"), kTemplatesPerWay);
+  EXPECT_EQ(std::size_t{1} << package_number("SlotBits"), limits::kMaxSlots);
+  EXPECT_EQ(std::size_t{1} << package_number("ContextBits"), kMaxEntries);
+  EXPECT_EQ(std::size_t{1} << package_number("StringBits"), kMaxStringWords);
+  EXPECT_EQ(std::size_t{1} << package_number("ChannelBits"), kMaxChannels);
+  EXPECT_EQ(package_number("MaxMapBits"), kMaxPresenceBits);
+  EXPECT_EQ(package_number("MaxMapDepth"), limits::kMaxPresenceMapDepth);
+  EXPECT_EQ(package_number("MaxLoopDepth"), limits::kMaxLoopDepth);
+}
+
+TEST(Device, runs_what_feeds_use) {
+  const Program program = compile(
+      "<uInt32 name=\"A\"><increment/></uInt32><decimal name=\"B\" presence=\"optional\"><delta/></decimal>"
+      "<string name=\"C\"><copy/></string><byteVector name=\"D\"/>"
+      "<sequence name=\"S\"><length name=\"N\"/><int64 name=\"E\"><delta/></int64></sequence>");
+  EXPECT_TRUE(obstacles(program, {}).empty());
+  EXPECT_TRUE(device_words(program, {}).ok());
+}
+
+TEST(Device, says_what_needs_more_than_it_has) {
+  EXPECT_EQ(obstacles(compile("<string name=\"A\"><delta/></string>"), {}),
+            std::vector<std::string>{"string deltas: instruction 2, DEL_ASCII_MAN"});
+  EXPECT_EQ(obstacles(compile("<string name=\"A\"><tail/></string>"), {}),
+            std::vector<std::string>{"string tails: instruction 2, TAI_ASCII_MAN"});
+  EngineOptions strict;
+  strict.strict = true;
+  EXPECT_EQ(obstacles(compile("<uInt32 name=\"A\"/>"), strict),
+            std::vector<std::string>{"strict decoding: R2, R6, R7, R8 and R9 are not looked for"});
+  std::string many;
+  for (int i = 0; i < 200; ++i) many += "<uInt32 name=\"F" + std::to_string(i) + "\"><copy/></uInt32>";
+  const std::vector<std::string> reasons = obstacles(compile(many), {});
+  ASSERT_EQ(reasons.size(), 1U);
+  EXPECT_EQ(reasons[0], "presence bits of a segment: the program needs 201, there is room for 126");
+  EXPECT_EQ(device_words(compile(many), {}).message(), "the device cannot run the program: " + reasons[0]);
+  EngineOptions channels;
+  channels.channels = 65;
+  EXPECT_EQ(obstacles(compile("<uInt32 name=\"A\"/>"), channels),
+            std::vector<std::string>{"channels: the program needs 65, there is room for 64"});
+}
+
+TEST(Device, words_stand_at_increasing_addresses_inside_their_tables) {
+  const Result<std::vector<Word>> words =
+      device_words(compile("<string name=\"A\"><default value=\"0123456789\"/></string>"), {});
+  ASSERT_TRUE(words.ok()) << words.message();
+  std::set<std::uint32_t> tables;
+  std::optional<std::uint32_t> last;
+  for (const Word& word : words.value()) {
+    EXPECT_LT(word.address, 1U << 20);
+    EXPECT_TRUE(!last || *last < word.address);
+    last = word.address;
+    tables.insert(word.address >> 16);
+  }
+  EXPECT_EQ(tables, (std::set<std::uint32_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+TEST(Device, channels_have_places_of_their_own) {
+  EngineOptions options;
+  options.channels = 3;
+  options.reset = ResetRule::Template;
+  options.image_generation = 0x1234;
+  const Program program = compile("<string name=\"A\"><copy/></string>");
+  const std::vector<Word> words = channel_words(program, options, 1);
+  ASSERT_EQ(words.size(), 6U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const std::uint64_t channel = words[2 * i].data | std::uint64_t{words[2 * i + 1].data} << 32;
+    EXPECT_EQ(channel & 3, static_cast<std::uint64_t>(ResetRule::Template));
+    EXPECT_EQ(channel >> 2 & 1, 1U);
+    EXPECT_EQ(channel >> 3 & 0xFFF, i * program.slots.size());
+    EXPECT_EQ(channel >> 15 & 0x1FFF, i * 32);  // 256 bytes
+    EXPECT_EQ(channel >> 28, 0x1234U);
+  }
+}
+
+TEST(Device, channels_that_are_reset_per_packet_share_a_place) {
+  EngineOptions options;
+  options.channels = 64;
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "<string name=\"F" + std::to_string(i) + "\"><copy/></string>";
+  const Program program = compile(many);
+  EXPECT_TRUE(obstacles(program, options).empty());
+  for (const Word& word : channel_words(program, options, 0)) EXPECT_EQ(word.data, 0U);
+  options.reset = ResetRule::Never;
+  EXPECT_EQ(obstacles(program, options).size(), 2U);
+}
+
+}  // namespace
+}  // namespace stopbit::firmware
