@@ -16,9 +16,10 @@ class BitWriter {
   explicit BitWriter(VlWide<Words>& out) : out_(out) {
     for (std::size_t i = 0; i < Words; ++i) out_[i] = 0;
   }
+  /// Bits beyond the 64th are 0.
   void put(std::uint64_t value, unsigned bits) {
     for (unsigned i = 0; i < bits; ++i, ++at_) {
-      if ((value >> i & 1) != 0) out_[at_ / 32] |= 1U << at_ % 32;
+      if (i < 64 && (value >> i & 1) != 0) out_[at_ / 32] |= 1U << at_ % 32;
     }
   }
   /// How many bits were put.
