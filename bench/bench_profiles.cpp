@@ -90,8 +90,8 @@ bool same_records(const Workload& work, Engine& a, Engine& b) {
   });
 }
 
-/// A loop teaches the predictors every branch. A message that comes after something else finds none of that, and a
-/// program with fewer branches has fewer to lose.
+/// A loop has all code in the nearest caches and teaches the predictors every branch. A message that comes after
+/// something else finds neither: a program with fewer branches has fewer to lose, one with more code has more to fetch.
 void measure_cold(const TickClock& clock, Pace& pace, const std::string& name, const Workload* const (&works)[2],
                   Engine* const (&engines)[2], bool quick, Report& report) {
   const std::size_t planned = quick ? kQuickColdRepetitions : kColdRepetitions;
