@@ -1,0 +1,44 @@
+#include "host/config/nearest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace stopbit::config {
+namespace {
+
+constexpr std::size_t kMaxNameBytes = 64;
+
+/// Insertions, deletions and replacements of a letter. Both are at most kMaxNameBytes long.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::array<std::size_t, kMaxNameBytes + 1> row{};
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view wanted, std::span<const std::string> known) {
+  if (wanted.size() > kMaxNameBytes) return {};
+  std::size_t least = 1 + std::max<std::size_t>(1, wanted.size() / 3);
+  std::string found;
+  for (const std::string& name : known) {
+    if (name.size() > kMaxNameBytes) continue;
+    const std::size_t steps = distance(wanted, name);
+    if (steps >= least) continue;
+    least = steps;
+    found = name;
+  }
+  return found;
+}
+
+}  // namespace stopbit::config

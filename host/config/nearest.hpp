@@ -1,0 +1,13 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace stopbit::config {
+
+/// The name that needs the fewest single-letter changes to become `wanted`; empty if none is near. Names longer than 64
+/// bytes are near nothing.
+[[nodiscard]] std::string nearest(std::string_view wanted, std::span<const std::string> known);
+
+}  // namespace stopbit::config

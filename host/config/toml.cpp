@@ -1,0 +1,460 @@
+#include "host/config/toml.hpp"
+
+#define TOML_EXCEPTIONS 0
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <toml++/toml.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <utility>
+
+#include "host/config/nearest.hpp"
+
+namespace stopbit::config {
+
+/// A value of the file. toml++ keeps its tables sorted by name; ours keep the order of the file.
+struct Node {
+  enum Kind : int { kTable, kArray, kText, kInteger, kReal, kFlag, kTime };
+  Kind kind = kTable;
+  std::size_t offset = 0;  ///< In the file.
+  std::size_t length = 1;
+  std::string text;
+  std::int64_t integer = 0;
+  double real = 0;
+  bool flag = false;
+
+  struct Member {
+    std::string key;
+    std::size_t offset = 0;
+    std::unique_ptr<Node> node;
+  };
+  std::vector<Member> members;  ///< Of tables; of arrays, without keys.
+};
+
+namespace {
+
+constexpr std::array<std::string_view, 7> kKindNames = {
+    "a table", "an array", "a string", "an integer", "a number with a point", "true or false", "a time"};
+
+bool is_key_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+/// Behind the string that begins at `at`, or behind the line if it does not end on it.
+std::size_t skip_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  if (text.substr(at, 3) == std::string(3, quote)) {
+    for (at += 3; at < text.size(); ++at) {
+      if (text[at] == '\\' && quote == '"') {
+        ++at;
+      } else if (text.substr(at, 3) == std::string(3, quote)) {
+        at += 3;
+        for (int more = 0; more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
+        return at;
+      }
+    }
+    return text.size();
+  }
+  for (++at; at < text.size() && text[at] != '\n'; ++at) {
+    if (text[at] == '\\' && quote == '"') {
+      ++at;
+    } else if (text[at] == quote) {
+      return at + 1;
+    }
+  }
+  return std::min(at, text.size());
+}
+
+/// Where a dotted key has more than kMaxKeyParts parts. The parser nests a table per part and frees them recursively,
+/// so this has to be known before it runs. (It bounds the nesting of values itself.)
+std::optional<std::size_t> find_long_key(std::string_view text) {
+  std::size_t dots = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = skip_string(text, at);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '.') {
+      if (++dots >= kMaxKeyParts) return at;
+    } else if (!is_key_character(c) && c != ' ' && c != '\t') {
+      dots = 0;
+    }
+    ++at;
+  }
+  return std::nullopt;
+}
+
+/// Positions of the parser, which counts code points, as byte offsets.
+class Places {
+ public:
+  explicit Places(const SourceBuffer& source) : source_(source) {}
+
+  [[nodiscard]] std::size_t offset(const toml::source_position& position) const {
+    const std::string_view line = source_.line(position.line);
+    if (line.data() == nullptr) return source_.text().size();
+    std::size_t at = 0;
+    for (auto column = position.column; column > 1 && at < line.size(); --column) {
+      ++at;
+      while (at < line.size() && (static_cast<unsigned char>(line[at]) & 0xC0U) == 0x80U) ++at;
+    }
+    return static_cast<std::size_t>(line.data() - source_.text().data()) + at;
+  }
+
+ private:
+  const SourceBuffer& source_;
+};
+
+std::unique_ptr<Node> convert(const toml::node& from, const Places& places);
+
+void add_member(Node& to, std::string key, std::size_t offset, const toml::node& node, const Places& places) {
+  to.members.push_back({std::move(key), offset, convert(node, places)});
+}
+
+std::unique_ptr<Node> convert(const toml::node& from, const Places& places) {
+  auto to = std::make_unique<Node>();
+  to->offset = places.offset(from.source().begin);
+  const std::size_t end = places.offset(from.source().end);
+  to->length = end > to->offset ? end - to->offset : 1;
+  if (const toml::table* table = from.as_table()) {
+    for (const auto& [key, value] : *table) {
+      add_member(*to, std::string(key.str()), places.offset(key.source().begin), value, places);
+    }
+    std::stable_sort(to->members.begin(), to->members.end(),
+                     [](const Node::Member& a, const Node::Member& b) { return a.offset < b.offset; });
+  } else if (const toml::array* array = from.as_array()) {
+    to->kind = Node::kArray;
+    for (const toml::node& value : *array) add_member(*to, {}, 0, value, places);
+  } else if (const auto* text = from.as_string()) {
+    to->kind = Node::kText;
+    to->text = text->get();
+  } else if (const auto* integer = from.as_integer()) {
+    to->kind = Node::kInteger;
+    to->integer = integer->get();
+  } else if (const auto* real = from.as_floating_point()) {
+    to->kind = Node::kReal;
+    to->real = real->get();
+  } else if (const auto* flag = from.as_boolean()) {
+    to->kind = Node::kFlag;
+    to->flag = flag->get();
+  } else {
+    to->kind = Node::kTime;
+  }
+  return to;
+}
+
+/// Control characters in a name or path only ever deceive whoever reads it.
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+struct Unit {
+  std::string_view name;
+  std::uint64_t size;
+};
+constexpr std::array kTimeUnits = {Unit{"ns", 1},
+                                   Unit{"us", 1'000},
+                                   Unit{"ms", 1'000'000},
+                                   Unit{"s", 1'000'000'000},
+                                   Unit{"min", 60'000'000'000},
+                                   Unit{"h", 3'600'000'000'000}};
+constexpr std::array kByteUnits = {Unit{"B", 1}, Unit{"KiB", 1U << 10}, Unit{"MiB", 1U << 20}, Unit{"GiB", 1U << 30}};
+
+std::string in_units(std::uint64_t value, std::span<const Unit> units) {
+  const Unit* best = &units.front();
+  for (const Unit& unit : units) {
+    if (value != 0 && value % unit.size == 0) best = &unit;
+  }
+  return std::to_string(value / best->size) + std::string(best->name);
+}
+
+std::optional<std::uint64_t> parse_quantity(std::string_view text, std::span<const Unit> units) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end == text.data()) return std::nullopt;
+  std::string_view name(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (name.starts_with(' ')) name.remove_prefix(1);
+  for (const Unit& unit : units) {
+    if (unit.name != name) continue;
+    std::uint64_t product = 0;
+    if (__builtin_mul_overflow(number, unit.size, &product)) return std::nullopt;
+    return product;
+  }
+  return std::nullopt;
+}
+
+std::string real_text(double value) {
+  std::array<char, 32> text{};
+  const auto [end, error] = std::to_chars(text.data(), text.data() + text.size(), value);
+  return {text.data(), error == std::errc() ? end : text.data()};
+}
+
+}  // namespace
+
+Document::Document(std::shared_ptr<const SourceBuffer> source, std::unique_ptr<Node> root, Diagnostics& diagnostics,
+                   bool ok)
+    : source_(std::move(source)), root_(std::move(root)), diagnostics_(&diagnostics), ok_(ok) {}
+Document::Document(Document&&) noexcept = default;
+Document& Document::operator=(Document&&) noexcept = default;
+Document::~Document() = default;
+
+Document Document::parse(std::string name, std::string text, Diagnostics& diagnostics) {
+  auto source = std::make_shared<const SourceBuffer>(std::move(name), std::move(text));
+  const auto refuse = [&](std::size_t offset, std::string why) {
+    diagnostics.error(ErrorCode::None, {source, offset, 1}, std::move(why));
+    return Document(source, std::make_unique<Node>(), diagnostics, false);
+  };
+  if (source->text().size() > kMaxFileBytes) {
+    return refuse(0, "the file has more than " + in_units(kMaxFileBytes, kByteUnits));
+  }
+  if (const auto at = find_long_key(source->text())) {
+    return refuse(*at, "a key has at most " + std::to_string(kMaxKeyParts) + " parts");
+  }
+  const toml::parse_result parsed = toml::parse(source->text());
+  const Places places(*source);
+  if (!parsed) {
+    return refuse(places.offset(parsed.error().source().begin), std::string(parsed.error().description()));
+  }
+  return {source, convert(parsed.table(), places), diagnostics, true};
+}
+
+Document Document::load(const std::string& path, Diagnostics& diagnostics) {
+  const auto refuse = [&](const std::string& why) {
+    diagnostics.error(ErrorCode::None, {}, "cannot read " + path + ": " + why);
+    return Document(std::make_shared<const SourceBuffer>(path, ""), std::make_unique<Node>(), diagnostics, false);
+  };
+  const bool is_stdin = path == "-";
+  const int file = is_stdin ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return refuse(std::strerror(errno));
+  std::string text;
+  std::array<char, 65'536> buffer;
+  int problem = 0;
+  while (text.size() <= kMaxFileBytes) {
+    const ssize_t count = ::read(file, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) problem = errno;
+    if (count <= 0) break;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+  if (!is_stdin) ::close(file);
+  if (problem != 0) return refuse(std::strerror(problem));
+  return parse(is_stdin ? "stdin" : path, std::move(text), diagnostics);
+}
+
+Table Document::root() const {
+  return {*root_, source_, *diagnostics_};
+}
+
+SourceRange Table::range_of(const Node& node) const {
+  return {source_, node.offset, node.length};
+}
+SourceRange Table::range() const {
+  return range_of(*node_);
+}
+
+SourceRange Table::range(std::string_view key) const {
+  for (const Node::Member& member : node_->members) {
+    if (member.key == key) return range_of(*member.node);
+  }
+  return range();
+}
+
+void Table::error(std::string_view key, std::string message) {
+  diagnostics_->error(ErrorCode::None, range(key), std::move(message));
+}
+void Table::error(std::string message) {
+  diagnostics_->error(ErrorCode::None, range(), std::move(message));
+}
+
+const Node* Table::find(std::string_view key) {
+  if (std::find(known_.begin(), known_.end(), key) == known_.end()) known_.emplace_back(key);
+  for (const Node::Member& member : node_->members) {
+    if (member.key == key) return member.node.get();
+  }
+  return nullptr;
+}
+
+const Node* Table::find(std::string_view key, int kind, bool optional) {
+  const Node* node = find(key);
+  if (node == nullptr) {
+    if (!optional) error("the key '" + std::string(key) + "' is missing");
+    return nullptr;
+  }
+  if (node->kind == kind) return node;
+  error(key, "'" + std::string(key) + "' wants " + std::string(kKindNames[static_cast<std::size_t>(kind)]) +
+                 ", this is " + std::string(kKindNames[static_cast<std::size_t>(node->kind)]));
+  return nullptr;
+}
+
+bool Table::has(std::string_view key) {
+  return find(key) != nullptr;
+}
+
+std::string Table::text(std::string_view key, std::optional<std::string> fallback) {
+  const Node* node = find(key, Node::kText, fallback.has_value());
+  if (node == nullptr) return fallback.value_or("");
+  if (node->text.size() > kMaxTextBytes) {
+    error(key, "'" + std::string(key) + "' has at most " + std::to_string(kMaxTextBytes) + " bytes");
+    return fallback.value_or("");
+  }
+  if (has_control_character(node->text)) error(key, "'" + std::string(key) + "' has a control character in it");
+  return node->text;
+}
+
+std::size_t Table::choice(std::string_view key, std::initializer_list<std::string_view> words,
+                          std::optional<std::size_t> fallback) {
+  const Node* node = find(key, Node::kText, fallback.has_value());
+  if (node == nullptr) return fallback.value_or(0);
+  const auto* const found = std::find(words.begin(), words.end(), node->text);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  std::string all;
+  for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
+  error(key, "'" + std::string(key) + "' is one of: " + all);
+  return fallback.value_or(0);
+}
+
+std::uint64_t Table::integer(std::string_view key, Range<std::uint64_t> range, std::optional<std::uint64_t> fallback) {
+  const Node* node = find(key, Node::kInteger, fallback.has_value());
+  if (node == nullptr) return fallback.value_or(range.least);
+  const auto value = static_cast<std::uint64_t>(node->integer);
+  if (node->integer >= 0 && value >= range.least && value <= range.most) return value;
+  error(key, "'" + std::string(key) + "' is from " + std::to_string(range.least) + " to " + std::to_string(range.most));
+  return fallback.value_or(range.least);
+}
+
+double Table::real(std::string_view key, Range<double> range, std::optional<double> fallback) {
+  const Node* node = find(key);
+  if (node == nullptr || node->kind != Node::kInteger) node = find(key, Node::kReal, fallback.has_value());
+  if (node == nullptr) return fallback.value_or(range.least);
+  const double value = node->kind == Node::kInteger ? static_cast<double>(node->integer) : node->real;
+  if (value >= range.least && value <= range.most) return value;  // not a number is neither
+  error(key, "'" + std::string(key) + "' is from " + real_text(range.least) + " to " + real_text(range.most));
+  return fallback.value_or(range.least);
+}
+
+bool Table::flag(std::string_view key, std::optional<bool> fallback) {
+  const Node* node = find(key, Node::kFlag, fallback.has_value());
+  return node != nullptr ? node->flag : fallback.value_or(false);
+}
+
+std::uint64_t Table::quantity(std::string_view key, Range<std::uint64_t> range, std::optional<std::uint64_t> fallback,
+                              bool is_time) {
+  const Node* node = find(key, Node::kText, fallback.has_value());
+  if (node == nullptr) return fallback.value_or(range.least);
+  const std::span<const Unit> units = is_time ? std::span<const Unit>(kTimeUnits) : std::span<const Unit>(kByteUnits);
+  const auto value = parse_quantity(node->text, units);
+  if (!value) {
+    error(key, "'" + std::string(key) +
+                   "' is a whole number with a unit: " + (is_time ? "ns, us, ms, s, min or h" : "B, KiB, MiB or GiB"));
+  } else if (*value < range.least || *value > range.most) {
+    error(key,
+          "'" + std::string(key) + "' is from " + in_units(range.least, units) + " to " + in_units(range.most, units));
+  } else {
+    return *value;
+  }
+  return fallback.value_or(range.least);
+}
+
+std::uint64_t Table::duration_ns(std::string_view key, Range<std::uint64_t> range,
+                                 std::optional<std::uint64_t> fallback) {
+  return quantity(key, range, fallback, true);
+}
+
+std::uint64_t Table::bytes(std::string_view key, Range<std::uint64_t> range, std::optional<std::uint64_t> fallback) {
+  return quantity(key, range, fallback, false);
+}
+
+const Node* Table::array(std::string_view key, Count count) {
+  const Node* node = find(key);
+  if (node == nullptr) {
+    if (count.least != 0) error("the key '" + std::string(key) + "' is missing");
+    return nullptr;
+  }
+  node = find(key, Node::kArray, false);
+  if (node == nullptr) return nullptr;
+  const std::size_t size = node->members.size();
+  if (size >= count.least && size <= count.most) return node;
+  error(key, "'" + std::string(key) + "' has from " + std::to_string(count.least) + " to " +
+                 std::to_string(count.most) + " entries, here are " + std::to_string(size));
+  return nullptr;
+}
+
+std::vector<std::string> Table::texts(std::string_view key, Count count) {
+  std::vector<std::string> found;
+  const Node* node = array(key, count);
+  if (node == nullptr) return found;
+  for (const Node::Member& member : node->members) {
+    const Node& item = *member.node;
+    if (item.kind == Node::kText && item.text.size() <= kMaxTextBytes && !has_control_character(item.text)) {
+      found.push_back(item.text);
+    } else {
+      diagnostics_->error(ErrorCode::None, range_of(item), "'" + std::string(key) + "' wants strings");
+    }
+  }
+  return found;
+}
+
+std::vector<std::uint64_t> Table::integers(std::string_view key, Range<std::uint64_t> range, Count count) {
+  std::vector<std::uint64_t> found;
+  const Node* node = array(key, count);
+  if (node == nullptr) return found;
+  for (const Node::Member& member : node->members) {
+    const Node& item = *member.node;
+    const auto value = static_cast<std::uint64_t>(item.integer);
+    if (item.kind == Node::kInteger && item.integer >= 0 && value >= range.least && value <= range.most) {
+      found.push_back(value);
+    } else {
+      diagnostics_->error(ErrorCode::None, range_of(item),
+                          "'" + std::string(key) + "' wants integers from " + std::to_string(range.least) + " to " +
+                              std::to_string(range.most));
+    }
+  }
+  return found;
+}
+
+std::vector<Table> Table::tables(std::string_view key, Count count) {
+  std::vector<Table> found;
+  const Node* node = array(key, count);
+  if (node == nullptr) return found;
+  for (const Node::Member& member : node->members) {
+    if (member.node->kind == Node::kTable) {
+      found.push_back(Table(*member.node, source_, *diagnostics_));
+    } else {
+      diagnostics_->error(ErrorCode::None, range_of(*member.node), "'" + std::string(key) + "' wants tables");
+    }
+  }
+  return found;
+}
+
+std::optional<Table> Table::table(std::string_view key) {
+  const Node* node = find(key, Node::kTable, true);
+  if (node == nullptr) return std::nullopt;
+  return Table(*node, source_, *diagnostics_);
+}
+
+std::vector<std::string> Table::keys() const {
+  std::vector<std::string> found;
+  for (const Node::Member& member : node_->members) found.push_back(member.key);
+  return found;
+}
+
+void Table::finish() {
+  for (const Node::Member& member : node_->members) {
+    if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
+    const std::string near = nearest(member.key, known_);
+    diagnostics_->error(ErrorCode::None, {source_, member.offset, member.key.size()},
+                        "there is no key '" + member.key + "' here" + (near.empty() ? "" : "; near is '" + near + "'"));
+  }
+}
+
+}  // namespace stopbit::config

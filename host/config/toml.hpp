@@ -1,0 +1,137 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "microcode/base/diagnostic.hpp"
+
+/// Settings in TOML, read with bounds on everything. Errors are collected, with file, line, column and the line itself,
+/// in the style of template errors; the formatter is Diagnostics::format.
+///
+///     config::Document document = config::Document::parse("feed.toml", text, diagnostics);
+///     config::Table root = document.root();
+///     const std::uint64_t window = root.integer("window", {.least = 0, .most = 4096}, 64);
+///     for (config::Table& channel : root.tables("channel", {.most = 1024})) {
+///       const std::string name = channel.text("name");
+///       channel.finish();
+///     }
+///     root.finish();  // refuses the keys that nobody has asked for
+///     if (diagnostics.has_errors()) ...
+///
+/// A getter that finds a problem reports it and gives a harmless value, so that one run tells everything that is wrong.
+namespace stopbit::config {
+
+inline constexpr std::size_t kMaxFileBytes = 4U << 20;
+inline constexpr std::size_t kMaxKeyParts = 16;  ///< "a.b.c" has three.
+
+struct Node;
+class Table;
+
+/// Bounds of a number, both legal.
+template <class T>
+struct Range {
+  T least = 0;
+  T most = std::numeric_limits<T>::max();
+};
+
+/// How long an array may be.
+struct Count {
+  std::size_t least = 0;
+  std::size_t most = 1'024;
+};
+
+/// A parsed file. Owns everything that its tables show; they are valid as long as it lives.
+class Document {
+ public:
+  /// What `text` says. A file that is not TOML, or too large, is reported and gives an empty document.
+  [[nodiscard]] static Document parse(std::string name, std::string text, Diagnostics& diagnostics);
+  /// The same from a file. "-" is standard input.
+  [[nodiscard]] static Document load(const std::string& path, Diagnostics& diagnostics);
+
+  Document(Document&&) noexcept;
+  Document& operator=(Document&&) noexcept;
+  ~Document();
+
+  /// Diagnostics are those that the document was parsed with.
+  [[nodiscard]] Table root() const;
+  /// False if the text could not be parsed: then there is no point in asking for keys.
+  [[nodiscard]] bool ok() const noexcept { return ok_; }
+
+ private:
+  Document(std::shared_ptr<const SourceBuffer> source, std::unique_ptr<Node> root, Diagnostics& diagnostics, bool ok);
+
+  std::shared_ptr<const SourceBuffer> source_;
+  std::unique_ptr<Node> root_;
+  Diagnostics* diagnostics_;
+  bool ok_;
+};
+
+/// One table of a document. Every getter marks its key as known. A getter without a fallback reports a key that is
+/// missing.
+class Table {
+ public:
+  [[nodiscard]] bool has(std::string_view key);
+
+  /// Text of at most `kMaxTextBytes` bytes, without control characters.
+  static constexpr std::size_t kMaxTextBytes = 4'096;
+  [[nodiscard]] std::string text(std::string_view key, std::optional<std::string> fallback = std::nullopt);
+  /// One of the words; the number of its place.
+  [[nodiscard]] std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words,
+                                   std::optional<std::size_t> fallback = std::nullopt);
+  [[nodiscard]] std::uint64_t integer(std::string_view key, Range<std::uint64_t> range,
+                                      std::optional<std::uint64_t> fallback = std::nullopt);
+  [[nodiscard]] double real(std::string_view key, Range<double> range, std::optional<double> fallback = std::nullopt);
+  [[nodiscard]] bool flag(std::string_view key, std::optional<bool> fallback = std::nullopt);
+  /// "2ms": a whole number and ns, us, ms, s, min or h. Ranges and result in nanoseconds.
+  [[nodiscard]] std::uint64_t duration_ns(std::string_view key, Range<std::uint64_t> range,
+                                          std::optional<std::uint64_t> fallback = std::nullopt);
+  /// "64MiB": a whole number and B, KiB, MiB or GiB. Ranges and result in bytes.
+  [[nodiscard]] std::uint64_t bytes(std::string_view key, Range<std::uint64_t> range,
+                                    std::optional<std::uint64_t> fallback = std::nullopt);
+
+  /// Arrays; a key that is missing is an empty one.
+  [[nodiscard]] std::vector<std::string> texts(std::string_view key, Count count = {});
+  [[nodiscard]] std::vector<std::uint64_t> integers(std::string_view key, Range<std::uint64_t> range, Count count = {});
+  /// `[[key]]`, or an array of inline tables.
+  [[nodiscard]] std::vector<Table> tables(std::string_view key, Count count = {});
+  /// `[key]`; nothing if it is missing or no table.
+  [[nodiscard]] std::optional<Table> table(std::string_view key);
+
+  /// The keys that are there, in the order of the file; for tables whose keys are names that users choose.
+  [[nodiscard]] std::vector<std::string> keys() const;
+
+  /// Where the value of a key stands, else where the table begins; for errors that only the caller can find.
+  [[nodiscard]] SourceRange range(std::string_view key) const;
+  [[nodiscard]] SourceRange range() const;
+  void error(std::string_view key, std::string message);
+  void error(std::string message);
+
+  /// Reports every key that no getter asked for, with the nearest that one did.
+  void finish();
+
+ private:
+  friend class Document;
+  Table(const Node& node, std::shared_ptr<const SourceBuffer> source, Diagnostics& diagnostics) noexcept
+      : node_(&node), source_(std::move(source)), diagnostics_(&diagnostics) {}
+
+  const Node* find(std::string_view key);
+  /// Null after an error, or if the key is missing; that is an error unless `optional`.
+  const Node* find(std::string_view key, int kind, bool optional);
+  const Node* array(std::string_view key, Count count);
+  [[nodiscard]] SourceRange range_of(const Node& node) const;
+  std::uint64_t quantity(std::string_view key, Range<std::uint64_t> range, std::optional<std::uint64_t> fallback,
+                         bool is_time);
+
+  const Node* node_;
+  std::shared_ptr<const SourceBuffer> source_;
+  Diagnostics* diagnostics_;
+  std::vector<std::string> known_;
+};
+
+}  // namespace stopbit::config

@@ -1,0 +1,138 @@
+#include "host/config/toml.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace stopbit::config {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+struct Read {
+  explicit Read(std::string text) : document(Document::parse("a.toml", std::move(text), diagnostics)) {}
+  Diagnostics diagnostics;
+  Document document;
+  [[nodiscard]] Table root() const { return document.root(); }
+  [[nodiscard]] std::string errors() const { return diagnostics.format(); }
+};
+
+TEST(Toml, reads_values_of_every_kind) {
+  Read file(
+      "name = 'feed'\nsize = '3MiB'\nwait = '250us'\ncount = 7\nload = 0.5\nwhole = 2\non = true\n"
+      "words = ['a', 'b']\nnumbers = [1, 2]\n[inner]\nx = 1\n[[item]]\nn = 1\n[[item]]\nn = 2\n");
+  Table root = file.root();
+  EXPECT_EQ(root.text("name"), "feed");
+  EXPECT_EQ(root.bytes("size", {}), 3U << 20);
+  EXPECT_EQ(root.duration_ns("wait", {}), 250'000U);
+  EXPECT_EQ(root.integer("count", {}), 7U);
+  EXPECT_EQ(root.real("load", {0, 1}), 0.5);
+  EXPECT_EQ(root.real("whole", {0, 2}), 2);
+  EXPECT_TRUE(root.flag("on"));
+  EXPECT_THAT(root.texts("words"), ElementsAre("a", "b"));
+  EXPECT_THAT(root.integers("numbers", {}), ElementsAre(1, 2));
+  auto inner = root.table("inner");
+  ASSERT_TRUE(inner.has_value());
+  EXPECT_EQ(inner->integer("x", {}), 1U);
+  std::vector<Table> items = root.tables("item");
+  ASSERT_EQ(items.size(), 2U);
+  EXPECT_EQ(items[1].integer("n", {}), 2U);
+  root.finish();
+  EXPECT_EQ(file.errors(), "");
+}
+
+TEST(Toml, gives_fallbacks_for_missing_keys) {
+  Read file("");
+  Table root = file.root();
+  EXPECT_EQ(root.text("name", "x"), "x");
+  EXPECT_EQ(root.integer("count", {1, 9}, 5), 5U);
+  EXPECT_EQ(root.choice("mode", {"fast", "ordered"}, 1), 1U);
+  EXPECT_EQ(root.real("load", {0, 1}, 0.25), 0.25);
+  EXPECT_FALSE(root.table("inner").has_value());
+  EXPECT_THAT(root.tables("item"), IsEmpty());
+  EXPECT_EQ(file.errors(), "");
+}
+
+TEST(Toml, shows_the_line_of_a_wrong_value) {
+  Read file("a = 1\n  count = 70 # too many\n");
+  (void)file.root().integer("count", {1, 64});
+  EXPECT_EQ(file.errors(),
+            "a.toml:2:11: error: 'count' is from 1 to 64\n"
+            "    2 |   count = 70 # too many\n"
+            "      |           ^~\n");
+}
+
+TEST(Toml, counts_columns_in_bytes) {
+  Read file("text = 'a\xc3\xa4\xe2\x82\xac'; \n");
+  EXPECT_THAT(file.errors(), HasSubstr("a.toml:1:16: error"));
+}
+
+TEST(Toml, refuses_unknown_keys_with_the_nearest_name) {
+  Read file("windwo = 3\ncompletely_else = 1\n");
+  Table root = file.root();
+  (void)root.integer("window", {}, 1);
+  root.finish();
+  EXPECT_THAT(file.errors(), HasSubstr("a.toml:1:1: error: there is no key 'windwo' here; near is 'window'"));
+  EXPECT_THAT(file.errors(), HasSubstr("there is no key 'completely_else' here\n"));
+}
+
+TEST(Toml, collects_all_errors) {
+  Read file("a = 'x'\nb = -1\nc = 'slow'\nd = '5 parsecs'\ne = [1, 'x']\nf = 3\ng = '2h'\nh = nan\ni = \"a\\u0007\"\n");
+  Table root = file.root();
+  (void)root.integer("a", {});
+  (void)root.integer("b", {});
+  (void)root.choice("c", {"fast", "ordered"});
+  (void)root.duration_ns("d", {});
+  (void)root.texts("e");
+  (void)root.table("f");
+  (void)root.duration_ns("g", {0, 3'600'000'000'000});
+  (void)root.real("h", {0, 1});
+  (void)root.text("i");
+  (void)root.text("j");
+  const std::string errors = file.errors();
+  EXPECT_EQ(file.diagnostics.errors(), 10U) << errors;
+  EXPECT_THAT(errors, HasSubstr("'a' wants an integer, this is a string"));
+  EXPECT_THAT(errors, HasSubstr("'c' is one of: fast, ordered"));
+  EXPECT_THAT(errors, HasSubstr("ns, us, ms, s, min or h"));
+  EXPECT_THAT(errors, HasSubstr("'f' wants a table, this is an integer"));
+  EXPECT_THAT(errors, HasSubstr("'g' is from 0ns to 1h"));
+  EXPECT_THAT(errors, HasSubstr("the key 'j' is missing"));
+}
+
+TEST(Toml, bounds_arrays) {
+  Read file("a = [1, 2, 3]\n");
+  Table root = file.root();
+  EXPECT_THAT(root.integers("a", {}, {.least = 0, .most = 2}), IsEmpty());
+  EXPECT_THAT(root.integers("b", {}, {.least = 1, .most = 2}), IsEmpty());
+  EXPECT_THAT(file.errors(), HasSubstr("'a' has from 0 to 2 entries, here are 3"));
+  EXPECT_THAT(file.errors(), HasSubstr("the key 'b' is missing"));
+}
+
+TEST(Toml, refuses_what_is_not_toml_with_its_place) {
+  Read file("a = 1\nb = = 2\n");
+  EXPECT_FALSE(file.document.ok());
+  EXPECT_THAT(file.errors(), HasSubstr("a.toml:2:5: error: "));
+}
+
+TEST(Toml, refuses_keys_that_would_nest_without_bound) {
+  std::string key = "a";
+  for (int i = 0; i < 1'000'000; ++i) key += ".a";
+  EXPECT_THAT(Read(key + " = 1\n").errors(), HasSubstr("a key has at most 16 parts"));
+  EXPECT_THAT(Read("['x'. \"y#\\\"\" ." + key + "]\n").errors(), HasSubstr("a key has at most 16 parts"));
+  EXPECT_EQ(Read("a = '1.2.3.4.5.6.7.8.9.0.1.2.3.4.5.6.7.8.9' # 1.2.3.4.5.6.7.8.9.0.1.2.3.4.5.6.7.8\n").errors(), "");
+}
+
+TEST(Toml, refuses_deep_arrays_and_large_files) {
+  EXPECT_FALSE(Read("a = " + std::string(100'000, '[') + std::string(100'000, ']')).document.ok());
+  EXPECT_THAT(Read(std::string(kMaxFileBytes + 1, '\n')).errors(), HasSubstr("more than 4MiB"));
+}
+
+TEST(Toml, says_why_a_file_cannot_be_read) {
+  Diagnostics diagnostics;
+  EXPECT_FALSE(Document::load("/nowhere/a.toml", diagnostics).ok());
+  EXPECT_EQ(diagnostics.format(), "error: cannot read /nowhere/a.toml: No such file or directory\n");
+}
+
+}  // namespace
+}  // namespace stopbit::config
