@@ -13,7 +13,7 @@ namespace stopbit::ingest {
 struct CapturePortOptions {
   double speed = 0;  ///< Factor of the capture's own speed; 0 = each packet as soon as it is asked for.
   /// ns; read at each poll if the port is paced. Empty: the machine's monotonic clock.
-  std::function<std::uint64_t()> clock;
+  std::function<std::uint64_t()> clock = {};
 };
 
 /// Plays a packet source as if its datagrams came from a network: for tests, drills and measurements.

@@ -1,0 +1,124 @@
+#include "host/ingest/capture/capture_port.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+namespace stopbit::ingest {
+namespace {
+
+/// Room for the payloads of a poll; more than the longest UDP payload.
+constexpr std::size_t kArenaBytes = 256U << 10;
+
+std::uint64_t monotonic_ns() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+class CapturePort final : public Port {
+ public:
+  CapturePort(std::unique_ptr<PacketSource> source, CapturePortOptions options)
+      : source_(std::move(source)),
+        name_("capture " + std::string(source_->name())),
+        speed_(options.speed),
+        clock_(options.clock ? std::move(options.clock) : monotonic_ns),
+        time_quality_(source_->time_quality()),
+        arena_(std::make_unique_for_overwrite<std::byte[]>(kArenaBytes)) {}
+
+  Result<Done> join(const Membership& membership) override {
+    memberships_.push_back(membership);
+    return Done{};
+  }
+
+  std::size_t poll(std::span<Arrival> batch) noexcept override {
+    const std::uint64_t now = speed_ > 0 ? clock_() : 0;
+    std::size_t count = 0;
+    std::size_t used = 0;
+    while (count < batch.size() && fetch() && is_due(now)) {
+      net::Datagram datagram;
+      const net::Verdict verdict = net::parse_frame(packet_.link, packet_.frame, packet_.original_bytes, datagram);
+      if (verdict == net::Verdict::Accepted && is_wanted(datagram)) {
+        if (datagram.payload.size() > kArenaBytes - used) break;  // the next poll takes it
+        std::byte* const copy = arena_.get() + used;
+        std::memcpy(copy, datagram.payload.data(), datagram.payload.size());
+        batch[count++] = {.payload = {copy, datagram.payload.size()},
+                          .source = datagram.source,
+                          .destination = datagram.destination,
+                          .arrival_ns = packet_.arrival_ns,
+                          .time_quality = time_quality_};
+        used += datagram.payload.size();
+      }
+      counters_.frames.add(1);
+      counters_.bytes.add(packet_.frame.size());
+      counters_.verdicts[static_cast<std::size_t>(verdict)].add(1);
+      has_packet_ = false;
+    }
+    return count;
+  }
+
+  bool ended() const noexcept override { return ended_; }
+  const PortCounters& counters() const noexcept override { return counters_; }
+  std::string_view name() const noexcept override { return name_; }
+  std::span<const std::string> notes() const noexcept override { return notes_; }
+
+ private:
+  /// Makes packet_ the next one to be played. The source keeps its frame until it is asked for another.
+  bool fetch() noexcept {
+    if (has_packet_) return true;
+    if (ended_) return false;
+    switch (source_->next(packet_)) {
+      case Next::Packet: return has_packet_ = true;
+      case Next::Fault:
+        counters_.failures.add(1);
+        notes_.push_back(source_->fault().message);
+        [[fallthrough]];
+      case Next::End: ended_ = true;
+    }
+    return false;
+  }
+
+  /// The first packet is due at once, the others as much later as in the capture.
+  bool is_due(std::uint64_t now) noexcept {
+    if (speed_ <= 0) return true;
+    if (!started_) {
+      started_ = true;
+      first_arrival_ns_ = packet_.arrival_ns;
+      start_ns_ = now;
+    }
+    if (packet_.arrival_ns <= first_arrival_ns_) return true;
+    return static_cast<double>(packet_.arrival_ns - first_arrival_ns_) <= static_cast<double>(now - start_ns_) * speed_;
+  }
+
+  [[nodiscard]] bool is_wanted(const net::Datagram& datagram) const noexcept {
+    if (memberships_.empty()) return true;
+    return std::any_of(memberships_.begin(), memberships_.end(), [&](const Membership& membership) {
+      return membership.group == datagram.destination &&
+             (!membership.source || *membership.source == datagram.source.address);
+    });
+  }
+
+  std::unique_ptr<PacketSource> source_;
+  std::string name_;
+  double speed_;
+  std::function<std::uint64_t()> clock_;
+  record::TimeQuality time_quality_;
+  std::unique_ptr<std::byte[]> arena_;  ///< The payloads that the last poll handed out.
+  std::vector<Membership> memberships_;
+  Packet packet_;  ///< Not yet played, if has_packet_.
+  bool has_packet_ = false;
+  bool ended_ = false;
+  bool started_ = false;
+  std::uint64_t first_arrival_ns_ = 0;
+  std::uint64_t start_ns_ = 0;
+  PortCounters counters_;
+  std::vector<std::string> notes_;
+};
+
+}  // namespace
+
+std::unique_ptr<Port> make_capture_port(std::unique_ptr<PacketSource> source, CapturePortOptions options) {
+  return std::make_unique<CapturePort>(std::move(source), std::move(options));
+}
+
+}  // namespace stopbit::ingest
