@@ -13,8 +13,37 @@ package stopbit_uop_pkg;
   typedef enum logic [1:0] {
     PIECE_STREAM   = 2'd0,
     PIECE_CONSTANT = 2'd1,
-    PIECE_SLOT     = 2'd2
+    PIECE_SLOT     = 2'd2,
+    PIECE_KEPT     = 2'd3   // of the stream, some cycles ago
   } piece_e;
+
+  localparam int unsigned KeepBits = 9;  // of 8 bytes; as many as a string slot can hold
+
+  /// A piece for the string unit: up to eight bytes of a word, which go behind the bytes of the result's word that are
+  /// there.
+  typedef struct packed {
+    piece_e     from;
+    logic [StringBits-1:0] read_address;  // of PIECE_SLOT and PIECE_KEPT
+    logic [2:0] skip;     // bytes of the word before those of the piece
+    logic [3:0] bytes;
+    logic [3:0] at;       // bytes of the result's word before it
+    logic       emits;    // the result's word is complete, or the last
+    logic       writes;   // the word goes to the dictionary
+    logic [StringBits-1:0] write_address;
+  } string_piece_t;
+
+  /// A step of a string delta or tail: a piece of the base or of the addition.
+  typedef struct packed {
+    logic       is_base;
+    logic [8:0] word;  // of the source
+    logic [2:0] skip;
+    logic [3:0] bytes;
+    logic [3:0] at;
+    logic       emits;
+    logic       is_last;
+    logic       probes;  // has no bytes, and waits until it is known whether the eight before it are wide
+    logic [3:0] result_bytes;  // with `emits`: of the word
+  } splice_step_t;
 
   /// The place of an error, as event records tell it.
   typedef struct packed {
