@@ -38,16 +38,12 @@ module stopbit_microcode_engine
   // -------------------------------------------------------------------------------------------------------------------
   // State
 
-  typedef enum logic [4:0] {
+  typedef enum logic [3:0] {
     IDLE,        // no datagram; when one comes, its channel is looked up
     PREAMBLE,    // what stands before the first message is passed over
     RUN,         // an instruction at its beginning
     PMAP_MORE,   // the rest of a presence map of more than nine bytes
     CONTROL,     // the control-op of PMAP
-    TEXT,        // the rest of a string with stop bit
-    VECTOR_WAIT, // the length of a vector is on its way
-    VECTOR,      // its bytes
-    COPY,        // a string from the constants or the dictionary
     SEQ_WAIT,    // the length of a sequence is on its way
     SEQ,         // the loop begins
     TID_WAIT,    // a template identifier is on its way
@@ -70,13 +66,6 @@ module stopbit_microcode_engine
   logic [15:0] template_d, template_q;
   logic is_waiting_d, is_waiting_q;  // the dictionary waits for a reset, which the first message may be
 
-  // Of the channels.
-  localparam int unsigned Channels = 1 << ChannelBits;
-  logic [GenerationBits-1:0] last_generation_q;  // of any channel
-  logic [GenerationBits-1:0] generations_q[Channels];
-  logic [Channels-1:0] waits_q;  // after an error: previous values cannot be trusted
-  logic [Channels-1:0] stale_q;  // loaded, and not used since: a reset is due
-
   // Of the message.
   logic [31:0] message_elements_left_d, message_elements_left_q;
   logic [15:0] next_slot_d, next_slot_q;
@@ -85,23 +74,12 @@ module stopbit_microcode_engine
   logic [7:0]  block_words_d, block_words_q;
   logic [WatchdogBits-1:0] watchdog_d, watchdog_q;
 
-  // Presence maps: the next bit on top. `maps` has what waits below.
+  // Presence maps.
   localparam int unsigned MapChunk = 63;
   typedef logic [MaxMapBits-1:0] map_t;
-  map_t map_d, map_q, maps[MaxMapDepth+1];
-  logic [4:0] map_depth_d, map_depth_q;
-  logic push_map;
+  map_t map;
   map_t loading_d, loading_q;
   logic [1:0] chunk_d, chunk_q;  // 2: behind the bits that can be used
-
-  // Loops. The innermost in registers.
-  typedef struct packed {
-    logic [16:0] left;
-    logic [4:0]  map_depth;
-  } loop_t;
-  loop_t loop_d, loop_q, loops[MaxLoopDepth];
-  logic [3:0] loop_depth_d, loop_depth_q;
-  logic push_loop;
 
   // Decimals.
   source_e decimal_d, decimal_q;
@@ -114,10 +92,6 @@ module stopbit_microcode_engine
   logic [16:0] entity_q;
   logic        opened_q;  // something of it was issued: its block is open
   logic        padded_d, padded_q, negative_d, negative_q, too_wide_d, too_wide_q, nonzero_d, nonzero_q;
-  logic [16:0] text_length_d, text_length_q;  // of a string: bytes so far
-  logic [16:0] text_left_d, text_left_q;      // of a vector or copy: bytes to come
-  logic        copy_slot_d, copy_slot_q;      // COPY: from the dictionary
-  logic        copy_wide_d, copy_wide_q;
   logic [31:0] awaited_d, awaited_q;  // sequence length
 
   // Entries of the tables for it.
@@ -135,28 +109,28 @@ module stopbit_microcode_engine
   // -------------------------------------------------------------------------------------------------------------------
   // Fetch
 
-  logic [ProgramBits-1:0] fetch_address, f_pc_q, foreseen, next_address, redirect_address;
-  logic f_valid_q, redirect, load_c, done, advance, flush, is_settled;
-  insn_t f_insn;
-
-  always_comb begin
-    case (f_insn.control)
-      CONTROL_END:  foreseen = '0;
-      CONTROL_LEND: foreseen = loop_q.left != 17'd1 ? f_insn.target : f_pc_q + 1'b1;
-      CONTROL_JOIN: foreseen = f_insn.target;
-      default:      foreseen = f_pc_q + 1'b1;
-    endcase
-    load_c        = advance && f_valid_q && (!c_valid_q || done) && !redirect;
-    fetch_address = redirect ? redirect_address : load_c ? foreseen : f_pc_q;
-  end
-
+  logic [ProgramBits-1:0] fetch_address, f_pc, foreseen, next_address, redirect_address;
+  logic redirect, load_c, done, advance, flush, is_settled;
+  insn_t program_insn, f_insn;
+  logic is_last_element;
+  stopbit_fetch i_fetch (
+    .clk_i,
+    .rst_ni,
+    .take_i            (advance && (!c_valid_q || done)),
+    .redirect_i        (redirect),
+    .redirect_address_i(redirect_address),
+    .is_last_element_i (is_last_element),
+    .address_o         (fetch_address),
+    .insn_i            (program_insn),
+    .load_o            (load_c),
+    .insn_o            (f_insn),
+    .pc_o              (f_pc),
+    .foreseen_o        (foreseen)
+  );
   always_ff @(posedge clk_i) begin
-    if (!rst_ni) f_valid_q <= 1'b0;
-    else if (redirect) f_valid_q <= 1'b1;
-    f_pc_q <= fetch_address;
     if (load_c) begin
       insn_q       <= f_insn;
-      c_pc_q       <= f_pc_q;
+      c_pc_q       <= f_pc;
       c_foreseen_q <= foreseen;
     end
   end
@@ -164,12 +138,11 @@ module stopbit_microcode_engine
   // Reads for the instruction that will be in C, or still is.
   insn_t next_insn;
   logic [ContextBits-1:0] entry, read_entry;
-  logic [ByteBits-1:0] bytes_address_d, bytes_address_q, bytes_read, bytes_read_q;
+  logic [ByteBits-1:0] bytes_address;
   logic [63:0] constant_bytes;
   logic [31:0] lookup_id;
   logic channel_loaded;
   logic [ChannelBits-1:0] loaded_channel;
-  assign bytes_read = advance ? bytes_address_q : bytes_read_q;
   assign next_insn  = load_c ? f_insn : insn_q;
   assign entry      = channel_q.context_base + insn_q.slot;
   assign read_entry = channel_q.context_base + next_insn.slot;
@@ -179,10 +152,10 @@ module stopbit_microcode_engine
     .load_i,
     .bank_i            (state_q == IDLE ? channel.bank : channel_q.bank),
     .program_address_i (fetch_address),
-    .insn_o            (f_insn),
+    .insn_o            (program_insn),
     .constant_address_i(next_insn.constant[ConstantBits-1:0]),
     .constant_o        (constant),
-    .bytes_address_i   (bytes_read),
+    .bytes_address_i   (bytes_address),
     .bytes_o           (constant_bytes),
     .block_address_i   (next_insn.target[BlockBits-1:0]),
     .block_o           (block),
@@ -196,6 +169,22 @@ module stopbit_microcode_engine
     .channel_o         (channel),
     .channel_loaded_o  (channel_loaded),
     .loaded_channel_o  (loaded_channel)
+  );
+
+  logic [GenerationBits-1:0] generation, next_generation;
+  logic is_channel_waiting, is_channel_stale, new_generation;
+  stopbit_channels i_channels (
+    .clk_i,
+    .rst_ni,
+    .channel_i       (state_q == IDLE ? channel_number : channel_number_q),
+    .generation_o    (generation),
+    .next_o          (next_generation),
+    .waits_o         (is_channel_waiting),
+    .is_stale_o      (is_channel_stale),
+    .reset_i         (new_generation),
+    .fail_i          (flush && channel_q.reset_rule != RESET_PACKET),
+    .load_i          (channel_loaded),
+    .loaded_channel_i(loaded_channel)
   );
 
   logic write_state, state_assigned, state_is_wide;
@@ -248,93 +237,32 @@ module stopbit_microcode_engine
   // -------------------------------------------------------------------------------------------------------------------
   // What the instruction in C is
 
-  logic [2:0] operation;
-  logic [3:0] kind, dictionary_kind;
-  logic is_optional, is_special, is_text, is_vector, is_string, is_value, is_mantissa, remembers;
-  logic takes_bit, bit_value, skip_bit;
-  source_e source;
-  logic [7:0] source_code;  // why there is no value
-  logic base_is_previous;
-  logic [7:0] base_code;
-  always_comb begin
-    operation   = insn_q.op[7:5];
-    kind        = insn_q.op[4:1];
-    is_special  = operation == OPERATOR_SPECIAL;
-    is_optional = insn_q.op[0] && !is_special;
-    is_text     = !is_special && kind == TYPE_ASCII;
-    is_vector   = !is_special && (kind == TYPE_UNI || kind == TYPE_BYTES);
-    is_string   = is_text || is_vector;
-    is_value    = !is_special && kind < TYPE_ASCII;
-    is_mantissa = is_value && (kind == TYPE_IMAN || kind == TYPE_DMAN);
-    remembers   = operation == OPERATOR_COP || operation == OPERATOR_INC || operation == OPERATOR_DEL;
-    case (kind)
-      TYPE_IEXP: dictionary_kind = TYPE_S32;
-      TYPE_IMAN: dictionary_kind = TYPE_S64;
-      TYPE_DMAN: dictionary_kind = TYPE_DEXP;
-      default:   dictionary_kind = kind;
-    endcase
-
-    takes_bit = takes_own_bit(insn_q.op) || insn_q.op == OP_TID ||
-                (takes_bit_if_exponent(insn_q.op) && decimal_q != SOURCE_NONE);
-    bit_value = map_q[MaxMapBits-1];
-    skip_bit  = takes_bit ? map_q[MaxMapBits-2] : bit_value;
-
-    // Where the value comes from, but for a NULL in the stream.
-    source           = SOURCE_STREAM;
-    source_code      = ERROR_NONE;
-    base_is_previous = 1'b0;
-    base_code        = ERROR_NONE;
-    if (insn_q.op == OP_TID) begin
-      if (!bit_value) begin
-        source = SOURCE_PREVIOUS;
-        // A datagram that has to begin with a reset has to say so in as many words.
-        if (!is_assigned || is_waiting_q) source_code = ERROR_D5;
-      end
-    end else if (is_mantissa && decimal_q == SOURCE_NONE) begin
-      source = SOURCE_NONE;
-    end else if (kind == TYPE_DMAN) begin
-      source           = decimal_q;
-      base_is_previous = decimal_base_q;
-    end else begin
-      case (operation)
-        OPERATOR_NON: ;
-        OPERATOR_CON: source = takes_bit && !bit_value ? SOURCE_NONE : SOURCE_INITIAL;
-        OPERATOR_DEF: if (!bit_value) source = constant.has_value ? SOURCE_INITIAL : SOURCE_NONE;
-        OPERATOR_DEL: begin
-          if (is_assigned) begin
-            base_is_previous = 1'b1;
-            if (entry_kind != dictionary_kind) base_code = ERROR_D4;
-          end else if (is_empty) begin
-            base_code = ERROR_D6;
-          end
-        end
-        default: begin
-          if (!bit_value) begin
-            if (is_assigned) begin
-              source = SOURCE_PREVIOUS;
-              if (entry_kind != dictionary_kind) source_code = ERROR_D4;
-            end else if (!is_empty && constant.has_value) begin
-              source = SOURCE_INITIAL;
-            end else begin
-              source = SOURCE_NONE;
-              if (!is_optional) source_code = is_empty ? ERROR_D6 : ERROR_D5;
-            end
-          end
-        end
-      endcase
-    end
-  end
+  plan_t plan;
+  logic is_string, bit_value, skip_bit;
+  stopbit_consume_lane i_lane (
+    .op_i           (insn_q.op),
+    .bit_i          (bit_value),
+    .has_initial_i  (constant.has_value),
+    .is_assigned_i  (is_assigned),
+    .is_empty_i     (is_empty),
+    .entry_kind_i   (entry_kind),
+    .exponent_i     (decimal_q),
+    .exponent_base_i(decimal_base_q),
+    .is_waiting_i   (is_waiting_q),
+    .plan_o         (plan)
+  );
+  assign is_string = plan.is_text || plan.is_vector;
+  assign bit_value = map[MaxMapBits-1];
+  assign skip_bit  = plan.takes_bit ? map[MaxMapBits-2] : bit_value;
 
   // The entity at the window, of an integer.
   logic entity_is_zero;
   logic [13:0] short_value;
-  logic takes_signed;
   always_comb begin
     entity_is_zero = !nonzero_q;
     for (int unsigned i = 0; i < 10; i++) begin
       if (4'(i) < length_i && bytes_i[8*i+:7] != '0) entity_is_zero = 1'b0;
     end
-    takes_signed = is_value && (operation == OPERATOR_DEL || !(kind == TYPE_U32 || kind == TYPE_U64));
     short_value  = length_i == 4'd1 ? {7'b0, bytes_i[6:0]} : {bytes_i[6:0], bytes_i[14:8]};
   end
 
@@ -347,29 +275,85 @@ module stopbit_microcode_engine
     end
   end
 
+  // An instruction that begins a message, or opens a block before its data-op.
+  logic message_begins, opens_block, is_stored;
+  assign message_begins = state_q == RUN && c_pc_q == '0;
+  assign opens_block    = insn_q.control == CONTROL_BLOCK && !opened_q;
+  assign is_stored      = insn_q.word < (opens_block ? block.words : block_words_q);
+
+  logic clear_stacks;
+  assign clear_stacks = message_begins && c_valid_q;
+  logic push_map, restore_map, push_loop, end_element;
+  logic [1:0] bits_taken;
+  logic [4:0] map_depth, restore_depth, loop_map_depth;
+  logic [3:0] loop_depth;
+  stopbit_presence_maps i_maps (
+    .clk_i,
+    .advance_i      (advance),
+    .clear_i        (clear_stacks),
+    .push_i         (push_map),
+    .map_i          (loading_d),
+    .take_i         (bits_taken),
+    .restore_i      (restore_map),
+    .restore_depth_i(restore_depth),
+    .map_o          (map),
+    .depth_o        (map_depth)
+  );
+  stopbit_loops i_loops (
+    .clk_i,
+    .advance_i  (advance),
+    .clear_i    (clear_stacks),
+    .push_i     (push_loop),
+    .count_i    (awaited_q[16:0]),
+    .map_depth_i(map_depth),
+    .end_i      (end_element),
+    .depth_o    (loop_depth),
+    .is_last_o  (is_last_element),
+    .map_depth_o(loop_map_depth)
+  );
+
+  logic text_active;
+  logic [16:0] left;  // bytes of the datagram
+  text_step_t text;
+  stopbit_text i_text (
+    .clk_i,
+    .begins_i        (load_c),
+    .advance_i       (advance),
+    .active_i        (text_active),
+    .plan_i          (plan),
+    .constant_i      (constant),
+    .slot_i          (string_slot),
+    .string_base_i   (channel_q.string_base),
+    .entry_length_i  (entry_length),
+    .entry_is_wide_i (entry_is_wide),
+    .is_stored_i     (is_stored),
+    .string_slots_i  (string_slots_q),
+    .max_bytes_i     (limits.string_bytes),
+    .bytes_i,
+    .available_i,
+    .length_i,
+    .end_i,
+    .left_i          (left),
+    .entity_is_zero_i(entity_is_zero),
+    .stripped_valid_i(stripped_valid),
+    .stripped_i      (stripped),
+    .writes_string_i (writes_string),
+    .bytes_address_o (bytes_address),
+    .step_o          (text)
+  );
+
   // -------------------------------------------------------------------------------------------------------------------
   // Consume
 
   // What happens in this cycle.
   logic [3:0]  take;
-  logic        message_begins;
   logic        has_control;  // the data-op is done: now the control-op
   logic        is_present;   // its value is there
-  logic [1:0]  bits_taken;
   logic [7:0]  code;         // an error
-  logic        piece_valid, piece_last, from_slot;
-  logic [3:0]  piece_bytes;
-  logic        is_wide;      // eight bytes that are not all ASCII
-  logic [16:0] text_before, text_total;
-  logic [7:0]  text_slots;
-  logic        is_stored, is_long;
-  logic [16:0] left;         // bytes of the datagram
   logic [5:0]  block_slots;
   logic [7:0]  root_reach;
   logic [32:0] element_bytes;
   logic [1:0]  chunk;
-  logic [4:0]  map_depth;
-  logic        new_generation;
   logic        release_window;
 
   assign take_o          = take;
@@ -378,13 +362,6 @@ module stopbit_microcode_engine
   assign issued_o        = done;
   assign left            = datagram_q.length_bytes - position_q;
   assign channel_number  = datagram_i.channel[ChannelBits-1:0];
-
-  // Slots of a long string, 56 bytes each; more than 255 all count as 255 and one.
-  function automatic logic [8:0] string_slots_of(logic [16:0] bytes);
-    logic [16:0] slots;
-    slots = (bytes + 17'd55) / 17'd56;
-    return slots > 17'd256 ? 9'd256 : slots[8:0];
-  endfunction
 
   always_comb begin
     state_d                 = state_q;
@@ -400,26 +377,16 @@ module stopbit_microcode_engine
     block_d                 = block_q;
     block_words_d           = block_words_q;
     watchdog_d              = watchdog_q;
-    map_d                   = map_q;
-    map_depth_d             = map_depth_q;
     loading_d               = loading_q;
     chunk_d                 = chunk_q;
-    loop_d                  = loop_q;
-    loop_depth_d            = loop_depth_q;
     decimal_d               = decimal_q;
     decimal_base_d          = decimal_base_q;
     padded_d                = padded_q;
     negative_d              = negative_q;
     too_wide_d              = too_wide_q;
     nonzero_d               = nonzero_q;
-    text_length_d           = text_length_q;
-    text_left_d             = text_left_q;
-    copy_slot_d             = copy_slot_q;
-    copy_wide_d             = copy_wide_q;
     awaited_d               = awaited_q;
-    bytes_address_d         = bytes_address_q;
 
-    message_begins   = state_q == RUN && c_pc_q == '0;
     redirect         = 1'b0;
     redirect_address = '0;
     done             = 1'b0;
@@ -432,26 +399,19 @@ module stopbit_microcode_engine
     push_map         = 1'b0;
     push_loop        = 1'b0;
     code             = ERROR_NONE;
-    piece_valid      = 1'b0;
-    piece_last       = 1'b0;
-    piece_bytes      = '0;
-    from_slot        = state_q == COPY && copy_slot_q;
-    is_wide          = 1'b0;
-    text_before      = state_q == RUN ? '0 : text_length_q;
-    text_total       = '0;
-    text_slots       = '0;
-    is_long          = 1'b0;
-    is_stored        = insn_q.word < block_words_q;
+    end_element      = 1'b0;
+    restore_map      = 1'b0;
+    restore_depth    = map_depth - 5'd1;
+    text_active      = 1'b0;
     block_slots      = '0;
     root_reach       = chosen.root.words + 8'(HeaderWords);
     element_bytes    = 33'(awaited_q[16:0]) * 33'(constant.min_bytes);
     chunk            = state_q == RUN ? '0 : chunk_q;
-    map_depth        = message_begins ? '0 : map_depth_q;
     new_generation   = 1'b0;
     release_window   = 1'b0;
     write_state      = 1'b0;
     state_assigned   = 1'b0;
-    state_kind       = dictionary_kind;
+    state_kind       = plan.dictionary_kind;
     state_length     = '0;
     state_is_wide    = 1'b0;
     lookup_id        = state_q == DISPATCH ? awaited_q : stripped_valid ? stripped : result;
@@ -462,11 +422,11 @@ module stopbit_microcode_engine
     uop.padded                       = padded_q;
     uop.negative                     = negative_q;
     uop.too_wide                     = too_wide_q;
-    uop.source                       = source;
-    uop.operation                    = operation;
-    uop.kind                         = kind;
-    uop.optional                     = is_optional;
-    uop.is_base_previous             = base_is_previous;
+    uop.source                       = plan.source;
+    uop.operation                    = plan.operation;
+    uop.kind                         = plan.kind;
+    uop.optional                     = plan.is_optional;
+    uop.is_base_previous             = plan.base_is_previous;
     uop.constant                     = constant;
     uop.entry                        = entry;
     uop.piece_from                   = PIECE_STREAM;
@@ -488,9 +448,9 @@ module stopbit_microcode_engine
         state_d         = PREAMBLE;
         message_index_d = '0;
         template_d      = NoTemplate;
-        new_generation  = channel.reset_rule == RESET_PACKET || stale_q[channel_number];
-        is_waiting_d    = waits_q[channel_number] && !new_generation;
-        generation_d    = new_generation ? last_generation_q + 1'b1 : generations_q[channel_number];
+        new_generation  = channel.reset_rule == RESET_PACKET || is_channel_stale;
+        is_waiting_d    = is_channel_waiting && !new_generation;
+        generation_d    = new_generation ? next_generation : generation;
       end
 
       PREAMBLE: begin
@@ -524,8 +484,6 @@ module stopbit_microcode_engine
       default:
       if (c_valid_q) begin
         if (message_begins) begin
-          map_depth_d             = '0;
-          loop_depth_d            = '0;
           next_slot_d             = '0;
           string_slots_d          = '0;
           message_elements_left_d = limits.elements;
@@ -533,11 +491,10 @@ module stopbit_microcode_engine
         end
 
         // The block comes before anything else.
-        if (insn_q.control == CONTROL_BLOCK && !opened_q) begin
+        if (opens_block) begin
           block_slots      = 6'((9'(block.words) + 9'(ValueWords - 1)) / 9'(ValueWords));
           block_d          = insn_q.target;
           block_words_d    = block.words;
-          is_stored        = insn_q.word < block.words;
           uop.command.open = 1'b1;
           if (insn_q.word != NoWord) uop.command.place.block = 16'(insn_q.target);
           if (17'(next_slot_q) + 17'(block_slots) > 17'(limits.max_record_slots)) code = ERROR_X4;
@@ -546,7 +503,7 @@ module stopbit_microcode_engine
         // The data-op.
         if (code == ERROR_NONE) begin
           case (state_q)
-            RUN, TEXT, PMAP_MORE: begin
+            RUN, PMAP_MORE: begin
               if (message_begins && end_i && available_i == '0) begin
                 state_d = FINISH;
               end else if (insn_q.op == OP_NOP) begin
@@ -569,95 +526,59 @@ module stopbit_microcode_engine
                   end else begin
                     take        = length_i;
                     push_map    = 1'b1;
-                    map_depth_d = map_depth + 5'd1;
-                    map_d       = loading_d;
                     has_control = insn_q.control == CONTROL_NEXT || insn_q.control == CONTROL_BLOCK;
                     if (!has_control) state_d = CONTROL;
                   end
                 end
-              end else if (source_code != ERROR_NONE) begin
-                code = source_code;
-              end else if (is_value || insn_q.op == OP_TID) begin
-                if (source != SOURCE_STREAM || length_i != '0) begin
+              end else if (plan.source_code != ERROR_NONE) begin
+                code = plan.source_code;
+              end else if (plan.is_value || insn_q.op == OP_TID) begin
+                if (plan.source != SOURCE_STREAM || length_i != '0) begin
                   has_control = 1'b1;
-                  if (source == SOURCE_STREAM) begin
+                  if (plan.source == SOURCE_STREAM) begin
                     take = length_i;
-                    if (is_optional && entity_is_zero) uop.source = SOURCE_NONE;
+                    if (plan.is_optional && entity_is_zero) uop.source = SOURCE_NONE;
                   end
                 end
-              end else if (!is_string || operation == OPERATOR_DEL || operation == OPERATOR_TAI) begin
+              end else if (!is_string || plan.operation == OPERATOR_DEL || plan.operation == OPERATOR_TAI) begin
                 code = ERROR_X15;
-              end else if (source == SOURCE_NONE) begin
-                has_control = 1'b1;
-              end else if (source != SOURCE_STREAM) begin
-                // A piece of eight bytes a cycle. Strings on their way into the dictionary are waited for.
-                if (!writes_string) state_d = COPY;
-                copy_slot_d     = source == SOURCE_PREVIOUS;
-                text_left_d     = source == SOURCE_PREVIOUS ? 17'(entry_length) : constant.value[48:32];
-                copy_wide_d     = source == SOURCE_PREVIOUS ? entry_is_wide : constant.bound[0];
-                text_length_d   = '0;
-                bytes_address_d = constant.value[ByteBits-1:0];
-              end else if (is_vector) begin
-                // Its length comes first.
-                if (length_i != '0) begin
-                  take = length_i;
-                  if (is_optional && entity_is_zero) begin
-                    has_control = 1'b1;
-                    uop.source  = SOURCE_NONE;
-                  end else begin
-                    issue          = 1'b1;
-                    uop.is_value   = 1'b1;
-                    uop.is_awaited = 1'b1;
-                    uop.kind       = TYPE_U32;
-                    uop.operation  = OPERATOR_NON;
-                    uop.constant   = '0;
-                    state_d        = VECTOR_WAIT;
-                  end
+              end else begin
+                text_active = 1'b1;
+                take        = text.take;
+                code        = text.code;
+                has_control = text.done;
+                if (text.is_null) uop.source = SOURCE_NONE;
+                if (text.asks_length) begin
+                  issue          = 1'b1;
+                  uop.is_value   = 1'b1;
+                  uop.is_awaited = 1'b1;
+                  uop.kind       = TYPE_U32;
+                  uop.operation  = OPERATOR_NON;
+                  uop.constant   = '0;
                 end
-              end else if (state_q == TEXT || (available_i != '0 && bytes_i[6:0] != '0)) begin
-                if (length_i != '0 && length_i <= 4'd8) begin
-                  take        = length_i;
-                  piece_valid = 1'b1;
-                  piece_last  = 1'b1;
-                end else if (available_i >= 4'd8) begin
-                  take        = 4'd8;
-                  piece_valid = 1'b1;
-                  state_d     = TEXT;
-                end else if (end_i) begin
-                  code = ERROR_X1;
+                if (text.is_piece) begin
+                  issue                  = 1'b1;
+                  uop.is_piece           = 1'b1;
+                  uop.piece_from         = text.piece_from;
+                  uop.piece_bytes        = text.piece_bytes;
+                  uop.writes_string      = text.writes_string;
+                  uop.string_address     = text.string_address;
+                  uop.command.piece      = is_stored && (!text.is_last || text.is_long);
+                  uop.command.store      = is_stored && text.is_last;
+                  uop.command.string_end = text.is_last;
+                  uop.command.is_long    = text.is_long;
+                  uop.command.count      = text.count;
                 end
-                piece_bytes = take;
-              end else if (available_i != '0 && bytes_i[7]) begin
-                // A zero alone: NULL, or the empty string.
-                take = 4'd1;
-                if (is_optional) begin
-                  has_control = 1'b1;
-                  uop.source  = SOURCE_NONE;
-                end else begin
-                  piece_valid = 1'b1;
-                  piece_last  = 1'b1;
-                end
-              end else if (available_i >= 4'd2) begin
-                // A zero preamble, of two zeros where NULL is one.
-                take          = is_optional && bytes_i[14:8] == '0 ? 4'd2 : 4'd1;
-                text_length_d = '0;
-                if (take == 4'd2 && bytes_i[15]) begin
-                  piece_valid = 1'b1;
-                  piece_last  = 1'b1;
-                end else begin
-                  state_d = TEXT;
-                end
-              end else if (end_i) begin
-                code = ERROR_X1;
+                string_slots_d = string_slots_q + text.slots;
               end
 
               // An integer, or the length of a vector, that does not end in the window: more than ten bytes are padding.
-              if (state_q == RUN && source_code == ERROR_NONE && source == SOURCE_STREAM && length_i == '0 &&
-                  (is_value || is_vector || insn_q.op == OP_TID)) begin
+              if (plan.source_code == ERROR_NONE && plan.source == SOURCE_STREAM && length_i == '0 &&
+                  (plan.is_value || insn_q.op == OP_TID || text.wants_length)) begin
                 if (available_i == 4'd10) begin
                   take       = 4'd1;
                   padded_d   = 1'b1;
-                  if (!padded_q) negative_d = bytes_i[6] && takes_signed;
+                  if (!padded_q) negative_d = bytes_i[6] && plan.takes_signed;
                   too_wide_d = too_wide_q || bytes_i[6:0] != {7{negative_d}};
                   nonzero_d  = nonzero_q || bytes_i[6:0] != '0;
                 end else if (end_i) begin
@@ -669,40 +590,6 @@ module stopbit_microcode_engine
             CONTROL: begin
               uop.source  = SOURCE_NONE;
               has_control = 1'b1;
-            end
-
-            VECTOR_WAIT:
-            if (stripped_valid) begin
-              state_d       = VECTOR;
-              text_left_d   = stripped[16:0];
-              text_length_d = '0;
-              if (stripped > 32'(left)) code = ERROR_X1;
-            end
-
-            VECTOR: begin
-              if (text_left_q <= 17'(available_i) && text_left_q <= 17'd8) begin
-                take        = text_left_q[3:0];
-                piece_valid = 1'b1;
-                piece_last  = 1'b1;
-              end else if (available_i >= 4'd8) begin
-                take        = 4'd8;
-                piece_valid = 1'b1;
-              end else if (end_i) begin
-                code = ERROR_X1;
-              end
-              piece_bytes = take;
-              text_left_d = text_left_q - 17'(take);
-              for (int unsigned i = 0; i < 8; i++) is_wide = is_wide || (take == 4'd8 && bytes_i[8*i+7]);
-            end
-
-            COPY: begin
-              piece_valid     = 1'b1;
-              piece_last      = text_left_q <= 17'd8;
-              piece_bytes     = piece_last ? text_left_q[3:0] : 4'd8;
-              text_left_d     = text_left_q - 17'(piece_bytes);
-              is_wide         = copy_wide_q;
-              uop.piece_from  = copy_slot_q ? PIECE_SLOT : PIECE_CONSTANT;
-              bytes_address_d = bytes_address_q + 1'b1;
             end
 
             SEQ_WAIT:
@@ -719,14 +606,12 @@ module stopbit_microcode_engine
                            awaited_q > message_elements_left_q ||
                            (constant.may_be_empty && awaited_q > limits.empty_elements)) begin
                 code = ERROR_X2;
-              end else if (loop_depth_q == 4'(MaxLoopDepth) || 16'(loop_depth_q) >= limits.nesting) begin
+              end else if (loop_depth == 4'(MaxLoopDepth) || 16'(loop_depth) >= limits.nesting) begin
                 code = ERROR_X7;
               end else begin
                 elements_left_d         = elements_left_q - 21'(awaited_q[16:0]);
                 message_elements_left_d = message_elements_left_q - 32'(awaited_q[16:0]);
                 push_loop               = 1'b1;
-                loop_depth_d            = loop_depth_q + 4'd1;
-                loop_d                  = '{left: awaited_q[16:0], map_depth: map_depth_q};
                 done                    = 1'b1;
               end
             end
@@ -749,7 +634,7 @@ module stopbit_microcode_engine
                 if (chosen.reset && channel_q.reset_rule != RESET_NEVER) begin
                   new_generation = 1'b1;
                   is_waiting_d   = 1'b0;
-                  generation_d   = last_generation_q + 1'b1;
+                  generation_d   = next_generation;
                   write_state    = 1'b1;
                   state_assigned = 1'b1;
                   state_kind     = TYPE_U32;
@@ -777,81 +662,46 @@ module stopbit_microcode_engine
           endcase
         end
 
-        // A piece of a string.
-        text_total         = text_before + 17'(piece_bytes);
-        uop.string_address = channel_q.string_base + string_slot.base + text_before[15:3];
-        if (piece_valid) begin
-          issue             = 1'b1;
-          text_length_d     = text_total;
-          uop.is_piece      = 1'b1;
-          uop.piece_bytes   = piece_bytes;
-          uop.writes_string = remembers && !from_slot && text_before < 17'(string_slot.capacity);
-          uop.command.piece = is_stored;
-          if (piece_last) begin
-            has_control            = 1'b1;
-            is_long                = text_total > 17'd8 || (text_total == 17'd8 && is_wide);
-            text_slots             = is_stored && is_long ? 8'(string_slots_of(text_total)) : '0;
-            uop.command.store      = is_stored;
-            uop.command.piece      = is_stored && is_long;
-            uop.command.string_end = 1'b1;
-            uop.command.is_long    = is_long;
-            uop.command.count      = text_total;
-            string_slots_d         = string_slots_q + text_slots;
-            if (32'(text_total) > limits.string_bytes) begin
-              code = ERROR_X3;
-            end else if (remembers && !from_slot && text_total > 17'(string_slot.capacity)) begin
-              code = ERROR_X3;
-            end else if (is_long && 10'(string_slots_of(text_total)) + (is_stored ? 10'(string_slots_q) : '0) >
-                         10'(MaxStringSlots)) begin
-              code = ERROR_X8;
-            end
-          end
-        end
-
         // What the data-op leaves behind, and the control-op.
         is_present = uop.source != SOURCE_NONE;
         if (has_control && code == ERROR_NONE) begin
           issue      = 1'b1;
           done       = 1'b1;
-          bits_taken = 2'(takes_bit);
-          if (is_value) begin
+          bits_taken = 2'(plan.takes_bit);
+          if (plan.is_value) begin
             uop.is_value      = 1'b1;
             uop.command.store = is_stored && is_present;
-            uop.writes_entry  = remembers && is_present;
-            uop.base_code     = base_code;
-            if (kind == TYPE_IEXP) decimal_d = is_present ? SOURCE_STREAM : SOURCE_NONE;
-            if (kind == TYPE_DEXP) begin
+            uop.writes_entry  = plan.remembers && is_present;
+            uop.base_code     = plan.base_code;
+            if (plan.kind == TYPE_IEXP) decimal_d = is_present ? SOURCE_STREAM : SOURCE_NONE;
+            if (plan.kind == TYPE_DEXP) begin
               decimal_d      = uop.source;
-              decimal_base_d = base_is_previous;
+              decimal_base_d = plan.base_is_previous;
             end
           end
-          if (remembers && (is_value || is_string) && !(is_mantissa && decimal_q == SOURCE_NONE)) begin
+          if (plan.remembers && (plan.is_value || is_string) && !(plan.is_mantissa && decimal_q == SOURCE_NONE)) begin
             // A NULL delta changes nothing.
-            write_state    = is_present || operation != OPERATOR_DEL;
+            write_state    = is_present || plan.operation != OPERATOR_DEL;
             state_assigned = is_present;
-            state_length   = text_total[12:0];
-            state_is_wide  = is_wide;
+            state_length   = text.count[12:0];
+            state_is_wide  = text.is_wide;
           end
 
           case (insn_q.control)
             CONTROL_SEQ: begin
               done      = !is_present;
-              awaited_d = 32'(short_value) - 32'(is_optional);
+              awaited_d = 32'(short_value) - 32'(plan.is_optional);
               if (uop.source == SOURCE_INITIAL) awaited_d = constant.value[31:0];
               uop.is_awaited = uop.source == SOURCE_PREVIOUS ||
-                               (uop.source == SOURCE_STREAM && (operation == OPERATOR_DEL || padded_q || length_i > 4'd2));
+                               (uop.source == SOURCE_STREAM && (plan.operation == OPERATOR_DEL || padded_q || length_i > 4'd2));
               if (is_present) state_d = uop.is_awaited ? SEQ_WAIT : SEQ;
               next_address = insn_q.target;
             end
             CONTROL_LEND: begin
-              map_depth_d = loop_q.map_depth;
-              if (loop_q.left != 17'd1) begin
-                loop_d.left  = loop_q.left - 17'd1;
-                next_address = insn_q.target;
-              end else begin
-                loop_depth_d = loop_depth_q - 4'd1;
-                loop_d       = loops[3'(loop_depth_q - 4'd1)];
-              end
+              end_element   = 1'b1;
+              restore_map   = 1'b1;
+              restore_depth = loop_map_depth;
+              if (!is_last_element) next_address = insn_q.target;
             end
             CONTROL_SKIP: begin
               bits_taken = bits_taken + 2'd1;
@@ -862,7 +712,7 @@ module stopbit_microcode_engine
                 uop.command.value = 64'd1;
               end
             end
-            CONTROL_POP:  map_depth_d = map_depth_q - 5'd1;
+            CONTROL_POP:  restore_map = 1'b1;
             CONTROL_JOIN: next_address = insn_q.target;
             CONTROL_DISP: begin
               // The identifier is a mandatory uInt32 with copy.
@@ -893,10 +743,6 @@ module stopbit_microcode_engine
             default: ;
           endcase
         end
-
-        // Presence maps.
-        if (bits_taken != '0) map_d = map_q << bits_taken;
-        if (!push_map && map_depth_d < map_depth_q) map_d = maps[map_depth_d];
 
         if (issue && uop.command.open && !uop.command.open_root) next_slot_d = next_slot_q + 16'(block_slots);
         if (issue || done) watchdog_d = watchdog_q + 1'b1;
@@ -971,59 +817,22 @@ module stopbit_microcode_engine
       block_q                 <= block_d;
       block_words_q           <= block_words_d;
       watchdog_q              <= watchdog_d;
-      map_q                   <= map_d;
-      map_depth_q             <= map_depth_d;
       loading_q               <= loading_d;
       chunk_q                 <= chunk_d;
-      loop_q                  <= loop_d;
-      loop_depth_q            <= loop_depth_d;
       decimal_q               <= decimal_d;
       decimal_base_q          <= decimal_base_d;
-      text_length_q           <= text_length_d;
-      text_left_q             <= text_left_d;
-      copy_slot_q             <= copy_slot_d;
-      copy_wide_q             <= copy_wide_d;
       awaited_q               <= awaited_d;
-      bytes_address_q         <= bytes_address_d;
       opened_q                <= !load_c && (opened_q || issue);
       padded_q                <= !load_c && padded_d;
       negative_q              <= !load_c && negative_d;
       too_wide_q              <= !load_c && too_wide_d;
       nonzero_q               <= !load_c && nonzero_d;
       if (load_c || state_q == PREAMBLE) entity_q <= position_d;
-      if (push_map) maps[map_depth] <= map_q;
-      if (push_loop) loops[loop_depth_q[2:0]] <= loop_q;
       if (state_q == IDLE) begin
         datagram_q       <= datagram_i;
         channel_q        <= channel;
         channel_number_q <= channel_number;
       end
-    end
-    bytes_read_q <= bytes_read;
-  end
-
-  // Generations and waits of the channels. A reset takes the next generation of all, so that none comes twice.
-  initial begin
-    last_generation_q = '0;
-    for (int unsigned i = 0; i < Channels; i++) generations_q[i] = '0;
-  end
-  logic [ChannelBits-1:0] current_channel;
-  assign current_channel = state_q == IDLE ? channel_number : channel_number_q;
-  always_ff @(posedge clk_i) begin
-    if (new_generation) begin
-      last_generation_q              <= last_generation_q + 1'b1;
-      generations_q[current_channel] <= last_generation_q + 1'b1;
-    end
-    if (!rst_ni) begin
-      waits_q <= '0;
-      stale_q <= '1;
-    end else begin
-      if (new_generation) begin
-        waits_q[current_channel] <= 1'b0;
-        stale_q[current_channel] <= 1'b0;
-      end
-      if (flush && channel_q.reset_rule != RESET_PACKET) waits_q[current_channel] <= 1'b1;
-      if (channel_loaded) stale_q[loaded_channel] <= 1'b1;
     end
   end
 

@@ -122,4 +122,43 @@ package stopbit_uop_pkg;
     logic        is_dropped;  // an error here only says that the datagram does not begin with a reset
     command_t    command;
   } uop_t;
+
+  /// What the data-op of an instruction means for the consume stage.
+  typedef struct packed {
+    logic [2:0] operation;
+    logic [3:0] kind;             // type
+    logic [3:0] dictionary_kind;  // the type that previous values have
+    logic       is_optional;
+    logic       is_text;          // ASCII
+    logic       is_vector;        // byte vector, Unicode
+    logic       is_value;         // an integer, an exponent, a mantissa
+    logic       is_mantissa;
+    logic       takes_signed;     // its entity has a sign
+    logic       remembers;        // its value goes to the dictionary
+    logic       takes_bit;        // of the presence map
+    source_e    source;           // where the value comes from, but for a NULL in the stream
+    logic [7:0] source_code;      // why there is none
+    logic       base_is_previous; // of a delta
+    logic [7:0] base_code;        // why it has no base
+  } plan_t;
+
+  /// What a string does in a cycle of the consume stage.
+  typedef struct packed {
+    logic [3:0]  take;         // bytes
+    logic        done;         // the data-op
+    logic        is_null;
+    logic        wants_length; // the entity at the window's front is the length of a vector
+    logic        asks_length;  // the length of a vector goes through the stages behind, which tell it
+    logic [7:0]  code;
+    logic        is_piece;
+    piece_e      piece_from;
+    logic [3:0]  piece_bytes;
+    logic        writes_string;
+    logic [StringBits-1:0] string_address;
+    logic        is_last;      // of the string
+    logic        is_long;
+    logic        is_wide;      // eight bytes that are not all ASCII
+    logic [16:0] count;        // bytes of the string so far
+    logic [7:0]  slots;        // of the record's string area that the string takes
+  } text_step_t;
 endpackage

@@ -1,0 +1,40 @@
+/// The stack of presence maps: the map on top with its next bit first, and what waits below.
+module stopbit_presence_maps
+  import stopbit_pkg::*;
+(
+  input  logic                  clk_i,
+  input  logic                  advance_i,  // what follows is done in this cycle
+  input  logic                  clear_i,    // before anything else: the stack is empty
+  input  logic                  push_i,
+  input  logic [MaxMapBits-1:0] map_i,
+  input  logic [1:0]            take_i,     // bits off the top
+  input  logic                  restore_i,  // to a depth
+  input  logic [4:0]            restore_depth_i,
+  output logic [MaxMapBits-1:0] map_o,      // what lies behind its end is 0
+  output logic [4:0]            depth_o     // after clear_i
+);
+  logic [MaxMapBits-1:0] map_d, map_q, maps[MaxMapDepth+1];
+  logic [4:0] depth_d, depth_q;
+  assign map_o   = map_q;
+  assign depth_o = clear_i ? '0 : depth_q;
+
+  always_comb begin
+    depth_d = depth_o;
+    map_d   = map_q << take_i;
+    if (push_i) begin
+      depth_d = depth_o + 5'd1;
+      map_d   = map_i;
+    end else if (restore_i) begin
+      depth_d = restore_depth_i;
+      if (restore_depth_i < depth_o) map_d = maps[restore_depth_i];
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (advance_i) begin
+      map_q   <= map_d;
+      depth_q <= depth_d;
+      if (push_i) maps[depth_o] <= map_q;
+    end
+  end
+endmodule

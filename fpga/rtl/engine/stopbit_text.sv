@@ -1,0 +1,208 @@
+/// Strings and vectors in the consume stage: their bytes in pieces of eight, from the stream, the constants or the
+/// dictionary, and whether they fit.
+///
+/// `begins_i` says that an instruction enters the consume stage; from the next cycle on the step is shown, which is done
+/// if `active_i` and the stages move.
+module stopbit_text
+  import stopbit_pkg::*;
+  import stopbit_isa_pkg::*;
+  import stopbit_uop_pkg::*;
+(
+  input  logic         clk_i,
+  input  logic         begins_i,
+  input  logic         advance_i,  // the stages move
+  input  logic         active_i,   // the instruction is a string without an error
+  input  plan_t        plan_i,
+  input  constant_t    constant_i,
+  input  string_slot_t slot_i,
+  input  logic [12:0]  string_base_i,   // of the channel
+  input  logic [12:0]  entry_length_i,  // of the string in the dictionary
+  input  logic         entry_is_wide_i,
+  input  logic         is_stored_i,     // records have its word
+  input  logic [7:0]   string_slots_i,  // that the record has so far
+  input  logic [31:0]  max_bytes_i,
+
+  // The window.
+  input  logic [79:0]  bytes_i,
+  input  logic [3:0]   available_i,
+  input  logic [3:0]   length_i,
+  input  logic         end_i,
+  input  logic [16:0]  left_i,            // bytes of the datagram
+  input  logic         entity_is_zero_i,  // that at the window's front
+
+  // The stages behind.
+  input  logic         stripped_valid_i,  // the length of a vector
+  input  logic [31:0]  stripped_i,
+  input  logic         writes_string_i,   // a string is on its way into the dictionary
+
+  output logic [ByteBits-1:0] bytes_address_o,  // of string constants
+  output text_step_t   step_o
+);
+  typedef enum logic [2:0] {
+    START,
+    TEXT,         // the rest of a string with stop bit
+    VECTOR_WAIT,  // the length of a vector is on its way
+    VECTOR,       // its bytes
+    COPY          // from the constants or the dictionary
+  } state_e;
+  state_e state_d, state_q;
+
+  logic [16:0] length_d, length_q;      // bytes so far
+  logic [16:0] rest_d, rest_q;          // of a vector or copy: bytes to come
+  logic        is_wide_d, is_wide_q;    // what is copied
+  logic        from_slot_d, from_slot_q;
+  logic [ByteBits-1:0] bytes_address_d, bytes_address_q, bytes_read_q;
+  assign bytes_address_o = advance_i ? bytes_address_q : bytes_read_q;
+
+  // Slots of a long string, 56 bytes each; more than 255 all count as 255 and one.
+  function automatic logic [8:0] string_slots_of(logic [16:0] bytes);
+    logic [16:0] slots;
+    slots = (bytes + 17'd55) / 17'd56;
+    return slots > 17'd256 ? 9'd256 : slots[8:0];
+  endfunction
+
+  logic [16:0] done_bytes;
+  logic is_from_slot;
+  always_comb begin
+    state_d         = state_q;
+    length_d        = length_q;
+    rest_d          = rest_q;
+    is_wide_d       = is_wide_q;
+    from_slot_d     = from_slot_q;
+    bytes_address_d = bytes_address_q;
+    done_bytes      = state_q == START ? '0 : length_q;
+    is_from_slot    = state_q == COPY && from_slot_q;
+    step_o          = '0;
+
+    case (state_q)
+      START, TEXT: begin
+        if (plan_i.source == SOURCE_NONE) begin
+          step_o.done    = 1'b1;
+          step_o.is_null = 1'b1;
+        end else if (plan_i.source != SOURCE_STREAM) begin
+          // Strings on their way into the dictionary are waited for.
+          if (!writes_string_i) state_d = COPY;
+          from_slot_d     = plan_i.source == SOURCE_PREVIOUS;
+          rest_d          = plan_i.source == SOURCE_PREVIOUS ? 17'(entry_length_i) : constant_i.value[48:32];
+          is_wide_d       = plan_i.source == SOURCE_PREVIOUS ? entry_is_wide_i : constant_i.bound[0];
+          length_d        = '0;
+          bytes_address_d = constant_i.value[ByteBits-1:0];
+        end else if (plan_i.is_vector) begin
+          // Its length comes first.
+          step_o.wants_length = 1'b1;
+          if (length_i != '0) begin
+            step_o.take = length_i;
+            if (plan_i.is_optional && entity_is_zero_i) begin
+              step_o.done    = 1'b1;
+              step_o.is_null = 1'b1;
+            end else begin
+              step_o.asks_length = 1'b1;
+              state_d            = VECTOR_WAIT;
+            end
+          end
+        end else if (state_q == TEXT || (available_i != '0 && bytes_i[6:0] != '0)) begin
+          if (length_i != '0 && length_i <= 4'd8) begin
+            step_o.take     = length_i;
+            step_o.is_piece = 1'b1;
+            step_o.is_last  = 1'b1;
+          end else if (available_i >= 4'd8) begin
+            step_o.take     = 4'd8;
+            step_o.is_piece = 1'b1;
+            state_d         = TEXT;
+          end else if (end_i) begin
+            step_o.code = ERROR_X1;
+          end
+          step_o.piece_bytes = step_o.take;
+        end else if (available_i != '0 && bytes_i[7]) begin
+          // A zero alone: NULL, or the empty string.
+          step_o.take     = 4'd1;
+          step_o.done     = plan_i.is_optional;
+          step_o.is_null  = plan_i.is_optional;
+          step_o.is_piece = !plan_i.is_optional;
+          step_o.is_last  = !plan_i.is_optional;
+        end else if (available_i >= 4'd2) begin
+          // A zero preamble, of two zeros where NULL is one.
+          step_o.take = plan_i.is_optional && bytes_i[14:8] == '0 ? 4'd2 : 4'd1;
+          length_d    = '0;
+          if (step_o.take == 4'd2 && bytes_i[15]) begin
+            step_o.is_piece = 1'b1;
+            step_o.is_last  = 1'b1;
+          end else begin
+            state_d = TEXT;
+          end
+        end else if (end_i) begin
+          step_o.code = ERROR_X1;
+        end
+      end
+
+      VECTOR_WAIT:
+      if (stripped_valid_i) begin
+        state_d  = VECTOR;
+        rest_d   = stripped_i[16:0];
+        length_d = '0;
+        if (stripped_i > 32'(left_i)) step_o.code = ERROR_X1;
+      end
+
+      VECTOR: begin
+        if (rest_q <= 17'(available_i) && rest_q <= 17'd8) begin
+          step_o.take     = rest_q[3:0];
+          step_o.is_piece = 1'b1;
+          step_o.is_last  = 1'b1;
+        end else if (available_i >= 4'd8) begin
+          step_o.take     = 4'd8;
+          step_o.is_piece = 1'b1;
+        end else if (end_i) begin
+          step_o.code = ERROR_X1;
+        end
+        step_o.piece_bytes = step_o.take;
+        rest_d             = rest_q - 17'(step_o.take);
+        for (int unsigned i = 0; i < 8; i++) step_o.is_wide = step_o.is_wide || (step_o.take == 4'd8 && bytes_i[8*i+7]);
+      end
+
+      default: begin  // COPY
+        step_o.is_piece    = 1'b1;
+        step_o.is_last     = rest_q <= 17'd8;
+        step_o.piece_bytes = step_o.is_last ? rest_q[3:0] : 4'd8;
+        step_o.piece_from  = from_slot_q ? PIECE_SLOT : PIECE_CONSTANT;
+        step_o.is_wide     = is_wide_q;
+        rest_d             = rest_q - 17'(step_o.piece_bytes);
+        bytes_address_d    = bytes_address_q + 1'b1;
+      end
+    endcase
+
+    // The piece.
+    step_o.count          = done_bytes + 17'(step_o.piece_bytes);
+    step_o.string_address = string_base_i + slot_i.base + done_bytes[15:3];
+    step_o.writes_string  = step_o.is_piece && plan_i.remembers && !is_from_slot && done_bytes < 17'(slot_i.capacity);
+    if (step_o.is_piece) length_d = step_o.count;
+    if (step_o.is_piece && step_o.is_last) begin
+      step_o.done    = 1'b1;
+      step_o.is_long = step_o.count > 17'd8 || (step_o.count == 17'd8 && step_o.is_wide);
+      step_o.slots   = is_stored_i && step_o.is_long ? 8'(string_slots_of(step_o.count)) : '0;
+      if (32'(step_o.count) > max_bytes_i) begin
+        step_o.code = ERROR_X3;
+      end else if (plan_i.remembers && !is_from_slot && step_o.count > 17'(slot_i.capacity)) begin
+        step_o.code = ERROR_X3;
+      end else if (step_o.is_long && 10'(string_slots_of(step_o.count)) + (is_stored_i ? 10'(string_slots_i) : '0) >
+                   10'(MaxStringSlots)) begin
+        step_o.code = ERROR_X8;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (begins_i) begin
+      state_q <= START;
+    end else if (active_i && advance_i) begin
+      state_q <= state_d;
+    end
+    if (active_i && advance_i) begin
+      length_q        <= length_d;
+      rest_q          <= rest_d;
+      is_wide_q       <= is_wide_d;
+      from_slot_q     <= from_slot_d;
+      bytes_address_q <= bytes_address_d;
+    end
+    bytes_read_q <= bytes_address_o;
+  end
+endmodule
