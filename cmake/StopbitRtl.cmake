@@ -1,9 +1,11 @@
-# stopbit_rtl_model(name TOP module [PARAMETERS Depth=8 ...] [FOLDERS folder...])
+# stopbit_rtl_model(name TOP module [PARAMETERS Depth=8 ...] [FOLDERS folder...] [PREFIX class] [ARGUMENTS argument...]
+#   [DEPENDS file...])
 #
 # A library with the Verilated model of fpga/rtl/**/<module>.sv, assertions included. The class is V<module> in
 # "V<module>.h" or, with parameters, V<name> in "V<name>.h": two models of a module can live in one program. Modules that it
 # uses are found by their names in the folders of fpga/rtl, packages (fpga/rtl/pkg/*.sv) are read first. FOLDERS are looked
-# into before these: a bench can put a module of its own in another one's place.
+# into before these: a bench can put a module of its own in another one's place. PREFIX is another name for the class.
+# ARGUMENTS go to Verilator; DEPENDS are files that have to be made before it reads them.
 #
 # stopbit_rtl_test(name MODELS model... SOURCES file... [LIBS target...])
 #
@@ -55,13 +57,16 @@ if(STOPBIT_VERILATOR AND NOT TARGET stopbit_verilated)
 endif()
 
 function(stopbit_rtl_model name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TOP" "PARAMETERS;FOLDERS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TOP;PREFIX" "PARAMETERS;FOLDERS;ARGUMENTS;DEPENDS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_TOP)
     message(FATAL_ERROR "stopbit_rtl_model(${name}): wants TOP and, if any, PARAMETERS; got '${ARGN}'")
   endif()
   set(prefix V${arg_TOP})
   if(arg_PARAMETERS)
     set(prefix V${name})
+  endif()
+  if(arg_PREFIX)
+    set(prefix ${arg_PREFIX})
   endif()
   set(folder ${CMAKE_CURRENT_BINARY_DIR}/${name})
   set(all ${folder}/${prefix}_all.cpp)
@@ -72,12 +77,12 @@ function(stopbit_rtl_model name)
   endforeach()
   # Warnings of Verilator are errors. Unknown values are random in each run, by the seed that the bench gives.
   set(arguments --cc --assert -O3 --x-assign unique --x-initial unique --no-timing --prefix ${prefix} --Mdir ${folder}/model
-    --top-module ${arg_TOP} ${arg_PARAMETERS} ${folders} ${STOPBIT_RTL_READ} ${arg_TOP}.sv)
+    --top-module ${arg_TOP} ${arg_PARAMETERS} ${folders} ${STOPBIT_RTL_READ} ${arg_ARGUMENTS} ${arg_TOP}.sv)
   list(JOIN arguments "|" packed)
   add_custom_command(OUTPUT ${all}
     COMMAND ${CMAKE_COMMAND} -DVERILATOR=${STOPBIT_VERILATOR} "-DARGUMENTS=${packed}" -DFOLDER=${folder}/model
       -DPREFIX=${prefix} -DALL=${all} -P ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake
-    DEPENDS ${STOPBIT_RTL_WAIVERS} ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake
+    DEPENDS ${STOPBIT_RTL_WAIVERS} ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake ${arg_DEPENDS}
     DEPFILE ${all}.d COMMENT "Verilating ${name}" VERBATIM)
   add_library(${name} STATIC ${all})
   target_include_directories(${name} SYSTEM PUBLIC ${folder}/model)

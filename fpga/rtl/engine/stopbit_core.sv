@@ -2,7 +2,9 @@
 module stopbit_core
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
-(
+#(
+  parameter int unsigned WatchdogBits = 28  // of the cycles that a datagram may take
+) (
   input  logic              clk_i,
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
@@ -44,7 +46,9 @@ module stopbit_core
   logic command_valid, command_ready;
   command_t command;
   record_header_t header;
-  stopbit_microcode_engine i_engine (
+  stopbit_microcode_engine #(
+    .WatchdogBits(WatchdogBits)
+  ) i_engine (
     .clk_i,
     .rst_ni,
     .load_i,

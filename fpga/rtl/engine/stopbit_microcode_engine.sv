@@ -5,11 +5,16 @@
 /// dictionary state, C consumes: presence bits, the end of the entity, where the value comes from, control. Behind C
 /// nothing branches any more (stopbit_operate). C holds an instruction until all its bytes are there. A jump that F2 did
 /// not foresee costs a cycle. All of C stands still while the stages behind it do.
+///
+/// Whatever the program does, even one that was never verified: 2^WatchdogBits cycles after its first byte a datagram ends in X15
+/// (cycles in which the packer stalls not counted).
 module stopbit_microcode_engine
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
   import stopbit_uop_pkg::*;
-(
+#(
+  parameter int unsigned WatchdogBits = 28
+) (
   input  logic              clk_i,
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
@@ -33,7 +38,6 @@ module stopbit_microcode_engine
   output logic              issued_o          // an instruction left the consume stage
 );
   localparam int unsigned GenerationBits = 56;
-  localparam int unsigned WatchdogBits   = 24;
 
   // -------------------------------------------------------------------------------------------------------------------
   // State
@@ -487,7 +491,6 @@ module stopbit_microcode_engine
           next_slot_d             = '0;
           string_slots_d          = '0;
           message_elements_left_d = limits.elements;
-          watchdog_d              = '0;
         end
 
         // The block comes before anything else.
@@ -745,8 +748,6 @@ module stopbit_microcode_engine
         end
 
         if (issue && uop.command.open && !uop.command.open_root) next_slot_d = next_slot_q + 16'(block_slots);
-        if (issue || done) watchdog_d = watchdog_q + 1'b1;
-        if (&watchdog_q) code = ERROR_X15;
         if (done && code == ERROR_NONE) begin
           state_d          = RUN;
           redirect         = next_address != c_foreseen_q;
@@ -754,6 +755,9 @@ module stopbit_microcode_engine
         end
       end
     endcase
+
+    watchdog_d = state_q == IDLE ? '0 : watchdog_q + 1'b1;
+    if (&watchdog_q && state_q != FAILED && state_q != IDLE) code = ERROR_X15;
 
     if (code != ERROR_NONE) begin
       issue         = 1'b1;
