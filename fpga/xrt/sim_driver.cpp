@@ -70,7 +70,7 @@ namespace {
 constexpr std::uint64_t kHostBase = 0x20'0000'0000;  // as make_xclbin.py says
 constexpr std::size_t kPage = 4096;
 constexpr std::size_t kMaxBufferBytes = std::size_t{4} << 30;
-constexpr std::uint64_t kRun = 64;              // cycles between two looks at what others want
+constexpr std::uint64_t kRun = 8;               // cycles between two looks at what others want
 constexpr std::uint64_t kQuietCycles = 20'000;  // then the model rests until something comes
 constexpr std::size_t kMaxWaiting = 64;         // packets; more stay in the socket
 constexpr auto kNap = std::chrono::microseconds(50);
@@ -284,7 +284,9 @@ class Card {
         if (!packet) break;
         model_.send(std::move(*packet));
       }
-      if (model_.quiet_cycles() <= kQuietCycles || model_.waiting() > 0) model_.run(kRun);
+      // Who asked something may ask more: it ran the clock, and waits.
+      const std::uint64_t cycles = work.empty() ? kRun : 1;
+      if (model_.quiet_cycles() <= kQuietCycles || model_.waiting() > 0) model_.run(cycles);
     }
   }
 

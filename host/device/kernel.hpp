@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -8,6 +9,9 @@
 #include "microcode/base/result.hpp"
 
 namespace stopbit::device {
+
+/// A longer datagram is cut by the kernel (X1).
+inline constexpr std::size_t kMaxDatagramBytes = 16'384;
 
 /// A 32-bit word of firmware and where it goes: table in bits 19 to 16, as in fpga/rtl/pkg/stopbit_pkg.sv.
 struct LoadWord {

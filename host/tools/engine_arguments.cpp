@@ -70,15 +70,24 @@ void apply(const EngineArguments& arguments, replay::Options& options) {
   set(limits.datagram_bytes, arguments.max_datagram, "--max-datagram", kDefaults.datagram_bytes);
 }
 
-Option engine_option(std::string& target) {
-  return {
-      .names = "--engine",
-      .value = "ENGINE",
-      .help =
-          "What runs the program: native, code for this processor made at start; interp, the interpreter. Both give "
-          "the same records. Default native, and interp where native code cannot run.",
-      .target = &target,
-      .hint = choice_hint({"native", "interp"})};
+Option engine_option(std::string& target, bool with_card) {
+  std::string help = "What runs the program: native, code for this processor made at start; interp, the interpreter";
+  std::vector<std::string> words = {"native", "interp"};
+  if (with_card) {
+    help += "; xrt, a card, see above";
+    words.emplace_back("xrt");
+  }
+  help += std::string(". ") + (with_card ? "All" : "Both") +
+          " give the same records. Default native, and interp where native code cannot run.";
+  return {.names = "--engine",
+          .value = "ENGINE",
+          .help = std::move(help),
+          .target = &target,
+          .hint = choice_hint(std::move(words))};
+}
+
+bool wants_card(const std::string& word) {
+  return word == "xrt";
 }
 
 EngineKind engine_from(const std::string& word) {

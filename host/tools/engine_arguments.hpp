@@ -28,9 +28,11 @@ struct EngineArguments {
 /// Throws a ToolError for a number that is out of range.
 void apply(const EngineArguments& arguments, replay::Options& options);
 
-/// --engine native|interp; empty = native where it runs.
-[[nodiscard]] Option engine_option(std::string& target);
-/// native or interp, as the command line lets pass; empty is native.
+/// --engine native|interp; empty = native where it runs. `with_card`: xrt, too (card.hpp).
+[[nodiscard]] Option engine_option(std::string& target, bool with_card = false);
+/// Whether `word` asks for a card.
+[[nodiscard]] bool wants_card(const std::string& word);
+/// native or interp, as the command line lets pass; everything else is native.
 [[nodiscard]] EngineKind engine_from(const std::string& word);
 /// The engine for a replay. Where native code cannot run it is the interpreter, and a line on stderr says why: always
 /// if `word` asks for native code, otherwise if `tells`. A ToolError if STOPBIT_KERNEL

@@ -86,7 +86,8 @@ replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
   options.on_progress = [&](const replay::Progress& progress) {
     if (pipeline.printer != nullptr) pipeline.printer->flush();
     const bool printer_failed = pipeline.printer != nullptr && pipeline.printer->failed();
-    if (printer_failed || stop_requested()) running->request_stop();
+    const bool failed = printer_failed || (pipeline.has_failed && pipeline.has_failed());
+    if (failed || stop_requested()) running->request_stop();
     if (pipeline.options.on_progress) pipeline.options.on_progress(progress);
   };
   replay::Replay replay(program, pipeline.engine, *sink, std::move(options));

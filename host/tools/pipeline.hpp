@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,8 +23,9 @@ struct Pipeline {
   const Program& program;  ///< Verified.
   Engine& engine;          ///< Made for these options.
   replay::Options options;
-  RecordPrinter* printer = nullptr;    ///< Null: records are not printed.
-  record::RecordSink* ring = nullptr;  ///< Null: records go to private memory.
+  RecordPrinter* printer = nullptr;       ///< Null: records are not printed.
+  record::RecordSink* ring = nullptr;     ///< Null: records go to private memory.
+  std::function<bool()> has_failed = {};  ///< Asked now and then; true ends it.
 };
 
 /// Runs the packets of all sources through engine, ring and printer. SIGINT and SIGTERM end it early, in good order.

@@ -12,6 +12,7 @@
 
 #include "decoder/record/buffer_sink.hpp"
 #include "host/ring/writer.hpp"
+#include "host/tools/card.hpp"
 #include "host/tools/commands.hpp"
 #include "host/tools/engine_arguments.hpp"
 #include "host/tools/pipeline.hpp"
@@ -29,6 +30,7 @@ struct ReplayArguments {
   std::string framing;
   std::string engine;
   EngineArguments engine_arguments;
+  CardArguments card;
   std::string format;
   std::string output = "-";
   RingArguments ring;
@@ -84,6 +86,7 @@ std::uint64_t measure_peak(const ReplayArguments& arguments, const Program& prog
 
 int run_replay(const ReplayArguments& arguments) {
   arguments.ring.check();
+  arguments.card.check(wants_card(arguments.engine));
   replay::Options options = replay_options(arguments);
   const Program program = load_program(arguments.program);
   const Sources sources = open_captures(arguments.captures);
@@ -102,6 +105,13 @@ int run_replay(const ReplayArguments& arguments) {
     throw ToolError(kExitUsage, "-o: there is nothing to write with --format none");
   }
 
+  std::unique_ptr<Card> card;
+  if (wants_card(arguments.engine)) {
+    EngineOptions wanted = replay::engine_options(options);
+    card = Card::open(arguments.card, program, wanted);
+    if (card) options.channels = wanted.channels;
+  }
+
   catch_stop_signals();
   std::optional<ring::Writer> ring;
   if (!arguments.ring.name.empty()) {
@@ -115,17 +125,20 @@ int run_replay(const ReplayArguments& arguments) {
     bar.draw(progress);
     if (ring) ring->beat(wall_clock_ns());
   };
-  const std::unique_ptr<Engine> engine = engine_for(arguments.engine, program, options, !arguments.quiet);
+  const std::unique_ptr<Engine> software =
+      card ? nullptr : engine_for(arguments.engine, program, options, !arguments.quiet);
   const Pipeline pipeline{.program = program,
-                          .engine = *engine,
+                          .engine = card ? card->engine() : *software,
                           .options = std::move(options),
                           .printer = printer ? &*printer : nullptr,
-                          .ring = ring ? &*ring : nullptr};
+                          .ring = ring ? &*ring : nullptr,
+                          .has_failed = card ? std::function([&card] { return card->failed(); }) : nullptr};
   const replay::Summary summary = run_pipeline(pipeline, sources);
   if (ring) ring->finish();
   if (printer) printer->finish();
+  const std::string of_card = card ? card->summary() : std::string();
   if (!arguments.quiet) {
-    std::fputs(replay::to_text(summary, program).c_str(), stderr);
+    std::fputs((replay::to_text(summary, program) + of_card).c_str(), stderr);
   } else {
     print_problems(summary);
   }
@@ -150,7 +163,7 @@ Command replay_command() {
   options.back().help += " Goes with --templates; see `stopbit compile --help`.";
   const std::vector<Option> more = {
       framing_option(arguments->framing),
-      engine_option(arguments->engine),
+      engine_option(arguments->engine, true),
       format_option(arguments->format, "How records are printed. Default jsonl, or none with --ring.", true),
       {.names = "-o,--output",
        .value = "FILE",
@@ -175,6 +188,7 @@ Command replay_command() {
   options.insert(options.end(), more.begin(), more.end());
   for (Option& option : ring_options(arguments->ring)) options.push_back(std::move(option));
   for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
+  for (Option& option : card_options(arguments->card)) options.push_back(std::move(option));
   return {
       .name = "replay",
       .summary = "Decodes captures to records",
@@ -188,7 +202,7 @@ Command replay_command() {
           "\n"
           "The exit status is 1 if anything could not be decoded.\n"
           "\n" +
-          framing_text() + "\n\n" + format_text(),
+          framing_text() + "\n\n" + format_text() + "\n\n" + card_text(),
       .options = std::move(options),
       .examples = {{"stopbit replay day.pcap --templates templates.xml --framing cme > day.jsonl",
                     "every message as a JSON line"},
@@ -201,7 +215,9 @@ Command replay_command() {
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --pace 1x --ring cme --hold 100ms",
                     "a ring that readers may leave alone for 100 ms and lose nothing"},
                    {"stopbit replay a.pcap b.pcap --firmware feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
-                    "two captures in sequence, with a preamble of one's own"}},
+                    "two captures in sequence, with a preamble of one's own"},
+                   {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",
+                    "decoded by the hardware, simulated"}},
       .run = [arguments] { return run_replay(*arguments); },
   };
 }

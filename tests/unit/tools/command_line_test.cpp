@@ -97,7 +97,7 @@ complete_words help ver
 )";
   const Finished finished = run_script(script);
   EXPECT_EQ(finished.out,
-            "complete -F _stopbit stopbit\nreplay\n--framing\nmoex\nnative interp\nbash zsh fish\nverify\n");
+            "complete -F _stopbit stopbit\nreplay\n--framing\nmoex\nnative interp xrt\nbash zsh fish\nverify\n");
   EXPECT_EQ(finished.err, "");
 }
 

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "decoder/engine/engine.hpp"
+#include "decoder/record/reader.hpp"
+#include "fpga/firmware/device.hpp"
+#include "host/device/kernel.hpp"
+#include "host/device/network.hpp"
+#include "host/device/ring.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::device {
+
+/// What a device did for an engine, since the engine was made.
+struct Figures {
+  Counters kernel;
+  RingCounters ring;
+  std::uint32_t errors = 0;          ///< registers::kErrors... bits.
+  std::uint64_t firmware_words = 0;  ///< Loaded; the device's CRC of them was compared.
+};
+
+/// Why the device cannot do what an engine with these options does, one reason a line; empty if it can.
+/// `program` has passed verify::check.
+[[nodiscard]] std::vector<std::string> obstacles(const Program& program, const EngineOptions& options,
+                                                 std::uint32_t capabilities);
+
+/// The most channels, up to `options.channels`, that the device has room for; 0 if not even one.
+[[nodiscard]] std::uint16_t channels_with_room(const Program& program, const EngineOptions& options);
+
+/// A device as an engine: datagrams go to its network, records come back through a ring, and nothing in a record says
+/// that no software made it.
+///
+/// One datagram at a time is on its way: decode returns when the device has decoded it. What the device cannot know of
+/// a datagram (sequence number, sender's epoch, number in the capture) is filled in here. Outcome::fields counts stored
+/// values.
+///
+/// A device that fails makes decode give `dropped` for every datagram, and problem() says why. Decoding takes system
+/// calls and time; it is no data path, that is the ring itself.
+class DeviceEngine final : public Engine {
+ public:
+  /// Loads the program, begins a ring, and lets the device receive. Device, network and program must outlive the
+  /// engine; there are no obstacles.
+  [[nodiscard]] static Result<std::unique_ptr<DeviceEngine>> make(Device& device, Network& network,
+                                                                  const Program& program, const EngineOptions& options);
+  /// The device receives no more, and its ring ends.
+  ~DeviceEngine() override;
+  DeviceEngine(const DeviceEngine&) = delete;
+  DeviceEngine& operator=(const DeviceEngine&) = delete;
+
+  /// Longer datagrams than kMaxDatagramBytes are cut by the device: X1 there.
+  Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
+                 record::RecordSink& sink) noexcept override;
+  void reset(std::uint16_t channel) noexcept override;
+
+  /// Why the device decodes no more; empty while it does.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  [[nodiscard]] Result<Figures> figures();
+
+ private:
+  DeviceEngine(Kernel kernel, Network& network, const Program& program, const record::Schema& schema,
+               const EngineOptions& options);
+
+  [[nodiscard]] Status set_up(Device& device);
+  [[nodiscard]] Status load(std::span<const firmware::Word> words);
+  [[nodiscard]] Status send(std::span<const std::byte> datagram, const PacketInfo& info);
+  [[nodiscard]] Status collect(std::span<const std::byte> datagram, const PacketInfo& info, record::RecordSink& sink,
+                               Outcome& outcome);
+  [[nodiscard]] Status take_record(const PacketInfo& info, record::RecordSink& sink, Outcome& outcome);
+  [[nodiscard]] Status give_up(std::string what);
+
+  Kernel kernel_;
+  Network& network_;
+  const Program& program_;
+  const EngineOptions options_;
+  record::Reader reader_;
+  std::unique_ptr<DeviceRing> ring_;
+  Counters before_;  ///< The device's counters when the engine was made.
+  std::uint64_t sent_ = 0;
+  std::uint64_t firmware_words_ = 0;
+  std::uint32_t errors_ = 0;
+  /// What the device was last told of its input: source, time quality, preamble.
+  std::optional<std::uint64_t> described_;
+  std::vector<firmware::Word> channel_words_;
+  std::string problem_;
+};
+
+}  // namespace stopbit::device

@@ -1,0 +1,75 @@
+#include "host/device/sim/sim_card.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace stopbit::device {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string error_text() {
+  return std::generic_category().message(errno);
+}
+
+fs::path sim_card_folder() {
+  const char* const said = std::getenv("STOPBIT_SIM_CARD");
+  if (said != nullptr && *said != '\0') return said;
+  std::error_code ignored;
+  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
+  return program.parent_path().parent_path() / "lib" / "stopbit" / "sim_card";
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FeedNetwork>> FeedNetwork::connect(const std::string& path) {
+  Result<sim::Feed> feed = sim::Feed::connect(path);
+  if (!feed) return Failure{feed.message()};
+  return std::unique_ptr<FeedNetwork>(new FeedNetwork(std::move(feed).value()));
+}
+
+Status FeedNetwork::send(std::span<const std::byte> datagram, std::uint16_t channel, std::uint64_t arrival_ns) {
+  if (feed_.send(datagram, channel, arrival_ns)) return Done{};
+  return Failure{"cannot send a datagram of " + std::to_string(datagram.size()) +
+                 " bytes to the simulated card: " + error_text()};
+}
+
+Result<std::unique_ptr<SimCard>> SimCard::prepare() {
+  const fs::path card = sim_card_folder();
+  const fs::path xclbin = card / "stopbit_decoder.xclbin";
+  std::error_code error;
+  for (const fs::path& part : {card / "lib" / "libxrt_hwemu.so.2", xclbin}) {
+    if (fs::exists(part, error)) continue;
+    return Failure{"there is no simulated card: '" + part.string() +
+                   "' is not there. It is built where CMake finds Verilator and XRT 2.13; STOPBIT_SIM_CARD says where "
+                   "it lies if not beside the program"};
+  }
+  std::string folder = (fs::temp_directory_path(error) / "stopbit_sim_XXXXXX").string();
+  if (error || ::mkdtemp(folder.data()) == nullptr) {
+    return Failure{"cannot make a folder '" + folder +
+                   "' for the simulated card's socket: " + (error ? error.message() : error_text())};
+  }
+  std::unique_ptr<SimCard> made(new SimCard);
+  made->folder_ = std::move(folder);
+  made->xclbin_ = xclbin.string();
+  const std::string feed = made->feed();
+  const std::pair<const char*, const char*> variables[] = {
+      {"XILINX_XRT", card.c_str()}, {"XCL_EMULATION_MODE", "hw_emu"}, {"STOPBIT_SIM_FEED", feed.c_str()}};
+  for (const auto& [name, value] : variables) {
+    if (::setenv(name, value, 1) != 0) return Failure{std::string("cannot set ") + name + ": " + error_text()};
+  }
+  return made;
+}
+
+SimCard::~SimCard() {
+  std::error_code ignored;
+  fs::remove_all(folder_, ignored);
+}
+
+}  // namespace stopbit::device

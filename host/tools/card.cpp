@@ -1,0 +1,176 @@
+#include "host/tools/card.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "host/replay/summary.hpp"
+#ifdef STOPBIT_HAS_XRT
+#include "host/device/engine.hpp"
+#include "host/device/sim/sim_card.hpp"
+#include "host/device/xrt/xrt_device.hpp"
+#endif
+
+namespace stopbit::tools {
+
+void CardArguments::check(bool wants_card) const {
+  if (wants_card) {
+    if (xclbin.empty()) throw ToolError(kExitUsage, "--engine xrt wants --xclbin FILE, or --xclbin sim");
+    if (card.value_or(0) > 0xFFFF) throw ToolError(kExitUsage, "--card: at most 65535");
+    return;
+  }
+  const char* const lonely = !xclbin.empty() ? "--xclbin" : card ? "--card" : no_fallback ? "--no-fallback" : nullptr;
+  if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " goes with --engine xrt");
+}
+
+std::vector<Option> card_options(CardArguments& target) {
+  return {
+      {.names = "--xclbin",
+       .value = "FILE",
+       .help = "With --engine xrt: the file that holds the card's kernel; sim is the simulated card that comes with "
+               "stopbit.",
+       .target = &target.xclbin,
+       .hint = file_hint()},
+      {.names = "--card",
+       .value = "N",
+       .help = "With --engine xrt: which card, as `xbutil examine` counts them. Default 0.",
+       .target = &target.card},
+      {.names = "--no-fallback",
+       .value = "",
+       .help = "With --engine xrt: if the card cannot run the program, ends with status 1 instead of decoding in "
+               "software.",
+       .target = &target.no_fallback},
+  };
+}
+
+std::string card_text() {
+  return "Cards: --engine xrt decodes on a card, through the XRT library; records, errors and summary are those of the "
+         "software engines. --xclbin sim takes a simulated card: the description of the hardware itself, run by this "
+         "processor, some hundred datagrams a second. A real card gets datagrams from its own network port, and "
+         "nothing here can send a capture there. Another simulated card is used as its driver wants it: XILINX_XRT, "
+         "XCL_EMULATION_MODE=hw_emu, and STOPBIT_SIM_FEED for the socket of its network, in the environment.\n"
+         "\n"
+         "A program that needs what the card has not runs in software, and stderr says why. The card cuts datagrams at "
+         "16,384 bytes, and has room for 64 groups; fewer if their dictionaries outlive a datagram and are large.";
+}
+
+#ifdef STOPBIT_HAS_XRT
+namespace {
+
+constexpr std::string_view kSimulated = "sim";
+
+class OpenCard final : public Card {
+ public:
+  ~OpenCard() override = default;
+
+  void connect(const CardArguments& arguments) {
+    device::XrtOptions options{.card = static_cast<std::uint32_t>(arguments.card.value_or(0)),
+                               .xclbin = arguments.xclbin,
+                               .kernel = 0,
+                               .memory = 0};
+    std::string feed;
+    if (arguments.xclbin == kSimulated) {
+      auto prepared = device::SimCard::prepare();
+      if (!prepared) throw ToolError(kExitEnvironment, prepared.message());
+      sim_ = std::move(prepared).value();
+      options.xclbin = sim_->xclbin();
+      feed = sim_->feed();
+    } else if (const char* said = std::getenv("STOPBIT_SIM_FEED"); said != nullptr && *said != '\0') {
+      feed = said;
+    } else {
+      throw ToolError(kExitEnvironment,
+                      "a card takes datagrams from its own network port, and nothing can send a capture there. "
+                      "--xclbin sim decodes it on the simulated card");
+    }
+    auto opened = device::open_xrt(options);
+    if (!opened) throw ToolError(kExitEnvironment, opened.message());
+    device_ = std::move(opened).value();
+    auto network = device::FeedNetwork::connect(feed);
+    if (!network) throw ToolError(kExitEnvironment, network.message());
+    network_ = std::move(network).value();
+  }
+
+  [[nodiscard]] std::uint32_t capabilities() {
+    const Result<device::Kernel> kernel = device::Kernel::open(*device_);
+    if (!kernel) throw ToolError(kExitEnvironment, kernel.message());
+    return kernel.value().capabilities();
+  }
+
+  void start(const Program& program, const EngineOptions& options) {
+    auto engine = device::DeviceEngine::make(*device_, *network_, program, options);
+    if (!engine) throw ToolError(kExitEnvironment, engine.message());
+    engine_ = std::move(engine).value();
+  }
+
+  [[nodiscard]] Engine& engine() noexcept override { return *engine_; }
+  [[nodiscard]] bool failed() const noexcept override { return !engine_->problem().empty(); }
+  [[nodiscard]] std::string summary() override {
+    if (failed()) throw ToolError(kExitEnvironment, engine_->problem());
+    const Result<device::Figures> read = engine_->figures();
+    if (!read) throw ToolError(kExitEnvironment, read.message());
+    const device::Figures& figures = read.value();
+    const auto line = [](std::uint64_t number, std::string_view what) {
+      return fmt::format("  {:>12}  {}\n", replay::grouped(number), what);
+    };
+    std::string text = "\nCard\n";
+    text += line(figures.firmware_words, "words of firmware loaded, and found right by their CRC");
+    text += line(figures.kernel.datagrams, "datagrams taken");
+    text += line(figures.kernel.datagram_bytes, "bytes in them");
+    text += line(figures.kernel.instructions, "instructions executed");
+    text += line(figures.ring.records, "records written");
+    // What should not be.
+    const std::pair<std::uint64_t, std::string_view> losses[] = {
+        {figures.kernel.datagrams_dropped, "datagrams dropped at the input"},
+        {figures.kernel.records_withdrawn, "records given up, an event instead of each"},
+        {figures.ring.dropped, "records dropped, the ring had no room"},
+        {figures.ring.malformed, "records dropped, their slots contradicted each other"},
+        {figures.ring.timeouts, "records dropped, their slots did not come in time"},
+        {figures.ring.stalled, "cycles in which records waited for the host"},
+    };
+    for (const auto& [count, what] : losses) {
+      if (count != 0) text += line(count, what);
+    }
+    if (figures.errors != 0) text += fmt::format("  {}\n", device::Kernel::describe_errors(figures.errors));
+    return text;
+  }
+
+ private:
+  // In the order in which they need each other.
+  std::unique_ptr<device::SimCard> sim_;
+  std::unique_ptr<device::Device> device_;
+  std::unique_ptr<device::Network> network_;
+  std::unique_ptr<device::DeviceEngine> engine_;
+};
+
+}  // namespace
+
+std::unique_ptr<Card> Card::open(const CardArguments& arguments, const Program& program, EngineOptions& options) {
+  auto card = std::make_unique<OpenCard>();
+  card->connect(arguments);
+  EngineOptions fitting = options;
+  fitting.channels = std::max<std::uint16_t>(1, device::channels_with_room(program, options));
+  const std::vector<std::string> obstacles = device::obstacles(program, fitting, card->capabilities());
+  if (obstacles.empty()) {
+    options = fitting;
+    card->start(program, options);
+    return card;
+  }
+  for (const std::string& obstacle : obstacles) fmt::print(stderr, "The card cannot do this: {}.\n", obstacle);
+  if (arguments.no_fallback) throw ToolError(kExitRejected, "the card cannot run the program");
+  fmt::print(stderr, "Software runs the program instead.\n");
+  return nullptr;
+}
+#else
+std::unique_ptr<Card> Card::open(const CardArguments& /*arguments*/, const Program& /*program*/,
+                                 EngineOptions& /*options*/) {
+  throw ToolError(kExitEnvironment,
+                  "this stopbit was built without XRT: build it where CMake finds it (Debian packages: libxrt-dev "
+                  "uuid-dev)");
+}
+#endif
+
+}  // namespace stopbit::tools
