@@ -52,7 +52,8 @@ module stopbit_text
   logic        is_wide_d, is_wide_q;    // what is copied
   logic        from_slot_d, from_slot_q;
   logic [ByteBits-1:0] bytes_address_d, bytes_address_q, bytes_read_q;
-  assign bytes_address_o = advance_i ? bytes_address_q : bytes_read_q;
+  logic [ByteBits-1:0] bytes_address;
+  assign bytes_address_o = advance_i ? bytes_address : bytes_read_q;
 
   // Slots of a long string, 56 bytes each; more than 255 all count as 255 and one.
   function automatic logic [8:0] string_slots_of(logic [16:0] bytes);
@@ -62,7 +63,7 @@ module stopbit_text
   endfunction
 
   logic [16:0] done_bytes;
-  logic is_from_slot;
+  logic is_from_slot, is_copy;
   always_comb begin
     state_d         = state_q;
     length_d        = length_q;
@@ -72,6 +73,8 @@ module stopbit_text
     bytes_address_d = bytes_address_q;
     done_bytes      = state_q == START ? '0 : length_q;
     is_from_slot    = state_q == COPY && from_slot_q;
+    is_copy         = 1'b0;
+    bytes_address   = bytes_address_q;
     step_o          = '0;
 
     case (state_q)
@@ -81,12 +84,13 @@ module stopbit_text
           step_o.is_null = 1'b1;
         end else if (plan_i.source != SOURCE_STREAM) begin
           // Strings on their way into the dictionary are waited for.
-          if (!writes_string_i) state_d = COPY;
-          from_slot_d     = plan_i.source == SOURCE_PREVIOUS;
-          rest_d          = plan_i.source == SOURCE_PREVIOUS ? 17'(entry_length_i) : constant_i.value[48:32];
-          is_wide_d       = plan_i.source == SOURCE_PREVIOUS ? entry_is_wide_i : constant_i.bound[0];
-          length_d        = '0;
-          bytes_address_d = constant_i.value[ByteBits-1:0];
+          from_slot_d   = plan_i.source == SOURCE_PREVIOUS;
+          is_from_slot  = from_slot_d;
+          is_copy       = !(from_slot_d && writes_string_i);
+          rest_d        = from_slot_d ? 17'(entry_length_i) : constant_i.value[48:32];
+          is_wide_d     = from_slot_d ? entry_is_wide_i : constant_i.bound[0];
+          bytes_address = constant_i.value[ByteBits-1:0];
+          if (is_copy) state_d = COPY;
         end else if (plan_i.is_vector) begin
           // Its length comes first.
           step_o.wants_length = 1'b1;
@@ -159,16 +163,18 @@ module stopbit_text
         for (int unsigned i = 0; i < 8; i++) step_o.is_wide = step_o.is_wide || (step_o.take == 4'd8 && bytes_i[8*i+7]);
       end
 
-      default: begin  // COPY
-        step_o.is_piece    = 1'b1;
-        step_o.is_last     = rest_q <= 17'd8;
-        step_o.piece_bytes = step_o.is_last ? rest_q[3:0] : 4'd8;
-        step_o.piece_from  = from_slot_q ? PIECE_SLOT : PIECE_CONSTANT;
-        step_o.is_wide     = is_wide_q;
-        rest_d             = rest_q - 17'(step_o.piece_bytes);
-        bytes_address_d    = bytes_address_q + 1'b1;
-      end
+      default: is_copy = 1'b1;  // COPY
     endcase
+
+    if (is_copy) begin
+      step_o.is_piece    = 1'b1;
+      step_o.is_last     = rest_d <= 17'd8;
+      step_o.piece_bytes = step_o.is_last ? rest_d[3:0] : 4'd8;
+      step_o.piece_from  = is_from_slot ? PIECE_SLOT : PIECE_CONSTANT;
+      step_o.is_wide     = is_wide_d;
+      rest_d             = rest_d - 17'(step_o.piece_bytes);
+      bytes_address_d    = bytes_address + 1'b1;
+    end
 
     // The piece.
     step_o.count          = done_bytes + 17'(step_o.piece_bytes);
