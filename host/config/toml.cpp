@@ -1,9 +1,7 @@
 #include "host/config/toml.hpp"
 
-#define TOML_EXCEPTIONS 0
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <toml++/toml.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +12,24 @@
 #include <utility>
 
 #include "host/config/nearest.hpp"
+
+namespace {
+
+/// Some malformed files break assertions of the parser, "[[ =" is one. They would end a debug build, and be promises to
+/// the compiler in a release build; so all builds check them, and leave the parser.
+struct AssertionBroken {};
+[[noreturn]] void leave_parser() {
+  throw AssertionBroken();
+}
+
+}  // namespace
+
+#ifdef NDEBUG
+#undef NDEBUG
+#endif
+#define TOML_EXCEPTIONS 0
+#define TOML_ASSERT(expression) ((expression) ? static_cast<void>(0) : leave_parser())
+#include <toml++/toml.h>
 
 namespace stopbit::config {
 
@@ -70,22 +86,39 @@ std::size_t skip_string(std::string_view text, std::size_t at) {
   return std::min(at, text.size());
 }
 
-/// Where a dotted key has more than kMaxKeyParts parts. The parser nests a table per part and frees them recursively,
-/// so this has to be known before it runs. (It bounds the nesting of values itself.)
-std::optional<std::size_t> find_long_key(std::string_view text) {
+struct Refusal {
+  std::size_t offset = 0;
+  std::string why;
+};
+
+/// What must not reach the parser. Keys with many dots: it nests a table per part, and frees them recursively. Letters
+/// beyond ASCII where TOML has none: it has undefined behaviour when it asks whether they are white space, which it
+/// also does in strings of several lines.
+std::optional<Refusal> find_refused(std::string_view text) {
+  const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
+  constexpr std::string_view kBeyondAscii = "letters beyond ASCII stand in quotes, on one line, or in a comment";
   std::size_t dots = 0;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
-    if (c == '"' || c == '\'') {
-      at = skip_string(text, at);
+    // A quote behind anything else is an error to the parser, which then looks at what follows, letter by letter.
+    const bool may_begin = at == 0 || std::string_view(" \t\r\n=[{,.").find(text[at - 1]) != std::string_view::npos;
+    if ((c == '"' || c == '\'') && may_begin) {
+      const std::size_t end = skip_string(text, at);
+      const std::string_view inside = text.substr(at, end - at);
+      const auto letter = std::find_if(inside.begin(), inside.end(), is_beyond_ascii);
+      if (letter != inside.end() && inside.substr(0, 3) == std::string(3, c)) {
+        return Refusal{at + static_cast<std::size_t>(letter - inside.begin()), std::string(kBeyondAscii)};
+      }
+      at = end;
       continue;
     }
     if (c == '#') {
       at = std::min(text.find('\n', at), text.size());
       continue;
     }
+    if (is_beyond_ascii(c)) return Refusal{at, std::string(kBeyondAscii)};
     if (c == '.') {
-      if (++dots >= kMaxKeyParts) return at;
+      if (++dots >= kMaxKeyParts) return Refusal{at, "a key has at most " + std::to_string(kMaxKeyParts) + " parts"};
     } else if (!is_key_character(c) && c != ' ' && c != '\t') {
       dots = 0;
     }
@@ -217,15 +250,15 @@ Document Document::parse(std::string name, std::string text, Diagnostics& diagno
   if (source->text().size() > kMaxFileBytes) {
     return refuse(0, "the file has more than " + in_units(kMaxFileBytes, kByteUnits));
   }
-  if (const auto at = find_long_key(source->text())) {
-    return refuse(*at, "a key has at most " + std::to_string(kMaxKeyParts) + " parts");
-  }
-  const toml::parse_result parsed = toml::parse(source->text());
-  const Places places(*source);
-  if (!parsed) {
+  if (auto refused = find_refused(source->text())) return refuse(refused->offset, std::move(refused->why));
+  try {
+    const toml::parse_result parsed = toml::parse(source->text());
+    const Places places(*source);
+    if (parsed) return {source, convert(parsed.table(), places), diagnostics, true};
     return refuse(places.offset(parsed.error().source().begin), std::string(parsed.error().description()));
+  } catch (const AssertionBroken&) {
+    return refuse(0, "the file is not TOML; the parser lost its place");
   }
-  return {source, convert(parsed.table(), places), diagnostics, true};
 }
 
 Document Document::load(const std::string& path, Diagnostics& diagnostics) {

@@ -1,6 +1,5 @@
 #include "host/ring/writer.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,79 +11,16 @@
 #include "host/ring/cursor.hpp"
 #include "host/ring/header.hpp"
 #include "host/ring/name.hpp"
+#include "host/ring/publish.hpp"
 #include "microcode/image/image.hpp"
 
 namespace stopbit::ring {
 namespace {
 
-constexpr mode_t kMode = 0644;  // readers need only to read
 constexpr mode_t kFolderMode = 0755;
 constexpr std::uint64_t kPrefetchSlots = 32;
 constexpr std::uint64_t kSoonSlots = 9;
 constexpr auto kNap = std::chrono::milliseconds(1);
-
-/// A file that vanishes unless it got its final name.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    if (!path_.empty()) ::unlink(path_.c_str());
-  }
-
-  [[nodiscard]] Descriptor create() const {
-    ::unlink(path_.c_str());  // has our process id: if it is there, its process is not
-    return Descriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
-  }
-  [[nodiscard]] const std::string& path() const { return path_; }
-  void keep() { path_.clear(); }
-
- private:
-  std::string path_;
-};
-
-/// Takes the name from a writer that is gone. Nothing on success, else why not; `again` if the name has changed
-/// meanwhile.
-std::string take_over(const TemporaryFile& made, const std::string& path, bool& again) {
-  const Descriptor old(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!old.ok()) {
-    again = errno == ENOENT;
-    return system_error("open", path);
-  }
-  struct stat opened {};
-  std::uint64_t magic = 0;
-  const bool is_ring = ::fstat(old.get(), &opened) == 0 && S_ISREG(opened.st_mode) &&
-                       ::pread(old.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == kMagic;
-  if (!is_ring) return "'" + path + "' exists and is no ring; it was left alone";
-  if (!lock(old)) {
-    const bool is_held = errno == EAGAIN || errno == EACCES;
-    return is_held ? "the ring '" + path + "' has a live writer" : system_error("lock", path);
-  }
-  // Who holds the lock of the file behind the name may replace it: nobody else will.
-  struct stat named {};
-  if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {
-    again = true;
-    return "the ring '" + path + "' changes all the time";
-  }
-  if (::rename(made.path().c_str(), path.c_str()) != 0) return system_error("replace", path);
-  return {};
-}
-
-/// Gives the complete segment its name. Empty on success.
-std::string publish(TemporaryFile& made, const std::string& path) {
-  constexpr int kTries = 100;
-  std::string problem;
-  for (int i = 0; i < kTries; ++i) {
-    if (::link(made.path().c_str(), path.c_str()) == 0) return {};
-    if (errno != EEXIST) return system_error("make the ring", path);
-    bool again = false;
-    problem = take_over(made, path, again);
-    if (problem.empty()) made.keep();
-    if (problem.empty() || !again) break;
-  }
-  return problem;
-}
 
 /// The folder that readers of a lossless ring write to: only those of our user. Empty on success.
 std::string make_folder(const std::string& folder) {
@@ -124,7 +60,7 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
                                            .max_record_slots = program.max_record_slots,
                                            .claim_step = claim_step(options.slot_count)});
 
-  const std::string problem = publish(made, path.value());
+  const std::string problem = publish(made, path.value(), {.magic = kMagic, .noun = "ring"});
   if (!problem.empty()) return Failure{problem};
   if (options.lossless) {
     // The name is ours by now, so the folder is too.

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "host/ring/segment.hpp"
+
+/// How a segment gets its name: complete, at once, and never over one that is in use.
+namespace stopbit::ring {
+
+/// A file that vanishes unless it got its final name.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  ~TemporaryFile();
+
+  /// A new, empty file that everyone may read and its user may write.
+  [[nodiscard]] Descriptor create() const;
+  [[nodiscard]] const std::string& path() const { return path_; }
+  void keep() { path_.clear(); }
+
+ private:
+  std::string path_;
+};
+
+/// What kind of segment it is: only such a one, whose writer is gone, is replaced.
+struct SegmentKind {
+  std::uint64_t magic = 0;  ///< The first eight bytes.
+  std::string_view noun;    ///< "ring": for messages.
+};
+
+/// Gives the complete segment, which its maker has locked, its name. Empty on success, else why not.
+[[nodiscard]] std::string publish(TemporaryFile& made, const std::string& path, const SegmentKind& kind);
+
+}  // namespace stopbit::ring
