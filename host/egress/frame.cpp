@@ -4,6 +4,7 @@
 #include <array>
 
 #include "host/net/byte_order.hpp"
+#include "host/net/checksum.hpp"
 
 namespace stopbit::egress {
 namespace {
@@ -13,19 +14,6 @@ constexpr std::size_t kUdpAt = kIpAt + 20;
 constexpr std::uint8_t kUdpProtocol = 17;
 constexpr std::uint8_t kTimeToLive = 16;
 constexpr std::array<std::uint8_t, 6> kSourceMac = {0x02, 0, 0, 0, 0, 0x01};  // locally administered
-
-/// Sum of 16-bit words (RFC 1071), not yet folded; an odd byte is the upper half of a word.
-std::uint32_t sum_words(std::span<const std::byte> bytes) {
-  std::uint32_t sum = 0;
-  for (std::size_t i = 0; i + 1 < bytes.size(); i += 2) sum += net::load_be<std::uint16_t>(&bytes[i]);
-  if (bytes.size() % 2 != 0) sum += std::to_integer<std::uint32_t>(bytes.back()) << 8;
-  return sum;
-}
-
-std::uint16_t checksum(std::uint32_t sum) {
-  while (sum >> 16 != 0) sum = (sum & 0xFFFF) + (sum >> 16);
-  return static_cast<std::uint16_t>(~sum);
-}
 
 }  // namespace
 
@@ -55,7 +43,7 @@ std::span<const std::byte> FrameBuilder::build(std::span<const std::byte> payloa
   byte(kIpAt + 9, kUdpProtocol);
   net::store_be(&frame_[kIpAt + 12], source_.address);
   net::store_be(&frame_[kIpAt + 16], group_.address);
-  put16(kIpAt + 10, checksum(sum_words(std::span(frame_).subspan(kIpAt, kUdpAt - kIpAt))));
+  put16(kIpAt + 10, net::checksum(net::sum_words(std::span(frame_).subspan(kIpAt, kUdpAt - kIpAt))));
 
   // UDP; its checksum covers the addresses, the protocol and the length, too, and 0 would mean that there is none.
   const std::size_t udp_bytes = frame_.size() - kUdpAt;
@@ -64,8 +52,8 @@ std::span<const std::byte> FrameBuilder::build(std::span<const std::byte> payloa
   put16(kUdpAt + 4, udp_bytes);
   std::copy(payload.begin(), payload.end(), frame_.begin() + kFrameHeaderBytes);
   const std::uint32_t pseudo_header =
-      sum_words(std::span(frame_).subspan(kIpAt + 12, 8)) + kUdpProtocol + static_cast<std::uint32_t>(udp_bytes);
-  const std::uint16_t udp_checksum = checksum(pseudo_header + sum_words(std::span(frame_).subspan(kUdpAt)));
+      net::sum_words(std::span(frame_).subspan(kIpAt + 12, 8)) + kUdpProtocol + static_cast<std::uint32_t>(udp_bytes);
+  const std::uint16_t udp_checksum = net::checksum(pseudo_header + net::sum_words(std::span(frame_).subspan(kUdpAt)));
   put16(kUdpAt + 6, udp_checksum == 0 ? 0xFFFF : udp_checksum);
   return frame_;
 }
