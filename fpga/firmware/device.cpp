@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -161,11 +162,24 @@ std::uint32_t block_word(const Block& block) {
   return block.words | static_cast<std::uint32_t>(block.first_word % record::kMaxValueTag) << 8;
 }
 
-/// Eight-byte words of the dictionary's strings.
-std::size_t string_words(const Program& program) {
-  std::size_t words = 0;
-  for (const Slot& slot : program.slots) words += (slot.string_capacity + 7U) / 8;
+/// Eight-byte words of each slot's strings. Where a delta or tail makes a string of the one before, both have a place:
+/// the device writes the one while it reads the other.
+std::vector<std::size_t> string_words(const Program& program) {
+  std::vector<std::size_t> words;
+  words.reserve(program.slots.size());
+  for (const Slot& slot : program.slots) words.push_back((slot.string_capacity + 7U) / 8);
+  std::vector<bool> is_double(words.size(), false);
+  for (const isa::Instruction& in : program.code) {
+    const isa::Operator op = isa::operator_of(in.op);
+    if (!isa::is_string(isa::type_of(in.op)) || (op != isa::Operator::Del && op != isa::Operator::Tai)) continue;
+    if (!is_double[in.slot]) words[in.slot] *= 2;
+    is_double[in.slot] = true;
+  }
   return words;
+}
+
+std::size_t sum(const std::vector<std::size_t>& numbers) {
+  return std::accumulate(numbers.begin(), numbers.end(), std::size_t{0});
 }
 
 /// Channels whose dictionaries have to be kept apart: none if every datagram begins with a reset.
@@ -210,7 +224,7 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
   room("blocks", program.blocks.size(), kMaxBlocks);
   room("channels", options.channels, kMaxChannels);
   room("dictionary entries of all channels", program.slots.size() * contexts(options), kMaxEntries);
-  room("words of dictionary strings of all channels", string_words(program) * contexts(options), kMaxStringWords);
+  room("words of dictionary strings of all channels", sum(string_words(program)) * contexts(options), kMaxStringWords);
   if (!place_templates(program)) {
     out.push_back("templates: " + std::to_string(program.dispatch.size()) +
                   " identifiers find no places in two ways of " + std::to_string(kTemplatesPerWay));
@@ -271,10 +285,11 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   }
 
   std::size_t base = 0;
+  const std::vector<std::size_t> words_of_slots = string_words(program);
   for (std::size_t i = 0; i < program.slots.size(); ++i) {
     const std::uint32_t capacity = program.slots[i].string_capacity;
     writer.entry(Table::Slots, i, {static_cast<std::uint32_t>(base) | capacity << 13});
-    base += (capacity + 7U) / 8;
+    base += words_of_slots[i];
   }
   const auto nesting = static_cast<std::uint16_t>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth));
   writer.entry(Table::Limits, 0,
@@ -285,7 +300,7 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
 
 std::vector<Word> channel_words(const Program& program, const EngineOptions& options, unsigned bank) {
   Writer writer;
-  const std::size_t words = string_words(program);
+  const std::size_t words = sum(string_words(program));
   for (std::size_t i = 0; i < options.channels; ++i) {
     const std::size_t context = std::min(i, contexts(options) - 1);
     const std::uint64_t channel = static_cast<std::uint64_t>(options.reset) | std::uint64_t{bank & 1} << 2 |

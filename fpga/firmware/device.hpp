@@ -27,7 +27,9 @@ inline constexpr std::size_t kMaxPresenceBits = 126;  ///< That instructions use
 inline constexpr std::uint64_t kCapabilities =
     static_cast<std::uint64_t>(isa::Capability::Integers) | static_cast<std::uint64_t>(isa::Capability::Decimals) |
     static_cast<std::uint64_t>(isa::Capability::Strings) | static_cast<std::uint64_t>(isa::Capability::StringCopies) |
-    static_cast<std::uint64_t>(isa::Capability::Vectors) | static_cast<std::uint64_t>(isa::Capability::VectorCopies);
+    static_cast<std::uint64_t>(isa::Capability::StringDeltas) |
+    static_cast<std::uint64_t>(isa::Capability::StringTails) | static_cast<std::uint64_t>(isa::Capability::Vectors) |
+    static_cast<std::uint64_t>(isa::Capability::VectorCopies);
 
 /// A 32-bit write to a 20-bit address of a bank.
 struct Word {

@@ -28,7 +28,8 @@ module stopbit_consume_lane
     plan_o.is_mantissa      = plan_o.is_value && (op_i[4:1] == TYPE_IMAN || op_i[4:1] == TYPE_DMAN);
     plan_o.takes_signed     = plan_o.is_value && (op_i[7:5] == OPERATOR_DEL ||
                                                   !(op_i[4:1] == TYPE_U32 || op_i[4:1] == TYPE_U64));
-    plan_o.remembers        = op_i[7:5] == OPERATOR_COP || op_i[7:5] == OPERATOR_INC || op_i[7:5] == OPERATOR_DEL;
+    plan_o.remembers        = op_i[7:5] == OPERATOR_COP || op_i[7:5] == OPERATOR_INC || op_i[7:5] == OPERATOR_DEL ||
+                              op_i[7:5] == OPERATOR_TAI;
     plan_o.takes_bit        = takes_own_bit(op_i) || op_i == OP_TID ||
                               (takes_bit_if_exponent(op_i) && exponent_i != SOURCE_NONE);
     plan_o.source           = SOURCE_STREAM;
@@ -75,8 +76,14 @@ module stopbit_consume_lane
               plan_o.source = SOURCE_INITIAL;
             end else begin
               plan_o.source = SOURCE_NONE;
-              if (!plan_o.is_optional) plan_o.source_code = is_empty_i ? ERROR_D6 : ERROR_D5;
+              if (!plan_o.is_optional) begin
+                if (op_i[7:5] == OPERATOR_TAI) plan_o.source_code = is_empty_i ? ERROR_D7 : ERROR_D6;
+                else plan_o.source_code = is_empty_i ? ERROR_D6 : ERROR_D5;
+              end
             end
+          end else if (op_i[7:5] == OPERATOR_TAI && is_assigned_i) begin
+            plan_o.base_is_previous = 1'b1;
+            if (entry_kind_i != plan_o.dictionary_kind) plan_o.base_code = ERROR_D4;
           end
         end
       endcase

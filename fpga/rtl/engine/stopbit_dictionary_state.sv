@@ -16,6 +16,7 @@ module stopbit_dictionary_state
   output logic [3:0]                kind_o,
   output logic [LengthBits-1:0]     length_o,   // of a string
   output logic                      is_wide_o,  // of a string: eight bytes that are not all ASCII
+  output logic                      in_second_o,  // of a string: it lies in the second half of its slot
 
   input  logic                      write_i,
   input  logic [GenerationBits-1:0] write_generation_i,
@@ -23,9 +24,11 @@ module stopbit_dictionary_state
   input  logic                      assigned_i,  // else empty
   input  logic [3:0]                kind_i,
   input  logic [LengthBits-1:0]     length_i,
-  input  logic                      is_wide_i
+  input  logic                      is_wide_i,
+  input  logic                      in_second_i
 );
   typedef struct packed {
+    logic                      in_second;
     logic                      is_wide;
     logic [LengthBits-1:0]     length;
     logic [3:0]                kind;
@@ -40,7 +43,7 @@ module stopbit_dictionary_state
   end
 
   entry_t written, read_q;
-  assign written = '{is_wide: is_wide_i, length: length_i, kind: kind_i, is_assigned: assigned_i,
+  assign written = '{in_second: in_second_i, is_wide: is_wide_i, length: length_i, kind: kind_i, is_assigned: assigned_i,
                      generation: write_generation_i};
 
   always_ff @(posedge clk_i) begin
@@ -55,4 +58,5 @@ module stopbit_dictionary_state
   assign kind_o        = read_q.kind;
   assign length_o      = read_q.length;
   assign is_wide_o     = read_q.is_wide;
+  assign in_second_o   = read_q.in_second;
 endmodule

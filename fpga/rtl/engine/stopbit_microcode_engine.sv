@@ -105,7 +105,7 @@ module stopbit_microcode_engine
   logic         is_assigned, is_empty;
   logic [3:0]   entry_kind;
   logic [12:0]  entry_length;
-  logic         entry_is_wide;
+  logic         entry_is_wide, entry_in_second;
   dispatch_t    chosen;
   logic         is_found;
   limits_t      limits;
@@ -191,7 +191,7 @@ module stopbit_microcode_engine
     .loaded_channel_i(loaded_channel)
   );
 
-  logic write_state, state_assigned, state_is_wide;
+  logic write_state, state_assigned, state_is_wide, state_in_second;
   logic [3:0] state_kind;
   logic [12:0] state_length;
   stopbit_dictionary_state i_states (
@@ -203,13 +203,15 @@ module stopbit_microcode_engine
     .kind_o       (entry_kind),
     .length_o     (entry_length),
     .is_wide_o    (entry_is_wide),
+    .in_second_o  (entry_in_second),
     .write_i      (write_state),
     .write_generation_i(generation_d),
     .write_entry_i(entry),
     .assigned_i   (state_assigned),
     .kind_i       (state_kind),
     .length_i     (state_length),
-    .is_wide_i    (state_is_wide)
+    .is_wide_i    (state_is_wide),
+    .in_second_i  (state_in_second)
   );
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -217,14 +219,15 @@ module stopbit_microcode_engine
 
   logic issue;
   uop_t uop;
-  logic stripped_valid, result_valid, writes_string;
+  logic stripped_valid, result_valid, writes_string, word_is_wide;
   logic [31:0] stripped, result;
+  logic [63:0] string_word;
   stopbit_operate i_operate (
     .clk_i,
     .rst_ni,
     .valid_i         (issue),
     .uop_i           (uop),
-    .constant_bytes_i(constant_bytes),
+    .string_word_i   (string_word),
     .advance_o       (advance),
     .flush_o         (flush),
     .is_settled_o    (is_settled),
@@ -232,7 +235,6 @@ module stopbit_microcode_engine
     .stripped_o      (stripped),
     .result_valid_o  (result_valid),
     .result_o        (result),
-    .writes_string_o (writes_string),
     .valid_o,
     .ready_i,
     .command_o
@@ -321,6 +323,7 @@ module stopbit_microcode_engine
   text_step_t text;
   stopbit_text i_text (
     .clk_i,
+    .rst_ni,
     .begins_i        (load_c),
     .advance_i       (advance),
     .active_i        (text_active),
@@ -330,6 +333,7 @@ module stopbit_microcode_engine
     .string_base_i   (channel_q.string_base),
     .entry_length_i  (entry_length),
     .entry_is_wide_i (entry_is_wide),
+    .entry_in_second_i(entry_in_second),
     .is_stored_i     (is_stored),
     .string_slots_i  (string_slots_q),
     .max_bytes_i     (limits.string_bytes),
@@ -342,8 +346,26 @@ module stopbit_microcode_engine
     .stripped_valid_i(stripped_valid),
     .stripped_i      (stripped),
     .writes_string_i (writes_string),
+    .is_settled_i    (is_settled),
+    .word_is_wide_i  (word_is_wide),
     .bytes_address_o (bytes_address),
     .step_o          (text)
+  );
+  stopbit_string_unit i_strings (
+    .clk_i,
+    .rst_ni,
+    .advance_i       (advance),
+    .flush_i         (flush),
+    .valid_i         (issue && uop.is_piece),
+    .piece_i         (text.piece),
+    .bytes_i         (bytes_i[63:0]),
+    .is_text_i       (plan.is_text),
+    .constant_bytes_i(constant_bytes),
+    .keep_i          (text_active && text.keeps),
+    .keep_address_i  (text.keep_address),
+    .word_o          (string_word),
+    .is_wide_o       (word_is_wide),
+    .writes_o        (writes_string)
   );
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -418,6 +440,7 @@ module stopbit_microcode_engine
     state_kind       = plan.dictionary_kind;
     state_length     = '0;
     state_is_wide    = 1'b0;
+    state_in_second  = 1'b0;
     lookup_id        = state_q == DISPATCH ? awaited_q : stripped_valid ? stripped : result;
 
     uop                              = '0;
@@ -433,7 +456,6 @@ module stopbit_microcode_engine
     uop.is_base_previous             = plan.base_is_previous;
     uop.constant                     = constant;
     uop.entry                        = entry;
-    uop.piece_from                   = PIECE_STREAM;
     uop.is_dropped                   = is_waiting_q;
     uop.command.block                = block;
     uop.command.word                 = insn_q.word;
@@ -543,7 +565,7 @@ module stopbit_microcode_engine
                     if (plan.is_optional && entity_is_zero) uop.source = SOURCE_NONE;
                   end
                 end
-              end else if (!is_string || plan.operation == OPERATOR_DEL || plan.operation == OPERATOR_TAI) begin
+              end else if (!is_string) begin
                 code = ERROR_X15;
               end else begin
                 text_active = 1'b1;
@@ -551,22 +573,21 @@ module stopbit_microcode_engine
                 code        = text.code;
                 has_control = text.done;
                 if (text.is_null) uop.source = SOURCE_NONE;
-                if (text.asks_length) begin
-                  issue          = 1'b1;
-                  uop.is_value   = 1'b1;
-                  uop.is_awaited = 1'b1;
-                  uop.kind       = TYPE_U32;
-                  uop.operation  = OPERATOR_NON;
-                  uop.constant   = '0;
+                if (text.asks_number) begin
+                  issue              = 1'b1;
+                  uop.is_value       = 1'b1;
+                  uop.is_awaited     = 1'b1;
+                  uop.is_subtraction = text.is_subtraction;
+                  uop.kind           = text.is_subtraction ? TYPE_S32 : TYPE_U32;
+                  uop.optional       = text.is_nullable;
+                  uop.operation      = OPERATOR_NON;
+                  uop.constant       = '0;
+                  {padded_d, negative_d, too_wide_d, nonzero_d} = '0;  // another entity may follow
                 end
                 if (text.is_piece) begin
                   issue                  = 1'b1;
                   uop.is_piece           = 1'b1;
-                  uop.piece_from         = text.piece_from;
-                  uop.piece_bytes        = text.piece_bytes;
-                  uop.writes_string      = text.writes_string;
-                  uop.string_address     = text.string_address;
-                  uop.command.piece      = is_stored && (!text.is_last || text.is_long);
+                  uop.command.piece      = is_stored && text.piece.emits && (!text.is_last || text.is_long);
                   uop.command.store      = is_stored && text.is_last;
                   uop.command.string_end = text.is_last;
                   uop.command.is_long    = text.is_long;
@@ -577,11 +598,11 @@ module stopbit_microcode_engine
 
               // An integer, or the length of a vector, that does not end in the window: more than ten bytes are padding.
               if (plan.source_code == ERROR_NONE && plan.source == SOURCE_STREAM && length_i == '0 &&
-                  (plan.is_value || insn_q.op == OP_TID || text.wants_length)) begin
+                  (plan.is_value || insn_q.op == OP_TID || text.wants_number)) begin
                 if (available_i == 4'd10) begin
                   take       = 4'd1;
                   padded_d   = 1'b1;
-                  if (!padded_q) negative_d = bytes_i[6] && plan.takes_signed;
+                  if (!padded_q) negative_d = bytes_i[6] && (plan.takes_signed || (is_string && text.is_subtraction));
                   too_wide_d = too_wide_q || bytes_i[6:0] != {7{negative_d}};
                   nonzero_d  = nonzero_q || bytes_i[6:0] != '0;
                 end else if (end_i) begin
@@ -687,7 +708,8 @@ module stopbit_microcode_engine
             write_state    = is_present || plan.operation != OPERATOR_DEL;
             state_assigned = is_present;
             state_length   = text.count[12:0];
-            state_is_wide  = text.is_wide;
+            state_is_wide   = text.is_wide;
+            state_in_second = is_string && text.in_second;
           end
 
           case (insn_q.control)

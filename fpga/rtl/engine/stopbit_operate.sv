@@ -14,7 +14,7 @@ module stopbit_operate
   input  logic        rst_ni,
   input  logic        valid_i,
   input  uop_t        uop_i,
-  input  logic [63:0] constant_bytes_i,  // for the micro-operation that came one cycle ago
+  input  logic [63:0] string_word_i,     // of the piece of a string that is in the operate stage
   output logic        advance_o,         // the stages move; otherwise what was offered has to be offered again
   output logic        flush_o,
   output logic        is_settled_o,      // what was offered has come through without an error, or was killed
@@ -24,7 +24,6 @@ module stopbit_operate
   output logic [31:0] stripped_o,
   output logic        result_valid_o,
   output logic [31:0] result_o,
-  output logic        writes_string_o,   // a string of the dictionary is being written
 
   output logic        valid_o,
   input  logic        ready_i,
@@ -36,18 +35,16 @@ module stopbit_operate
   logic [63:0] s_previous, previous_read;
   logic previous_bypass_q;
   logic [63:0] previous_bypass_value_q;
-  logic [63:0] slot_bytes;
   logic is_signed;
   logic [70:0] entity, number;
   logic is_too_wide;
-  logic [63:0] piece;
 
   // Operate.
   logic o_valid_q;
   uop_t o_uop_q;
   logic [70:0] o_number_q;
   logic o_is_too_wide_q;
-  logic [63:0] o_previous_q, o_piece_q;
+  logic [63:0] o_previous_q;
   logic [63:0] value;
   logic [7:0] code;
   logic writes_entry;
@@ -86,15 +83,6 @@ module stopbit_operate
       is_too_wide = is_too_wide || s_uop_q.too_wide;
     end
     s_previous = previous_bypass_q ? previous_bypass_value_q : previous_read;
-    case (s_uop_q.piece_from)
-      PIECE_CONSTANT: piece = constant_bytes_i;
-      PIECE_SLOT: piece = slot_bytes;
-      default: piece = s_uop_q.bytes[63:0];
-    endcase
-    for (int unsigned i = 0; i < 8; i++) begin
-      if (4'(i) >= s_uop_q.piece_bytes) piece[8*i+:8] = '0;
-      else if (s_uop_q.piece_from == PIECE_STREAM && s_uop_q.kind == TYPE_ASCII) piece[8*i+7] = 1'b0;
-    end
   end
   assign stripped_valid_o = s_valid_q && s_uop_q.is_awaited && s_uop_q.source == SOURCE_STREAM && advance_o;
   assign stripped_o       = number[31:0];
@@ -146,7 +134,7 @@ module stopbit_operate
     code = o_uop_q.code;
     if (code == ERROR_NONE && o_uop_q.is_value && o_uop_q.source != SOURCE_NONE) begin
       if (o_uop_q.source == SOURCE_STREAM && o_is_too_wide_q) begin
-        code = ERROR_D2;
+        code = o_uop_q.is_subtraction ? ERROR_D7 : ERROR_D2;
       end else if (o_uop_q.base_code != ERROR_NONE) begin
         code = o_uop_q.base_code;
       end else if (o_uop_q.source == SOURCE_STREAM && o_uop_q.operation == OPERATOR_DEL && !is_in_range) begin
@@ -161,7 +149,6 @@ module stopbit_operate
   end
   assign result_valid_o  = o_valid_q && o_uop_q.is_awaited && advance_o;
   assign result_o        = value[31:0];
-  assign writes_string_o = (s_valid_q && s_uop_q.writes_string) || (o_valid_q && o_uop_q.writes_string);
 
   // Before a move the entry of the offered micro-operation is read, else that of the strip stage again.
   logic [ContextBits-1:0] read_entry;
@@ -178,26 +165,12 @@ module stopbit_operate
     .read_address_i (read_entry),
     .read_data_o    (previous_read)
   );
-  logic [StringBits-1:0] read_string;
-  assign read_string = advance_o ? uop_i.string_address : s_uop_q.string_address;
-  stopbit_ram #(
-    .Width(64),
-    .Depth(1 << StringBits)
-  ) i_strings (
-    .write_clk_i    (clk_i),
-    .write_i        (o_valid_q && advance_o && o_uop_q.writes_string),
-    .write_address_i(o_uop_q.string_address),
-    .write_data_i   (o_piece_q),
-    .read_clk_i     (clk_i),
-    .read_address_i (read_string),
-    .read_data_o    (slot_bytes)
-  );
 
   command_t p_command_d;
   always_comb begin
     p_command_d = o_uop_q.command;
     if (o_uop_q.is_value) p_command_d.value = value;
-    else if (o_uop_q.is_piece) p_command_d.value = o_piece_q;
+    else if (o_uop_q.is_piece) p_command_d.value = string_word_i;
     p_command_d.event_valid = code != ERROR_NONE;
     p_command_d.event_kind  = o_uop_q.is_dropped ? EventDropped : EventDecodeError;
     p_command_d.event_code  = o_uop_q.is_dropped ? ERROR_NONE : code;
@@ -218,7 +191,6 @@ module stopbit_operate
       o_uop_q         <= s_uop_q;
       o_number_q      <= number;
       o_is_too_wide_q <= is_too_wide;
-      o_piece_q       <= piece;
       o_previous_q    <= writes_entry && o_uop_q.entry == s_uop_q.entry ? value : s_previous;
       p_command_q     <= p_command_d;
     end

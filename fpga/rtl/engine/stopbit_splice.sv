@@ -58,7 +58,9 @@ module stopbit_splice
     emits    = is_last || (!probes_q && total >= 5'd8);
     step_o   = '{is_base: is_base_q, word: place_q[11:3], skip: place_q[2:0], bytes: bytes, at: at_q, emits: emits,
                  is_last: is_last, probes: probes_q && is_last, result_bytes: is_last ? total[3:0] : 4'd8};
+  end
 
+  always_comb begin
     is_base_d     = is_base_q;
     place_d       = place_q;
     left_d        = left_q;

@@ -1,5 +1,6 @@
 /// Strings and vectors in the consume stage: their bytes in pieces of eight, from the stream, the constants or the
-/// dictionary, and whether they fit.
+/// dictionary, and whether they fit. What comes in the stream for a delta or tail is kept until all of it is there; then
+/// the result is made of it and of the base, and written to the other half of its slot: the base is read meanwhile.
 ///
 /// `begins_i` says that an instruction enters the consume stage; from the next cycle on the step is shown, which is done
 /// if `active_i` and the stages move.
@@ -9,6 +10,7 @@ module stopbit_text
   import stopbit_uop_pkg::*;
 (
   input  logic         clk_i,
+  input  logic         rst_ni,
   input  logic         begins_i,
   input  logic         advance_i,  // the stages move
   input  logic         active_i,   // the instruction is a string without an error
@@ -18,6 +20,7 @@ module stopbit_text
   input  logic [12:0]  string_base_i,   // of the channel
   input  logic [12:0]  entry_length_i,  // of the string in the dictionary
   input  logic         entry_is_wide_i,
+  input  logic         entry_in_second_i,
   input  logic         is_stored_i,     // records have its word
   input  logic [7:0]   string_slots_i,  // that the record has so far
   input  logic [31:0]  max_bytes_i,
@@ -31,19 +34,24 @@ module stopbit_text
   input  logic         entity_is_zero_i,  // that at the window's front
 
   // The stages behind.
-  input  logic         stripped_valid_i,  // the length of a vector
+  input  logic         stripped_valid_i,  // the length of a vector, or a subtraction
   input  logic [31:0]  stripped_i,
   input  logic         writes_string_i,   // a string is on its way into the dictionary
+  input  logic         is_settled_i,      // nothing is on its way
+  input  logic         word_is_wide_i,    // the word that was begun last, if there is nothing
 
   output logic [ByteBits-1:0] bytes_address_o,  // of string constants
   output text_step_t   step_o
 );
   typedef enum logic [2:0] {
     START,
+    ADDITION,     // what a delta adds, behind the subtraction
     TEXT,         // the rest of a string with stop bit
     VECTOR_WAIT,  // the length of a vector is on its way
     VECTOR,       // its bytes
-    COPY          // from the constants or the dictionary
+    COPY,         // from the constants or the dictionary
+    PLAN,         // of a delta or tail all is there
+    SPLICE        // its result
   } state_e;
   state_e state_d, state_q;
 
@@ -51,9 +59,37 @@ module stopbit_text
   logic [16:0] rest_d, rest_q;          // of a vector or copy: bytes to come
   logic        is_wide_d, is_wide_q;    // what is copied
   logic        from_slot_d, from_slot_q;
-  logic [ByteBits-1:0] bytes_address_d, bytes_address_q, bytes_read_q;
-  logic [ByteBits-1:0] bytes_address;
+  logic [31:0] subtraction_q;
+  logic [ByteBits-1:0] bytes_address, bytes_address_d, bytes_address_q, bytes_read_q;
   assign bytes_address_o = advance_i ? bytes_address : bytes_read_q;
+
+  // Deltas and tails.
+  logic splices;
+  logic [12:0] base_bytes;
+  logic [7:0] splice_code;
+  splice_step_t splice;
+  logic goes_on;  // a step can be done
+  assign goes_on = !splice.probes || is_settled_i;
+  always_comb begin
+    splices    = plan_i.source == SOURCE_STREAM && (plan_i.operation == OPERATOR_DEL || plan_i.operation == OPERATOR_TAI);
+    base_bytes = '0;
+    if (plan_i.base_is_previous) base_bytes = entry_length_i;
+    else if (constant_i.has_value) base_bytes = constant_i.value[44:32];
+  end
+  stopbit_splice i_splice (
+    .clk_i,
+    .rst_ni,
+    .begin_i         (state_q == PLAN),
+    .is_tail_i       (plan_i.operation == OPERATOR_TAI),
+    .is_vector_i     (plan_i.is_vector),
+    .subtraction_i   (subtraction_q),
+    .base_bytes_i    (base_bytes),
+    .addition_bytes_i(length_q),
+    .capacity_i      (slot_i.capacity),
+    .code_o          (splice_code),
+    .step_o          (splice),
+    .next_i          (state_q == SPLICE && goes_on && active_i && advance_i)
+  );
 
   // Slots of a long string, 56 bytes each; more than 255 all count as 255 and one.
   function automatic logic [8:0] string_slots_of(logic [16:0] bytes);
@@ -62,8 +98,15 @@ module stopbit_text
     return slots > 17'd256 ? 9'd256 : slots[8:0];
   endfunction
 
+  // Where a half of the slot begins.
+  logic [StringBits-1:0] first_half, second_half, read_half;
+  assign first_half  = string_base_i + slot_i.base;
+  assign second_half = first_half + StringBits'((14'(slot_i.capacity) + 14'd7) >> 3);
+  assign read_half   = entry_in_second_i ? second_half : first_half;
+
   logic [16:0] done_bytes;
   logic is_from_slot, is_copy;
+  logic [3:0] taken;  // bytes of the piece at the window's front, or of what is copied
   always_comb begin
     state_d         = state_q;
     length_d        = length_q;
@@ -71,14 +114,18 @@ module stopbit_text
     is_wide_d       = is_wide_q;
     from_slot_d     = from_slot_q;
     bytes_address_d = bytes_address_q;
-    done_bytes      = state_q == START ? '0 : length_q;
+    done_bytes      = state_q == START || state_q == ADDITION ? '0 : length_q;
     is_from_slot    = state_q == COPY && from_slot_q;
     is_copy         = 1'b0;
     bytes_address   = bytes_address_q;
     step_o          = '0;
+    taken           = '0;
+
+    step_o.is_nullable    = plan_i.is_optional && state_q != ADDITION;
+    step_o.is_subtraction = state_q == START && plan_i.operation == OPERATOR_DEL;
 
     case (state_q)
-      START, TEXT: begin
+      START, ADDITION, TEXT: begin
         if (plan_i.source == SOURCE_NONE) begin
           step_o.done    = 1'b1;
           step_o.is_null = 1'b1;
@@ -91,17 +138,17 @@ module stopbit_text
           is_wide_d     = from_slot_d ? entry_is_wide_i : constant_i.bound[0];
           bytes_address = constant_i.value[ByteBits-1:0];
           if (is_copy) state_d = COPY;
-        end else if (plan_i.is_vector) begin
-          // Its length comes first.
-          step_o.wants_length = 1'b1;
+        end else if (step_o.is_subtraction || plan_i.is_vector) begin
+          // A number comes first.
+          step_o.wants_number = 1'b1;
           if (length_i != '0) begin
             step_o.take = length_i;
-            if (plan_i.is_optional && entity_is_zero_i) begin
+            if (step_o.is_nullable && entity_is_zero_i) begin
               step_o.done    = 1'b1;
               step_o.is_null = 1'b1;
             end else begin
-              step_o.asks_length = 1'b1;
-              state_d            = VECTOR_WAIT;
+              step_o.asks_number = 1'b1;
+              state_d            = step_o.is_subtraction ? ADDITION : VECTOR_WAIT;
             end
           end
         end else if (state_q == TEXT || (available_i != '0 && bytes_i[6:0] != '0)) begin
@@ -116,17 +163,17 @@ module stopbit_text
           end else if (end_i) begin
             step_o.code = ERROR_X1;
           end
-          step_o.piece_bytes = step_o.take;
+          taken = step_o.take;
         end else if (available_i != '0 && bytes_i[7]) begin
           // A zero alone: NULL, or the empty string.
           step_o.take     = 4'd1;
-          step_o.done     = plan_i.is_optional;
-          step_o.is_null  = plan_i.is_optional;
-          step_o.is_piece = !plan_i.is_optional;
-          step_o.is_last  = !plan_i.is_optional;
+          step_o.done     = step_o.is_nullable;
+          step_o.is_null  = step_o.is_nullable;
+          step_o.is_piece = !step_o.is_nullable;
+          step_o.is_last  = !step_o.is_nullable;
         end else if (available_i >= 4'd2) begin
           // A zero preamble, of two zeros where NULL is one.
-          step_o.take = plan_i.is_optional && bytes_i[14:8] == '0 ? 4'd2 : 4'd1;
+          step_o.take = step_o.is_nullable && bytes_i[14:8] == '0 ? 4'd2 : 4'd1;
           length_d    = '0;
           if (step_o.take == 4'd2 && bytes_i[15]) begin
             step_o.is_piece = 1'b1;
@@ -158,29 +205,69 @@ module stopbit_text
         end else if (end_i) begin
           step_o.code = ERROR_X1;
         end
-        step_o.piece_bytes = step_o.take;
-        rest_d             = rest_q - 17'(step_o.take);
+        taken  = step_o.take;
+        rest_d = rest_q - 17'(step_o.take);
         for (int unsigned i = 0; i < 8; i++) step_o.is_wide = step_o.is_wide || (step_o.take == 4'd8 && bytes_i[8*i+7]);
       end
 
-      default: is_copy = 1'b1;  // COPY
+      COPY: is_copy = 1'b1;
+
+      PLAN: begin
+        if (plan_i.base_code != ERROR_NONE) begin
+          step_o.code = plan_i.base_code;
+        end else if (splice_code != ERROR_NONE) begin
+          step_o.code = splice_code;
+        end else if (!writes_string_i) begin
+          state_d  = SPLICE;
+          length_d = '0;
+        end
+      end
+
+      default: begin  // SPLICE
+        step_o.is_piece = goes_on;
+        step_o.is_last  = splice.is_last;
+        step_o.is_wide  = splice.probes && word_is_wide_i;
+        bytes_address   = constant_i.value[ByteBits-1:0] + ByteBits'(splice.word);
+      end
     endcase
 
     if (is_copy) begin
       step_o.is_piece    = 1'b1;
       step_o.is_last     = rest_d <= 17'd8;
-      step_o.piece_bytes = step_o.is_last ? rest_d[3:0] : 4'd8;
-      step_o.piece_from  = is_from_slot ? PIECE_SLOT : PIECE_CONSTANT;
+      step_o.piece.from  = is_from_slot ? PIECE_SLOT : PIECE_CONSTANT;
       step_o.is_wide     = is_wide_d;
-      rest_d             = rest_d - 17'(step_o.piece_bytes);
+      taken              = step_o.is_last ? rest_d[3:0] : 4'd8;
+      rest_d             = rest_d - 17'(taken);
       bytes_address_d    = bytes_address + 1'b1;
     end
 
     // The piece.
-    step_o.count          = done_bytes + 17'(step_o.piece_bytes);
-    step_o.string_address = string_base_i + slot_i.base + done_bytes[15:3];
-    step_o.writes_string  = step_o.is_piece && plan_i.remembers && !is_from_slot && done_bytes < 17'(slot_i.capacity);
+    step_o.count              = done_bytes + 17'(taken);
+    step_o.keep_address       = done_bytes[KeepBits+2:3];
+    step_o.in_second          = is_from_slot && entry_in_second_i;
+    step_o.piece.bytes        = taken;
+    step_o.piece.emits        = 1'b1;
+    step_o.piece.read_address = read_half + StringBits'(done_bytes[15:3]);
+    if (state_q == SPLICE) begin
+      step_o.count              = done_bytes + (splice.emits ? 17'(splice.result_bytes) : '0);
+      step_o.in_second          = plan_i.base_is_previous && !entry_in_second_i;
+      step_o.piece.from         = !splice.is_base ? PIECE_KEPT : plan_i.base_is_previous ? PIECE_SLOT : PIECE_CONSTANT;
+      step_o.piece.read_address = StringBits'(splice.word) + (splice.is_base ? read_half : '0);
+      step_o.piece.skip         = splice.skip;
+      step_o.piece.bytes        = splice.bytes;
+      step_o.piece.at           = splice.at;
+      step_o.piece.emits        = splice.emits;
+    end
+    step_o.piece.write_address = (step_o.in_second ? second_half : first_half) + StringBits'(done_bytes[15:3]);
+    step_o.piece.writes        = step_o.piece.emits && plan_i.remembers && !is_from_slot &&
+                                 done_bytes < 17'(slot_i.capacity);
     if (step_o.is_piece) length_d = step_o.count;
+    if (step_o.is_piece && splices && state_q != SPLICE) begin
+      // Of a delta or tail: kept, and no piece yet.
+      step_o.keeps    = 1'b1;
+      step_o.is_piece = 1'b0;
+      if (step_o.is_last) state_d = PLAN;
+    end
     if (step_o.is_piece && step_o.is_last) begin
       step_o.done    = 1'b1;
       step_o.is_long = step_o.count > 17'd8 || (step_o.count == 17'd8 && step_o.is_wide);
@@ -208,6 +295,7 @@ module stopbit_text
       is_wide_q       <= is_wide_d;
       from_slot_q     <= from_slot_d;
       bytes_address_q <= bytes_address_d;
+      if (state_q == ADDITION && stripped_valid_i) subtraction_q <= stripped_i;
     end
     bytes_read_q <= bytes_address_o;
   end

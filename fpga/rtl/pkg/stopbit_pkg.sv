@@ -2,7 +2,7 @@
 /// records (decoder/record/layout.hpp, microcode/base/error_code.def).
 package stopbit_pkg;
   /// isa::Capability bits of the decode core; the same as firmware::kCapabilities.
-  localparam logic [31:0] Capabilities = 32'h0000_00CF;
+  localparam logic [31:0] Capabilities = 32'h0000_00FF;
 
   /// What is known of a datagram before it is decoded. Stands beside its first beat and keeps until its last.
   typedef struct packed {
@@ -106,7 +106,7 @@ package stopbit_pkg;
   } dispatch_t;
 
   typedef struct packed {
-    logic [12:0] capacity;  // bytes
+    logic [12:0] capacity;  // bytes; there are two places of as many where deltas or tails write
     logic [12:0] base;      // first 8-byte word, counted from the channel's
   } string_slot_t;
 

@@ -108,12 +108,8 @@ package stopbit_uop_pkg;
     constant_t   constant;
     logic        writes_entry;
     logic [ContextBits-1:0] entry;
-    // A string piece.
-    logic        is_piece;
-    piece_e      piece_from;
-    logic [3:0]  piece_bytes;
-    logic        writes_string;
-    logic [StringBits-1:0] string_address;
+    logic        is_piece;        // of a string: its value comes from the string unit
+    logic        is_subtraction;  // of a string delta: what is out of range has a code of its own
     // For those who wait for a value: the length of a sequence or vector, a template identifier.
     logic        is_awaited;
     // Errors found so far, and the error of a delta's base, which comes behind those of the delta itself.
@@ -147,14 +143,16 @@ package stopbit_uop_pkg;
     logic [3:0]  take;         // bytes
     logic        done;         // the data-op
     logic        is_null;
-    logic        wants_length; // the entity at the window's front is the length of a vector
-    logic        asks_length;  // the length of a vector goes through the stages behind, which tell it
+    logic        wants_number; // the entity at the window's front is the length of a vector or a subtraction
+    logic        asks_number;  // it goes through the stages behind, which tell it
+    logic        is_subtraction;
+    logic        is_nullable;
     logic [7:0]  code;
+    logic        keeps;        // the piece at the window's front is needed later
+    logic [KeepBits-1:0] keep_address;
     logic        is_piece;
-    piece_e      piece_from;
-    logic [3:0]  piece_bytes;
-    logic        writes_string;
-    logic [StringBits-1:0] string_address;
+    string_piece_t piece;
+    logic        in_second;    // the string lies in the second half of its slot
     logic        is_last;      // of the string
     logic        is_long;
     logic        is_wide;      // eight bytes that are not all ASCII

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <bit>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -57,16 +59,17 @@ TEST(Device, runs_what_feeds_use) {
   const Program program = compile(
       "<uInt32 name=\"A\"><increment/></uInt32><decimal name=\"B\" presence=\"optional\"><delta/></decimal>"
       "<string name=\"C\"><copy/></string><byteVector name=\"D\"/>"
+      "<string name=\"F\"><delta/></string><string name=\"G\" charset=\"unicode\"><tail/></string>"
       "<sequence name=\"S\"><length name=\"N\"/><int64 name=\"E\"><delta/></int64></sequence>");
   EXPECT_TRUE(obstacles(program, {}).empty());
   EXPECT_TRUE(device_words(program, {}).ok());
 }
 
 TEST(Device, says_what_needs_more_than_it_has) {
-  EXPECT_EQ(obstacles(compile("<string name=\"A\"><delta/></string>"), {}),
-            std::vector<std::string>{"string deltas: instruction 2, DEL_ASCII_MAN"});
-  EXPECT_EQ(obstacles(compile("<string name=\"A\"><tail/></string>"), {}),
-            std::vector<std::string>{"string tails: instruction 2, TAI_ASCII_MAN"});
+  EXPECT_EQ(obstacles(compile("<bitGroup name=\"A\"><boolean name=\"B\"/></bitGroup>"), {}),
+            std::vector<std::string>{"bit groups: instruction 2, NON_BITS_MAN"});
+  EXPECT_EQ(obstacles(compile("<templateRef/>"), {}),
+            std::vector<std::string>{"dynamic references: instruction 3, TID"});
   EngineOptions strict;
   strict.strict = true;
   EXPECT_EQ(obstacles(compile("<uInt32 name=\"A\"/>"), strict),
@@ -81,6 +84,28 @@ TEST(Device, says_what_needs_more_than_it_has) {
   channels.channels = 65;
   EXPECT_EQ(obstacles(compile("<uInt32 name=\"A\"/>"), channels),
             std::vector<std::string>{"channels: the program needs 65, there is room for 64"});
+}
+
+/// Where the strings of each slot begin, in words of eight bytes.
+std::vector<std::size_t> places_of_slots(const Program& program) {
+  const Result<std::vector<Word>> words = device_words(program, {});
+  std::vector<std::size_t> places;
+  EXPECT_TRUE(words.ok()) << words.message();
+  if (!words.ok()) return places;
+  for (const Word& word : words.value()) {
+    if (word.address >> 16 == 5) places.push_back(word.data & 0x1FFF);
+  }
+  return places;
+}
+
+TEST(Device, strings_have_two_places_where_the_next_one_is_made_of_the_one_before) {
+  EXPECT_EQ(places_of_slots(compile("<string name=\"A\"><copy/></string><string name=\"B\"><copy/></string>"
+                                    "<uInt32 name=\"C\"><copy/></uInt32>")),
+            (std::vector<std::size_t>{0, 0, 32, 64}));
+  EXPECT_EQ(
+      places_of_slots(compile("<string name=\"A\"><delta/></string><string name=\"B\"><tail/></string>"
+                              "<string name=\"C\"><copy key=\"A\"/></string><uInt32 name=\"D\"><copy/></uInt32>")),
+      (std::vector<std::size_t>{0, 0, 64, 128}));
 }
 
 TEST(Device, words_stand_at_increasing_addresses_inside_their_tables) {
@@ -126,6 +151,32 @@ TEST(Device, channels_that_are_reset_per_packet_share_a_place) {
   for (const Word& word : channel_words(program, options, 0)) EXPECT_EQ(word.data, 0U);
   options.reset = ResetRule::Never;
   EXPECT_EQ(obstacles(program, options).size(), 2U);
+}
+
+/// Of STOPBIT_CORPUS: what the table of fpga/firmware/README.md says of them.
+TEST(Device, runs_the_template_files_of_real_exchanges) {
+  const char* const folder = std::getenv("STOPBIT_CORPUS");
+  if (folder == nullptr || *folder == '\0') GTEST_SKIP() << "STOPBIT_CORPUS is not set";
+  std::map<std::string, std::vector<std::string>> refused;
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".xml") continue;
+    std::stringstream text;
+    text << std::ifstream(entry.path()).rdbuf();
+    templates::CompileOptions options;
+    options.template_id = 1;  // for the file whose only template has none
+    Diagnostics diagnostics;
+    const std::optional<Program> program = templates::compile(
+        {std::make_shared<const SourceBuffer>(entry.path().string(), text.str())}, options, diagnostics);
+    ASSERT_TRUE(program) << diagnostics.format();
+    ++files;
+    const std::vector<std::string> reasons = obstacles(*program, {});
+    if (!reasons.empty()) refused[entry.path().filename().string()] = reasons;
+  }
+  EXPECT_EQ(files, 20U);
+  EXPECT_EQ(
+      refused,
+      (std::map<std::string, std::vector<std::string>>{{"scp-1.1.xml", {"dynamic references: instruction 37, TID"}}}));
 }
 
 }  // namespace
