@@ -770,6 +770,8 @@ module stopbit_microcode_engine
         end
 
         if (issue && uop.command.open && !uop.command.open_root) next_slot_d = next_slot_q + 16'(block_slots);
+        // A message begins behind the end of another, and nowhere else: no verified program jumps to its beginning.
+        if (done && next_address == '0 && !uop.command.commit) code = ERROR_X15;
         if (done && code == ERROR_NONE) begin
           state_d          = RUN;
           redirect         = next_address != c_foreseen_q;

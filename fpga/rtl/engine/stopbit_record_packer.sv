@@ -227,7 +227,8 @@ module stopbit_record_packer
               end
             end
             place  = command_q.word + (is_root_d ? 8'(HeaderWords) : 8'd0);
-            stores = command_q.store && !stored_q && command_q.word < words_d;
+            // No verified program goes back in a block.
+            stores = command_q.store && !stored_q && command_q.word < words_d && slot_of(9'(place)) >= slot_d;
             if (stores && !closes && slot_of(9'(place)) != slot_q) begin
               // A slot farther on in the block: the open one goes out.
               emit         = !(is_root_q && slot_q == '0);
