@@ -43,12 +43,28 @@ set reg [ipx::add_register status $block]
 set_property -dict {address_offset 0x24 size 32 access read-only} $reg
 set reg [ipx::add_register errors $block]
 set_property -dict {address_offset 0x28 size 32 access read-write} $reg
+set reg [ipx::add_register intake $block]
+set_property -dict {address_offset 0x2C size 32 access read-write} $reg
 set reg [ipx::add_register clock_source $block]
 set_property -dict {address_offset 0x30 size 32 access read-write} $reg
 set reg [ipx::add_register preamble_bytes $block]
 set_property -dict {address_offset 0x48 size 32 access read-write} $reg
 set reg [ipx::add_register datagram_marks $block]
 set_property -dict {address_offset 0x4C size 32 access read-write} $reg
+set reg [ipx::add_register group_source $block]
+set_property -dict {address_offset 0x50 size 32 access read-write} $reg
+set reg [ipx::add_register group_address $block]
+set_property -dict {address_offset 0x54 size 32 access read-write} $reg
+set reg [ipx::add_register group_target $block]
+set_property -dict {address_offset 0x58 size 32 access read-write} $reg
+set reg [ipx::add_register group_write $block]
+set_property -dict {address_offset 0x5C size 32 access write-only} $reg
+set reg [ipx::add_register framing_fields $block]
+set_property -dict {address_offset 0x60 size 32 access read-write} $reg
+set reg [ipx::add_register framing_write $block]
+set_property -dict {address_offset 0x64 size 32 access write-only} $reg
+set reg [ipx::add_register rule_write $block]
+set_property -dict {address_offset 0x68 size 32 access write-only} $reg
 set reg [ipx::add_register clock_rate $block]
 set_property -dict {address_offset 0x34 size 32 access read-write} $reg
 set reg [ipx::add_register clock_offset $block]
@@ -81,6 +97,54 @@ set reg [ipx::add_register datagrams_decoded $block]
 set_property -dict {address_offset 0x128 size 64 access read-only} $reg
 set reg [ipx::add_register instructions $block]
 set_property -dict {address_offset 0x130 size 64 access read-only} $reg
+set reg [ipx::add_register chunks $block]
+set_property -dict {address_offset 0x138 size 64 access read-only} $reg
+set reg [ipx::add_register line_passed $block]
+set_property -dict {address_offset 0x140 size 64 access read-only} $reg
+set reg [ipx::add_register line_duplicates $block]
+set_property -dict {address_offset 0x148 size 64 access read-only} $reg
+set reg [ipx::add_register line_late $block]
+set_property -dict {address_offset 0x150 size 64 access read-only} $reg
+set reg [ipx::add_register gaps $block]
+set_property -dict {address_offset 0x158 size 64 access read-only} $reg
+set reg [ipx::add_register numbers_missing $block]
+set_property -dict {address_offset 0x160 size 64 access read-only} $reg
+set reg [ipx::add_register verdict_frames $block]
+set_property -dict {address_offset 0x200 size 64 access read-only} $reg
+set reg [ipx::add_register verdict1_frames $block]
+set_property -dict {address_offset 0x208 size 64 access read-only} $reg
+set reg [ipx::add_register verdict2_frames $block]
+set_property -dict {address_offset 0x210 size 64 access read-only} $reg
+set reg [ipx::add_register verdict3_frames $block]
+set_property -dict {address_offset 0x218 size 64 access read-only} $reg
+set reg [ipx::add_register verdict4_frames $block]
+set_property -dict {address_offset 0x220 size 64 access read-only} $reg
+set reg [ipx::add_register verdict5_frames $block]
+set_property -dict {address_offset 0x228 size 64 access read-only} $reg
+set reg [ipx::add_register verdict6_frames $block]
+set_property -dict {address_offset 0x230 size 64 access read-only} $reg
+set reg [ipx::add_register verdict7_frames $block]
+set_property -dict {address_offset 0x238 size 64 access read-only} $reg
+set reg [ipx::add_register verdict8_frames $block]
+set_property -dict {address_offset 0x240 size 64 access read-only} $reg
+set reg [ipx::add_register verdict9_frames $block]
+set_property -dict {address_offset 0x248 size 64 access read-only} $reg
+set reg [ipx::add_register verdict10_frames $block]
+set_property -dict {address_offset 0x250 size 64 access read-only} $reg
+set reg [ipx::add_register verdict11_frames $block]
+set_property -dict {address_offset 0x258 size 64 access read-only} $reg
+set reg [ipx::add_register verdict12_frames $block]
+set_property -dict {address_offset 0x260 size 64 access read-only} $reg
+set reg [ipx::add_register verdict13_frames $block]
+set_property -dict {address_offset 0x268 size 64 access read-only} $reg
+set reg [ipx::add_register verdict14_frames $block]
+set_property -dict {address_offset 0x270 size 64 access read-only} $reg
+set reg [ipx::add_register verdict15_frames $block]
+set_property -dict {address_offset 0x278 size 64 access read-only} $reg
+set reg [ipx::add_register verdict16_frames $block]
+set_property -dict {address_offset 0x280 size 64 access read-only} $reg
+set reg [ipx::add_register verdict17_frames $block]
+set_property -dict {address_offset 0x288 size 64 access read-only} $reg
 set reg [ipx::add_register ring_command $block]
 set_property -dict {address_offset 0x400 size 32 access write-only} $reg
 set reg [ipx::add_register ring_state $block]

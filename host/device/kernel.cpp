@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "host/device/registers.hpp"
 #include "microcode/image/crc32c.hpp"
 
 namespace stopbit::device {
@@ -14,6 +13,17 @@ namespace {
 
 constexpr std::uint32_t kBankBit = 1U << 31;
 constexpr double kClockPoint = 1U << 24;  // of the fixed-point number that the clock counts by
+
+// Sizes of stopbit_front_pkg.
+constexpr std::uint32_t kGroups = 64;
+constexpr std::uint32_t kChannels = 64;
+constexpr std::uint32_t kPreambleBytes = 48;
+constexpr std::uint32_t kMaxSkip = 2047;
+constexpr std::uint32_t kMaxWindow = 64;
+
+Failure no_channel(std::uint32_t channel) {
+  return Failure{"the kernel has channels 0 to " + std::to_string(kChannels - 1) + ", not " + std::to_string(channel)};
+}
 
 void append(std::vector<std::byte>& bytes, std::uint32_t word) {
   for (std::uint32_t shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::byte>(word >> shift));
@@ -120,9 +130,77 @@ Status Kernel::describe_input(std::uint8_t source, std::uint8_t time_quality, st
   return done ? device_->write(registers::kPreambleBytes, preamble_bytes) : done;
 }
 
+Status Kernel::set_intake(const Intake& intake) {
+  return device_->write(registers::kIntake, (intake.frames ? registers::kIntakeFrames : 0) |
+                                                (intake.check_header ? registers::kIntakeCheckHeader : 0) |
+                                                (intake.drop_when_full ? registers::kIntakeDropWhenFull : 0) |
+                                                (intake.cut_through ? registers::kIntakeCutThrough : 0));
+}
+
+Status Kernel::set_group(std::uint32_t index, const std::optional<Group>& group) {
+  if (index >= kGroups) {
+    return Failure{"the kernel has groups 0 to " + std::to_string(kGroups - 1) + ", not " + std::to_string(index)};
+  }
+  std::uint32_t command = index << registers::kGroupWriteIndexShift;
+  Status done = Done{};
+  if (group) {
+    if (group->channel >= kChannels) return no_channel(group->channel);
+    command |= registers::kGroupWriteValid | std::uint32_t{group->line} << registers::kGroupWriteLineShift |
+               (group->source ? 0 : registers::kGroupWriteAnySource);
+    const std::uint32_t target = std::uint32_t{group->port} << registers::kGroupTargetPortShift |
+                                 std::uint32_t{group->channel} << registers::kGroupTargetChannelShift;
+    done = device_->write(registers::kGroupSource, group->source.value_or(0));
+    if (done) done = device_->write(registers::kGroupAddress, group->address);
+    if (done) done = device_->write(registers::kGroupTarget, target);
+  }
+  return done ? device_->write(registers::kGroupWrite, command) : done;
+}
+
+Status Kernel::set_framing(std::uint32_t channel, const std::optional<net::Framing>& framing) {
+  if (channel >= kChannels) return no_channel(channel);
+  std::uint32_t command = channel << registers::kFramingWriteChannelShift;
+  Status done = Done{};
+  if (framing) {
+    const auto ends = [](const net::PreambleField& field) { return field.bytes == 0 ? 0 : field.offset + field.bytes; };
+    std::string problem;
+    if (framing->blocks) problem = "it has blocks";
+    if (framing->skip > kMaxSkip) problem = "more than " + std::to_string(kMaxSkip) + " bytes are skipped";
+    if (ends(framing->sequence) > kPreambleBytes || ends(framing->length) > kPreambleBytes) {
+      problem = "a field ends behind the first " + std::to_string(kPreambleBytes) + " bytes";
+    }
+    if (!problem.empty()) return Failure{"the kernel cannot read framing '" + framing->name + "': " + problem};
+    const auto field = [](const net::PreambleField& from) -> std::uint32_t {
+      if (from.bytes == 0) return 0;
+      return from.offset | std::uint32_t{from.bytes} << registers::kFramingFieldsSequenceBytesShift |
+             (from.big_endian ? registers::kFramingFieldsSequenceBigEndian : 0);
+    };
+    command |= registers::kFramingWriteValid |
+               static_cast<std::uint32_t>(framing->kind) << registers::kFramingWriteKindShift |
+               framing->skip << registers::kFramingWriteSkipShift;
+    done =
+        device_->write(registers::kFramingFields,
+                       field(framing->sequence) | field(framing->length) << registers::kFramingFieldsLengthOffsetShift);
+  }
+  return done ? device_->write(registers::kFramingWrite, command) : done;
+}
+
+Status Kernel::set_line_rule(std::uint32_t channel, const std::optional<LineRule>& rule) {
+  if (channel >= kChannels) return no_channel(channel);
+  std::uint32_t command = channel << registers::kRuleWriteChannelShift;
+  if (rule) {
+    if (rule->window < 1 || rule->window > kMaxWindow) {
+      return Failure{"the kernel knows 1 to " + std::to_string(kMaxWindow) + " numbers of a channel, not " +
+                     std::to_string(rule->window)};
+    }
+    command |= registers::kRuleWriteEnable | (rule->carousel ? registers::kRuleWriteCarousel : 0) |
+               (rule->window - 1) << registers::kRuleWriteWindowShift;
+  }
+  return device_->write(registers::kRuleWrite, command);
+}
+
 Result<Counters> Kernel::counters() {
   Counters counters;
-  const std::array<std::pair<std::uint32_t, std::uint64_t*>, 7> all{{
+  const std::array<std::pair<std::uint32_t, std::uint64_t*>, 13> all{{
       {registers::kDatagrams, &counters.datagrams},
       {registers::kDatagramBytes, &counters.datagram_bytes},
       {registers::kDatagramsDropped, &counters.datagrams_dropped},
@@ -130,11 +208,22 @@ Result<Counters> Kernel::counters() {
       {registers::kRecordsWithdrawn, &counters.records_withdrawn},
       {registers::kDatagramsDecoded, &counters.datagrams_decoded},
       {registers::kInstructions, &counters.instructions},
+      {registers::kChunks, &counters.chunks},
+      {registers::kLinePassed, &counters.line_passed},
+      {registers::kLineDuplicates, &counters.line_duplicates},
+      {registers::kLineLate, &counters.line_late},
+      {registers::kGaps, &counters.gaps},
+      {registers::kNumbersMissing, &counters.numbers_missing},
   }};
   for (const auto& [offset, counter] : all) {
     const Result<std::uint64_t> value = read64(*device_, offset);
     if (!value) return Failure{value.message()};
     *counter = value.value();
+  }
+  for (std::uint32_t i = 0; i < counters.verdicts.size(); ++i) {
+    const Result<std::uint64_t> value = read64(*device_, registers::verdict::base(i) + registers::verdict::kFrames);
+    if (!value) return Failure{value.message()};
+    counters.verdicts[i] = value.value();
   }
   return counters;
 }

@@ -1,11 +1,15 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "host/device/device.hpp"
+#include "host/device/registers.hpp"
+#include "host/net/framing.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::device {
@@ -28,6 +32,44 @@ struct Counters {
   std::uint64_t records_withdrawn = 0;
   std::uint64_t datagrams_decoded = 0;  ///< To their end, or given up.
   std::uint64_t instructions = 0;
+  std::uint64_t chunks = 0;           ///< Datagrams with a part of a message only, of which nothing was decoded.
+  std::uint64_t line_passed = 0;      ///< Of channels with a choice of lines: first copies,
+  std::uint64_t line_duplicates = 0;  ///< second copies,
+  std::uint64_t line_late = 0;        ///< and what came behind a higher number.
+  std::uint64_t gaps = 0;             ///< Runs of sequence numbers that were missing,
+  std::uint64_t numbers_missing = 0;  ///< and the numbers in them.
+  /// What became of frames: by net::Verdict, and kVerdict...
+  std::array<std::uint64_t, registers::verdict::kCount> verdicts{};
+};
+
+// Verdicts that only the kernel has.
+inline constexpr std::size_t kVerdictChecksumBad = 14;  ///< Of the IPv4 header.
+inline constexpr std::size_t kVerdictFrameBad = 15;     ///< The MAC says so.
+inline constexpr std::size_t kVerdictFiltered = 16;     ///< Of no group.
+inline constexpr std::size_t kVerdictOverflow = 17;     ///< No room.
+
+/// What comes to the kernel, and how it takes it.
+struct Intake {
+  bool frames = false;          ///< Ethernet frames; else the payload of datagrams, `tdest` is the channel. Of frames:
+  bool check_header = false;    ///< the checksum of the IPv4 header is looked at;
+  bool drop_when_full = false;  ///< what finds no room is dropped and counted, else the network waits;
+  bool cut_through = false;     ///< the first bytes go on before the last has come.
+};
+
+/// Datagrams that are taken out of frames. Addresses and ports as numbers: 239.1.2.3 is 0xEF010203.
+struct Group {
+  std::uint32_t address = 0;
+  std::uint16_t port = 0;
+  std::uint16_t channel = 0;
+  std::uint8_t line = 0;                     ///< record::SourceLine.
+  std::optional<std::uint32_t> source = {};  ///< Only from this address.
+};
+
+/// How the copies of a channel's datagrams are chosen: the first of each sequence number passes, and gaps become event
+/// records.
+struct LineRule {
+  bool carousel = false;      ///< Number 1 behind a higher one begins a cycle.
+  std::uint32_t window = 64;  ///< Numbers that are known, 1 to 64; what is older counts as late.
 };
 
 /// Where arrival times come from.
@@ -56,8 +98,18 @@ class Kernel {
   [[nodiscard]] Status set_clock(const ClockOptions& options);
   /// Nanoseconds, by the kernel's clock.
   [[nodiscard]] Result<std::uint64_t> clock();
-  /// What records say of their source (record::SourceLine, record::TimeQuality), and how many bytes stand before a
-  /// datagram's first message.
+  /// Only while nothing is received and the kernel is idle.
+  [[nodiscard]] Status set_intake(const Intake& intake);
+  /// Entry `index` of the table of groups, from 0 to 63; without a group it is empty. The first one that fits counts.
+  [[nodiscard]] Status set_group(std::uint32_t index, const std::optional<Group>& group);
+  /// How the preambles of a channel (0 to 63) are read; without a framing, describe_input's bytes are skipped. Nothing
+  /// of the channel may be on its way. Fails if the kernel cannot read it: blocks, fields behind 48 bytes, a longer
+  /// skip.
+  [[nodiscard]] Status set_framing(std::uint32_t channel, const std::optional<net::Framing>& framing);
+  /// Without a rule every datagram of the channel passes.
+  [[nodiscard]] Status set_line_rule(std::uint32_t channel, const std::optional<LineRule>& rule);
+  /// What records say of the source of datagrams (record::SourceLine; frames have that of their group) and of times
+  /// (record::TimeQuality), and how many bytes stand before the first message where the channel has no framing.
   [[nodiscard]] Status describe_input(std::uint8_t source, std::uint8_t time_quality, std::uint16_t preamble_bytes);
 
   [[nodiscard]] Result<Counters> counters();

@@ -9,7 +9,7 @@ namespace stopbit::device::registers {
 inline constexpr const char* kKernelName = "stopbit_decoder";
 inline constexpr std::uint32_t kWindowBytes = 65536;
 inline constexpr std::uint32_t kIdValue = 0x54494253;
-inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000001;
+inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000002;
 
 /// SBIT.
 inline constexpr std::uint32_t kId = 0x010;
@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kInterfaceVersion = 0x014;
 inline constexpr std::uint32_t kCapabilities = 0x018;
 /// What the kernel does.
 inline constexpr std::uint32_t kControl = 0x020;
-/// Datagrams are taken from s_axis_rx; else they are dropped there and counted.
+/// What comes to s_axis_rx is taken; else it is dropped there and counted.
 inline constexpr std::uint32_t kControlReceive = 1U << 0;
 /// How it is.
 inline constexpr std::uint32_t kStatus = 0x024;
@@ -37,11 +37,22 @@ inline constexpr std::uint32_t kErrorsRingRefused = 1U << 2;
 inline constexpr std::uint32_t kErrorsRingBroken = 1U << 3;
 /// A datagram was longer than the kernel takes, and was cut.
 inline constexpr std::uint32_t kErrorsOversized = 1U << 4;
+/// What s_axis_rx carries. Changed only while nothing is received and status.idle.
+inline constexpr std::uint32_t kIntake = 0x02C;
+/// Ethernet frames, of which the datagrams of the groups are taken; else the payload of datagrams, whose channel is
+/// s_axis_rx_tdest.
+inline constexpr std::uint32_t kIntakeFrames = 1U << 0;
+/// Frames: one whose IPv4 header has a wrong checksum is dropped.
+inline constexpr std::uint32_t kIntakeCheckHeader = 1U << 2;
+/// Frames: one that finds no room is dropped and counted; else s_axis_rx waits.
+inline constexpr std::uint32_t kIntakeDropWhenFull = 1U << 3;
+/// Frames: the first bytes go on before the last has come; a bad frame ends as a datagram that was cut.
+inline constexpr std::uint32_t kIntakeCutThrough = 1U << 4;
 /// Where arrival times come from.
 inline constexpr std::uint32_t kClockSource = 0x030;
 /// From s_axis_rx_tuser; else from the kernel's clock, at the datagram's first beat.
 inline constexpr std::uint32_t kClockSourceSideBand = 1U << 0;
-/// Bytes before the first message of a datagram, at most 65535.
+/// Bytes before the first message of a datagram whose channel has no framing, at most 65535.
 inline constexpr std::uint32_t kPreambleBytes = 0x048;
 /// What records say of where they come from.
 inline constexpr std::uint32_t kDatagramMarks = 0x04C;
@@ -49,6 +60,60 @@ inline constexpr std::uint32_t kDatagramMarks = 0x04C;
 inline constexpr std::uint32_t kDatagramMarksSourceShift = 0;
 /// record::TimeQuality.
 inline constexpr std::uint32_t kDatagramMarksTimeQualityShift = 8;
+/// Of the group that group_write writes: the sender's IPv4 address, if only its frames are wanted.
+inline constexpr std::uint32_t kGroupSource = 0x050;
+/// Of that group: its IPv4 address.
+inline constexpr std::uint32_t kGroupAddress = 0x054;
+/// Of that group:
+inline constexpr std::uint32_t kGroupTarget = 0x058;
+/// its UDP port,
+inline constexpr std::uint32_t kGroupTargetPortShift = 0;
+/// the channel of its datagrams.
+inline constexpr std::uint32_t kGroupTargetChannelShift = 16;
+/// Writes an entry of the table of groups. The first entry that fits a frame counts.
+inline constexpr std::uint32_t kGroupWrite = 0x05C;
+/// Which entry.
+inline constexpr std::uint32_t kGroupWriteIndexShift = 0;
+/// record::SourceLine of its datagrams.
+inline constexpr std::uint32_t kGroupWriteLineShift = 8;
+/// Whoever sends; group_source does not matter.
+inline constexpr std::uint32_t kGroupWriteAnySource = 1U << 16;
+/// Else the entry is empty.
+inline constexpr std::uint32_t kGroupWriteValid = 1U << 17;
+/// Of the framing that framing_write writes, if its kind is 0: fields of the preamble.
+inline constexpr std::uint32_t kFramingFields = 0x060;
+/// Sequence number: its place;
+inline constexpr std::uint32_t kFramingFieldsSequenceOffsetShift = 0;
+/// 0 (none), 2, 4 or 8; it ends within 48 bytes;
+inline constexpr std::uint32_t kFramingFieldsSequenceBytesShift = 6;
+/// its order.
+inline constexpr std::uint32_t kFramingFieldsSequenceBigEndian = 1U << 10;
+/// How many bytes of data follow the preamble: its place;
+inline constexpr std::uint32_t kFramingFieldsLengthOffsetShift = 16;
+/// 0 (none), 2, 4 or 8; it ends within 48 bytes;
+inline constexpr std::uint32_t kFramingFieldsLengthBytesShift = 22;
+/// its order.
+inline constexpr std::uint32_t kFramingFieldsLengthBigEndian = 1U << 26;
+/// Writes the framing of a channel, of which nothing may be on its way, and forgets its sender.
+inline constexpr std::uint32_t kFramingWrite = 0x064;
+/// Which.
+inline constexpr std::uint32_t kFramingWriteChannelShift = 0;
+/// 0: fields at fixed places; 1: b3; 2: t7.
+inline constexpr std::uint32_t kFramingWriteKindShift = 8;
+/// Else the channel has none: preamble_bytes are skipped.
+inline constexpr std::uint32_t kFramingWriteValid = 1U << 10;
+/// Kind 0: bytes before the first message.
+inline constexpr std::uint32_t kFramingWriteSkipShift = 16;
+/// Writes how the copies of a channel's datagrams are chosen, and forgets its numbers.
+inline constexpr std::uint32_t kRuleWrite = 0x068;
+/// Which.
+inline constexpr std::uint32_t kRuleWriteChannelShift = 0;
+/// The first copy of each sequence number passes; else all datagrams pass.
+inline constexpr std::uint32_t kRuleWriteEnable = 1U << 8;
+/// Number 1 behind a higher one begins a cycle.
+inline constexpr std::uint32_t kRuleWriteCarousel = 1U << 9;
+/// Numbers this far behind the highest, at most, are known; what is older counts as late.
+inline constexpr std::uint32_t kRuleWriteWindowShift = 16;
 /// Nanoseconds a cycle, as a fixed-point number with 24 bits behind the point. 0 stops the clock.
 inline constexpr std::uint32_t kClockRate = 0x034;
 /// Nanoseconds, signed: what is added to the counted time. The host disciplines the clock with rate and offset.
@@ -68,20 +133,43 @@ inline constexpr std::uint32_t kFirmwareCrc = 0x08C;
 inline constexpr std::uint32_t kFirmwareWords = 0x090;
 /// Clears firmware_crc and firmware_words.
 inline constexpr std::uint32_t kFirmwareClear = 0x094;
-/// Datagrams that came from s_axis_rx and were taken.
+/// Datagrams that came from s_axis_rx and were taken: of frames, those of the groups.
 inline constexpr std::uint32_t kDatagrams = 0x100;
 /// Bytes in them.
 inline constexpr std::uint32_t kDatagramBytes = 0x108;
-/// Datagrams that came while the kernel did not receive.
+/// Datagrams or frames that came while the kernel did not receive.
 inline constexpr std::uint32_t kDatagramsDropped = 0x110;
 /// Records that left the decode core, for any ring.
 inline constexpr std::uint32_t kRecords = 0x118;
 /// Records that the decode core gave up: an event record follows each.
 inline constexpr std::uint32_t kRecordsWithdrawn = 0x120;
-/// Datagrams that the decode core has decoded to their end, or given up.
+/// Datagrams that the decode core has decoded to their end, or given up; each gap counts as one.
 inline constexpr std::uint32_t kDatagramsDecoded = 0x128;
 /// Instructions that the decode core has executed.
 inline constexpr std::uint32_t kInstructions = 0x130;
+/// Datagrams with a part of a message only (b3): each that passes the choice of lines becomes an event record.
+inline constexpr std::uint32_t kChunks = 0x138;
+/// Datagrams of channels with a choice of lines: first copies,
+inline constexpr std::uint32_t kLinePassed = 0x140;
+/// copies of what had passed,
+inline constexpr std::uint32_t kLineDuplicates = 0x148;
+/// and what came behind a higher number. Both are dropped.
+inline constexpr std::uint32_t kLineLate = 0x150;
+/// Runs of sequence numbers that were missing: an event record for each.
+inline constexpr std::uint32_t kGaps = 0x158;
+/// Sequence numbers in them.
+inline constexpr std::uint32_t kNumbersMissing = 0x160;
+
+/// Of one verdict: offsets from its base.
+namespace verdict {
+inline constexpr std::uint32_t kCount = 18;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x200 + index * 0x8;
+}
+/// Frames of which this became: numbers of host/net/verdict.def; 14 wrong checksum of the IPv4 header, 15 the MAC or
+/// the FCS says bad, 16 of no group, 17 no room.
+inline constexpr std::uint32_t kFrames = 0x000;
+}  // namespace verdict
 
 /// Of one ring: offsets from its base.
 namespace ring {

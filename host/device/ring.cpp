@@ -100,7 +100,10 @@ Status DeviceRing::set_up(std::uint64_t descriptors, std::uint64_t segments, std
   // The first claim: from then on a reader knows when it is overtaken.
   for (int i = 0; i < kLooks; ++i) {
     if (__atomic_load_n(&header().claim, __ATOMIC_ACQUIRE) != 0) return Done{};
-    std::this_thread::sleep_for(kNap);
+    const Result<std::uint32_t> now = device_->read(at(reg::kState));
+    if (!now) return Failure{now.message()};
+    if ((now.value() & reg::kStateRunning) == 0) return Failure{"the kernel ended the ring at once: it cannot read it"};
+    if (i > 0) std::this_thread::sleep_for(kNap);
   }
   return Failure{"the kernel runs the ring, but does not write to its memory"};
 }

@@ -3,8 +3,12 @@
 /// Store and forward: a frame waits in a speculative FIFO until it is whole. One with a bad FCS, a wrong length, or for
 /// which there was no room is reverted and leaves nothing; one that is not for us is never written. `verdict_o` tells of
 /// each frame, once, what became of it. With `drop_when_full_i` the input never waits, and frames without room are lost
-/// and counted; else the input waits. From the last beat of a frame in to the first of its datagram out: 6 cycles if
-/// nothing waits.
+/// and counted; else the input waits. From the last beat of a frame in to the first of its datagram out: 4 cycles for a
+/// frame of one beat, else 6, if nothing waits.
+///
+/// Cut-through: the bytes of a frame go on as they come, 3 cycles from its second beat in (4 from its only one) to the
+/// first of its datagram out. The last beat of a datagram waits for the end of its frame; if that is bad, the datagram ends with
+/// a beat of no bytes, so that it is shorter than its length says (nothing at all leaves if that was to be its first beat).
 ///
 /// `keep_i` is a run of ones from bit 0, all ones unless `last_i`. `arrival_ns_i` belongs to the first beat of a frame.
 /// `number` of a datagram counts all frames since reset, from 1. Lengths come from the IPv4 and UDP headers; what follows
@@ -22,6 +26,7 @@ module stopbit_frame_decoder #(
   input  logic [7:0]                              time_quality_i,
   input  logic                                    check_header_i,  // the checksum of IPv4 headers
   input  logic                                    drop_when_full_i,
+  input  logic                                    cut_through_i,  // changes only while idle_o
 
   input  logic                                    valid_i,
   output logic                                    ready_o,
@@ -37,7 +42,8 @@ module stopbit_frame_decoder #(
   output stopbit_pkg::stopbit_datagram_t          datagram_o,
 
   output logic                                    verdict_valid_o,
-  output logic [4:0]                              verdict_o
+  output logic [4:0]                              verdict_o,
+  output logic                                    idle_o
 );
   localparam int unsigned CountBits = $clog2(Depth) + 1;
 
@@ -152,13 +158,13 @@ module stopbit_frame_decoder #(
   logic [16:0]          bytes_q, bytes;  // of the frame, saturating: before and with this beat
   logic [CountBits-1:0] beats_q, beats;
   logic                 lost_q, lost;
-  logic                 put_wanted, put_ready, finish, accept;
+  logic                 put_wanted, put_ready, put, finish, accept;
   logic [4:0]           verdict;
   logic [17:0]          sum_bytes;
 
   always_comb begin
-    seen.early        = early;
-    seen.late        = late;
+    seen.early         = early;
+    seen.late          = late;
     seen.found         = found;
     seen.wanted        = early == stopbit_front_pkg::VERDICT_ACCEPTED &&
                          late == stopbit_front_pkg::VERDICT_ACCEPTED && found;
@@ -172,16 +178,21 @@ module stopbit_frame_decoder #(
     frame              = p3_first_q ? seen : frame_q;
   end
 
+  // Cut-through: a frame that lost a beat must get its end before another frame is written.
+  logic owes_end_q, begins;
+  assign begins = p3_valid_q && p3_first_q && frame.wanted && !owes_end_q;  // it may be written
+
   assign sum_bytes  = {1'b0, p3_first_q ? 17'd0 : bytes_q} + {11'd0, p3_bytes_q};
   assign bytes      = sum_bytes[17] ? 17'h1FFFF : sum_bytes[16:0];
-  assign lost       = (!p3_first_q && lost_q) || (put_wanted && !put_ready);
+  assign lost       = (!p3_first_q && lost_q) || (put_wanted && !put_ready) ||
+                      (p3_first_q && frame.wanted && owes_end_q);
   assign beats      = (p3_first_q ? '0 : beats_q) + CountBits'(put_wanted && put_ready);
-  assign put_wanted = p3_valid_q && frame.wanted && (p3_first_q || !lost_q);
+  assign put_wanted = begins || (p3_valid_q && !p3_first_q && frame.wanted && !lost_q);
   assign finish     = p3_valid_q && p3_last_q && go;
   assign accept     = finish && verdict == stopbit_front_pkg::VERDICT_ACCEPTED;
 
   // Waiting for room makes no sense once the FIFO holds nothing but this frame.
-  assign go = !put_wanted || put_ready || drop_when_full_i || (!p3_first_q && beats_q[CountBits-1]);
+  assign go = !put_wanted || put_ready || drop_when_full_i || (!cut_through_i && !p3_first_q && beats_q[CountBits-1]);
 
   always_comb begin
     if (p3_bad_q) verdict = stopbit_front_pkg::VERDICT_FRAME_BAD;
@@ -197,9 +208,12 @@ module stopbit_frame_decoder #(
     if (!rst_ni) begin
       frames_q        <= '0;
       verdict_valid_o <= 1'b0;
+      owes_end_q      <= 1'b0;
     end else begin
       if (finish) frames_q <= frames_q + 64'd1;
       verdict_valid_o <= finish;
+      if (owes_end_q) owes_end_q <= !put_ready;
+      else owes_end_q <= cut_through_i && go && put_wanted && !put_ready && !p3_first_q;
     end
   end
   always_ff @(posedge clk_i) begin
@@ -212,25 +226,35 @@ module stopbit_frame_decoder #(
     end
   end
 
-  // ------------------------------------------------------------------------------------------------ frames that are whole
-  logic                 word_valid, word_take;
-  logic [511:0]         word;
-  logic [CountBits-1:0] no_count;
+  // ------------------------------------------------------------------------------------------------------- frames that go on
+  // A word of a frame, and whether it is the frame's last one and the frame is bad.
+  localparam int unsigned WordBits = 2 + 512;
+  localparam int unsigned TicketBits = 7 + 16 + 16 + 8 + 64 + 64;
+  logic                  word_valid, word_take, word_last, word_bad;
+  logic [511:0]          word;
+  logic                  ticket_valid, ticket_ready, ticket_take, ticket_put;
+  logic [TicketBits-1:0] ticket, ticket_in;
+  logic                  straight;  // past the FIFOs, which are empty, into the idle output
+  logic [CountBits-1:0]  no_count, ticket_count;
   assign no_count = '0;
 
-  stopbit_spec_fifo #(.Width(512), .Depth(Depth)) frames (
+  assign put        = put_wanted && go;
+  assign ticket_in  = {frame.payload, frame.payload_bytes, frame.channel, frame.line, frame.arrival_ns, frame.number};
+  assign ticket_put = cut_through_i ? begins && put_ready && go : accept;
+
+  stopbit_spec_fifo #(.Width(WordBits), .Depth(Depth)) frames (
     .clk_i,
     .rst_ni,
-    .valid_i             (put_wanted && go),
+    .valid_i             ((put && !straight) || owes_end_q),
     .ready_o             (put_ready),
-    .data_i              (p3_data_q),
-    .write_commit_i      (accept),
-    .write_commit_count_i(beats),
-    .write_revert_i      (finish && !accept),
+    .data_i              ({owes_end_q || p3_last_q, owes_end_q || (p3_last_q && !accept), p3_data_q}),
+    .write_commit_i      (cut_through_i || accept),
+    .write_commit_count_i(cut_through_i ? CountBits'(1) : straight ? '0 : beats),
+    .write_revert_i      (!cut_through_i && finish && !accept),
     .write_revert_count_i({CountBits{1'b1}}),
     .valid_o             (word_valid),
     .ready_i             (word_take),
-    .data_o              (word),
+    .data_o              ({word_last, word_bad, word}),
     .read_commit_i       (word_take),
     .read_commit_count_i (CountBits'(1)),
     .read_revert_i       (1'b0),
@@ -238,17 +262,12 @@ module stopbit_frame_decoder #(
   );
 
   // As many as frames, of which none is shorter than a beat: always room.
-  localparam int unsigned TicketBits = 7 + 16 + 16 + 8 + 64 + 64 + CountBits;
-  logic                  ticket_valid, ticket_ready, ticket_take;
-  logic [TicketBits-1:0] ticket;
-  logic [CountBits-1:0]  ticket_count;
-
   stopbit_fifo #(.Width(TicketBits), .Depth(Depth)) tickets (
     .clk_i,
     .rst_ni,
-    .valid_i(accept),
+    .valid_i(ticket_put && !straight),
     .ready_o(ticket_ready),
-    .data_i ({frame.payload, frame.payload_bytes, frame.channel, frame.line, frame.arrival_ns, frame.number, beats}),
+    .data_i (ticket_in),
     .valid_o(ticket_valid),
     .ready_i(ticket_take),
     .data_o (ticket),
@@ -256,109 +275,157 @@ module stopbit_frame_decoder #(
   );
 
   // ------------------------------------------------------------------------------------- datagrams, in beats of 16 bytes
-  // The bytes of a beat lie in `low_q`, the word early, and `word`, the one shown by the FIFO. A frame's words are all
-  // there before its ticket is.
-  logic [6:0]           out_payload;
-  logic [15:0]          out_bytes, out_channel;
-  logic [7:0]           out_line;
-  logic [63:0]          out_arrival, out_number;
-  logic [CountBits-1:0] out_words;
-
-  assign {out_payload, out_bytes, out_channel, out_line, out_arrival, out_number, out_words} = ticket;
-
-  typedef enum logic [1:0] {
+  // The bytes of a beat lie in `low_q`, the word early, and `word`, the one shown by the FIFO.
+  typedef enum logic [2:0] {
     IDLE,  // no frame is open
     SEEK,  // the word in which the payload begins is not yet in low_q
     SEND,
+    WAIT,  // cut-through: the last beat is in last_q and waits for the end of the frame
     SKIP   // words behind the payload
   } state_e;
-  state_e               state_q;
-  logic [511:0]         low_q;
-  logic [5:0]           at_q;    // where the next beat begins in low_q
-  logic [15:0]          left_q;  // bytes to send
-  logic [CountBits-1:0] words_q;  // words of the frame still in the FIFO
-  logic                 last_beat, crosses, needs_word, send;
-  logic [6:0]           next_at;
-  logic [4:0]           count;
+  state_e       state_q;
+  logic [511:0] low_q;
+  logic         low_last_q, low_bad_q;  // it is the frame's last word; and the frame is bad
+  logic         sent_q;                 // a beat of the datagram has left
+  logic [127:0] last_q;
+  logic [5:0]   at_q;                   // where the next beat begins in low_q
+  logic [15:0]  left_q;                 // bytes to send
+  logic [15:0]  channel_q, length_q;
+  logic [7:0]   line_q;
+  logic [63:0]  arrival_q, number_q;
+  logic         last_beat, crosses, needs_word, is_short, end_seen, end_bad, send, shown, idle_in_front;
+  logic [6:0]   next_at;
+  logic [4:0]   count;
 
   assign last_beat  = left_q <= 16'd16;
   assign count      = last_beat ? left_q[4:0] : 5'd16;
   assign next_at    = {1'b0, at_q} + 7'd16;
   assign crosses    = {1'b0, at_q} + {2'b00, count} > 7'd64;
   assign needs_word = crosses || (!last_beat && next_at >= 7'd64);  // in this beat, or moved along with it
-  assign valid_o    = state_q == SEND && (!needs_word || word_valid);
-  assign send       = valid_o && ready_i;
+  assign is_short   = needs_word && low_last_q;  // what the headers announce is not there
+  assign end_seen   = !cut_through_i || low_last_q || (needs_word && word_valid && word_last);
+  assign end_bad    = cut_through_i && (low_last_q ? low_bad_q || is_short : word_bad);
+
+  // What may leave in this cycle: a beat of the datagram, or its end without bytes.
+  logic whole, cut_off;
+  always_comb begin
+    whole   = 1'b0;
+    cut_off = 1'b0;
+    case (state_q)
+      SEND: begin
+        whole   = !is_short && (!needs_word || word_valid) && (!last_beat || (end_seen && !end_bad));
+        cut_off = is_short || (last_beat && end_seen && end_bad);
+      end
+      WAIT: begin
+        whole   = low_last_q && !low_bad_q;
+        cut_off = low_last_q && low_bad_q;
+      end
+      default: ;
+    endcase
+  end
+  assign shown   = whole || (cut_off && sent_q);
+  assign valid_o = shown;
+  assign send    = shown ? ready_i : cut_off;  // the step is done; what never began needs nobody to take it
+
+  assign straight = state_q == IDLE && !ticket_valid && ticket_count == '0 && ticket_put && p3_first_q &&
+                    (cut_through_i || p3_last_q);
 
   always_comb begin
     case (state_q)
-      IDLE:    word_take = ticket_valid && word_valid;
-      SEEK:    word_take = word_valid;
-      SEND:    word_take = send && needs_word;
-      default: word_take = word_valid && words_q != '0;
+      IDLE:       word_take = ticket_valid && word_valid;
+      SEEK, SKIP: word_take = word_valid && !low_last_q;
+      SEND:       word_take = send && needs_word && !is_short;
+      default:    word_take = word_valid && !low_last_q;
     endcase
+    // The last beat's bytes are put aside: what follows is only looked at for its end.
+    if (state_q == SEND && last_beat && !end_seen) word_take = needs_word && word_valid;
   end
-  assign ticket_take = (state_q == SKIP && words_q == '0) ||
-                       (send && last_beat && words_q == CountBits'(needs_word));
+  assign ticket_take = state_q == IDLE && word_take;
+
+  logic ends;  // the frame is over with this step
+  assign ends = low_last_q || (word_take && word_last);
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
       state_q <= IDLE;
     end else begin
       case (state_q)
-        IDLE: if (word_take) state_q <= out_payload[6] ? SEEK : SEND;
-        SEEK: if (word_take) state_q <= SEND;
-        SEND: if (send && last_beat) state_q <= ticket_take ? IDLE : SKIP;
-        default: if (ticket_take) state_q <= IDLE;
+        IDLE: begin
+          if (straight) state_q <= payload[6] ? SEEK : SEND;
+          else if (word_take) state_q <= ticket[TicketBits-1] ? SEEK : SEND;
+        end
+        SEEK: begin
+          if (word_take) state_q <= SEND;
+          else if (low_last_q) state_q <= IDLE;  // it ends before its payload begins
+        end
+        SEND: begin
+          if (send && (last_beat || is_short)) state_q <= ends ? IDLE : SKIP;
+          else if (last_beat && !end_seen && (!needs_word || word_valid)) state_q <= WAIT;
+        end
+        WAIT:    if (send) state_q <= IDLE;
+        default: if (ends) state_q <= IDLE;  // SKIP
       endcase
     end
   end
   always_ff @(posedge clk_i) begin
-    if (word_take) low_q <= word;
-    if (state_q == IDLE) begin
-      at_q    <= out_payload[5:0];
-      left_q  <= out_bytes;
-      words_q <= out_words - CountBits'(1);
-    end else begin
-      if (send) begin
-        at_q   <= next_at[5:0];
-        left_q <= left_q - {11'd0, count};
-      end
-      if (word_take) words_q <= words_q - CountBits'(1);
+    if (straight) begin
+      low_q      <= p3_data_q;
+      low_last_q <= p3_last_q;
+      low_bad_q  <= p3_last_q && !accept;
+    end else if (word_take) begin
+      low_q      <= word;
+      low_last_q <= word_last;
+      low_bad_q  <= word_bad;
     end
+    if (state_q == IDLE) begin
+      {at_q, left_q, channel_q, line_q, arrival_q, number_q} <=
+          straight ? ticket_in[TicketBits-2:0] : ticket[TicketBits-2:0];
+      length_q <= straight ? payload_bytes : ticket[TicketBits-8 -: 16];
+      sent_q   <= 1'b0;
+    end else if (send) begin
+      at_q   <= next_at[5:0];
+      left_q <= left_q - {11'd0, count};
+      sent_q <= 1'b1;
+    end
+    if (state_q == SEND) last_q <= beat_data;
   end
+  assign idle_in_front = !p1_valid_q && !p2_valid_q && !p3_valid_q && first_q;
+  assign idle_o        = idle_in_front && state_q == IDLE && ticket_count == '0 && !ticket_valid && !owes_end_q;
 
   // A beat begins 2, 6, 10 or 14 bytes behind a multiple of 16.
   logic [639:0]      both;
   logic [8*30-1:8*2] near;
+  logic [127:0]      beat_data;
   assign both = {word[127:0], low_q};
   assign near = both[128*at_q[5:4] + 16 +: 224];
 
   always_comb begin
-    beat_o.count = count;
-    beat_o.last  = last_beat;
     case (at_q[3:2])
-      2'd0:    beat_o.data = near[8*2 +: 128];
-      2'd1:    beat_o.data = near[8*6 +: 128];
-      2'd2:    beat_o.data = near[8*10 +: 128];
-      default: beat_o.data = near[8*14 +: 128];
+      2'd0:    beat_data = near[8*2 +: 128];
+      2'd1:    beat_data = near[8*6 +: 128];
+      2'd2:    beat_data = near[8*10 +: 128];
+      default: beat_data = near[8*14 +: 128];
     endcase
+    beat_o.data  = state_q == WAIT ? last_q : beat_data;
+    beat_o.count = whole ? count : 5'd0;
+    beat_o.last  = last_beat || cut_off;
 
-    datagram_o                 = '0;
-    datagram_o.arrival_ns      = out_arrival;
-    datagram_o.number          = out_number;
-    datagram_o.length_bytes    = {1'b0, out_bytes};
-    datagram_o.channel         = out_channel;
-    datagram_o.source          = out_line;
-    datagram_o.time_quality    = time_quality_i;
+    datagram_o              = '0;
+    datagram_o.arrival_ns   = arrival_q;
+    datagram_o.number       = number_q;
+    datagram_o.length_bytes = {1'b0, length_q};
+    datagram_o.channel      = channel_q;
+    datagram_o.source       = line_q;
+    datagram_o.time_quality = time_quality_i;
   end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      ticket_has_room    : assert (!accept || ticket_ready);
+      ticket_has_room    : assert (!ticket_put || ticket_ready);
       keep_is_a_run      : assert (!valid_i || (keep_i & (keep_i + 1'b1)) == 0);
       beats_are_full     : assert (!valid_i || last_i || keep_i[63]);
-      words_of_the_frame : assert (!(word_take && state_q != IDLE) || words_q != '0);
+      whole_frames_only  : assert (cut_through_i || !cut_off);
       beat_place         : assert (state_q != SEND || at_q[1:0] == 2'd2);
       tickets_for_words  : assert (ticket_count <= CountBits'(Depth));
     end

@@ -3,7 +3,7 @@
 /// The highest sequence number passed and which of the 64 up to it have passed are kept by channel and sender's epoch. A
 /// higher number passes; if it leaves some out, `gap_valid_o` tells of them before the datagram leaves. A number that has
 /// passed is a duplicate; one that was left out comes too late, for no reader may see numbers go back: both are dropped.
-/// Of numbers that are more than 63 behind nobody knows which it was; they count as late. Another epoch begins anew; so
+/// Numbers that are more than `window` behind count as late, whichever it was. Another epoch begins anew; so
 /// does number 1 on a carousel, unless it has just passed. Datagrams whose preamble was refused pass unseen. Waiting for
 /// the other line belongs to software.
 ///
@@ -33,7 +33,8 @@ module stopbit_line_arbiter (
   // One cycle for each datagram that is looked at, exactly one of three.
   output logic                                      passed_o,
   output logic                                      duplicate_o,
-  output logic                                      late_o
+  output logic                                      late_o,
+  output logic                                      idle_o
 );
   localparam int unsigned ChannelBits = stopbit_front_pkg::ChannelBits;
   localparam int unsigned NumChannels = stopbit_front_pkg::NumChannels;
@@ -50,12 +51,14 @@ module stopbit_line_arbiter (
 
   logic [StateBits-1:0]   states [0:NumChannels-1];
   logic [NumChannels-1:0] begun_q, enable_q, carousel_q;
+  logic [5:0]             windows [0:NumChannels-1];
 
   // ------------------------------------------------------------------------------------- in: the beat and its channel's state
   stopbit_pkg::stopbit_beat_t     beat_q;
   stopbit_pkg::stopbit_datagram_t datagram_q;
   state_t                         state, state_q, state_d;
   logic                           valid_q, first_q, next_first_q, enable_q1, carousel_q1;
+  logic [5:0]                     window_q;
   logic                           take, move, update;
   logic [ChannelBits-1:0]         channel, channel_q;
 
@@ -87,6 +90,7 @@ module stopbit_line_arbiter (
       state_q     <= state;
       enable_q1   <= enable_q[channel];
       carousel_q1 <= carousel_q[channel];
+      window_q    <= windows[channel];
     end
   end
 
@@ -97,7 +101,7 @@ module stopbit_line_arbiter (
   assign sequence_number = datagram_q.sequence_number;
   assign ahead_by        = sequence_number - state_q.highest;  // numbers may wrap around
   assign behind_by       = state_q.highest - sequence_number;
-  assign in_window          = behind_by < 32'(Window);
+  assign in_window       = behind_by <= {26'd0, window_q};
   assign seen            = in_window && state_q.seen[behind_by[5:0]];
   assign look            = enable_q1 && {1'b0, datagram_q.data_offset} <= datagram_q.length_bytes;
   assign anew            = !state_q.begun || state_q.epoch != datagram_q.sender_epoch ||
@@ -137,6 +141,7 @@ module stopbit_line_arbiter (
   always_ff @(posedge clk_i) begin
     if (valid_q && move && first_q) drop_q <= !pass;
     if (update) states[channel_q] <= state_d;
+    if (write_i) windows[write_channel_i] <= write_rule_i.window;
   end
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
@@ -153,6 +158,7 @@ module stopbit_line_arbiter (
     end
   end
 
+  assign idle_o     = !valid_q && next_first_q;
   assign beat_o     = beat_q;
   assign datagram_o = datagram_q;
 

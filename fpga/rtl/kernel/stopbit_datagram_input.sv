@@ -14,8 +14,6 @@ module stopbit_datagram_input
   input  logic              rst_ni,
 
   input  logic              receive_i,
-  input  logic              side_band_i,  // times come from tuser_i
-  input  logic [63:0]       now_i,
   input  logic [15:0]       preamble_bytes_i,
   input  logic [7:0]        source_i,
   input  logic [7:0]        time_quality_i,
@@ -26,7 +24,7 @@ module stopbit_datagram_input
   input  logic [63:0]       tkeep_i,      // whole but in the last beat, where it begins with ones
   input  logic              tlast_i,
   input  logic [15:0]       tdest_i,
-  input  logic [63:0]       tuser_i,      // with the first beat: arrival, ns
+  input  logic [63:0]       arrival_ns_i, // of the first beat
 
   output logic              valid_o,
   input  logic              ready_i,
@@ -34,8 +32,6 @@ module stopbit_datagram_input
   output stopbit_beat_t     beat_o,
 
   output logic              idle_o,
-  output logic              taken_o,      // a datagram
-  output logic [16:0]       length_o,     // of the datagram that is taken
   output logic              dropped_o,
   output logic              oversized_o
 );
@@ -56,7 +52,7 @@ module stopbit_datagram_input
   logic        inside_q, dropping_q, cut_q;
   logic [16:0] length_q;   // of the lines before
   logic [63:0] arrival_q, number_q;
-  logic        accept, first, drop, keep, full;
+  logic        accept, first, drop, keep, full, taken;
   logic [6:0]  bytes;
   logic [16:0] length;
   assign first = !inside_q;
@@ -73,10 +69,9 @@ module stopbit_datagram_input
   assign keep   = accept && !drop && (first || length_q != 17'(MaxBytes));
   assign length = (first ? 17'd0 : length_q) + (keep ? 17'(bytes) : 17'd0);
 
-  assign taken_o     = accept && tlast_i && !drop;
-  assign length_o    = length;
+  assign taken     = accept && tlast_i && !drop;
   assign dropped_o   = accept && tlast_i && drop;
-  assign oversized_o = taken_o && ((!first && cut_q) || (!keep && bytes != '0));
+  assign oversized_o = taken && ((!first && cut_q) || (!keep && bytes != '0));
 
   always_ff @(posedge clk_i) begin
     if (keep) line_mem[LineWidth'(write_q)] <= tdata_i;
@@ -84,13 +79,13 @@ module stopbit_datagram_input
       length_q <= length;
       cut_q    <= first ? 1'b0 : cut_q || (!keep && !drop);
       if (first) begin
-        arrival_q  <= side_band_i ? tuser_i : now_i;
+        arrival_q  <= arrival_ns_i;
         dropping_q <= drop;
       end
     end
-    if (taken_o) begin
+    if (taken) begin
       header_mem[HeaderWidth'(header_write_q)] <= '{
-        arrival_ns: first ? (side_band_i ? tuser_i : now_i) : arrival_q, number: number_q, sequence_number: '0,
+        arrival_ns: first ? arrival_ns_i : arrival_q, number: number_q, sequence_number: '0,
         length_bytes: length, data_offset: preamble_bytes_i, channel: tdest_i, sender_epoch: '0, source: source_i,
         time_quality: time_quality_i, cut: oversized_o};
     end
@@ -124,7 +119,7 @@ module stopbit_datagram_input
     end else begin
       if (accept) inside_q <= !tlast_i;
       if (keep) write_q <= write_q + 1'b1;
-      if (taken_o) begin
+      if (taken) begin
         header_write_q <= header_write_q + 1'b1;
         number_q       <= number_q + 64'd1;
       end

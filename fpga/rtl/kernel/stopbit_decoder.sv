@@ -1,9 +1,11 @@
-/// The kernel as XRT knows it: datagrams in at `s_axis_rx`, records out to rings in host memory at `m_axi_ring`, all else
-/// through `s_axi_control` (fpga/kernel/registers.md). User-managed: it runs as long as it has a clock.
+/// The kernel as XRT knows it: Ethernet frames or datagrams in at `s_axis_rx`, records out to rings in host memory at
+/// `m_axi_ring`, all else through `s_axi_control` (fpga/kernel/registers.md). User-managed: it runs as long as it has a clock.
 ///
-/// `s_axis_rx_tdest` is the datagram's channel; `s_axis_rx_tuser` its arrival, if clock_source says so.
+/// `s_axis_rx_tdest` is a datagram's channel. `s_axis_rx_tuser[63:0]` is its or the frame's arrival, beside the first beat,
+/// if clock_source says so; bit 64, beside the last beat of a frame, that the MAC found an error.
 module stopbit_decoder
   import stopbit_pkg::*;
+  import stopbit_front_pkg::*;
   import stopbit_registers_pkg::*;
   import stopbit_ring_pkg::*;
 (
@@ -64,7 +66,7 @@ module stopbit_decoder
   input  logic [63:0]  s_axis_rx_tkeep,
   input  logic         s_axis_rx_tlast,
   input  logic [15:0]  s_axis_rx_tdest,
-  input  logic [63:0]  s_axis_rx_tuser
+  input  logic [64:0]  s_axis_rx_tuser
 );
   // The reset comes from far; a register of its own is near.
   logic rst_n_q;
@@ -125,12 +127,19 @@ module stopbit_decoder
     .raised_i       (raised)
   );
 
-  // ---- datagrams in
-  logic [63:0]       now;
-  logic              datagram_valid, datagram_ready, input_idle, taken, dropped, oversized;
-  logic [16:0]       length;
-  stopbit_datagram_t datagram;
-  stopbit_beat_t     beat;
+  // ---- frames or datagrams in
+  logic [63:0]       now, arrival;
+  logic              receive, side_band, frames;
+  logic              plain_valid, plain_ready, plain_idle, plain_dropped, oversized, plain_tready;
+  logic [7:0]        time_quality;
+  stopbit_beat_t     plain_beat;
+  stopbit_datagram_t plain_datagram;
+
+  assign receive      = written.control[ControlReceiveBit];
+  assign side_band    = written.clock_source[ClockSourceSideBandBit];
+  assign frames       = written.intake[IntakeFramesBit];
+  assign time_quality = written.datagram_marks[DatagramMarksTimeQualityBit +: 8];
+  assign arrival      = side_band ? s_axis_rx_tuser[63:0] : now;
 
   stopbit_clock i_clock (
     .clk_i   (ap_clk),
@@ -143,34 +152,143 @@ module stopbit_decoder
   stopbit_datagram_input i_input (
     .clk_i           (ap_clk),
     .rst_ni          (rst_n_q),
-    .receive_i       (written.control[ControlReceiveBit]),
-    .side_band_i     (written.clock_source[ClockSourceSideBandBit]),
-    .now_i           (now),
+    .receive_i       (receive),
     .preamble_bytes_i(written.preamble_bytes),
     .source_i        (written.datagram_marks[DatagramMarksSourceBit +: 8]),
-    .time_quality_i  (written.datagram_marks[DatagramMarksTimeQualityBit +: 8]),
-    .tvalid_i        (s_axis_rx_tvalid),
-    .tready_o        (s_axis_rx_tready),
+    .time_quality_i  (time_quality),
+    .tvalid_i        (s_axis_rx_tvalid && !frames),
+    .tready_o        (plain_tready),
     .tdata_i         (s_axis_rx_tdata),
     .tkeep_i         (s_axis_rx_tkeep),
     .tlast_i         (s_axis_rx_tlast),
     .tdest_i         (s_axis_rx_tdest),
-    .tuser_i         (s_axis_rx_tuser),
-    .valid_o         (datagram_valid),
-    .ready_i         (datagram_ready),
-    .datagram_o      (datagram),
-    .beat_o          (beat),
-    .idle_o          (input_idle),
-    .taken_o         (taken),
-    .length_o        (length),
-    .dropped_o       (dropped),
+    .arrival_ns_i    (arrival),
+    .valid_o         (plain_valid),
+    .ready_i         (plain_ready),
+    .datagram_o      (plain_datagram),
+    .beat_o          (plain_beat),
+    .idle_o          (plain_idle),
+    .dropped_o       (plain_dropped),
     .oversized_o     (oversized)
+  );
+
+  // Frames are dropped from their first beat on while the kernel does not receive.
+  logic frame_inside_q, frame_dropping_q, frame_drop, frame_ready, frame_moves, frame_dropped;
+  assign frame_drop    = frame_inside_q ? frame_dropping_q : !receive;
+  assign frame_moves   = frames && s_axis_rx_tvalid && s_axis_rx_tready;
+  assign frame_dropped = frame_moves && s_axis_rx_tlast && frame_drop;
+  assign s_axis_rx_tready = frames ? frame_drop || frame_ready : plain_tready;
+  always_ff @(posedge ap_clk) begin
+    if (!rst_n_q) frame_inside_q <= 1'b0;
+    else if (frame_moves) frame_inside_q <= !s_axis_rx_tlast;
+  end
+  always_ff @(posedge ap_clk) begin
+    if (frame_moves) frame_dropping_q <= frame_drop;
+  end
+
+  // ---- datagrams of the groups, their preambles, of two lines the first
+  logic              front_valid, front_ready, front_idle, gap_valid, gap_ready;
+  logic              verdict_valid, taken, chunk, passed, duplicate, late;
+  logic [4:0]        verdict;
+  logic [16:0]       taken_bytes;
+  stopbit_beat_t     front_beat;
+  stopbit_datagram_t front_datagram;
+  gap_t              gap;
+  group_t            group;
+  framing_t          framing;
+  line_rule_t        rule;
+
+  assign group = '{
+    valid: command.group_write[GroupWriteValidBit], any_source: command.group_write[GroupWriteAnySourceBit],
+    source_address: written.group_source, address: written.group_address,
+    port: written.group_target[GroupTargetPortBit +: 16], channel: written.group_target[GroupTargetChannelBit +: 16],
+    line: command.group_write[GroupWriteLineBit +: 8]};
+  assign framing = '{
+    kind: command.framing_write[FramingWriteKindBit +: 2], skip: command.framing_write[FramingWriteSkipBit +: 11],
+    sequence_field: '{big_endian: written.framing_fields[FramingFieldsSequenceBigEndianBit],
+                      bytes: written.framing_fields[FramingFieldsSequenceBytesBit +: 4],
+                      offset: written.framing_fields[FramingFieldsSequenceOffsetBit +: 6]},
+    length_field: '{big_endian: written.framing_fields[FramingFieldsLengthBigEndianBit],
+                    bytes: written.framing_fields[FramingFieldsLengthBytesBit +: 4],
+                    offset: written.framing_fields[FramingFieldsLengthOffsetBit +: 6]}};
+  assign rule = '{
+    enable: command.rule_write[RuleWriteEnableBit], carousel: command.rule_write[RuleWriteCarouselBit],
+    window: command.rule_write[RuleWriteWindowBit +: 6]};
+
+  stopbit_front i_front (
+    .clk_i           (ap_clk),
+    .rst_ni          (rst_n_q),
+    .group_write_i   (command.group_write_valid),
+    .group_index_i   (command.group_write[GroupWriteIndexBit +: 6]),
+    .group_i         (group),
+    .framing_write_i (command.framing_write_valid),
+    .framing_valid_i (command.framing_write[FramingWriteValidBit]),
+    .framing_i       (framing),
+    .rule_write_i    (command.rule_write_valid),
+    .rule_i          (rule),
+    .channel_i       (command.framing_write_valid ? command.framing_write[FramingWriteChannelBit +: 6]
+                                                  : command.rule_write[RuleWriteChannelBit +: 6]),
+    .time_quality_i  (time_quality),
+    .check_header_i  (written.intake[IntakeCheckHeaderBit]),
+    .drop_when_full_i(written.intake[IntakeDropWhenFullBit]),
+    .cut_through_i   (written.intake[IntakeCutThroughBit]),
+    .frames_i        (frames),
+    .valid_i         (s_axis_rx_tvalid && frames && !frame_drop),
+    .ready_o         (frame_ready),
+    .data_i          (s_axis_rx_tdata),
+    .keep_i          (s_axis_rx_tkeep),
+    .last_i          (s_axis_rx_tlast),
+    .bad_i           (s_axis_rx_tlast && s_axis_rx_tuser[64]),
+    .arrival_ns_i    (arrival),
+    .plain_valid_i   (plain_valid),
+    .plain_ready_o   (plain_ready),
+    .plain_beat_i    (plain_beat),
+    .plain_datagram_i(plain_datagram),
+    .valid_o         (front_valid),
+    .ready_i         (front_ready),
+    .beat_o          (front_beat),
+    .datagram_o      (front_datagram),
+    .gap_valid_o     (gap_valid),
+    .gap_ready_i     (gap_ready),
+    .gap_o           (gap),
+    .verdict_valid_o (verdict_valid),
+    .verdict_o       (verdict),
+    .taken_o         (taken),
+    .taken_bytes_o   (taken_bytes),
+    .chunk_o         (chunk),
+    .passed_o        (passed),
+    .duplicate_o     (duplicate),
+    .late_o          (late),
+    .idle_o          (front_idle)
+  );
+
+  logic              datagram_valid, datagram_ready;
+  stopbit_datagram_t datagram;
+  stopbit_beat_t     beat;
+  stopbit_slot_t     core_slot, slot;
+  logic              slot_valid, slot_ready;
+  stopbit_gap_events i_gaps (
+    .clk_i          (ap_clk),
+    .rst_ni         (rst_n_q),
+    .gap_valid_i    (gap_valid),
+    .gap_ready_o    (gap_ready),
+    .gap_i          (gap),
+    .valid_i        (front_valid),
+    .ready_o        (front_ready),
+    .beat_i         (front_beat),
+    .datagram_i     (front_datagram),
+    .core_valid_o   (datagram_valid),
+    .core_ready_i   (datagram_ready),
+    .core_beat_o    (beat),
+    .core_datagram_o(datagram),
+    .slot_i         (core_slot),
+    .slot_moves_i   (slot_valid && slot_ready),
+    .slot_o         (slot)
   );
 
   // ---- decode
   stopbit_load_t load;
-  stopbit_slot_t slot;
-  logic          slot_valid, slot_ready, done, issued;
+  logic          done, issued;
 
   stopbit_loader i_loader (
     .clk_i          (ap_clk),
@@ -196,7 +314,7 @@ module stopbit_decoder
     .beat_i         (beat),
     .valid_o        (slot_valid),
     .ready_i        (slot_ready),
-    .slot_o         (slot),
+    .slot_o         (core_slot),
     .datagram_done_o(done),
     .issued_o       (issued)
   );
@@ -276,10 +394,14 @@ module stopbit_decoder
 
   // ---- what the host sees
   localparam int unsigned CalmBits = 6;
-  logic [63:0] datagrams_q, bytes_q, dropped_q, records_q, withdrawn_q, decoded_q, instructions_q;
+  localparam int unsigned InsideBits = 8;
+  logic [63:0] datagrams_q, bytes_q, dropped_q, records_q, withdrawn_q, decoded_q, instructions_q, chunks_q, passed_q,
+               duplicates_q, late_q, gaps_q, missing_q;
+  logic [Verdicts-1:0][63:0] verdicts_q;
+  logic [InsideBits-1:0]     inside_q;  // datagrams in the decode core
   logic [CalmBits:0] calm_q;  // cycles in which nothing was on its way
   logic calm;
-  assign calm = input_idle && writer_idle && datagrams_q == decoded_q;
+  assign calm = plain_idle && !s_axis_rx_tvalid && front_idle && !gap_valid && inside_q == '0 && !slot_valid && writer_idle;
 
   always_ff @(posedge ap_clk) begin
     if (!rst_n_q) begin
@@ -290,15 +412,33 @@ module stopbit_decoder
       withdrawn_q    <= '0;
       decoded_q      <= '0;
       instructions_q <= '0;
+      chunks_q       <= '0;
+      passed_q       <= '0;
+      duplicates_q   <= '0;
+      late_q         <= '0;
+      gaps_q         <= '0;
+      missing_q      <= '0;
+      verdicts_q     <= '0;
+      inside_q       <= '0;
       calm_q         <= '0;
     end else begin
       datagrams_q    <= datagrams_q + 64'(taken);
-      bytes_q        <= bytes_q + (taken ? 64'(length) : 64'd0);
-      dropped_q      <= dropped_q + 64'(dropped);
+      bytes_q        <= bytes_q + (taken ? 64'(taken_bytes) : 64'd0);
+      dropped_q      <= dropped_q + 64'(plain_dropped || frame_dropped);
       records_q      <= records_q + 64'(slot_valid && slot_ready && slot.last && !slot.aborted);
       withdrawn_q    <= withdrawn_q + 64'(slot_valid && slot_ready && slot.aborted);
       decoded_q      <= decoded_q + 64'(done);
       instructions_q <= instructions_q + 64'(issued);
+      chunks_q       <= chunks_q + 64'(chunk);
+      passed_q       <= passed_q + 64'(passed);
+      duplicates_q   <= duplicates_q + 64'(duplicate);
+      late_q         <= late_q + 64'(late);
+      gaps_q         <= gaps_q + 64'(gap_valid && gap_ready);
+      missing_q      <= missing_q + (gap_valid && gap_ready ? 64'(gap.count) : 64'd0);
+      inside_q       <= inside_q + InsideBits'(datagram_valid && datagram_ready && beat.last) - InsideBits'(done);
+      for (int unsigned v = 0; v < Verdicts; v++) begin
+        if (verdict_valid && verdict == 5'(v)) verdicts_q[v] <= verdicts_q[v] + 64'd1;
+      end
       // A record may leave the core some cycles after its datagram is done.
       calm_q         <= !calm ? '0 : calm_q[CalmBits] ? calm_q : calm_q + 1'b1;
     end
@@ -313,6 +453,15 @@ module stopbit_decoder
   assign shown.records_withdrawn = withdrawn_q;
   assign shown.datagrams_decoded = decoded_q;
   assign shown.instructions      = instructions_q;
+  assign shown.chunks            = chunks_q;
+  assign shown.line_passed       = passed_q;
+  assign shown.line_duplicates   = duplicates_q;
+  assign shown.line_late         = late_q;
+  assign shown.gaps              = gaps_q;
+  assign shown.numbers_missing   = missing_q;
+  for (genvar v = 0; v < Verdicts; v++) begin : g_verdict
+    assign shown.verdict[v].frames = verdicts_q[v];
+  end
 
   always_comb begin
     raised.errors = '0;

@@ -34,9 +34,14 @@ module stopbit_registers
   always_comb begin
     unique case (write_address_i)
       16'h0020,
+      16'h002C,
       16'h0030,
       16'h0048,
       16'h004C,
+      16'h0050,
+      16'h0054,
+      16'h0058,
+      16'h0060,
       16'h0034,
       16'h0038,
       16'h003C,
@@ -52,6 +57,9 @@ module stopbit_registers
       16'h0428,
       16'h042C,
       16'h0430,
+      16'h005C,
+      16'h0064,
+      16'h0068,
       16'h0084,
       16'h0088,
       16'h0094,
@@ -61,6 +69,12 @@ module stopbit_registers
     endcase
   end
 
+  assign command_o.group_write_valid = write && write_address_i == 16'h005C;
+  assign command_o.group_write = write_data_i[17:0];
+  assign command_o.framing_write_valid = write && write_address_i == 16'h0064;
+  assign command_o.framing_write = write_data_i[26:0];
+  assign command_o.rule_write_valid = write && write_address_i == 16'h0068;
+  assign command_o.rule_write = write_data_i[21:0];
   assign command_o.firmware_address_valid = write && write_address_i == 16'h0084;
   assign command_o.firmware_address = write_data_i[19:0];
   assign command_o.firmware_data_valid = write && write_address_i == 16'h0088;
@@ -84,9 +98,14 @@ module stopbit_registers
       if (write) begin
         unique case (write_address_i)
           16'h0020: written_o.control <= write_data_i[0:0];
+          16'h002C: written_o.intake <= write_data_i[4:0];
           16'h0030: written_o.clock_source <= write_data_i[0:0];
           16'h0048: written_o.preamble_bytes <= write_data_i[15:0];
           16'h004C: written_o.datagram_marks <= write_data_i[15:0];
+          16'h0050: written_o.group_source <= write_data_i;
+          16'h0054: written_o.group_address <= write_data_i;
+          16'h0058: written_o.group_target <= write_data_i;
+          16'h0060: written_o.framing_fields <= write_data_i[26:0];
           16'h0034: written_o.clock_rate <= write_data_i;
           16'h0038: low_clock_offset <= write_data_i;
           16'h003C: written_o.clock_offset <= {write_data_i, low_clock_offset};
@@ -113,14 +132,19 @@ module stopbit_registers
       read_data_o <= '0;
       unique case (read_address_i)
         16'h0010: read_data_o <= 32'h54494253;
-        16'h0014: read_data_o <= 32'h00000001;
+        16'h0014: read_data_o <= 32'h00000002;
         16'h0018: read_data_o <= 32'(shown_i.capabilities);
         16'h0020: read_data_o <= 32'(written_o.control);
         16'h0024: read_data_o <= 32'(shown_i.status);
         16'h0028: read_data_o <= 32'(errors_q);
+        16'h002C: read_data_o <= 32'(written_o.intake);
         16'h0030: read_data_o <= 32'(written_o.clock_source);
         16'h0048: read_data_o <= 32'(written_o.preamble_bytes);
         16'h004C: read_data_o <= 32'(written_o.datagram_marks);
+        16'h0050: read_data_o <= 32'(written_o.group_source);
+        16'h0054: read_data_o <= 32'(written_o.group_address);
+        16'h0058: read_data_o <= 32'(written_o.group_target);
+        16'h0060: read_data_o <= 32'(written_o.framing_fields);
         16'h0034: read_data_o <= 32'(written_o.clock_rate);
         16'h0038: read_data_o <= written_o.clock_offset[31:0];
         16'h003C: read_data_o <= written_o.clock_offset[63:32];
@@ -167,6 +191,126 @@ module stopbit_registers
           kept_q      <= shown_i.instructions[63:32];
         end
         16'h0134: read_data_o <= kept_q;
+        16'h0138: begin
+          read_data_o <= shown_i.chunks[31:0];
+          kept_q      <= shown_i.chunks[63:32];
+        end
+        16'h013C: read_data_o <= kept_q;
+        16'h0140: begin
+          read_data_o <= shown_i.line_passed[31:0];
+          kept_q      <= shown_i.line_passed[63:32];
+        end
+        16'h0144: read_data_o <= kept_q;
+        16'h0148: begin
+          read_data_o <= shown_i.line_duplicates[31:0];
+          kept_q      <= shown_i.line_duplicates[63:32];
+        end
+        16'h014C: read_data_o <= kept_q;
+        16'h0150: begin
+          read_data_o <= shown_i.line_late[31:0];
+          kept_q      <= shown_i.line_late[63:32];
+        end
+        16'h0154: read_data_o <= kept_q;
+        16'h0158: begin
+          read_data_o <= shown_i.gaps[31:0];
+          kept_q      <= shown_i.gaps[63:32];
+        end
+        16'h015C: read_data_o <= kept_q;
+        16'h0160: begin
+          read_data_o <= shown_i.numbers_missing[31:0];
+          kept_q      <= shown_i.numbers_missing[63:32];
+        end
+        16'h0164: read_data_o <= kept_q;
+        16'h0200: begin
+          read_data_o <= shown_i.verdict[0].frames[31:0];
+          kept_q      <= shown_i.verdict[0].frames[63:32];
+        end
+        16'h0204: read_data_o <= kept_q;
+        16'h0208: begin
+          read_data_o <= shown_i.verdict[1].frames[31:0];
+          kept_q      <= shown_i.verdict[1].frames[63:32];
+        end
+        16'h020C: read_data_o <= kept_q;
+        16'h0210: begin
+          read_data_o <= shown_i.verdict[2].frames[31:0];
+          kept_q      <= shown_i.verdict[2].frames[63:32];
+        end
+        16'h0214: read_data_o <= kept_q;
+        16'h0218: begin
+          read_data_o <= shown_i.verdict[3].frames[31:0];
+          kept_q      <= shown_i.verdict[3].frames[63:32];
+        end
+        16'h021C: read_data_o <= kept_q;
+        16'h0220: begin
+          read_data_o <= shown_i.verdict[4].frames[31:0];
+          kept_q      <= shown_i.verdict[4].frames[63:32];
+        end
+        16'h0224: read_data_o <= kept_q;
+        16'h0228: begin
+          read_data_o <= shown_i.verdict[5].frames[31:0];
+          kept_q      <= shown_i.verdict[5].frames[63:32];
+        end
+        16'h022C: read_data_o <= kept_q;
+        16'h0230: begin
+          read_data_o <= shown_i.verdict[6].frames[31:0];
+          kept_q      <= shown_i.verdict[6].frames[63:32];
+        end
+        16'h0234: read_data_o <= kept_q;
+        16'h0238: begin
+          read_data_o <= shown_i.verdict[7].frames[31:0];
+          kept_q      <= shown_i.verdict[7].frames[63:32];
+        end
+        16'h023C: read_data_o <= kept_q;
+        16'h0240: begin
+          read_data_o <= shown_i.verdict[8].frames[31:0];
+          kept_q      <= shown_i.verdict[8].frames[63:32];
+        end
+        16'h0244: read_data_o <= kept_q;
+        16'h0248: begin
+          read_data_o <= shown_i.verdict[9].frames[31:0];
+          kept_q      <= shown_i.verdict[9].frames[63:32];
+        end
+        16'h024C: read_data_o <= kept_q;
+        16'h0250: begin
+          read_data_o <= shown_i.verdict[10].frames[31:0];
+          kept_q      <= shown_i.verdict[10].frames[63:32];
+        end
+        16'h0254: read_data_o <= kept_q;
+        16'h0258: begin
+          read_data_o <= shown_i.verdict[11].frames[31:0];
+          kept_q      <= shown_i.verdict[11].frames[63:32];
+        end
+        16'h025C: read_data_o <= kept_q;
+        16'h0260: begin
+          read_data_o <= shown_i.verdict[12].frames[31:0];
+          kept_q      <= shown_i.verdict[12].frames[63:32];
+        end
+        16'h0264: read_data_o <= kept_q;
+        16'h0268: begin
+          read_data_o <= shown_i.verdict[13].frames[31:0];
+          kept_q      <= shown_i.verdict[13].frames[63:32];
+        end
+        16'h026C: read_data_o <= kept_q;
+        16'h0270: begin
+          read_data_o <= shown_i.verdict[14].frames[31:0];
+          kept_q      <= shown_i.verdict[14].frames[63:32];
+        end
+        16'h0274: read_data_o <= kept_q;
+        16'h0278: begin
+          read_data_o <= shown_i.verdict[15].frames[31:0];
+          kept_q      <= shown_i.verdict[15].frames[63:32];
+        end
+        16'h027C: read_data_o <= kept_q;
+        16'h0280: begin
+          read_data_o <= shown_i.verdict[16].frames[31:0];
+          kept_q      <= shown_i.verdict[16].frames[63:32];
+        end
+        16'h0284: read_data_o <= kept_q;
+        16'h0288: begin
+          read_data_o <= shown_i.verdict[17].frames[31:0];
+          kept_q      <= shown_i.verdict[17].frames[63:32];
+        end
+        16'h028C: read_data_o <= kept_q;
         16'h0404: read_data_o <= 32'(shown_i.ring[0].state);
         16'h0408: read_data_o <= written_o.ring[0].header[31:0];
         16'h040C: read_data_o <= written_o.ring[0].header[63:32];

@@ -1,5 +1,6 @@
 /// The kernel's registers. Made by fpga/kernel/generate.py from registers.toml: change that.
 package stopbit_registers_pkg;
+  localparam int unsigned Verdicts = 18;
   localparam int unsigned Rings = 1;
 
   localparam logic [15:0] REG_ID = 16'h0010;
@@ -8,9 +9,17 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_CONTROL = 16'h0020;
   localparam logic [15:0] REG_STATUS = 16'h0024;
   localparam logic [15:0] REG_ERRORS = 16'h0028;
+  localparam logic [15:0] REG_INTAKE = 16'h002C;
   localparam logic [15:0] REG_CLOCK_SOURCE = 16'h0030;
   localparam logic [15:0] REG_PREAMBLE_BYTES = 16'h0048;
   localparam logic [15:0] REG_DATAGRAM_MARKS = 16'h004C;
+  localparam logic [15:0] REG_GROUP_SOURCE = 16'h0050;
+  localparam logic [15:0] REG_GROUP_ADDRESS = 16'h0054;
+  localparam logic [15:0] REG_GROUP_TARGET = 16'h0058;
+  localparam logic [15:0] REG_GROUP_WRITE = 16'h005C;
+  localparam logic [15:0] REG_FRAMING_FIELDS = 16'h0060;
+  localparam logic [15:0] REG_FRAMING_WRITE = 16'h0064;
+  localparam logic [15:0] REG_RULE_WRITE = 16'h0068;
   localparam logic [15:0] REG_CLOCK_RATE = 16'h0034;
   localparam logic [15:0] REG_CLOCK_OFFSET = 16'h0038;
   localparam logic [15:0] REG_CLOCK_NOW = 16'h0040;
@@ -27,6 +36,13 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_RECORDS_WITHDRAWN = 16'h0120;
   localparam logic [15:0] REG_DATAGRAMS_DECODED = 16'h0128;
   localparam logic [15:0] REG_INSTRUCTIONS = 16'h0130;
+  localparam logic [15:0] REG_CHUNKS = 16'h0138;
+  localparam logic [15:0] REG_LINE_PASSED = 16'h0140;
+  localparam logic [15:0] REG_LINE_DUPLICATES = 16'h0148;
+  localparam logic [15:0] REG_LINE_LATE = 16'h0150;
+  localparam logic [15:0] REG_GAPS = 16'h0158;
+  localparam logic [15:0] REG_NUMBERS_MISSING = 16'h0160;
+  localparam logic [15:0] REG_VERDICT_FRAMES = 16'h0200;
   localparam logic [15:0] REG_RING_COMMAND = 16'h0400;
   localparam logic [15:0] REG_RING_STATE = 16'h0404;
   localparam logic [15:0] REG_RING_HEADER = 16'h0408;
@@ -53,9 +69,33 @@ package stopbit_registers_pkg;
   localparam int unsigned ErrorsRingRefusedBit = 2;
   localparam int unsigned ErrorsRingBrokenBit = 3;
   localparam int unsigned ErrorsOversizedBit = 4;
+  localparam int unsigned IntakeFramesBit = 0;
+  localparam int unsigned IntakeCheckHeaderBit = 2;
+  localparam int unsigned IntakeDropWhenFullBit = 3;
+  localparam int unsigned IntakeCutThroughBit = 4;
   localparam int unsigned ClockSourceSideBandBit = 0;
   localparam int unsigned DatagramMarksSourceBit = 0;
   localparam int unsigned DatagramMarksTimeQualityBit = 8;
+  localparam int unsigned GroupTargetPortBit = 0;
+  localparam int unsigned GroupTargetChannelBit = 16;
+  localparam int unsigned GroupWriteIndexBit = 0;
+  localparam int unsigned GroupWriteLineBit = 8;
+  localparam int unsigned GroupWriteAnySourceBit = 16;
+  localparam int unsigned GroupWriteValidBit = 17;
+  localparam int unsigned FramingFieldsSequenceOffsetBit = 0;
+  localparam int unsigned FramingFieldsSequenceBytesBit = 6;
+  localparam int unsigned FramingFieldsSequenceBigEndianBit = 10;
+  localparam int unsigned FramingFieldsLengthOffsetBit = 16;
+  localparam int unsigned FramingFieldsLengthBytesBit = 22;
+  localparam int unsigned FramingFieldsLengthBigEndianBit = 26;
+  localparam int unsigned FramingWriteChannelBit = 0;
+  localparam int unsigned FramingWriteKindBit = 8;
+  localparam int unsigned FramingWriteValidBit = 10;
+  localparam int unsigned FramingWriteSkipBit = 16;
+  localparam int unsigned RuleWriteChannelBit = 0;
+  localparam int unsigned RuleWriteEnableBit = 8;
+  localparam int unsigned RuleWriteCarouselBit = 9;
+  localparam int unsigned RuleWriteWindowBit = 16;
   localparam int unsigned RingCommandStartBit = 0;
   localparam int unsigned RingCommandStopBit = 1;
   localparam int unsigned RingStateRunningBit = 0;
@@ -75,9 +115,14 @@ package stopbit_registers_pkg;
   /// What the host has written.
   typedef struct packed {
     logic [0:0] control;
+    logic [4:0] intake;
     logic [0:0] clock_source;
     logic [15:0] preamble_bytes;
     logic [15:0] datagram_marks;
+    logic [31:0] group_source;
+    logic [31:0] group_address;
+    logic [31:0] group_target;
+    logic [26:0] framing_fields;
     logic [31:0] clock_rate;
     logic [63:0] clock_offset;
     logic [0:0] firmware_bank;
@@ -92,6 +137,12 @@ package stopbit_registers_pkg;
 
   /// What the host writes in this cycle; `_valid` says that it does.
   typedef struct packed {
+    logic group_write_valid;
+    logic [17:0] group_write;
+    logic framing_write_valid;
+    logic [26:0] framing_write;
+    logic rule_write_valid;
+    logic [21:0] rule_write;
     logic firmware_address_valid;
     logic [19:0] firmware_address;
     logic firmware_data_valid;
@@ -100,6 +151,11 @@ package stopbit_registers_pkg;
     logic [0:0] firmware_clear;
     ring_command_t [Rings-1:0] ring;
   } command_t;
+
+  /// What the hardware says. Of one verdict.
+  typedef struct packed {
+    logic [63:0] frames;
+  } verdict_shown_t;
 
   /// What the hardware says. Of one ring.
   typedef struct packed {
@@ -128,6 +184,13 @@ package stopbit_registers_pkg;
     logic [63:0] records_withdrawn;
     logic [63:0] datagrams_decoded;
     logic [63:0] instructions;
+    logic [63:0] chunks;
+    logic [63:0] line_passed;
+    logic [63:0] line_duplicates;
+    logic [63:0] line_late;
+    logic [63:0] gaps;
+    logic [63:0] numbers_missing;
+    verdict_shown_t [Verdicts-1:0] verdict;
     ring_shown_t [Rings-1:0] ring;
   } shown_t;
 

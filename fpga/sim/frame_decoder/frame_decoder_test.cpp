@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,7 @@ class FrameDecoder : public ::testing::Test {
     bench_->group_write_i = 0;
     bench_->check_header_i = 0;
     bench_->drop_when_full_i = 0;
+    bench_->cut_through_i = 0;
     bench_->time_quality_i = 0x5A;
     restart();
   }
@@ -198,6 +200,70 @@ class FrameDecoder : public ::testing::Test {
     bench_->ready_i = 0;
   }
 
+  /// Cut-through: accepted frames give their datagrams; of others some bytes may leave, never all that are announced.
+  void run_cut_through(const std::deque<Frame>& frames, std::uint32_t in_stall, std::uint32_t out_stall,
+                       bool may_lose = false) {
+    Random random(in_stall * 103 + out_stall);
+    Gate in(random, in_stall);
+    Gate out(random, out_stall);
+    DatagramCollector collector;
+    collector.allow_short();
+    std::map<std::uint64_t, SentDatagram> came;
+    std::vector<std::uint8_t> verdicts;
+    const std::uint64_t first = number_ - frames.size() + 1;
+    std::size_t sent = 0;
+    bool offered = false;
+    for (std::size_t quiet = 0; quiet < 1000; ++quiet) {
+      if (!feeder_.busy() && sent < frames.size()) {
+        feeder_.begin(frames[sent].bytes, frames[sent].bad, frames[sent].arrival_ns);
+        ++sent;
+      }
+      if (!offered && feeder_.busy() && in.open()) {
+        offered = true;
+        feeder_.show(bench_, static_cast<std::uint8_t>(random.bits()));
+      }
+      bench_->valid_i = offered;
+      bench_->ready_i = out.open();
+      bench_.settle();
+      if (offered && bench_->ready_o) {
+        feeder_.advance();
+        offered = false;
+        quiet = 0;
+      }
+      if (bench_->verdict_valid_o) verdicts.push_back(bench_->verdict_o);
+      if (bench_->valid_o && bench_->ready_i) {
+        quiet = 0;
+        const char* fault = nullptr;
+        if (collector.take(bench_->beat_o, bench_->datagram_o, fault)) {
+          const std::uint64_t number = collector.datagram().info.number;
+          ASSERT_TRUE(came.empty() || came.rbegin()->first < number) << "out of order";
+          came[number] = collector.datagram();
+        }
+        ASSERT_EQ(fault, nullptr) << fault;
+      }
+      bench_.step();
+    }
+    EXPECT_TRUE(bench_->idle_o);
+    bench_->valid_i = 0;
+    bench_->ready_i = 0;
+    ASSERT_EQ(verdicts.size(), frames.size());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      const bool is_lost = may_lose && frames[i].verdict == 0 && verdicts[i] == kOverflow;
+      lost_ += is_lost ? 1 : 0;
+      if (!is_lost) {
+        ASSERT_EQ(verdicts[i], frames[i].verdict) << "frame " << i;
+      }
+      const auto found = came.find(first + i);
+      if (verdicts[i] == 0) {
+        ASSERT_TRUE(found != came.end()) << "frame " << i;
+        ASSERT_TRUE(found->second == frames[i].datagram) << "frame " << i;
+      } else if (found != came.end()) {
+        ASSERT_LT(found->second.bytes.size(), found->second.info.length_bytes) << "frame " << i;
+        ++cut_;
+      }
+    }
+  }
+
   /// A frame for us, mostly; with everything that may be in front of and behind the data.
   ByteVector random_frame(Random& random) {
     static constexpr std::size_t kPayloads[] = {0,  1,  5,  13, 14, 15, 16, 17,   18,
@@ -242,6 +308,7 @@ class FrameDecoder : public ::testing::Test {
   FrameFeeder feeder_;
   DatagramCollector collector_;
   std::size_t lost_ = 0;
+  std::size_t cut_ = 0;
 };
 
 TEST_F(FrameDecoder, gives_the_datagrams_that_host_net_finds_at_every_stall_rate) {
@@ -330,26 +397,86 @@ TEST_F(FrameDecoder, starts_anew_after_a_reset_in_the_middle_of_a_frame) {
   }
 }
 
-TEST_F(FrameDecoder, shows_the_first_beat_six_cycles_after_the_last_of_the_frame) {
-  for (const std::size_t size : {5U, 21U, 22U, 66U, 1000U}) {
+TEST_F(FrameDecoder, cuts_through_and_ends_bad_frames_as_datagrams_that_are_too_short) {
+  bench_->cut_through_i = 1;
+  restart();
+  for (const std::uint32_t in : {0U, 40U, 90U}) {
+    for (const std::uint32_t out : {0U, 40U, 90U}) {
+      SCOPED_TRACE(testing::Message() << "stalls of input " << in << " %, of output " << out << " %");
+      Random random(in + 3 * out + 7);
+      run_cut_through(random_frames(random, 300, 0), in, out);
+      if (HasFatalFailure()) return;
+      run_cut_through(random_frames(random, 1500, 60), in, out);
+      if (HasFatalFailure()) return;
+    }
+  }
+  EXPECT_GT(cut_, 20U);
+}
+
+TEST_F(FrameDecoder, cuts_through_and_loses_frames_without_room_as_a_whole_or_from_a_beat_on) {
+  bench_->cut_through_i = 1;
+  bench_->drop_when_full_i = 1;
+  restart();
+  Random random(73);
+  for (int round = 0; round < 4; ++round) {
+    run_cut_through(random_frames(random, 1000, 20), 0, 90, true);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(lost_, 100U);
+  EXPECT_GT(cut_, 10U);
+}
+
+TEST_F(FrameDecoder, cuts_through_frames_that_are_larger_than_its_memory) {
+  bench_->cut_through_i = 1;
+  restart();
+  std::deque<Frame> batch;
+  for (int i = 0; i < 5; ++i) {
+    batch.push_back(expect(frames::ethernet(frames::ipv4(frames::udp(ByteVector(9000)))), i == 3, 1));
+    batch.push_back(expect(frames::ethernet(frames::ipv4(frames::udp(ByteVector(21)))), false, 3));
+  }
+  run_cut_through(batch, 0, 50);
+  EXPECT_EQ(cut_, 1U);
+}
+
+TEST_F(FrameDecoder, shows_the_first_beat_some_cycles_after_the_last_of_the_frame_or_after_the_second_that_came) {
+  const auto latency = [&](std::size_t size, std::size_t from_beat) {
     const Frame frame = expect(frames::ethernet(frames::ipv4(frames::udp(ByteVector(size)))), false, 1);
     feeder_.begin(frame.bytes, false, 1);
-    while (feeder_.busy()) {
-      feeder_.show(bench_, 0);
-      bench_->valid_i = 1;
+    std::size_t beats = 0;
+    std::size_t cycles = 0;  // since beat `from_beat` was offered
+    bench_.settle();
+    while (!bench_->valid_o && cycles < 100) {
+      bench_->valid_i = feeder_.busy();
+      if (feeder_.busy()) {
+        feeder_.show(bench_, 0);
+        feeder_.advance();
+        ++beats;
+      }
       bench_.settle();
-      ASSERT_TRUE(bench_->ready_o);
-      feeder_.advance();
+      EXPECT_TRUE(bench_->ready_o);
+      cycles += beats >= from_beat || !feeder_.busy() ? 1 : 0;
+      bench_.step();
+      bench_.settle();
+    }
+    for (std::size_t i = 0; i < 100; ++i) {
+      bench_->ready_i = 1;
+      bench_->valid_i = feeder_.busy();
+      if (feeder_.busy()) {
+        feeder_.show(bench_, 0);
+        feeder_.advance();
+      }
       bench_.step();
     }
-    bench_->valid_i = 0;
-    std::size_t cycles = 1;
-    for (bench_.settle(); !bench_->valid_o && cycles < 100; bench_.settle(), ++cycles) bench_.step();
-    EXPECT_EQ(cycles, 6U) << size << " bytes";
-    bench_->ready_i = 1;
-    for (std::size_t beats = 0; beats < 100; ++beats) bench_.step();
     bench_->ready_i = 0;
-  }
+    return cycles;
+  };
+  constexpr std::size_t kLast = 1000;
+  for (const std::size_t size : {5U, 21U, 22U}) EXPECT_EQ(latency(size, kLast), 4U) << size << " bytes";
+  for (const std::size_t size : {66U, 1000U}) EXPECT_EQ(latency(size, kLast), 6U) << size << " bytes";
+  bench_->cut_through_i = 1;
+  restart();
+  for (const std::size_t size : {5U, 21U, 22U}) EXPECT_EQ(latency(size, 1), 4U) << size << " bytes";
+  for (const std::size_t size : {66U, 1000U}) EXPECT_EQ(latency(size, 2), 3U) << size << " bytes";
 }
 
 }  // namespace

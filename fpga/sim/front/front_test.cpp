@@ -79,7 +79,7 @@ class Front : public ::testing::TestWithParam<Capture> {
  protected:
   /// Sends the frames as fast as they are taken; compares each datagram with what host/net makes of its frame. Only the
   /// groups of `groups` are taken.
-  void run(const std::vector<Frame>& frames, net::FlowTable& groups) {
+  void run(const std::vector<Frame>& frames, net::FlowTable& groups, bool cut_through = false) {
     bench_->valid_i = 0;
     bench_->ready_i = 0;
     bench_->group_write_i = 0;
@@ -87,6 +87,10 @@ class Front : public ::testing::TestWithParam<Capture> {
     bench_->rule_write_i = 0;
     bench_->check_header_i = 0;
     bench_->drop_when_full_i = 0;
+    bench_->cut_through_i = cut_through;
+    bench_->frames_i = 1;
+    bench_->plain_valid_i = 0;
+    bench_->gap_ready_i = 1;
     bench_->time_quality_i = 1;
     bench_.reset();
     const net::Framing framing = net::parse_framing(GetParam().framing).value();
@@ -94,6 +98,7 @@ class Front : public ::testing::TestWithParam<Capture> {
       bench_->channel_i = static_cast<std::uint8_t>(i);
       bench_->framing_i = framing_bits(framing);
       bench_->framing_write_i = 1;
+      bench_->framing_valid_i = 1;
       write_group(bench_, static_cast<std::uint8_t>(i),
                   {.address = groups.groups()[i].address, .port = groups.groups()[i].port, .channel = i, .line = 1});
       bench_->framing_write_i = 0;
@@ -217,9 +222,14 @@ TEST_P(Front, finds_the_datagrams_and_preambles_of_the_capture) {
   net::FlowTable groups = groups_of(*frames);
   run(*frames, groups);
   EXPECT_GT(datagrams_, frames->size() * 9 / 10);
-  std::printf("front: %s: %zu frames, %zu datagrams, %llu cycles, least latency %zu cycles\n",
+  std::printf("front: %s, store and forward: %zu frames, %zu datagrams, %llu cycles, least latency %zu cycles\n",
               std::string(GetParam().name).c_str(), frames->size(), datagrams_,
               static_cast<unsigned long long>(cycles_), least_latency_);
+  const std::size_t stored = datagrams_;
+  run(*frames, groups, true);
+  EXPECT_EQ(datagrams_, 2 * stored);
+  std::printf("front: %s, cut-through: least latency %zu cycles\n", std::string(GetParam().name).c_str(),
+              least_latency_);
 }
 
 TEST_P(Front, treats_mutated_and_cut_frames_as_host_net_does) {

@@ -5,16 +5,20 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "bench.hpp"
 #include "host/device/kernel.hpp"
 #include "host/device/registers.hpp"
 #include "host/device/ring.hpp"
+#include "host/net/framing.hpp"
 #include "kernel_model.hpp"
 #include "microcode/image/image.hpp"
 #include "model_device.hpp"
+#include "tests/unit/net/frames.hpp"
 
 // The kernel with a bench core in the decode core's place, driven by the host's own code (host/device): registers,
 // firmware, datagrams in, records out. What the bench core makes of a datagram is said in core/stopbit_core.sv.
@@ -331,6 +335,303 @@ TEST(Kernel, reports_a_ring_that_cannot_be) {
   EXPECT_NE(start(64, 0, 9).find("an eighth of the ring"), std::string::npos);
   EXPECT_NE(start(64, 1, 1).find("has 1 rings"), std::string::npos);
   EXPECT_EQ(start(64, 0, 8), "fine");
+}
+
+namespace frames = net::testing;
+using frames::operator+;
+
+/// A kernel that takes frames: channel 1 has two lines and a choice between them, channel 2 is b3, channel 3 unframed.
+class KernelFrames : public ::testing::TestWithParam<std::tuple<std::uint32_t, bool>> {
+ protected:
+  static constexpr std::uint32_t kGroupA = 0xE0001F01;
+
+  struct Sent {
+    frames::ByteVector bytes;
+    bool bad = false;
+    std::uint64_t arrival_ns = 0;
+  };
+  /// What a record has to say.
+  struct Expected {
+    std::uint64_t number = 0;
+    std::uint64_t arrival_ns = 0;
+    std::uint32_t sequence_number = 0;
+    std::uint16_t channel = 0;
+    std::uint8_t source = 0;
+    std::uint32_t length = 0;
+    std::uint32_t offset = 0;
+    bool cut = false;
+    std::uint64_t sum = 0;
+    std::uint32_t gap_first = 0;
+    std::uint32_t gap_count = 0;  // an event, if not 0
+  };
+
+  /// To 224.0.31.`group`:10000 + group from 10.1.2.`from`.
+  static frames::ByteVector frame_to(std::uint8_t group, const frames::ByteVector& payload, std::uint8_t from = 3) {
+    frames::ByteVector udp = frames::be16(20000) + frames::be16(10000U + group) + frames::be16(8 + payload.size()) +
+                             frames::be16(0) + payload;
+    frames::ByteVector frame = frames::ethernet(frames::ipv4(udp));
+    frame[14 + 15] = static_cast<std::byte>(from);
+    frame[14 + 19] = static_cast<std::byte>(group);
+    return frame;
+  }
+
+  static frames::ByteVector random_payload(Random& random, std::size_t bytes) {
+    frames::ByteVector payload(bytes);
+    for (std::byte& byte : payload) byte = static_cast<std::byte>(random.below(255));
+    return payload;
+  }
+
+  void set_up(device::Kernel& kernel, bool cut_through) {
+    ASSERT_TRUE(kernel.set_intake({.frames = true, .check_header = false, .cut_through = cut_through}).ok());
+    ASSERT_TRUE(kernel.set_group(0, device::Group{.address = kGroupA, .port = 10001, .channel = 1, .line = 1}).ok());
+    ASSERT_TRUE(
+        kernel.set_group(1, device::Group{.address = kGroupA + 1, .port = 10002, .channel = 1, .line = 2}).ok());
+    ASSERT_TRUE(
+        kernel.set_group(40, device::Group{.address = kGroupA + 2, .port = 10003, .channel = 2, .line = 1}).ok());
+    ASSERT_TRUE(
+        kernel
+            .set_group(
+                63, device::Group{.address = kGroupA + 3, .port = 10004, .channel = 3, .line = 1, .source = 0x0A010204})
+            .ok());
+    ASSERT_TRUE(kernel.set_group(5, std::nullopt).ok());
+    ASSERT_TRUE(kernel.set_framing(1, net::parse_framing("cme").value()).ok());
+    ASSERT_TRUE(kernel.set_framing(2, net::parse_framing("b3").value()).ok());
+    ASSERT_TRUE(kernel.set_framing(3, net::parse_framing("cme").value()).ok());
+    ASSERT_TRUE(kernel.set_framing(3, std::nullopt).ok());
+    ASSERT_TRUE(kernel.set_line_rule(1, device::LineRule{}).ok());
+    ASSERT_TRUE(kernel.set_clock({.side_band = true, .ns_per_cycle = 0, .offset_ns = 0}).ok());
+    ASSERT_TRUE(kernel.describe_input(9, 3, 2).ok());
+    ASSERT_TRUE(kernel.receive(true).ok());
+  }
+
+  void add(Sent frame) {
+    ++number_;
+    sent_.push_back(std::move(frame));
+  }
+  /// A frame that has to give a record.
+  void expect(const Sent& frame, Expected expected, const frames::ByteVector& data) {
+    expected.number = number_ + 1;
+    expected.arrival_ns = frame.arrival_ns;
+    for (std::size_t i = 0; i < expected.length; ++i) expected.sum += static_cast<std::uint64_t>(data[i]);
+    expected_.push_back(expected);
+  }
+
+  void add_line_copies(Random& random) {
+    next_ += 1 + (random.chance(20) ? static_cast<std::uint32_t>(random.below(5)) : 0);
+    for (std::uint8_t line = 1; line <= 2; ++line) {
+      if (line == 2 && random.chance(30)) continue;
+      const frames::ByteVector payload =
+          frames::be32(next_) + frames::bytes({7}) + random_payload(random, random.below(200));
+      const Sent frame{.bytes = frame_to(line, payload), .arrival_ns = random.bits()};
+      if (line == 1) {
+        const std::uint32_t missing = highest_ == 0 ? 0 : next_ - highest_ - 1;
+        const Expected record{.sequence_number = next_,
+                              .channel = 1,
+                              .source = line,
+                              .length = static_cast<std::uint32_t>(payload.size()),
+                              .offset = 5};
+        if (missing > 0) {
+          Expected event = record;
+          event.length = 0;
+          event.gap_first = highest_ + 1;
+          event.gap_count = missing;
+          expect(frame, event, {});
+          ++gaps_;
+          missing_ += missing;
+        }
+        expect(frame, record, payload);
+        highest_ = next_;
+      } else {
+        ++duplicates_;
+      }
+      add(frame);
+    }
+  }
+
+  void add_b3(Random& random) {
+    const std::size_t chunks = random.chance(60) ? 1 : 2 + random.below(3);
+    ++b3_next_;
+    for (std::size_t chunk = 1; chunk <= chunks; ++chunk) {
+      const frames::ByteVector data = random_payload(random, 1 + random.below(90));
+      const frames::ByteVector payload =
+          frames::be32(b3_next_) + frames::be16(chunks) + frames::be16(chunk) + frames::be16(data.size()) + data;
+      const Sent frame{.bytes = frame_to(3, payload), .arrival_ns = random.bits()};
+      expect(frame,
+             {.sequence_number = b3_next_,
+              .channel = 2,
+              .source = 1,
+              .length = static_cast<std::uint32_t>(chunks == 1 ? payload.size() : 10),
+              .offset = 10,
+              .cut = chunks > 1},
+             payload);
+      chunks_ += chunks > 1 ? 1 : 0;
+      add(frame);
+    }
+  }
+
+  void add_other(Random& random, bool with_bad) {
+    const frames::ByteVector payload = random_payload(random, random.below(1500));
+    Sent frame{.bytes = frame_to(4, payload, 4), .arrival_ns = random.bits()};
+    const std::uint64_t kind = random.below(with_bad ? 5 : 3);
+    if (kind == 0) {
+      expect(frame, {.channel = 3, .source = 1, .length = static_cast<std::uint32_t>(payload.size()), .offset = 0},
+             payload);
+      ++accepted_others_;
+    } else if (kind == 1) {
+      frame.bytes = frame_to(4, payload, 5);  // another sender
+      ++filtered_;
+    } else if (kind == 2) {
+      frame.bytes = frame_to(9, payload);
+      ++filtered_;
+    } else if (kind == 3) {
+      frame.bad = true;
+      ++bad_;
+    } else {
+      frame.bytes.resize(frame.bytes.size() - 1 - random.below(payload.size() + 1));
+      ++short_;
+    }
+    add(frame);
+  }
+
+  std::vector<Sent> sent_;
+  std::vector<Expected> expected_;
+  std::uint64_t number_ = 0;
+  std::uint32_t next_ = 100;
+  std::uint32_t highest_ = 0;
+  std::uint32_t b3_next_ = 7;
+  std::uint64_t gaps_ = 0;
+  std::uint64_t missing_ = 0;
+  std::uint64_t duplicates_ = 0;
+  std::uint64_t chunks_ = 0;
+  std::uint64_t filtered_ = 0;
+  std::uint64_t bad_ = 0;
+  std::uint64_t short_ = 0;
+  std::uint64_t accepted_others_ = 0;
+};
+
+void expect_words(const record::Slot& slot, std::uint64_t w4, std::uint64_t w5, std::uint64_t w6) {
+  EXPECT_EQ(slot.words[4], w4);
+  EXPECT_EQ(slot.words[5], w5);
+  EXPECT_EQ(slot.words[6], w6);
+}
+
+TEST_P(KernelFrames, frames_become_records_with_sequence_line_and_gaps_in_their_place) {
+  const auto [stall, cut_through] = GetParam();
+  KernelModel model(400 + stall, stall);
+  ModelDevice device(model);
+  Random random(500 + stall);
+  device::Kernel kernel = device::Kernel::open(device).value();
+  auto ring = device::DeviceRing::start(device, program_of(1), {},
+                                        {.index = 0,
+                                         .slot_count = 64,
+                                         .mode = device::RingMode::Stall,
+                                         .image_generation = 0,
+                                         .segment_slots = 7,
+                                         .timeout_cycles = 0});
+  ASSERT_TRUE(ring.ok()) << ring.message();
+  set_up(kernel, cut_through);
+  for (int i = 0; i < 250; ++i) {
+    add_line_copies(random);
+    if (random.chance(50)) add_b3(random);
+    if (random.chance(50)) add_other(random, !cut_through);
+  }
+
+  std::size_t sent = 0;
+  std::size_t got = 0;
+  const std::uint64_t begin = model.cycles();
+  while (got < expected_.size() && !HasFatalFailure() && model.cycles() - begin < 5'000'000) {
+    if (sent < sent_.size() && model.waiting() < 4) {
+      model.send({.bytes = sent_[sent].bytes, .arrival_ns = sent_[sent].arrival_ns, .bad = sent_[sent].bad});
+      ++sent;
+    }
+    model.run(1 + random.below(100));
+    const ring::Poll poll = ring.value()->poll();
+    ASSERT_TRUE(poll == ring::Poll::Nothing || poll == ring::Poll::Record) << ring.value()->problem();
+    if (poll == ring::Poll::Nothing) continue;
+    const record::Slot& slot = ring.value()->record()[0];
+    const Expected& expected = expected_[got];
+    SCOPED_TRACE("record " + std::to_string(got) + ", frame " + std::to_string(expected.number));
+    ASSERT_EQ(slot.words[1], expected.arrival_ns);
+    ASSERT_EQ(slot.words[2] & 0xFFFF'FFFF'FFFF, expected.sequence_number | std::uint64_t{expected.channel} << 32);
+    ASSERT_EQ(slot.words[3] >> 48, expected.source | 3U << 8);
+    if (expected.gap_count != 0) {
+      EXPECT_EQ(slot.words[0] & 0xFFFF'FFFF, record::kEventIndex | 1U << 16);
+      expect_words(slot, 0x00FF'FFFF'FFFF'0003, expected.gap_first, expected.gap_count);
+    } else {
+      EXPECT_EQ(slot.words[0] & 0xFFFF, 0U);
+      EXPECT_EQ(slot.words[3] >> 16 & 1, expected.cut ? 1U : 0U);
+      EXPECT_EQ(slot.words[4], expected.number << 32 | expected.offset << 16 | expected.length);
+      EXPECT_EQ(slot.words[6] & 0xFFFF'FFFF, expected.sum);
+    }
+    ++got;
+  }
+  EXPECT_EQ(got, expected_.size());
+  for (; sent < sent_.size(); ++sent) {
+    model.send({.bytes = sent_[sent].bytes, .arrival_ns = sent_[sent].arrival_ns, .bad = sent_[sent].bad});
+  }
+  for (int i = 0; i < 1000 && (model.waiting() > 0 || !kernel.idle().value()); ++i) model.run(100);
+  EXPECT_TRUE(kernel.idle().value());
+  EXPECT_EQ(ring.value()->poll(), ring::Poll::Nothing);
+  const device::Counters counters = kernel.counters().value();
+  EXPECT_EQ(counters.gaps, gaps_);
+  EXPECT_EQ(counters.numbers_missing, missing_);
+  EXPECT_EQ(counters.line_duplicates, duplicates_);
+  EXPECT_EQ(counters.line_late, 0U);
+  EXPECT_EQ(counters.chunks, chunks_);
+  EXPECT_EQ(counters.records, expected_.size());
+  EXPECT_EQ(counters.datagrams, expected_.size() - gaps_ + duplicates_);
+  EXPECT_EQ(counters.datagrams_decoded, expected_.size());
+  EXPECT_EQ(counters.verdicts[0], counters.datagrams);
+  EXPECT_EQ(counters.verdicts[device::kVerdictFiltered], filtered_);
+  EXPECT_EQ(counters.verdicts[device::kVerdictFrameBad], bad_);
+  std::uint64_t frames = 0;
+  for (const std::uint64_t of : counters.verdicts) frames += of;
+  EXPECT_EQ(frames, sent_.size());
+  EXPECT_EQ(frames - counters.verdicts[0] - filtered_ - bad_, short_);
+  EXPECT_GT(gaps_, 10U);
+  EXPECT_GT(chunks_, 10U);
+  EXPECT_GT(filtered_, 10U);
+  EXPECT_GT(accepted_others_, 10U);
+  EXPECT_EQ(kernel.take_errors().value(), 0U);
+  EXPECT_EQ(model.problem(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(stalls, KernelFrames,
+                         ::testing::Combine(::testing::Values(0U, 20U, 60U, 90U), ::testing::Bool()));
+
+TEST(Kernel, refuses_what_its_tables_cannot_hold) {
+  KernelModel model(10, 0);
+  ModelDevice device(model);
+  device::Kernel kernel = device::Kernel::open(device).value();
+  EXPECT_NE(kernel.set_group(64, std::nullopt).message().find("groups 0 to 63"), std::string::npos);
+  EXPECT_FALSE(kernel.set_group(0, device::Group{.channel = 64}).ok());
+  EXPECT_FALSE(kernel.set_framing(64, std::nullopt).ok());
+  EXPECT_FALSE(kernel.set_line_rule(64, std::nullopt).ok());
+  EXPECT_FALSE(kernel.set_line_rule(0, device::LineRule{.window = 0}).ok());
+  EXPECT_FALSE(kernel.set_line_rule(0, device::LineRule{.window = 65}).ok());
+  for (const char* const text : {"custom:seq=u32be@45", "custom:len=u16le@47", "custom:blocks=yes"}) {
+    const device::Status refused = kernel.set_framing(0, net::parse_framing(text).value());
+    ASSERT_FALSE(refused.ok()) << text;
+    EXPECT_NE(refused.message().find("cannot read framing"), std::string::npos) << refused.message();
+  }
+  net::Framing far = net::parse_framing("none").value();
+  far.skip = 2048;
+  EXPECT_FALSE(kernel.set_framing(0, far).ok());
+  EXPECT_TRUE(kernel.set_framing(0, net::parse_framing("custom:skip=1024,seq=u32be@44").value()).ok());
+  EXPECT_EQ(kernel.take_errors().value(), 0U);
+}
+
+TEST(Kernel, drops_and_counts_frames_that_come_while_it_does_not_receive) {
+  KernelModel model(11, 10);
+  ModelDevice device(model);
+  Random random(11);
+  device::Kernel kernel = device::Kernel::open(device).value();
+  ASSERT_TRUE(kernel.set_intake({.frames = true}).ok());
+  for (int i = 0; i < 5; ++i) model.send(make_packet(random, 100));
+  for (int i = 0; i < 1000 && (model.waiting() > 0 || !kernel.idle().value()); ++i) model.run(100);
+  const device::Counters counters = kernel.counters().value();
+  EXPECT_EQ(counters.datagrams_dropped, 5U);
+  for (const std::uint64_t frames : counters.verdicts) EXPECT_EQ(frames, 0U);
 }
 
 }  // namespace

@@ -79,17 +79,22 @@ class DatagramCollector {
       open_.bytes.push_back(static_cast<std::byte>(bits_at(beat, 6 + 8 * static_cast<unsigned>(i), 8)));
     }
     if (!last) return false;
-    if (open_.bytes.size() != info.length_bytes) fault = "the header says another length";
+    if (open_.bytes.size() != info.length_bytes && !(may_be_short_ && open_.bytes.size() < info.length_bytes)) {
+      fault = "the header says another length";
+    }
     begun_ = false;
     return true;
   }
   /// The one completed last.
   [[nodiscard]] const SentDatagram& datagram() const { return open_; }
   void reset() { begun_ = false; }
+  /// A datagram may end before its length.
+  void allow_short() { may_be_short_ = true; }
 
  private:
   SentDatagram open_;
   bool begun_ = false;
+  bool may_be_short_ = false;
 };
 
 /// Gives a datagram's beats to ports valid_i, beat_i and datagram_i.

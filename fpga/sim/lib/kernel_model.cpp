@@ -87,7 +87,9 @@ struct KernelModel::State {
     model->s_axis_rx_tkeep = bytes == kBeat ? ~std::uint64_t{0} : (std::uint64_t{1} << bytes) - 1;
     model->s_axis_rx_tlast = sent + bytes == packet.bytes.size();
     model->s_axis_rx_tdest = packet.socket;
-    model->s_axis_rx_tuser = packet.arrival_ns;
+    model->s_axis_rx_tuser[0] = static_cast<std::uint32_t>(packet.arrival_ns);
+    model->s_axis_rx_tuser[1] = static_cast<std::uint32_t>(packet.arrival_ns >> 32);
+    model->s_axis_rx_tuser[2] = packet.bad && model->s_axis_rx_tlast;
     model->s_axis_rx_tvalid = 1;
   }
 

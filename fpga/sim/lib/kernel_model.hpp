@@ -12,7 +12,8 @@ namespace stopbit::sim {
 struct Packet {
   std::vector<std::byte> bytes;
   std::uint16_t socket = 0;      ///< tdest
-  std::uint64_t arrival_ns = 0;  ///< tuser
+  std::uint64_t arrival_ns = 0;  ///< tuser, bits 63 to 0
+  bool bad = false;              ///< tuser, bit 64 with the last beat: the MAC found an error.
 };
 
 /// The Verilated kernel with everything around it: a host that reads and writes registers, memory, and packets that

@@ -20,6 +20,7 @@ constexpr std::uint32_t kWindow = 64;
 struct Rule {
   bool enable = true;
   bool carousel = false;
+  std::uint32_t window = kWindow;
 };
 
 struct Gap {
@@ -42,7 +43,7 @@ class Model {
     Channel& channel = channels_[info.channel];
     const std::uint32_t number = info.sequence_number;
     const std::uint32_t behind_by = channel.highest - number;
-    const bool known = channel.begun && behind_by < kWindow && channel.passed.contains(number);
+    const bool known = channel.begun && behind_by < rule->second.window && channel.passed.contains(number);
     if (!channel.begun || channel.epoch != info.sender_epoch || (rule->second.carousel && number == 1 && !known)) {
       channel = {.begun = true, .epoch = info.sender_epoch, .highest = number, .passed = {number}};
       ++passed;
@@ -77,8 +78,9 @@ class Model {
   std::map<std::uint16_t, Channel> channels_;
 };
 
-/// Channel 0: two lines. 1: a carousel. 2: like 0, at the end of the numbers. 5: not arbitrated.
-const std::map<std::uint16_t, Rule> kRules = {{0, {}}, {1, {.carousel = true}}, {2, {}}, {5, {.enable = false}}};
+/// Channel 0: two lines. 1: a carousel. 2: like 0, at the end of the numbers. 5: not arbitrated. 7: a small window.
+const std::map<std::uint16_t, Rule> kRules = {
+    {0, {}}, {1, {.carousel = true}}, {2, {}}, {5, {.enable = false}}, {7, {.window = 4}}};
 
 class LineArbiter : public ::testing::Test {
  protected:
@@ -93,7 +95,8 @@ class LineArbiter : public ::testing::Test {
     for (const auto& [channel, rule] : kRules) {
       bench_->write_i = 1;
       bench_->write_channel_i = static_cast<std::uint8_t>(channel);
-      bench_->write_rule_i = static_cast<std::uint8_t>(rule.enable << 1 | static_cast<int>(rule.carousel));
+      bench_->write_rule_i = static_cast<std::uint8_t>(static_cast<unsigned>(rule.enable) << 7 |
+                                                       static_cast<unsigned>(rule.carousel) << 6 | (rule.window - 1));
       bench_.step();
     }
     bench_->write_i = 0;
@@ -147,7 +150,7 @@ class LineArbiter : public ::testing::Test {
   std::vector<SentDatagram> two_lines(Random& random, std::size_t count) {
     std::vector<SentDatagram> result;
     for (std::size_t i = 0; i < count; ++i) {
-      static constexpr std::uint16_t kChannels[] = {0, 1, 2, 5, 9};
+      static constexpr std::uint16_t kChannels[] = {0, 1, 2, 5, 7, 9};
       const std::uint16_t channel = kChannels[random.below(std::size(kChannels))];
       Lines& lines = lines_[channel];
       if (lines.next == 0 && channel == 2) lines.next = 0xFFFF'FF00;

@@ -1,6 +1,7 @@
 /// Stands in the decode core's place to test the kernel around it. It decodes nothing: each datagram becomes a record of
 /// one slot, with template index 0, that says its number, channel, length, arrival, first eight bytes, the sum of all
-/// bytes, and how many words of firmware were loaded; a datagram whose first byte is 0xFF is a record that is given up.
+/// bytes, and how many words of firmware were loaded; a datagram whose first byte is 0xFF is a record that is given up. A
+/// datagram without bytes that was cut becomes an event record with its number in word 6.
 module stopbit_core
   import stopbit_pkg::*;
 (
@@ -44,6 +45,12 @@ module stopbit_core
     slot_o.data[383:320] = head_q;
     slot_o.data[447:384] = {loaded_q, sum_q[31:0]};
     slot_o.data[511:448] = 64'h0003_0201_FBFA_F9F8;
+    if (datagram_q.cut && datagram_q.length_bytes == '0) begin
+      slot_o.data[15:0]    = EventIndex;
+      slot_o.data[255:192] = {datagram_q.time_quality, datagram_q.source, datagram_q.sender_epoch, 32'b0};
+      slot_o.data[447:256] = {datagram_q.number, 64'b0, 64'h00FF_FFFF_FFFF_0101};
+      slot_o.data[511:448] = 64'h00FC_FCFC_FBFA_F9F8;
+    end
   end
 
   always_ff @(posedge clk_i) begin
@@ -70,5 +77,5 @@ module stopbit_core
   end
 
   logic unused;
-  assign unused = &{1'b0, load_i, datagram_q.number[63:32], datagram_q.length_bytes[16], sum_q[63:32]};
+  assign unused = &{1'b0, load_i, datagram_q.length_bytes[16], sum_q[63:32]};
 endmodule

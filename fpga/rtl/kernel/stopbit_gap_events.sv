@@ -1,0 +1,92 @@
+/// Makes event records of gaps, in their place among the records: behind those of the datagrams before the gap, in front
+/// of those of the datagram that shows it.
+///
+/// Stands on both sides of the decode core. A gap goes through the core as a datagram without bytes that was cut, which the
+/// core answers with an event record, as with any error: a channel that is not reset by each packet then waits for its
+/// reset. The event comes out with the gap in it: words 4 to 6 as decoder/record/layout.hpp has them. The datagram's
+/// number marks it: its top bit is set, which no packet's is.
+///
+/// No cycle is added for anything but a gap: three in front of its datagram, and the core's for an empty datagram.
+module stopbit_gap_events
+  import stopbit_pkg::*;
+  import stopbit_front_pkg::gap_t;
+(
+  input  logic              clk_i,
+  input  logic              rst_ni,
+
+  input  logic              gap_valid_i,
+  output logic              gap_ready_o,
+  input  gap_t              gap_i,
+  input  logic              valid_i,
+  output logic              ready_o,
+  input  stopbit_beat_t     beat_i,
+  input  stopbit_datagram_t datagram_i,  // while gap_valid_i, of the datagram that shows it
+
+  output logic              core_valid_o,
+  input  logic              core_ready_i,
+  output stopbit_beat_t     core_beat_o,
+  output stopbit_datagram_t core_datagram_o,
+
+  input  stopbit_slot_t     slot_i,
+  input  logic              slot_moves_i,
+  output stopbit_slot_t     slot_o
+);
+  localparam int unsigned Depth = 16;  // gaps inside the core
+  localparam int unsigned MarkBit = 63;
+  localparam logic [7:0]  EventGap = 8'd3;
+
+  logic        room, known, is_gap;
+  logic [31:0] first, count;
+  logic [$clog2(Depth):0] held;
+
+  stopbit_fifo #(.Width(64), .Depth(Depth)) i_gaps (
+    .clk_i,
+    .rst_ni,
+    .valid_i(gap_valid_i && gap_ready_o),
+    .ready_o(room),
+    .data_i ({gap_i.count, gap_i.first}),
+    .valid_o(known),
+    .ready_i(is_gap && slot_moves_i),
+    .data_o ({count, first}),
+    .count_o(held)
+  );
+
+  assign gap_ready_o  = room && core_ready_i;
+  assign ready_o      = core_ready_i && !gap_valid_i;
+  assign core_valid_o = gap_valid_i ? room : valid_i;
+  always_comb begin
+    core_beat_o     = beat_i;
+    core_datagram_o = datagram_i;
+    if (gap_valid_i) begin
+      core_beat_o                     = '0;
+      core_beat_o.last                = 1'b1;
+      core_datagram_o.length_bytes    = '0;
+      core_datagram_o.data_offset     = '0;
+      core_datagram_o.number[MarkBit] = 1'b1;
+      core_datagram_o.cut             = 1'b1;
+    end
+  end
+
+  assign is_gap = slot_i.last && slot_i.data[15:0] == EventIndex && slot_i.data[64*6 + MarkBit];
+  always_comb begin
+    slot_o = slot_i;
+    if (is_gap) begin
+      slot_o.data[64*4 +: 64] = {8'b0, NoWord, NoBlock, NoTemplate, 8'b0, EventGap};
+      slot_o.data[64*5 +: 64] = {32'b0, first};
+      slot_o.data[64*6 +: 64] = {32'b0, count};
+    end
+  end
+
+  // Channel and epoch are the datagram's.
+  logic unused;
+  assign unused = &{1'b0, gap_i};
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) begin
+      gap_is_known : assert (!(is_gap && slot_moves_i) || known);
+      gaps_inside  : assert (held <= ($clog2(Depth) + 1)'(Depth));
+    end
+  end
+`endif
+endmodule
