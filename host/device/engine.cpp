@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -22,9 +21,6 @@ constexpr int kLooksBeforeNap = 64;
 constexpr auto kNap = std::chrono::microseconds(50);
 /// So often the registers are asked, if the ring stays empty.
 constexpr auto kLook = std::chrono::milliseconds(500);
-/// A device that executes nothing for so long does not answer any more. A simulated one is slow.
-constexpr auto kPatience = std::chrono::seconds(60);
-
 /// Counts the values that a record holds.
 struct ValueCount : record::Visitor {
   std::uint32_t values = 0;
@@ -96,17 +92,23 @@ std::uint16_t channels_with_room(const Program& program, const EngineOptions& op
 }
 
 DeviceEngine::DeviceEngine(Kernel kernel, Network& network, const Program& program, const record::Schema& schema,
-                           const EngineOptions& options)
-    : kernel_(std::move(kernel)), network_(network), program_(program), options_(options), reader_(schema) {}
+                           const EngineOptions& options, std::chrono::milliseconds patience)
+    : kernel_(std::move(kernel)),
+      network_(network),
+      program_(program),
+      options_(options),
+      patience_(patience),
+      reader_(schema) {}
 
 Result<std::unique_ptr<DeviceEngine>> DeviceEngine::make(Device& device, Network& network, const Program& program,
-                                                         const EngineOptions& options) {
+                                                         const EngineOptions& options,
+                                                         std::chrono::milliseconds patience) {
   Result<Kernel> kernel = Kernel::open(device);
   if (!kernel) return Failure{kernel.message()};
   const Result<record::Schema> schema = record::Schema::make(program);
   if (!schema) return Failure{schema.message()};
   std::unique_ptr<DeviceEngine> engine(
-      new DeviceEngine(std::move(kernel).value(), network, program, schema.value(), options));
+      new DeviceEngine(std::move(kernel).value(), network, program, schema.value(), options, patience));
   const Status done = engine->set_up(device);
   if (!done) return Failure{done.message()};
   return engine;
@@ -234,9 +236,9 @@ Status DeviceEngine::collect(std::span<const std::byte> datagram, const PacketIn
     }
     if (since.instructions != executed) moved = now;
     executed = since.instructions;
-    if (now - moved > kPatience) {
-      return give_up("it has executed nothing for " + std::to_string(kPatience.count()) +
-                     " seconds, in the datagram of packet " + std::to_string(info.number));
+    if (now - moved > patience_) {
+      return give_up("it has executed nothing for " + std::to_string(patience_.count()) +
+                     " ms, in the datagram of packet " + std::to_string(info.number));
     }
   }
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,10 +46,15 @@ struct Figures {
 /// calls and time; it is no data path, that is the ring itself.
 class DeviceEngine final : public Engine {
  public:
+  /// A simulated device is slow.
+  static constexpr std::chrono::milliseconds kPatience{60'000};
+
   /// Loads the program, begins a ring, and lets the device receive. Device, network and program must outlive the
-  /// engine; there are no obstacles.
+  /// engine; there are no obstacles. A device that executes nothing for so long, while a datagram is on its way, has
+  /// failed.
   [[nodiscard]] static Result<std::unique_ptr<DeviceEngine>> make(Device& device, Network& network,
-                                                                  const Program& program, const EngineOptions& options);
+                                                                  const Program& program, const EngineOptions& options,
+                                                                  std::chrono::milliseconds patience = kPatience);
   /// The device receives no more, and its ring ends.
   ~DeviceEngine() override;
   DeviceEngine(const DeviceEngine&) = delete;
@@ -65,7 +71,7 @@ class DeviceEngine final : public Engine {
 
  private:
   DeviceEngine(Kernel kernel, Network& network, const Program& program, const record::Schema& schema,
-               const EngineOptions& options);
+               const EngineOptions& options, std::chrono::milliseconds patience);
 
   [[nodiscard]] Status set_up(Device& device);
   [[nodiscard]] Status load(std::span<const firmware::Word> words);
@@ -79,6 +85,7 @@ class DeviceEngine final : public Engine {
   Network& network_;
   const Program& program_;
   const EngineOptions options_;
+  const std::chrono::milliseconds patience_;
   record::Reader reader_;
   std::unique_ptr<DeviceRing> ring_;
   Counters before_;  ///< The device's counters when the engine was made.

@@ -8,17 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "assembler/assembler.hpp"
 #include "bench/workloads/workload.hpp"
 #include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/core.hpp"
-#include "microcode/verify/verify.hpp"
-#include "templates/compiler.hpp"
 #include "tests/attack/chatter.hpp"
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/property/random_case.hpp"
+#include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"
 
 /// The decode core against the interpreter: the same datagrams, every slot compared.
@@ -69,23 +67,6 @@ class Pair {
   Core core_;
 };
 
-/// The program of a case of tests/cases/decode, nothing if it has none that is accepted.
-std::optional<Program> program_of(const cases::CaseFile& file, const cases::CaseOptions& options) {
-  Diagnostics diagnostics;
-  std::optional<Program> program;
-  if (const cases::Section* text = file.find("program")) {
-    program = assembler::assemble(file.as_file(*text, "program"), diagnostics);
-  } else {
-    std::vector<std::shared_ptr<const SourceBuffer>> sources;
-    for (const cases::Section& section : file.sections()) {
-      if (section.name == "template") sources.push_back(file.as_file(section, "template"));
-    }
-    program = templates::compile(sources, options.compile, diagnostics);
-  }
-  if (program && !verify::check(*program).ok()) program.reset();
-  return program;
-}
-
 /// Every prefix of a datagram, and every datagram with one bit turned.
 std::vector<Bytes> mutations(const Bytes& datagram) {
   constexpr std::size_t kMaxBytes = 80;
@@ -114,7 +95,7 @@ TEST(Cosim, cases_within_the_capabilities_give_the_same_records) {
     if (bytes == nullptr) continue;
     cases::Report report(*file);
     const cases::CaseOptions options = cases::read_options(*file, report);
-    const std::optional<Program> program = program_of(*file, options);
+    const std::optional<Program> program = cases::program_of(*file, options);
     if (!program) continue;
     const std::vector<std::string> reasons = firmware::obstacles(*program, options.engine);
     if (!reasons.empty()) {
