@@ -250,6 +250,14 @@ void Arbiter::take_stranger(const Packet& packet, Fit fit, Sink& sink) noexcept 
     return;
   }
   if (mine.slot != kNone) {
+    const net::Preamble& known = slots_[mine.slot].packet.preamble;
+    if (known.sender == packet.preamble.sender && known.sequence == packet.preamble.sequence &&
+        known.chunk == packet.preamble.chunk) {
+      ++run_.packets.duplicate;
+      return;
+    }
+  }
+  if (mine.slot != kNone) {
     free_slot(mine.slot);
     --run_.packets.held;
     ++run_.packets.malformed;
