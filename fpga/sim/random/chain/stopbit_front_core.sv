@@ -37,6 +37,7 @@ module stopbit_front_core
     .group_index_i,
     .group_i,
     .framing_write_i,
+    .framing_valid_i (1'b1),
     .framing_i,
     .rule_write_i    (1'b0),
     .rule_i          ('0),
@@ -44,6 +45,8 @@ module stopbit_front_core
     .time_quality_i  (8'd1),
     .check_header_i  (1'b0),
     .drop_when_full_i(1'b0),
+    .cut_through_i   (1'b0),
+    .frames_i        (1'b1),
     .valid_i,
     .ready_o,
     .data_i,
@@ -51,6 +54,10 @@ module stopbit_front_core
     .last_i,
     .bad_i,
     .arrival_ns_i,
+    .plain_valid_i   (1'b0),
+    .plain_ready_o   (),
+    .plain_beat_i    ('0),
+    .plain_datagram_i('0),
     .valid_o         (valid),
     .ready_i         (ready),
     .beat_o          (beat),
@@ -60,10 +67,13 @@ module stopbit_front_core
     .gap_o           (),
     .verdict_valid_o,
     .verdict_o       (),
+    .taken_o         (),
+    .taken_bytes_o   (),
     .chunk_o         (),
     .passed_o        (),
     .duplicate_o     (),
-    .late_o          ()
+    .late_o          (),
+    .idle_o          ()
   );
 
   stopbit_core i_core (
