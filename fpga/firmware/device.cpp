@@ -70,6 +70,16 @@ class Constants {
     return index_of(out);
   }
 
+  /// The slot column of an instruction. A field of a bit group: the bits of the group behind it, and its width.
+  [[nodiscard]] std::uint16_t slot_of_instruction(std::size_t address) const {
+    const isa::Instruction& in = program_.code[address];
+    if (!isa::is_bit(in.op)) return in.slot;
+    while (!isa::is_bits(program_.code[address].op)) --address;
+    const unsigned bits = 7 * isa::group_bytes(program_.constants[program_.code[address].constant].limit);
+    const isa::BitField field = isa::BitField::of(in.slot);
+    return static_cast<std::uint16_t>((bits - field.position - field.width) << 6 | field.width);
+  }
+
   [[nodiscard]] const std::vector<DeviceConstant>& constants() const { return constants_; }
   [[nodiscard]] const std::vector<std::uint64_t>& words() const { return words_; }
 
@@ -90,8 +100,13 @@ class Constants {
       out.code = code;
     };
     switch (from.limit_kind) {
-      case LimitKind::None:
-      case LimitKind::Bits: break;
+      case LimitKind::None: break;
+      case LimitKind::Bits: {
+        const unsigned bytes = isa::group_bytes(from.limit);
+        limit(DeviceConstant::kUnsigned, (std::uint64_t{1} << 7 * bytes) - 1, ErrorCode::None);
+        out.min_bytes = static_cast<std::uint16_t>(bytes | isa::unused_bits(from.limit) << 4 | from.limit << 7);
+        break;
+      }
       case LimitKind::Unsigned: limit(DeviceConstant::kUnsigned, from.limit, ErrorCode::None); break;
       case LimitKind::Signed:
         limit(DeviceConstant::kSigned, (std::uint64_t{1} << (from.limit - 1)) - 1, ErrorCode::None);
@@ -247,6 +262,7 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   for (std::size_t i = 0; i < general_size(program); ++i) {
     isa::Instruction in = program.code[i];
     in.constant = constants.index_of_instruction(i);
+    in.slot = constants.slot_of_instruction(i);
     const std::uint64_t word = isa::encode(in);
     writer.entry(Table::Program, i, {low(word), high(word)});
   }

@@ -11,23 +11,27 @@ module stopbit_consume_lane
   input  logic       is_assigned_i,
   input  logic       is_empty_i,
   input  logic [3:0] entry_kind_i,
+  input  logic [5:0] entry_bits_i,     // of a bit group: those that its fields use
+  input  logic [5:0] group_bits_i,     // of the instruction's
   input  source_e    exponent_i,       // of the exponent before it
   input  logic       exponent_base_i,  // that of the exponent was a previous one
   input  logic       is_waiting_i,     // the dictionary waits for a reset
   output plan_t      plan_o
 );
-  logic is_special;
+  logic is_special, has_type;
   always_comb begin
     is_special              = op_i[7:5] == OPERATOR_SPECIAL;
     plan_o.operation        = op_i[7:5];
     plan_o.kind             = op_i[4:1];
-    plan_o.is_optional      = op_i[0] && !is_special;
     plan_o.is_text          = !is_special && op_i[4:1] == TYPE_ASCII;
     plan_o.is_vector        = !is_special && (op_i[4:1] == TYPE_UNI || op_i[4:1] == TYPE_BYTES);
-    plan_o.is_value         = !is_special && op_i[4:1] < TYPE_ASCII;
+    plan_o.is_optional      = op_i[0] && (!is_special || op_i[4:1] >= TYPE_U64);
+    plan_o.is_group         = !is_special && op_i[4:1] == TYPE_BITS;
+    plan_o.is_field         = is_special && op_i[4:1] >= TYPE_U64;
+    plan_o.is_value         = !is_special && (op_i[4:1] < TYPE_ASCII || plan_o.is_group);
     plan_o.is_mantissa      = plan_o.is_value && (op_i[4:1] == TYPE_IMAN || op_i[4:1] == TYPE_DMAN);
     plan_o.takes_signed     = plan_o.is_value && (op_i[7:5] == OPERATOR_DEL ||
-                                                  !(op_i[4:1] == TYPE_U32 || op_i[4:1] == TYPE_U64));
+                                                  !(op_i[4:1] == TYPE_U32 || op_i[4:1] == TYPE_U64 || plan_o.is_group));
     plan_o.remembers        = op_i[7:5] == OPERATOR_COP || op_i[7:5] == OPERATOR_INC || op_i[7:5] == OPERATOR_DEL ||
                               op_i[7:5] == OPERATOR_TAI;
     plan_o.takes_bit        = takes_own_bit(op_i) || op_i == OP_TID ||
@@ -42,6 +46,7 @@ module stopbit_consume_lane
       TYPE_DMAN: plan_o.dictionary_kind = TYPE_DEXP;
       default:   plan_o.dictionary_kind = op_i[4:1];
     endcase
+    has_type = entry_kind_i == plan_o.dictionary_kind && (!plan_o.is_group || entry_bits_i == group_bits_i);
 
     if (op_i == OP_TID) begin
       if (!bit_i) begin
@@ -56,13 +61,13 @@ module stopbit_consume_lane
       plan_o.base_is_previous = exponent_base_i;
     end else begin
       case (op_i[7:5])
-        OPERATOR_NON: ;
+        OPERATOR_NON, OPERATOR_SPECIAL: ;
         OPERATOR_CON: plan_o.source = plan_o.takes_bit && !bit_i ? SOURCE_NONE : SOURCE_INITIAL;
         OPERATOR_DEF: if (!bit_i) plan_o.source = has_initial_i ? SOURCE_INITIAL : SOURCE_NONE;
         OPERATOR_DEL: begin
           if (is_assigned_i) begin
             plan_o.base_is_previous = 1'b1;
-            if (entry_kind_i != plan_o.dictionary_kind) plan_o.base_code = ERROR_D4;
+            if (!has_type) plan_o.base_code = ERROR_D4;
           end else if (is_empty_i) begin
             plan_o.base_code = ERROR_D6;
           end
@@ -71,7 +76,7 @@ module stopbit_consume_lane
           if (!bit_i) begin
             if (is_assigned_i) begin
               plan_o.source = SOURCE_PREVIOUS;
-              if (entry_kind_i != plan_o.dictionary_kind) plan_o.source_code = ERROR_D4;
+              if (!has_type) plan_o.source_code = ERROR_D4;
             end else if (!is_empty_i && has_initial_i) begin
               plan_o.source = SOURCE_INITIAL;
             end else begin
@@ -83,7 +88,7 @@ module stopbit_consume_lane
             end
           end else if (op_i[7:5] == OPERATOR_TAI && is_assigned_i) begin
             plan_o.base_is_previous = 1'b1;
-            if (entry_kind_i != plan_o.dictionary_kind) plan_o.base_code = ERROR_D4;
+            if (!has_type) plan_o.base_code = ERROR_D4;
           end
         end
       endcase

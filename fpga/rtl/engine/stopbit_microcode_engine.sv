@@ -244,6 +244,7 @@ module stopbit_microcode_engine
   // What the instruction in C is
 
   plan_t plan;
+  group_t group;
   logic is_string, bit_value, skip_bit;
   stopbit_consume_lane i_lane (
     .op_i           (insn_q.op),
@@ -252,11 +253,14 @@ module stopbit_microcode_engine
     .is_assigned_i  (is_assigned),
     .is_empty_i     (is_empty),
     .entry_kind_i   (entry_kind),
+    .entry_bits_i   (entry_length[5:0]),
+    .group_bits_i   (group.used_bits),
     .exponent_i     (decimal_q),
     .exponent_base_i(decimal_base_q),
     .is_waiting_i   (is_waiting_q),
     .plan_o         (plan)
   );
+  assign group     = constant.min_bytes[12:0];
   assign is_string = plan.is_text || plan.is_vector;
   assign bit_value = map[MaxMapBits-1];
   assign skip_bit  = plan.takes_bit ? map[MaxMapBits-2] : bit_value;
@@ -270,6 +274,15 @@ module stopbit_microcode_engine
       if (4'(i) < length_i && bytes_i[8*i+:7] != '0) entity_is_zero = 1'b0;
     end
     short_value  = length_i == 4'd1 ? {7'b0, bytes_i[6:0]} : {bytes_i[6:0], bytes_i[14:8]};
+  end
+
+  // The last bits of a bit group.
+  logic [5:0] last_of_group;
+  always_comb begin
+    last_of_group = '0;
+    for (int unsigned i = 0; i < 9; i++) begin
+      if (4'(i) + 4'd1 == group.bytes) last_of_group = bytes_i[8*i+:6];
+    end
   end
 
   // Presence bits of up to nine bytes.
@@ -451,8 +464,13 @@ module stopbit_microcode_engine
     uop.too_wide                     = too_wide_q;
     uop.source                       = plan.source;
     uop.operation                    = plan.operation;
-    uop.kind                         = plan.kind;
+    uop.kind                         = plan.is_group ? TYPE_U64 : plan.kind;
     uop.optional                     = plan.is_optional;
+    uop.is_group                     = plan.is_group;
+    uop.unused_bits                  = group.unused_bits;
+    uop.is_field                     = plan.is_field;
+    uop.field_behind                 = insn_q.slot[11:6];
+    uop.field_width                  = insn_q.slot[5:0];
     uop.is_base_previous             = plan.base_is_previous;
     uop.constant                     = constant;
     uop.entry                        = entry;
@@ -557,6 +575,19 @@ module stopbit_microcode_engine
                 end
               end else if (plan.source_code != ERROR_NONE) begin
                 code = plan.source_code;
+              end else if (plan.is_field) begin
+                // Its group was taken by the instructions before.
+                uop.source  = SOURCE_INITIAL;
+                has_control = 1'b1;
+              end else if (plan.is_group && plan.source == SOURCE_STREAM && plan.operation != OPERATOR_DEL) begin
+                // Exactly as many bytes as the fields need.
+                if (available_i >= group.bytes || length_i != '0) begin
+                  has_control = 1'b1;
+                  if (length_i != group.bytes || (last_of_group & ~(6'h3F << group.unused_bits)) != '0) code = ERROR_X10;
+                  else take = length_i;
+                end else if (end_i) begin
+                  code = ERROR_X1;
+                end
               end else if (plan.is_value || insn_q.op == OP_TID) begin
                 if (plan.source != SOURCE_STREAM || length_i != '0) begin
                   has_control = 1'b1;
@@ -598,7 +629,8 @@ module stopbit_microcode_engine
 
               // An integer, or the length of a vector, that does not end in the window: more than ten bytes are padding.
               if (plan.source_code == ERROR_NONE && plan.source == SOURCE_STREAM && length_i == '0 &&
-                  (plan.is_value || insn_q.op == OP_TID || text.wants_number)) begin
+                  ((plan.is_value && (!plan.is_group || plan.operation == OPERATOR_DEL)) || insn_q.op == OP_TID ||
+                   text.wants_number)) begin
                 if (available_i == 4'd10) begin
                   take       = 4'd1;
                   padded_d   = 1'b1;
@@ -694,7 +726,7 @@ module stopbit_microcode_engine
           bits_taken = 2'(plan.takes_bit);
           if (plan.is_value) begin
             uop.is_value      = 1'b1;
-            uop.command.store = is_stored && is_present;
+            uop.command.store = is_stored && is_present && !plan.is_group;
             uop.writes_entry  = plan.remembers && is_present;
             uop.base_code     = plan.base_code;
             if (plan.kind == TYPE_IEXP) decimal_d = is_present ? SOURCE_STREAM : SOURCE_NONE;
@@ -703,11 +735,15 @@ module stopbit_microcode_engine
               decimal_base_d = plan.base_is_previous;
             end
           end
+          if (plan.is_field) begin
+            uop.is_value      = 1'b1;
+            uop.command.store = is_stored;
+          end
           if (plan.remembers && (plan.is_value || is_string) && !(plan.is_mantissa && decimal_q == SOURCE_NONE)) begin
             // A NULL delta changes nothing.
             write_state    = is_present || plan.operation != OPERATOR_DEL;
             state_assigned = is_present;
-            state_length   = text.count[12:0];
+            state_length   = plan.is_group ? 13'(group.used_bits) : text.count[12:0];
             state_is_wide   = text.is_wide;
             state_in_second = is_string && text.in_second;
           end
@@ -855,7 +891,8 @@ module stopbit_microcode_engine
       negative_q              <= !load_c && negative_d;
       too_wide_q              <= !load_c && too_wide_d;
       nonzero_q               <= !load_c && nonzero_d;
-      if (load_c || state_q == PREAMBLE) entity_q <= position_d;
+      // The fields of a bit group are where it is.
+      if ((load_c && f_insn.op[7:2] != OP_BIT_U64_MAN[7:2]) || state_q == PREAMBLE) entity_q <= position_d;
       if (state_q == IDLE) begin
         datagram_q       <= datagram_i;
         channel_q        <= channel;

@@ -128,11 +128,12 @@ module stopbit_operate
       SOURCE_INITIAL: value = o_uop_q.constant.value;
       default: value = '0;
     endcase
+    if (o_uop_q.is_field) value = field;
     limited = o_uop_q.constant.limit == LIMIT_SIGNED && value[63] ? ~value : value;
 
     // The first error counts: entity, base of a delta, range, limit.
     code = o_uop_q.code;
-    if (code == ERROR_NONE && o_uop_q.is_value && o_uop_q.source != SOURCE_NONE) begin
+    if (code == ERROR_NONE && o_uop_q.is_value && o_uop_q.source != SOURCE_NONE && !(o_uop_q.is_field && field_is_null)) begin
       if (o_uop_q.source == SOURCE_STREAM && o_is_too_wide_q) begin
         code = o_uop_q.is_subtraction ? ERROR_D7 : ERROR_D2;
       end else if (o_uop_q.base_code != ERROR_NONE) begin
@@ -143,9 +144,29 @@ module stopbit_operate
         code = ERROR_R1;
       end else if (o_uop_q.constant.limit != LIMIT_NONE && limited > o_uop_q.constant.bound) begin
         code = o_uop_q.constant.code != ERROR_NONE ? o_uop_q.constant.code : range_code;
+      end else if (o_uop_q.is_group && o_uop_q.operation == OPERATOR_DEL &&
+                   (value[5:0] & ~(6'h3F << o_uop_q.unused_bits)) != '0) begin
+        code = ERROR_R4;
       end
     end
     writes_entry = o_valid_q && advance_o && o_uop_q.writes_entry;
+  end
+
+  // Fields of the bit group that was here last.
+  logic [62:0] group_q;
+  logic [63:0] field;
+  logic field_is_null;
+  stopbit_bit_field i_bit_field (
+    .group_i      (group_q),
+    .behind_i     (o_uop_q.field_behind),
+    .width_i      (o_uop_q.field_width),
+    .is_signed_i  (o_uop_q.kind == TYPE_S64),
+    .is_optional_i(o_uop_q.optional),
+    .value_o      (field),
+    .is_null_o    (field_is_null)
+  );
+  always_ff @(posedge clk_i) begin
+    if (o_valid_q && advance_o && o_uop_q.is_group) group_q <= value[62:0];
   end
   assign result_valid_o  = o_valid_q && o_uop_q.is_awaited && advance_o;
   assign result_o        = value[31:0];
@@ -171,6 +192,7 @@ module stopbit_operate
     p_command_d = o_uop_q.command;
     if (o_uop_q.is_value) p_command_d.value = value;
     else if (o_uop_q.is_piece) p_command_d.value = string_word_i;
+    if (o_uop_q.is_field && field_is_null) p_command_d.store = 1'b0;
     p_command_d.event_valid = code != ERROR_NONE;
     p_command_d.event_kind  = o_uop_q.is_dropped ? EventDropped : EventDecodeError;
     p_command_d.event_code  = o_uop_q.is_dropped ? ERROR_NONE : code;

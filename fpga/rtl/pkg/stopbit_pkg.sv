@@ -2,7 +2,7 @@
 /// records (decoder/record/layout.hpp, microcode/base/error_code.def).
 package stopbit_pkg;
   /// isa::Capability bits of the decode core; the same as firmware::kCapabilities.
-  localparam logic [31:0] Capabilities = 32'h0000_00FF;
+  localparam logic [31:0] Capabilities = 32'h0000_02FF;
 
   /// What is known of a datagram before it is decoded. Stands beside its first beat and keeps until its last.
   typedef struct packed {
@@ -81,7 +81,7 @@ package stopbit_pkg;
 
   /// A constant, made ready: the limit as a bound and the code of what is outside it.
   typedef struct packed {
-    logic [15:0] min_bytes;  // of an element, where the instruction is the length of a sequence; at least 1
+    logic [15:0] min_bytes;  // of an element, where the instruction is the length of a sequence; at least 1. Of a bit group: group_t
     logic        may_be_empty;  // such an element may take no bytes
     logic [7:0]  code;       // 0: the code of the instruction for what is out of range (D2, R4, R1)
     limit_e      limit;
@@ -89,6 +89,13 @@ package stopbit_pkg;
     logic [63:0] bound;
     logic [63:0] value;      // strings: first word in TABLE_BYTES in bits 31:0, length in bits 63:32
   } constant_t;
+
+  /// The size of a bit group, in constant_t::min_bytes; `bound` is the largest number that its entity can be.
+  typedef struct packed {
+    logic [5:0] used_bits;    // by its fields
+    logic [2:0] unused_bits;  // of the last byte
+    logic [3:0] bytes;
+  } group_t;
 
   typedef struct packed {
     logic [7:0] first_word;  // modulo 247

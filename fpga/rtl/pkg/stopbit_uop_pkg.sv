@@ -108,6 +108,12 @@ package stopbit_uop_pkg;
     constant_t   constant;
     logic        writes_entry;
     logic [ContextBits-1:0] entry;
+    // A bit group, whose fields are taken out of it by the micro-operations that follow.
+    logic        is_group;
+    logic [2:0]  unused_bits;
+    logic        is_field;
+    logic [5:0]  field_behind;    // bits of the group behind the field
+    logic [5:0]  field_width;
     logic        is_piece;        // of a string: its value comes from the string unit
     logic        is_subtraction;  // of a string delta: what is out of range has a code of its own
     // For those who wait for a value: the length of a sequence or vector, a template identifier.
@@ -129,6 +135,8 @@ package stopbit_uop_pkg;
     logic       is_vector;        // byte vector, Unicode
     logic       is_value;         // an integer, an exponent, a mantissa
     logic       is_mantissa;
+    logic       is_group;         // a bit group
+    logic       is_field;         // of one
     logic       takes_signed;     // its entity has a sign
     logic       remembers;        // its value goes to the dictionary
     logic       takes_bit;        // of the presence map

@@ -59,15 +59,14 @@ TEST(Device, runs_what_feeds_use) {
   const Program program = compile(
       "<uInt32 name=\"A\"><increment/></uInt32><decimal name=\"B\" presence=\"optional\"><delta/></decimal>"
       "<string name=\"C\"><copy/></string><byteVector name=\"D\"/>"
-      "<string name=\"F\"><delta/></string><string name=\"G\" charset=\"unicode\"><tail/></string>"
+      "<bitGroup name=\"G\"><boolean name=\"B1\"/><int3 name=\"B2\"/><copy/></bitGroup>"
+      "<string name=\"F\"><delta/></string><string name=\"H\" charset=\"unicode\"><tail/></string>"
       "<sequence name=\"S\"><length name=\"N\"/><int64 name=\"E\"><delta/></int64></sequence>");
   EXPECT_TRUE(obstacles(program, {}).empty());
   EXPECT_TRUE(device_words(program, {}).ok());
 }
 
 TEST(Device, says_what_needs_more_than_it_has) {
-  EXPECT_EQ(obstacles(compile("<bitGroup name=\"A\"><boolean name=\"B\"/></bitGroup>"), {}),
-            std::vector<std::string>{"bit groups: instruction 2, NON_BITS_MAN"});
   EXPECT_EQ(obstacles(compile("<templateRef/>"), {}),
             std::vector<std::string>{"dynamic references: instruction 3, TID"});
   EngineOptions strict;
@@ -106,6 +105,21 @@ TEST(Device, strings_have_two_places_where_the_next_one_is_made_of_the_one_befor
       places_of_slots(compile("<string name=\"A\"><delta/></string><string name=\"B\"><tail/></string>"
                               "<string name=\"C\"><copy key=\"A\"/></string><uInt32 name=\"D\"><copy/></uInt32>")),
       (std::vector<std::size_t>{0, 0, 64, 128}));
+}
+
+TEST(Device, fields_of_bit_groups_are_counted_from_their_end) {
+  const Program program =
+      compile("<bitGroup name=\"G\"><boolean name=\"A\"/><int3 name=\"B\"/><uInt5 name=\"C\"/></bitGroup>");
+  const Result<std::vector<Word>> words = device_words(program, {});
+  ASSERT_TRUE(words.ok()) << words.message();
+  std::vector<std::uint32_t> slots;
+  for (const Word& word : words.value()) {
+    if (word.address >> 16 == 0 && word.address >= 6 && word.address % 2 == 0) slots.push_back(word.data >> 16 & 0xFFF);
+  }
+  // Nine of fourteen bits.
+  ASSERT_GE(slots.size(), 3U);
+  slots.resize(3);
+  EXPECT_EQ(slots, (std::vector<std::uint32_t>{13 << 6 | 1, 10 << 6 | 3, 5 << 6 | 5}));
 }
 
 TEST(Device, words_stand_at_increasing_addresses_inside_their_tables) {
