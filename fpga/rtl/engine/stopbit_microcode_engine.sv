@@ -244,7 +244,7 @@ module stopbit_microcode_engine
   // What the instruction in C is
 
   plan_t plan;
-  group_t group;
+  bit_group_t group;
   logic is_string, bit_value, skip_bit;
   stopbit_consume_lane i_lane (
     .op_i           (insn_q.op),

@@ -81,7 +81,7 @@ package stopbit_pkg;
 
   /// A constant, made ready: the limit as a bound and the code of what is outside it.
   typedef struct packed {
-    logic [15:0] min_bytes;  // of an element, where the instruction is the length of a sequence; at least 1. Of a bit group: group_t
+    logic [15:0] min_bytes;  // of an element, where the instruction is the length of a sequence; at least 1. Of a bit group: bit_group_t
     logic        may_be_empty;  // such an element may take no bytes
     logic [7:0]  code;       // 0: the code of the instruction for what is out of range (D2, R4, R1)
     limit_e      limit;
@@ -95,7 +95,7 @@ package stopbit_pkg;
     logic [5:0] used_bits;    // by its fields
     logic [2:0] unused_bits;  // of the last byte
     logic [3:0] bytes;
-  } group_t;
+  } bit_group_t;
 
   typedef struct packed {
     logic [7:0] first_word;  // modulo 247
