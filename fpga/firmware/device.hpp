@@ -21,7 +21,7 @@ inline constexpr std::size_t kTemplatesPerWay = 1U << 9;  ///< A template stands
 inline constexpr std::size_t kMaxEntries = 1U << 12;
 inline constexpr std::size_t kMaxStringWords = 1U << 13;  ///< Eight bytes of a string slot.
 inline constexpr std::size_t kMaxChannels = 1U << 6;
-inline constexpr std::size_t kMaxPresenceBits = 126;  ///< That instructions use; a map may have more.
+inline constexpr std::size_t kMaxPresenceBits = 252;  ///< That instructions use; a map may have more.
 
 /// isa::Capability bits of the device.
 inline constexpr std::uint64_t kCapabilities =

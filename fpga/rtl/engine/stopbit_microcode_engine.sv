@@ -79,11 +79,13 @@ module stopbit_microcode_engine
   logic [WatchdogBits-1:0] watchdog_d, watchdog_q;
 
   // Presence maps.
-  localparam int unsigned MapChunk = 63;
+  localparam int unsigned MapChunk  = 63;  // of nine bytes
+  localparam int unsigned MapChunks = MaxMapBits / MapChunk;
+  typedef logic [$clog2(MapChunks+1)-1:0] chunk_t;
   typedef logic [MaxMapBits-1:0] map_t;
   map_t map;
   map_t loading_d, loading_q;
-  logic [1:0] chunk_d, chunk_q;  // 2: behind the bits that can be used
+  chunk_t chunk_d, chunk_q;  // MapChunks: behind the bits that can be used
 
   // Decimals.
   source_e decimal_d, decimal_q;
@@ -392,7 +394,7 @@ module stopbit_microcode_engine
   logic [5:0]  block_slots;
   logic [7:0]  root_reach;
   logic [32:0] element_bytes;
-  logic [1:0]  chunk;
+  chunk_t      chunk;
   logic        release_window;
 
   assign take_o          = take;
@@ -560,11 +562,13 @@ module stopbit_microcode_engine
                 end else if (length_i == '0 && available_i < 4'd9) begin
                   if (end_i) code = ERROR_X1;
                 end else begin
-                  if (chunk == 2'd0) loading_d = {map_bits, {MapChunk{1'b0}}};
-                  else if (chunk == 2'd1) loading_d[MapChunk-1:0] = map_bits;
+                  if (chunk == '0) loading_d = '0;
+                  for (int unsigned i = 0; i < MapChunks; i++) begin
+                    if (chunk == chunk_t'(i)) loading_d[MapChunk*(MapChunks-1-i)+:MapChunk] = map_bits;
+                  end
                   if (length_i == '0 || length_i == 4'd10) begin
                     take    = 4'd9;
-                    chunk_d = chunk == 2'd2 ? 2'd2 : chunk + 2'd1;
+                    chunk_d = chunk == chunk_t'(MapChunks) ? chunk : chunk + 1'b1;
                     state_d = PMAP_MORE;
                   end else begin
                     take        = length_i;

@@ -69,7 +69,7 @@ package stopbit_pkg;
   localparam int unsigned StringBits   = 13;  // 8-byte words of all string slots
   localparam int unsigned ChannelBits  = 6;
 
-  localparam int unsigned MaxMapBits  = 126;  // presence bits that an instruction can use; a map may be longer
+  localparam int unsigned MaxMapBits  = 252;  // presence bits that an instruction can use; a map may be longer
   localparam int unsigned MaxMapDepth = 24;   // limits::kMaxPresenceMapDepth
   localparam int unsigned MaxLoopDepth = 8;   // limits::kMaxLoopDepth
 

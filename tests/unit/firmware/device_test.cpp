@@ -74,10 +74,13 @@ TEST(Device, says_what_needs_more_than_it_has) {
   EXPECT_EQ(obstacles(compile("<uInt32 name=\"A\"/>"), strict),
             std::vector<std::string>{"strict decoding: R2, R6, R7, R8 and R9 are not looked for"});
   std::string many;
-  for (int i = 0; i < 200; ++i) many += "<uInt32 name=\"F" + std::to_string(i) + "\"><copy/></uInt32>";
+  for (int i = 0; i < 300; ++i) {
+    if (i == 150) many += "<sequence name=\"S\"><int32 name=\"E\"/></sequence>";
+    many += "<uInt32 name=\"F" + std::to_string(i) + "\"><copy/></uInt32>";
+  }
   const std::vector<std::string> reasons = obstacles(compile(many), {});
   ASSERT_EQ(reasons.size(), 1U);
-  EXPECT_EQ(reasons[0], "presence bits of a segment: the program needs 201, there is room for 126");
+  EXPECT_EQ(reasons[0], "presence bits of a segment: the program needs 301, there is room for 252");
   EXPECT_EQ(device_words(compile(many), {}).message(), "the device cannot run the program: " + reasons[0]);
   EngineOptions channels;
   channels.channels = 65;
