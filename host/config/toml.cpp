@@ -92,37 +92,29 @@ struct Refusal {
 };
 
 /// What must not reach the parser. Keys with many dots: it nests a table per part, and frees them recursively. Letters
-/// beyond ASCII where TOML has none: it has undefined behaviour when it asks whether they are white space, which it
-/// also does in strings of several lines.
+/// beyond ASCII outside of comments: its test for white space is undefined for many of them, and it applies that to
+/// whatever it takes for a value.
 std::optional<Refusal> find_refused(std::string_view text) {
   const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
-  constexpr std::string_view kBeyondAscii = "letters beyond ASCII stand in quotes, on one line, or in a comment";
   std::size_t dots = 0;
   for (std::size_t at = 0; at < text.size();) {
     const char c = text[at];
-    // A quote behind anything else is an error to the parser, which then looks at what follows, letter by letter.
-    const bool may_begin = at == 0 || std::string_view(" \t\r\n=[{,.").find(text[at - 1]) != std::string_view::npos;
-    if ((c == '"' || c == '\'') && may_begin) {
-      const std::size_t end = skip_string(text, at);
-      const std::string_view inside = text.substr(at, end - at);
-      const auto letter = std::find_if(inside.begin(), inside.end(), is_beyond_ascii);
-      if (letter != inside.end() && inside.substr(0, 3) == std::string(3, c)) {
-        return Refusal{at + static_cast<std::size_t>(letter - inside.begin()), std::string(kBeyondAscii)};
-      }
-      at = end;
-      continue;
-    }
     if (c == '#') {
       at = std::min(text.find('\n', at), text.size());
       continue;
     }
-    if (is_beyond_ascii(c)) return Refusal{at, std::string(kBeyondAscii)};
+    const std::size_t end = c == '"' || c == '\'' ? skip_string(text, at) : at + 1;
+    const std::string_view token = text.substr(at, end - at);
+    if (const auto* const letter = std::find_if(token.begin(), token.end(), is_beyond_ascii); letter != token.end()) {
+      return Refusal{static_cast<std::size_t>(letter - text.begin()),
+                     "a letter beyond ASCII can stand in a comment; in a string, write \\u and its number"};
+    }
     if (c == '.') {
       if (++dots >= kMaxKeyParts) return Refusal{at, "a key has at most " + std::to_string(kMaxKeyParts) + " parts"};
-    } else if (!is_key_character(c) && c != ' ' && c != '\t') {
+    } else if (token.size() == 1 && !is_key_character(c) && c != ' ' && c != '\t') {
       dots = 0;
     }
-    ++at;
+    at = end;
   }
   return std::nullopt;
 }
