@@ -133,6 +133,8 @@ class Arbiter {
   /// The number that is delivered next if nothing is missing; nothing before the first packet.
   [[nodiscard]] std::optional<std::uint64_t> next_sequence() const noexcept;
   [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
+  /// Packets::late of all runs.
+  [[nodiscard]] std::uint64_t late_packets() const noexcept { return earlier_.packets.late + run_.packets.late; }
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};

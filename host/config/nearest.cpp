@@ -29,7 +29,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 
 std::string nearest(std::string_view wanted, std::span<const std::string> known) {
   if (wanted.size() > kMaxNameBytes) return {};
-  std::size_t least = 1 + std::max<std::size_t>(1, wanted.size() / 3);
+  const std::size_t most = wanted.size() < 4 ? 1 : std::max<std::size_t>(2, wanted.size() / 3);
+  std::size_t least = most + 1;
   std::string found;
   for (const std::string& name : known) {
     if (name.size() > kMaxNameBytes) continue;

@@ -48,6 +48,16 @@ class Histogram {
     store_word(value_->sum, value_->sum + value);
     if (value > value_->largest) store_word(value_->largest, value);
   }
+  /// Sets how many values there are in the bucket of `value`, for who counts elsewhere.
+  void set_bucket(std::uint64_t value, std::uint64_t count) const noexcept {
+    std::uint64_t& bucket = value_->buckets[bucket_of(value)];
+    if (count == bucket) return;
+    const std::uint64_t more = count - bucket;
+    store_word(bucket, count);
+    store_word(value_->count, value_->count + more);
+    store_word(value_->sum, value_->sum + more * value);
+    if (value > value_->largest) store_word(value_->largest, value);
+  }
 
  private:
   HistogramValue* value_ = nullptr;

@@ -12,6 +12,11 @@ namespace {
 
 constexpr mode_t kMode = 0644;  // readers need only to read
 
+bool is_same_file(const Descriptor& a, const struct stat& b) {
+  struct stat status {};
+  return ::fstat(a.get(), &status) == 0 && status.st_ino == b.st_ino && status.st_dev == b.st_dev;
+}
+
 /// Takes the name from a writer that is gone. Nothing on success, else why not; `again` if the name has changed
 /// meanwhile.
 std::string take_over(const TemporaryFile& made, const std::string& path, const SegmentKind& kind, bool& again) {
@@ -26,7 +31,8 @@ std::string take_over(const TemporaryFile& made, const std::string& path, const 
   const bool is_ours = ::fstat(old.get(), &opened) == 0 && S_ISREG(opened.st_mode) &&
                        ::pread(old.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == kind.magic;
   if (!is_ours) return "'" + path + "' exists and is no " + noun + "; it was left alone";
-  if (!lock(old)) {
+  const bool is_held_by_us = kind.own != nullptr && is_same_file(*kind.own, opened);
+  if (!is_held_by_us && !lock(old)) {
     const bool is_held = errno == EAGAIN || errno == EACCES;
     return is_held ? "the " + noun + " '" + path + "' has a live writer" : system_error("lock", path);
   }

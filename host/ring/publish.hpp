@@ -30,6 +30,8 @@ class TemporaryFile {
 struct SegmentKind {
   std::uint64_t magic = 0;  ///< The first eight bytes.
   std::string_view noun;    ///< "ring": for messages.
+  /// A live segment of the caller, which may be replaced, too.
+  const Descriptor* own = nullptr;
 };
 
 /// Gives the complete segment, which its maker has locked, its name. Empty on success, else why not.

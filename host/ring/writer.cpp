@@ -60,7 +60,9 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
                                            .max_record_slots = program.max_record_slots,
                                            .claim_step = claim_step(options.slot_count)});
 
-  const std::string problem = publish(made, path.value(), {.magic = kMagic, .noun = "ring"});
+  const std::string problem = publish(
+      made, path.value(),
+      {.magic = kMagic, .noun = "ring", .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr});
   if (!problem.empty()) return Failure{problem};
   if (options.lossless) {
     // The name is ours by now, so the folder is too.

@@ -22,6 +22,9 @@ struct WriterOptions {
   std::uint32_t image_generation = 0;
   /// For replays and files: the writer waits for the readers that have a seat (Reader::attach). Nothing: for nobody.
   std::optional<Patience> lossless = {};
+  /// A writer of this process that has the name: the new segment takes its place although it is alive. Its readers stay
+  /// with it until it finishes. Null: only what a dead writer left is replaced.
+  const class Writer* replaces = nullptr;
 };
 
 /// Writes records into shared memory for any number of readers, and never waits for one: who is too slow loses records,

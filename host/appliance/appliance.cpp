@@ -1,0 +1,315 @@
+#include "host/appliance/appliance.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "host/ring/spin.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+std::string address_of(const std::optional<feed::Line>& line) {
+  if (!line) return {};
+  std::string text = net::to_text(line->group);
+  if (line->source) text += " from " + feed::address_text(*line->source);
+  return text;
+}
+
+/// Waits as the settings say when there was nothing to do.
+void rest(const AgentSettings& settings) {
+  switch (settings.idle) {
+    case Idle::Spin: ring::Spin::pause(); break;
+    case Idle::Yield: ::sched_yield(); break;
+    case Idle::Sleep: std::this_thread::sleep_for(std::chrono::nanoseconds(settings.sleep_ns)); break;
+  }
+}
+
+}  // namespace
+
+std::uint64_t wall_clock_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOptions options, Diagnostics& diagnostics) {
+  std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clock));
+  std::string problem = made->make_outlets(diagnostics);
+  if (problem.empty()) problem = made->make_counters(options.has_private_counters);
+  if (problem.empty()) problem = made->start_loads();
+  if (problem.empty()) {
+    problem = made->make_agents(options.open_port ? options.open_port : standard_ports(options.clock));
+  }
+  if (problem.empty() && made->settings_.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
+    made->notes_.push_back(std::string("the memory is not locked: ") + std::strerror(errno));
+  }
+  if (!problem.empty()) return Failure{std::move(problem)};
+  return made;
+}
+
+Appliance::~Appliance() {
+  stop();
+}
+
+/// Compiles the images, and finds out which channels share a ring, hence a program and engines.
+std::string Appliance::make_outlets(Diagnostics& diagnostics) {
+  for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
+    const FeedSettings& feed = settings_.feeds[f];
+    auto& programs = programs_.emplace_back(feed.description.images.size());
+    std::map<std::pair<std::string, std::size_t>, std::size_t> known;  // by ring and image
+    for (std::size_t c = 0; c < feed.description.channels.size(); ++c) {
+      const feed::Channel& channel = feed.description.channels[c];
+      if (programs[channel.image] == nullptr) {
+        auto program = load_image(feed.description.images[channel.image], diagnostics);
+        if (!program) return "the image '" + feed.description.images[channel.image].name + "' cannot be used";
+        programs[channel.image] = std::make_shared<const Program>(std::move(*program));
+      }
+      const auto [found, is_new] = known.try_emplace({channel.ring, channel.image}, outlets_.size());
+      if (is_new) {
+        OutletPlan plan;
+        plan.ring = channel.ring;
+        plan.slots = settings_.slots_of(channel.ring);
+        plan.engine = settings_.engine;
+        plan.strict = settings_.strict;
+        plan.limits = settings_.limits;
+        for (const feed::Channel& other : feed.description.channels) {
+          if (other.ring != channel.ring || other.image != channel.image) continue;
+          plan.rules[static_cast<std::size_t>(engine_rule(other.framing))] = true;
+          plan.channels = std::max(plan.channels, static_cast<std::uint16_t>(other.number + 1));
+        }
+        const std::string& image = feed.description.images[channel.image].name;
+        outlets_.push_back(std::make_unique<Outlet>(
+            std::move(plan), channel.ring.empty() ? "(none) " + feed.description.name + " " + image : channel.ring));
+        outlet_entries_.push_back({.feed = f, .image = channel.image, .agent = feed.agent});
+      }
+      outlet_of_[{f, c}] = found->second;
+      channels_.push_back({.description = &channel, .feed = feed.description.name, .tally = {}});
+    }
+  }
+  return {};
+}
+
+std::string Appliance::make_counters(bool is_private) {
+  TallyBuilder builder;
+  agent_tallies_.resize(settings_.agents.size());
+  port_tallies_.resize(settings_.ports.size());
+  infos_.resize(channels_.size() + 1);
+  for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
+    builder.agent(agent_tallies_[a], settings_.agents[a].name);
+    for (std::size_t p = 0; p < settings_.ports.size(); ++p) {
+      if (settings_.ports[p].agent == a) builder.port(port_tallies_[p], settings_.ports[p].name);
+    }
+    for (std::size_t o = 0; o < outlets_.size(); ++o) {
+      if (outlet_entries_[o].agent != a) continue;
+      Outlet& outlet = *outlets_[o];
+      builder.outlet(outlet.tally(), outlet.label());
+      const Program& program = *programs_[outlet_entries_[o].feed][outlet_entries_[o].image];
+      for (const Template& item : program.templates) {
+        const std::string name(program.name(item.name));
+        if (name.empty() || name.size() > counters::kTextBytes) continue;
+        const auto [counter, is_new] = outlet.templates().try_emplace(name);
+        if (is_new) builder.templates(counter->second, outlet.label(), counter->first);
+      }
+    }
+    std::size_t c = 0;
+    for (const FeedSettings& feed : settings_.feeds) {
+      for (const feed::Channel& channel : feed.description.channels) {
+        if (feed.agent == a) builder.channel(channels_[c].tally, channel.name, channel.lines[1].has_value());
+        ++c;
+      }
+    }
+  }
+  builder.writer();
+  builder.info(infos_[0], "appliance_info",
+               {{"name", settings_.name},
+                {"state", settings_.state_folder},
+                {"silence_ns", std::to_string(settings_.silence_ns)}},
+               "What the appliance is");
+  std::size_t c = 0;
+  for (const FeedSettings& feed : settings_.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) {
+      builder.info(infos_[c + 1], "channel_info",
+                   {{"channel", channel.name},
+                    {"number", std::to_string(channel.number)},
+                    {"feed", feed.description.name},
+                    {"role", feed::to_text(channel.role)},
+                    {"mode", feed::to_text(channel.mode)},
+                    {"ring", channel.ring},
+                    {"image", feed.description.images[channel.image].name},
+                    {"window_packets", std::to_string(channel.window.packets)},
+                    {"window_ns", std::to_string(channel.window.time_ns)},
+                    {"a", address_of(channel.lines[0])},
+                    {"b", address_of(channel.lines[1])}},
+                   "What the channel is");
+      ++c;
+    }
+  }
+  Result<counters::Segment> segment = builder.build(is_private ? "" : settings_.name);
+  if (!segment) return segment.message();
+  segment_.emplace(std::move(segment).value());
+  for (const counters::Counter& info : infos_) info.set(1);
+  return {};
+}
+
+std::string Appliance::start_loads() {
+  std::set<std::string> said;
+  for (std::size_t o = 0; o < outlets_.size(); ++o) {
+    const OutletEntry& entry = outlet_entries_[o];
+    std::string note;
+    auto load = outlets_[o]->prepare(settings_.feeds[entry.feed].description.images[entry.image].name,
+                                     programs_[entry.feed][entry.image], entry.generation, note);
+    if (!load) return load.message();
+    if (!note.empty() && said.insert(note).second) notes_.push_back(note);
+    (void)outlets_[o]->start(std::move(load).value(), clock_());
+  }
+  return {};
+}
+
+std::string Appliance::make_agents(const OpenPort& open_port) {
+  std::vector<std::unique_ptr<ingest::Port>> ports;
+  for (const PortSettings& settings : settings_.ports) {
+    Result<std::unique_ptr<ingest::Port>> port = open_port(settings, notes_);
+    if (!port) return "port '" + settings.name + "': " + port.message();
+    ports.push_back(std::move(port).value());
+  }
+  for (const FeedSettings& feed : settings_.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) {
+      for (std::size_t line = 0; line < channel.lines.size(); ++line) {
+        if (!channel.lines[line]) continue;
+        const auto joined =
+            ports[feed.ports[line]]->join({.group = channel.lines[line]->group, .source = channel.lines[line]->source});
+        if (!joined) return "channel '" + channel.name + "': " + joined.message();
+      }
+    }
+  }
+  for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
+    Agent::Parts parts;
+    parts.tally = &agent_tallies_[a];
+    parts.batch = settings_.agents[a].batch;
+    parts.silence_ns = settings_.silence_ns;
+    parts.stale_after = settings_.stale_after;
+    for (std::size_t p = 0; p < ports.size(); ++p) {
+      if (settings_.ports[p].agent != a) continue;
+      for (const std::string& note : ports[p]->notes()) {
+        notes_.push_back("port '" + settings_.ports[p].name + "': " + note);
+      }
+      parts.ports.push_back({.port = std::move(ports[p]),
+                             .tally = &port_tallies_[p],
+                             .is_live = settings_.ports[p].kind != PortKind::Capture});
+    }
+    for (std::size_t o = 0; o < outlets_.size(); ++o) {
+      if (outlet_entries_[o].agent != a) continue;
+      outlet_entries_[o].place = parts.outlets.size();
+      parts.outlets.push_back(outlets_[o].get());
+    }
+    agents_.push_back(std::make_unique<Agent>(std::move(parts), clock_));
+  }
+  std::uint32_t index = 0;
+  for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
+    const FeedSettings& feed = settings_.feeds[f];
+    for (std::size_t c = 0; c < feed.description.channels.size(); ++c, ++index) {
+      agents_[feed.agent]->add(feed.description.channels[c], index, *outlets_[outlet_of_.at({f, c})],
+                               channels_[index].tally);
+    }
+  }
+  return {};
+}
+
+void Appliance::run(Agent& agent, const AgentSettings& settings) {
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (agent.do_work() == 0) {
+      if (agent.ended()) return;
+      rest(settings);
+    }
+  }
+}
+
+Result<bool> Appliance::start() {
+  for (std::size_t a = 0; a < agents_.size(); ++a) {
+    const AgentSettings& settings = settings_.agents[a];
+    std::thread& thread = threads_.emplace_back([this, a] { run(*agents_[a], settings_.agents[a]); });
+    ::pthread_setname_np(thread.native_handle(), settings.name.substr(0, 15).c_str());
+    if (!settings.core) continue;
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    if (*settings.core < CPU_SETSIZE) CPU_SET(*settings.core, &cores);
+    const int error = ::pthread_setaffinity_np(thread.native_handle(), sizeof(cores), &cores);
+    if (error != 0) {
+      return Failure{"agent '" + settings.name + "' cannot run on core " + std::to_string(*settings.core) + ": " +
+                     std::strerror(error)};
+    }
+  }
+  return true;
+}
+
+bool Appliance::ended() const noexcept {
+  return std::all_of(agents_.begin(), agents_.end(), [](const auto& agent) { return agent->ended(); });
+}
+
+void Appliance::stop() {
+  if (std::exchange(stopped_, true)) return;
+  stop_.store(true, std::memory_order_relaxed);
+  for (std::thread& thread : threads_) thread.join();
+  for (const auto& agent : agents_) agent->finish();
+  if (segment_) segment_->beat(clock_());
+}
+
+bool Appliance::next_notice(Notice& notice) {
+  return std::any_of(agents_.begin(), agents_.end(), [&](const auto& agent) { return agent->notices().pop(notice); });
+}
+
+Result<std::string> Appliance::reload(const std::string& image, Diagnostics& diagnostics) {
+  retire();
+  // Until then the agent changes what prepare looks at.
+  if (pending_loads_ != 0) return Failure{"an earlier change of an image is not finished"};
+  std::size_t changed = 0;
+  std::vector<std::pair<std::size_t, std::unique_ptr<Load>>> loads;
+  for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
+    const std::vector<feed::Image>& images = settings_.feeds[f].description.images;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      if (images[i].name != image) continue;
+      auto program = load_image(images[i], diagnostics);
+      if (!program) return Failure{"the image '" + image + "' was refused; the one before runs on"};
+      const auto shared = std::make_shared<const Program>(std::move(*program));
+      for (std::size_t o = 0; o < outlets_.size(); ++o) {
+        OutletEntry& entry = outlet_entries_[o];
+        if (entry.feed != f || entry.image != i) continue;
+        std::string note;
+        auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1), note);
+        if (!load) return Failure{load.message() + "; the image before runs on"};
+        loads.emplace_back(o, std::move(load).value());
+      }
+    }
+  }
+  // Only when all of it is good does anything change.
+  for (auto& [o, load] : loads) {
+    OutletEntry& entry = outlet_entries_[o];
+    ++entry.generation;
+    if (!agents_[entry.agent]->loads().push({.outlet = entry.place, .load = std::move(load)})) {
+      return Failure{"too many images are waiting to be started"};
+    }
+    ++pending_loads_;
+    ++changed;
+  }
+  if (changed == 0) return Failure{"there is no image '" + image + "'"};
+  return "the image '" + image + "' goes to " + std::to_string(changed) + (changed == 1 ? " ring" : " rings");
+}
+
+void Appliance::retire() {
+  Exchange old;
+  for (const auto& agent : agents_) {
+    while (agent->retired().pop(old)) {
+      old.load.reset();
+      --pending_loads_;
+    }
+  }
+}
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/appliance/agent.hpp"
+#include "host/appliance/settings.hpp"
+#include "microcode/base/diagnostic.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::appliance {
+
+/// Opens a port as the settings say. `notes` takes what was asked for and could not be had, a sentence each.
+using OpenPort =
+    std::function<Result<std::unique_ptr<ingest::Port>>(const PortSettings& port, std::vector<std::string>& notes)>;
+/// Ports of sockets, of captures and, where they are built, of DPDK. Paced captures follow the clock.
+[[nodiscard]] OpenPort standard_ports(Clock clock);
+
+/// The wall clock of the machine.
+[[nodiscard]] std::uint64_t wall_clock_ns();
+
+/// The program of an image: template files compiled as one set, or firmware. Verified. Errors are in `diagnostics`.
+[[nodiscard]] std::optional<Program> load_image(const feed::Image& image, Diagnostics& diagnostics);
+
+struct MakeOptions {
+  Clock clock = wall_clock_ns;
+  OpenPort open_port = {};            ///< Empty: standard_ports.
+  bool has_private_counters = false;  ///< For tests: nothing appears in shared memory but rings.
+};
+
+/// Ports, channels, rings and counters of an appliance, ready to run.
+///
+/// Made by one thread. Then either start() makes a thread per agent, or the caller runs the agents itself. Another
+/// thread takes care of notices and of images.
+class Appliance {
+ public:
+  /// Makes everything: images, engines, rings, counters, ports, memberships. The failure says what could not be had.
+  /// Errors of images are in `diagnostics` and fail, too.
+  [[nodiscard]] static Result<std::unique_ptr<Appliance>> make(Settings settings, MakeOptions options,
+                                                               Diagnostics& diagnostics);
+  Appliance(const Appliance&) = delete;
+  Appliance& operator=(const Appliance&) = delete;
+  ~Appliance();
+
+  [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Agent>>& agents() const noexcept { return agents_; }
+  [[nodiscard]] const counters::Segment& segment() const noexcept { return *segment_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Outlet>>& outlets() const noexcept { return outlets_; }
+  /// What was asked for and could not be had; a sentence each.
+  [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+
+  /// A thread for each agent, pinned and idle as the settings say. The failure names the agent.
+  [[nodiscard]] Result<bool> start();
+  /// All agents have seen the end of all their ports.
+  [[nodiscard]] bool ended() const noexcept;
+  /// Ends the threads, and the channels in good order. Without threads: only the latter. Once.
+  void stop();
+
+  /// Tells readers of the counters that the appliance is well; from the thread that looks after it, every second or so.
+  void beat() const noexcept { segment_->beat(clock_()); }
+  /// The next notice of any agent. From the thread that looks after the appliance.
+  [[nodiscard]] bool next_notice(Notice& notice);
+  /// The channel of a notice.
+  [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return *channels_.at(index).description; }
+  [[nodiscard]] const std::string& feed_of(std::uint32_t index) const { return channels_.at(index).feed; }
+
+  /// Reads the files of an image again and, if they are good, lets every outlet of it change over between two
+  /// datagrams. A bad image is refused, and the one that runs runs on: the failure says why, with the findings in
+  /// `diagnostics`. From the thread that looks after the appliance; that must not be an agent's.
+  [[nodiscard]] Result<std::string> reload(const std::string& image, Diagnostics& diagnostics);
+  /// Takes down what ran before a reload. From the same thread, now and then.
+  void retire();
+
+ private:
+  struct ChannelEntry {
+    const feed::Channel* description = nullptr;
+    std::string feed;
+    ChannelTally tally;
+  };
+  struct OutletEntry {
+    std::size_t feed = 0;
+    std::size_t image = 0;
+    std::size_t agent = 0;
+    std::size_t place = 0;  ///< Among the agent's.
+    std::uint16_t generation = 0;
+  };
+
+  Appliance(Settings settings, Clock clock) : settings_(std::move(settings)), clock_(std::move(clock)) {}
+  [[nodiscard]] std::string make_outlets(Diagnostics& diagnostics);
+  [[nodiscard]] std::string make_counters(bool is_private);
+  [[nodiscard]] std::string start_loads();
+  [[nodiscard]] std::string make_agents(const OpenPort& open_port);
+  void run(Agent& agent, const AgentSettings& settings);
+
+  Settings settings_;
+  Clock clock_;
+  std::vector<std::string> notes_;
+  std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
+  std::vector<std::unique_ptr<Outlet>> outlets_;
+  std::vector<OutletEntry> outlet_entries_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> outlet_of_;  ///< By feed and channel.
+  std::vector<ChannelEntry> channels_;
+  std::vector<PortTally> port_tallies_;
+  std::vector<AgentTally> agent_tallies_;
+  std::vector<counters::Counter> infos_;
+  std::optional<counters::Segment> segment_;
+  std::vector<std::unique_ptr<Agent>> agents_;
+  std::vector<std::thread> threads_;
+  std::size_t pending_loads_ = 0;  ///< Given to agents, and not yet back.
+  std::atomic<bool> stop_ = false;
+  bool stopped_ = false;
+};
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,64 @@
+#include "host/appliance/outlet.hpp"
+
+#include "decoder/record/buffer_sink.hpp"
+
+namespace stopbit::appliance {
+
+Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<const Program> program,
+                                              std::uint16_t generation, std::string& note) const {
+  auto load = std::make_unique<Load>();
+  load->name = std::move(name);
+  load->generation = generation;
+  load->layout_hash = layout_hash(*program);
+  for (std::size_t rule = 0; rule < load->engines.size(); ++rule) {
+    if (!plan_.rules[rule]) continue;
+    MadeEngine made = make_engine(*program,
+                                  {.reset = static_cast<ResetRule>(rule),
+                                   .strict = plan_.strict,
+                                   .channels = plan_.channels,
+                                   .image_generation = generation,
+                                   .limits = plan_.limits},
+                                  plan_.engine);
+    if (!made.why_not_native.empty())
+      note = "the interpreter runs the program, not native code: " + made.why_not_native;
+    load->engines[rule] = std::move(made.engine);
+  }
+  record::RecordSink* sink = nullptr;
+  if (plan_.ring.empty()) {
+    const auto nothing = [](std::span<const record::Slot>) {};
+    load->memory = std::make_unique<record::BufferSink<decltype(nothing)>>(program->max_record_slots, nothing);
+    sink = load->memory.get();
+  } else {
+    Result<ring::Writer> ring = ring::Writer::create(plan_.ring, *program,
+                                                     {.slot_count = plan_.slots,
+                                                      .image_generation = generation,
+                                                      .replaces = load_ && load_->ring ? &*load_->ring : nullptr});
+    if (!ring) return Failure{ring.message()};
+    load->ring.emplace(std::move(ring).value());
+    sink = &*load->ring;
+  }
+  std::vector<counters::Counter> counts;
+  for (const Template& item : program->templates) {
+    const auto found = templates_.find(std::string(program->name(item.name)));
+    counts.push_back(found != templates_.end() ? found->second : tally_.other);
+  }
+  load->stage = std::make_unique<Stage>(*sink, tally_, std::move(counts));
+  load->builder = std::make_unique<record::Builder>(*program);
+  load->program = std::move(program);
+  return load;
+}
+
+std::unique_ptr<Load> Outlet::start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept {
+  if (load_) {
+    write_event({.arrival_ns = now_ns, .image_generation = load_->generation},
+                {.kind = record::EventKind::LayoutChanged});
+    finish();
+  }
+  std::swap(load_, load);
+  tally_.generation.set(load_->generation);
+  tally_.layout_hash.set(load_->layout_hash);
+  tally_.image.set(load_->name);
+  return load;
+}
+
+}  // namespace stopbit::appliance

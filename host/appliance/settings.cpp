@@ -1,0 +1,223 @@
+#include "host/appliance/settings.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "host/config/nearest.hpp"
+#include "host/config/toml.hpp"
+#include "host/ring/layout.hpp"
+#include "host/ring/name.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kHour = 3'600 * kSecond;
+constexpr std::uint32_t kMaxCore = 4'095;
+
+std::string in_folder(const std::string& folder, const std::string& path) {
+  return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
+}
+
+class Reader {
+ public:
+  Reader(config::Table root, std::string folder, Diagnostics& diagnostics)
+      : root_(std::move(root)), folder_(std::move(folder)), diagnostics_(diagnostics) {}
+
+  Settings read() {
+    settings_.name = root_.text("name");
+    check_name(root_, "name", settings_.name);
+    settings_.state_folder = in_folder(folder_, root_.text("state"));
+    settings_.keep_days = static_cast<std::uint32_t>(root_.integer("keep_days", {1, 366}, settings_.keep_days));
+    settings_.engine = root_.choice("engine", {"native", "interp"}, 0) == 0 ? EngineKind::Native : EngineKind::Interp;
+    settings_.lock_memory = root_.flag("lock_memory", false);
+    settings_.silence_ns = root_.duration_ns("silence", {1'000'000, kHour}, settings_.silence_ns);
+    settings_.stale_after =
+        static_cast<std::uint32_t>(root_.integer("stale_after", {1, 1'000'000}, settings_.stale_after));
+    read_limits();
+    read_rings();
+    read_agents();
+    read_ports();
+    read_feeds();
+    root_.finish();
+    return std::move(settings_);
+  }
+
+ private:
+  static void check_name(config::Table& table, std::string_view key, const std::string& name) {
+    if (name.empty()) return;  // missing: said already
+    if (const auto path = ring::path_of(name); !path || name.find('/') != std::string::npos) {
+      table.error(
+          key, "'" + name + "' is no name: up to 64 letters, digits, '.', '_' and '-', not beginning with '.' or '-'");
+    }
+  }
+
+  void read_limits() {
+    auto table = root_.table("limits");
+    if (!table) return;
+    EngineLimits& limits = settings_.limits;
+    const auto number = [&](std::string_view key, std::uint32_t& limit, std::uint64_t most) {
+      limit = static_cast<std::uint32_t>(table->integer(key, {1, most}, limit));
+    };
+    settings_.strict = table->flag("strict", false);
+    number("elements", limits.elements, 0xFFFF'FFFF);
+    number("empty_elements", limits.empty_elements, 0xFFFF'FFFF);
+    number("nesting", limits.nesting, limits.nesting);
+    number("string_bytes", limits.string_bytes, 0xFFFF'FFFF);
+    number("datagram_bytes", limits.datagram_bytes, limits::kMaxDatagramBytes);
+    table->finish();
+  }
+
+  std::uint64_t slots(config::Table& table, std::string_view key, std::uint64_t fallback) {
+    const std::uint64_t slots = table.integer(key, {ring::kMinSlotCount, ring::kMaxSlotCount}, fallback);
+    if (!std::has_single_bit(slots)) table.error(key, "the slots of a ring are a power of two");
+    return slots;
+  }
+
+  void read_rings() {
+    auto table = root_.table("rings");
+    if (!table) return;
+    settings_.slots = slots(*table, "slots", settings_.slots);
+    if (auto special = table->table("special")) {
+      for (const std::string& name : special->keys()) {
+        settings_.rings[name] = slots(*special, name, settings_.slots);
+      }
+    }
+    table->finish();
+  }
+
+  void read_agents() {
+    for (config::Table& table : root_.tables("agent", {.least = 1, .most = kMaxAgents})) {
+      AgentSettings& agent = settings_.agents.emplace_back();
+      agent.name = table.text("name");
+      check_name(table, "name", agent.name);
+      const auto is_same = [&](const AgentSettings& other) { return other.name == agent.name; };
+      if (std::count_if(settings_.agents.begin(), settings_.agents.end(), is_same) > 1) {
+        table.error("name", "two agents have the name '" + agent.name + "'");
+      }
+      if (table.has("core")) agent.core = static_cast<std::uint32_t>(table.integer("core", {0, kMaxCore}, 0));
+      agent.idle =
+          static_cast<Idle>(table.choice("idle", {"spin", "yield", "sleep"}, static_cast<std::size_t>(agent.idle)));
+      agent.sleep_ns = table.duration_ns("sleep", {1'000, kSecond}, agent.sleep_ns);
+      agent.batch = table.integer("batch", {1, kMaxBatch}, agent.batch);
+      table.finish();
+    }
+  }
+
+  /// Index of the item with the name that stands at `key`; 0 after an error.
+  template <class Item>
+  std::size_t find(config::Table& table, std::string_view key, const std::vector<Item>& items, const char* noun) {
+    const std::string name = table.text(key);
+    if (name.empty()) return 0;
+    std::vector<std::string> names;
+    for (const Item& item : items) names.push_back(item.name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    const std::string near = config::nearest(name, names);
+    table.error(
+        key, std::string("there is no ") + noun + " '" + name + "'" + (near.empty() ? "" : "; near is '" + near + "'"));
+    return 0;
+  }
+
+  void read_ports() {
+    for (config::Table& table : root_.tables("port", {.least = 1, .most = kMaxPorts})) {
+      PortSettings port;
+      port.name = table.text("name");
+      check_name(table, "name", port.name);
+      const auto is_same = [&](const PortSettings& other) { return other.name == port.name; };
+      if (std::any_of(settings_.ports.begin(), settings_.ports.end(), is_same)) {
+        table.error("name", "two ports have the name '" + port.name + "'");
+      }
+      port.agent =
+          table.has("agent") || settings_.agents.size() != 1 ? find(table, "agent", settings_.agents, "agent") : 0;
+      port.kind = static_cast<PortKind>(table.choice("kind", {"socket", "dpdk", "capture"}, 0));
+      switch (port.kind) {
+        case PortKind::Socket:
+          port.interface = table.text("interface", "");
+          port.receive_buffer = table.bytes("receive_buffer", {4'096, 1U << 30}, port.receive_buffer);
+          port.max_payload = table.integer("max_payload", {64, 65'507}, port.max_payload);
+          port.busy_poll_us = table.integer("busy_poll_us", {0, 1'000'000}, port.busy_poll_us);
+          break;
+        case PortKind::Dpdk: port.device = table.text("device"); break;
+        case PortKind::Capture:
+          port.file = in_folder(folder_, table.text("file"));
+          port.speed = table.real("speed", {0, 1'000'000}, 0);
+          break;
+      }
+      table.finish();
+      settings_.ports.push_back(std::move(port));
+    }
+  }
+
+  void read_feeds() {
+    std::set<std::string> names;
+    std::map<std::string, std::size_t> agent_of_ring;
+    for (config::Table& table : root_.tables("feed", {.least = 1, .most = kMaxFeeds})) {
+      FeedSettings& feed = settings_.feeds.emplace_back();
+      feed.file = in_folder(folder_, table.text("file"));
+      feed.ports[0] = find(table, "a", settings_.ports, "port");
+      feed.ports[1] = table.has("b") ? find(table, "b", settings_.ports, "port") : feed.ports[0];
+      table.finish();
+      if (diagnostics_.has_errors()) continue;
+      feed.agent = settings_.ports[feed.ports[0]].agent;
+      if (settings_.ports[feed.ports[1]].agent != feed.agent) {
+        table.error("b", "both ports of a feed belong to one agent: one thread merges the lines of a channel");
+      }
+      auto description = feed::load(feed.file, diagnostics_);
+      if (!description) continue;
+      feed.description = std::move(*description);
+      for (const feed::Channel& channel : feed.description.channels) {
+        if (!names.insert(channel.name).second) {
+          table.error("file", "another feed has a channel with the name '" + channel.name + "', too");
+        }
+        if (channel.ring.empty()) continue;
+        const auto [found, is_new] = agent_of_ring.try_emplace(channel.ring, settings_.feeds.size() - 1);
+        if (!is_new && found->second != settings_.feeds.size() - 1) {
+          table.error("file", "another feed has a ring with the name '" + channel.ring + "', too: a ring has one feed");
+        }
+      }
+    }
+    for (const auto& [ring, slots] : settings_.rings) {
+      if (!diagnostics_.has_errors() && !agent_of_ring.contains(ring)) {
+        root_.error("rings", "no feed has a ring with the name '" + ring + "'");
+      }
+    }
+  }
+
+  config::Table root_;
+  std::string folder_;
+  Diagnostics& diagnostics_;
+  Settings settings_;
+};
+
+std::optional<Settings> read(const config::Document& document, const std::string& folder, Diagnostics& diagnostics) {
+  if (!document.ok()) return std::nullopt;
+  Settings settings = Reader(document.root(), folder, diagnostics).read();
+  if (diagnostics.has_errors()) return std::nullopt;
+  return settings;
+}
+
+}  // namespace
+
+std::string_view to_text(PortKind kind) noexcept {
+  switch (kind) {
+    case PortKind::Socket: return "socket";
+    case PortKind::Dpdk: return "dpdk";
+    case PortKind::Capture: return "capture";
+  }
+  return "";
+}
+
+std::optional<Settings> load(const std::string& path, Diagnostics& diagnostics) {
+  const std::string folder = path == "-" ? "" : std::filesystem::path(path).parent_path().string();
+  return read(config::Document::load(path, diagnostics), folder, diagnostics);
+}
+
+std::optional<Settings> parse(std::string file, std::string text, const std::string& folder, Diagnostics& diagnostics) {
+  return read(config::Document::parse(std::move(file), std::move(text), diagnostics), folder, diagnostics);
+}
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "decoder/engine/make_engine.hpp"
+#include "host/feed/description.hpp"
+#include "microcode/base/diagnostic.hpp"
+
+/// An appliance: ports, threads, feeds and rings, as appliance.toml says. README.md has every key.
+namespace stopbit::appliance {
+
+inline constexpr std::size_t kMaxAgents = 64;
+inline constexpr std::size_t kMaxPorts = 64;
+inline constexpr std::size_t kMaxFeeds = 64;
+inline constexpr std::size_t kMaxBatch = 512;
+
+/// What a thread does when there is nothing to do.
+enum class Idle : std::uint8_t {
+  Spin,   ///< Looks again at once: the lowest latency, a core of its own.
+  Yield,  ///< Lets others run first.
+  Sleep,  ///< Sleeps for AgentSettings::sleep_ns.
+};
+
+struct AgentSettings {
+  std::string name;
+  std::optional<std::uint32_t> core;  ///< Pinned to this one; nothing = wherever.
+  Idle idle = Idle::Sleep;
+  std::uint64_t sleep_ns = 50'000;
+  std::size_t batch = 32;  ///< Datagrams asked for at a time.
+};
+
+enum class PortKind : std::uint8_t { Socket, Dpdk, Capture };
+[[nodiscard]] std::string_view to_text(PortKind kind) noexcept;
+
+struct PortSettings {
+  std::string name;
+  PortKind kind = PortKind::Socket;
+  std::size_t agent = 0;  ///< Index of Settings::agents.
+  // Socket.
+  std::string interface;  ///< Empty: the kernel's choice.
+  std::uint64_t receive_buffer = 16U << 20;
+  std::uint64_t max_payload = 9'216;
+  std::uint64_t busy_poll_us = 50;
+  // Dpdk: the device, as its ports understand it.
+  std::string device;
+  // Capture: a file, relative to the folder of appliance.toml.
+  std::string file;
+  double speed = 0;  ///< Multiple of the capture's own; 0 = as fast as it goes.
+};
+
+struct FeedSettings {
+  std::string file;
+  feed::Description description;
+  std::array<std::size_t, 2> ports{};  ///< Index of Settings::ports, for lines A and B.
+  std::size_t agent = 0;               ///< That of its ports.
+};
+
+struct Settings {
+  std::string name;          ///< Of the counters: /dev/shm/stopbit-NAME.counters.
+  std::string state_folder;  ///< Gaps of the last days, and what else outlives the process.
+  std::uint32_t keep_days = 7;
+  EngineKind engine = EngineKind::Native;
+  bool strict = false;
+  EngineLimits limits;
+  std::uint64_t slots = 65'536;                ///< Of a ring.
+  std::map<std::string, std::uint64_t> rings;  ///< Slots of those that want another number.
+  std::uint64_t silence_ns = 5'000'000'000;    ///< A line is silent if nothing has come for so long.
+  std::uint32_t stale_after = 3;  ///< Datagrams that fail one after another before the channel is called stale.
+  bool lock_memory = false;
+
+  std::vector<AgentSettings> agents;
+  std::vector<PortSettings> ports;
+  std::vector<FeedSettings> feeds;
+
+  [[nodiscard]] std::uint64_t slots_of(const std::string& ring) const {
+    const auto found = rings.find(ring);
+    return found != rings.end() ? found->second : slots;
+  }
+};
+
+/// Reads appliance.toml and the feed files that it names, whose paths are relative to its folder. Nothing after an
+/// error; all of them are in `diagnostics`.
+[[nodiscard]] std::optional<Settings> load(const std::string& path, Diagnostics& diagnostics);
+/// The same of a text. `folder` is where relative paths begin; feed files are read from there.
+[[nodiscard]] std::optional<Settings> parse(std::string file, std::string text, const std::string& folder,
+                                            Diagnostics& diagnostics);
+
+}  // namespace stopbit::appliance

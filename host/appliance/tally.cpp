@@ -1,0 +1,132 @@
+#include "host/appliance/tally.hpp"
+
+namespace stopbit::appliance {
+
+using counters::Kind;
+using counters::Unit;
+
+std::string_view to_text(ChannelState state) noexcept {
+  switch (state) {
+    case ChannelState::Waiting: return "waiting";
+    case ChannelState::Live: return "live";
+    case ChannelState::Stale: return "stale";
+    case ChannelState::Silent: return "silent";
+  }
+  return "unknown";
+}
+
+void TallyBuilder::add(counters::Counter& handle, std::string_view family, Labels labels, std::string_view help,
+                       Kind kind, Unit unit) {
+  const auto id = schema_.add(kind, family, labels, help, unit);
+  binders_.push_back([&handle, id](const counters::Segment& segment) { handle = segment.counter(id); });
+}
+
+void TallyBuilder::histogram(counters::Histogram& handle, std::string_view family, Labels labels, std::string_view help,
+                             Unit unit) {
+  const auto id = schema_.add(Kind::Histogram, family, labels, help, unit);
+  binders_.push_back([&handle, id](const counters::Segment& segment) { handle = segment.histogram(id); });
+}
+
+void TallyBuilder::agent(AgentTally& tally, std::string_view name) {
+  constexpr std::uint16_t kDistinctErrors = 64;
+  const Labels labels = {{"agent", name}};
+  schema_.writer();
+  add(tally.turns, "agent_turns", labels, "Times the thread has looked for work");
+  add(tally.busy_turns, "agent_busy_turns", labels, "Times it has found some");
+  gauge(tally.last_turn, "agent_last_turn_time", labels, "When it looked last", Unit::Time);
+  add(tally.notices_lost, "agent_notices_lost", labels,
+      "Notices to people that found no room; counters are exact all the same");
+  histogram(tally.batch, "agent_batch_datagrams", labels, "Datagrams handed out by a port at a time", Unit::Number);
+  histogram(tally.latency, "agent_latency", labels,
+            "From the arrival of the first datagram of a batch until the records of all of it are published",
+            Unit::Nanoseconds);
+  const auto id = schema_.add(Kind::Errors, "errors", labels, "Distinct decode errors, each with its first place",
+                              Unit::Number, kDistinctErrors);
+  binders_.push_back([&tally, id](const counters::Segment& segment) { tally.errors = segment.errors(id); });
+}
+
+void TallyBuilder::port(PortTally& tally, std::string_view name) {
+  const Labels labels = {{"port", name}};
+  add(tally.frames, "port_frames", labels, "Frames or datagrams received");
+  add(tally.bytes, "port_bytes", labels, "Bytes of them", Kind::Counter, Unit::Bytes);
+  add(tally.nic, "port_dropped_by_nic", labels, "Came to the card and found no room there");
+  add(tally.kernel, "port_dropped_by_kernel", labels, "Found no room in a buffer of the kernel");
+  add(tally.failures, "port_failures", labels, "Receive calls that failed");
+  add(tally.foreign, "port_foreign", labels, "Datagrams of groups or sources that no channel has");
+  for (std::size_t i = 0; i < tally.verdicts.size(); ++i) {
+    const auto verdict = static_cast<net::Verdict>(i);
+    add(tally.verdicts[i], "port_verdicts", {{"port", name}, {"verdict", net::verdict_text(verdict)}},
+        "What became of frames before decoding");
+  }
+}
+
+void TallyBuilder::outlet(OutletTally& tally, std::string_view name) {
+  const Labels labels = {{"ring", name}};
+  add(tally.records, "ring_records", labels, "Records published, events included");
+  add(tally.events, "ring_events", labels, "Event records published");
+  add(tally.slots, "ring_slots", labels, "Slots of 64 bytes published");
+  gauge(tally.generation, "image_generation", labels, "How often the image was changed");
+  gauge(tally.layout_hash, "image_layout_hash", labels, "Hash of the layout of the records");
+  add(tally.other, "messages", {{"ring", name}, {"template", ""}},
+      "Messages decoded, by template; those of templates that came with a later image have no name");
+  const auto id = schema_.add(Kind::Text, "image", labels, "The image that is used");
+  binders_.push_back([&tally, id](const counters::Segment& segment) { tally.image = segment.text(id); });
+}
+
+void TallyBuilder::templates(counters::Counter& counter, std::string_view outlet, std::string_view name) {
+  add(counter, "messages", {{"ring", outlet}, {"template", name}}, "Messages decoded, by template");
+}
+
+void TallyBuilder::channel(ChannelTally& tally, std::string_view name, bool has_b) {
+  const Labels labels = {{"channel", name}};
+  for (std::size_t i = 0; i < (has_b ? 2 : 1); ++i) {
+    LineTally& line = tally.lines[i];
+    const Labels of_line = {{"channel", name}, {"line", i == 0 ? "A" : "B"}};
+    add(line.packets, "line_packets", of_line, "Packets received on the line");
+    add(line.missing, "line_missing", of_line, "Sequence numbers that the line did not bring");
+    add(line.saved, "line_saved", of_line, "Of those, delivered thanks to the other line");
+    add(line.first, "line_first", of_line, "Sequence numbers that it brought before the other line");
+    gauge(line.last_sequence, "line_last_sequence", of_line, "The highest number it has brought");
+    gauge(line.last_arrival, "line_last_arrival_time", of_line, "When its last packet came", Unit::Time);
+    histogram(line.skew, "line_skew", of_line, "How long after the other line its copies came (powers of two)",
+              Unit::Nanoseconds);
+  }
+  add(tally.delivered, "packets_delivered", labels, "Packets that went on to the engine");
+  add(tally.duplicate, "packets_duplicate", labels, "Packets of which a copy came before");
+  add(tally.late, "packets_late", labels, "Packets whose number had been given up");
+  gauge(tally.held, "packets_held", labels, "Packets that wait for others");
+  add(tally.malformed, "packets_malformed", labels, "Packets whose preamble cannot be right");
+  add(tally.incomplete, "packets_incomplete", labels, "Chunks of messages that were given up");
+  gauge(tally.numbers, "numbers_expected", labels, "Sequence numbers from the first to the last of each run");
+  gauge(tally.numbers_delivered, "numbers_delivered", labels, "Of those, delivered");
+  gauge(tally.numbers_recovered, "numbers_recovered", labels, "Of those, delivered from a replay");
+  gauge(tally.numbers_lost, "numbers_lost", labels, "Of those, given up");
+  gauge(tally.numbers_held, "numbers_held", labels, "Of those, undecided");
+  add(tally.gaps, "gaps", labels, "Runs of missing sequence numbers");
+  gauge(tally.epoch, "epoch", labels, "Counts the runs of sequence numbers");
+  gauge(tally.next_sequence, "next_sequence", labels, "The number that is delivered next");
+  gauge(tally.state, "channel_state", labels, "0 waiting, 1 live, 2 stale");
+  gauge(tally.last_delivery, "last_delivery_time", labels, "When the last packet went on to the engine", Unit::Time);
+  add(tally.datagrams, "datagrams", labels, "Datagrams given to the engine, chunks joined");
+  add(tally.messages, "channel_messages", labels, "Messages decoded");
+  add(tally.decode_errors, "decode_errors", labels, "Datagrams with an error; unknown templates are not among them");
+  add(tally.unknown_template, "unknown_template", labels, "Datagrams with a template identifier that the image lacks");
+  add(tally.waiting_for_reset, "waiting_for_reset", labels,
+      "Datagrams dropped because the dictionary waits for a reset");
+  add(tally.stale_events, "stale_events", labels, "Times the channel became stale");
+}
+
+void TallyBuilder::info(counters::Counter& counter, std::string_view family, Labels labels, std::string_view help) {
+  gauge(counter, family, labels, help);
+}
+
+Result<counters::Segment> TallyBuilder::build(std::string_view name) {
+  Result<counters::Segment> segment =
+      name.empty() ? counters::Segment::create_private(schema_) : counters::Segment::create(name, schema_);
+  if (!segment) return segment;
+  for (const auto& bind : binders_) bind(segment.value());
+  binders_.clear();
+  return segment;
+}
+
+}  // namespace stopbit::appliance

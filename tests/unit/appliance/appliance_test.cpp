@@ -1,0 +1,309 @@
+#include "host/appliance/appliance.hpp"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "host/impair/impairer.hpp"
+#include "tests/unit/appliance/fixture.hpp"
+
+namespace stopbit {
+namespace {
+
+using appliance::Notice;
+using test::OneChannel;
+using test::tick;
+using testing::HasSubstr;
+
+std::vector<Notice> notices(OneChannel& one) {
+  std::vector<Notice> all;
+  for (Notice notice; one.made->next_notice(notice);) all.push_back(notice);
+  return all;
+}
+
+TEST(Appliance, joins_the_groups_of_the_lines) {
+  OneChannel one;
+  ASSERT_EQ(one.port("left").joined.size(), 1U);
+  ASSERT_EQ(one.port("right").joined.size(), 1U);
+  EXPECT_EQ(one.port("left").joined[0].group, test::kGroupA);
+  EXPECT_EQ(one.port("right").joined[0].group, test::kGroupB);
+}
+
+TEST(Appliance, delivers_each_packet_once_and_in_order) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
+  one.give(0, tick(10, 110));
+  one.give(1, tick(10, 110));
+  one.give(0, tick(12, 112));
+  one.give(1, tick(11, 111));
+  one.work();
+  one.now += 2'000'000;
+  one.work();
+  const auto seen = one.seen();
+  ASSERT_EQ(seen.size(), 3U);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    EXPECT_FALSE(seen[i].is_event);
+    EXPECT_EQ(seen[i].sequence, 10 + i);
+    EXPECT_EQ(seen[i].value, 110 + i);
+    EXPECT_EQ(seen[i].channel, 7U);
+  }
+  one.made->stop();
+  one.expect_balanced();
+  EXPECT_EQ(one.counts().value("packets_duplicate"), 1U);
+  EXPECT_EQ(one.counts().value("messages", {{"template", "Tick"}}), 3U);
+  EXPECT_EQ(one.counts().value("channel_state"), static_cast<std::uint64_t>(appliance::ChannelState::Live));
+}
+
+TEST(Appliance, puts_a_gap_into_the_ring_in_its_place_and_tells_what_each_line_had) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
+  for (const std::uint32_t n : {1U, 2U, 5U}) one.give(0, tick(n, n));
+  one.give(1, tick(1, 1));
+  one.work();
+  one.now += 1'500'000;
+  one.work();
+  const auto seen = one.seen();
+  ASSERT_EQ(seen.size(), 4U);
+  EXPECT_TRUE(seen[2].is_event);
+  EXPECT_EQ(seen[2].kind, record::EventKind::Gap);
+  EXPECT_EQ(seen[2].first, 3U);
+  EXPECT_EQ(seen[2].count, 2U);
+  EXPECT_EQ(seen[2].channel, 7U);
+  EXPECT_EQ(seen[3].sequence, 5U);
+  one.give(1, tick(3, 3));  // 700 us after it was given up
+  one.now += 700'000;
+  one.work();
+  const auto told = notices(one);
+  ASSERT_EQ(told.size(), 3U);
+  EXPECT_EQ(told[0].kind, Notice::Kind::Run);
+  EXPECT_EQ(told[1].kind, Notice::Kind::Gap);
+  EXPECT_EQ(told[1].first, 3U);
+  EXPECT_EQ(told[1].count, 2U);
+  EXPECT_TRUE(told[1].lines[0].passed);
+  EXPECT_FALSE(told[1].lines[1].passed);
+  EXPECT_FALSE(told[1].dropped_here);
+  EXPECT_EQ(told[2].kind, Notice::Kind::Late);
+  EXPECT_EQ(told[2].first, 3U);
+  EXPECT_EQ(told[2].count, 700'000U);
+  one.made->stop();
+  one.expect_balanced();
+  EXPECT_EQ(one.counts().value("packets_late"), 1U);
+  EXPECT_EQ(one.counts().value("numbers_lost"), 2U);
+}
+
+TEST(Appliance, says_that_the_machine_itself_dropped_packets) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
+  one.give(0, tick(1, 1));
+  one.port("left").counters().dropped_by_kernel.set(3);
+  one.work();
+  one.now += 2'000'000;
+  one.give(0, tick(3, 3));
+  one.work();
+  one.now += 2'000'000;
+  one.work();
+  const auto told = notices(one);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_EQ(told[1].kind, Notice::Kind::Gap);
+  EXPECT_TRUE(told[1].dropped_here);
+  EXPECT_EQ(one.counts().value("port_dropped_by_kernel", {{"port", "left"}}), 3U);
+}
+
+TEST(Appliance, counts_foreign_datagrams_and_never_decodes_them) {
+  OneChannel one;
+  one.port("left").items.push_back({tick(1, 1), {0xE000'0003, 1000}, one.now, 1});
+  one.port("left").items.push_back({tick(1, 1), {0xE000'0001, 1001}, one.now, 1});
+  one.give(0, {});
+  one.work();
+  one.made->stop();
+  EXPECT_EQ(one.counts().value("port_foreign", {{"port", "left"}}), 2U);
+  EXPECT_EQ(one.counts().value("packets_malformed"), 1U);
+  EXPECT_TRUE(one.seen().empty());
+  one.expect_balanced();
+}
+
+TEST(Appliance, marks_a_channel_stale_that_does_not_decode_and_goes_on) {
+  OneChannel one("mode = \"fast\"\n", "stale_after = 2\n");
+  std::uint32_t n = 0;
+  const auto good = [&] {
+    ++n;
+    one.give(0, tick(n, n));
+  };
+  const auto bad = [&] {
+    auto bytes = tick(++n, 1);
+    bytes[6] = std::byte{0x85};  // there is no template 5
+    one.give(0, bytes);
+  };
+  good();
+  bad();
+  good();
+  bad();
+  bad();
+  bad();
+  good();
+  good();
+  one.work();
+  std::vector<std::string> kinds;
+  for (const auto& item : one.seen()) {
+    kinds.push_back(!item.is_event                                ? "tick"
+                    : item.kind == record::EventKind::DecodeError ? "error"
+                    : item.kind == record::EventKind::Stale       ? "stale"
+                    : item.kind == record::EventKind::Recovered   ? "recovered"
+                                                                  : "other");
+  }
+  EXPECT_EQ(kinds, (std::vector<std::string>{"tick", "error", "tick", "error", "error", "stale", "error", "tick",
+                                             "tick", "recovered"}));
+  one.made->stop();
+  EXPECT_EQ(one.counts().value("unknown_template"), 4U);
+  EXPECT_EQ(one.counts().value("stale_events"), 1U);
+  const auto reader = one.counts();
+  const auto errors = reader.errors(*reader.find("errors"));
+  ASSERT_EQ(errors.size(), 1U);
+  EXPECT_EQ(errors[0].code, ErrorCode::D9);
+  EXPECT_EQ(errors[0].count, 4U);
+  EXPECT_EQ(errors[0].sequence, 2U);
+  EXPECT_EQ(errors[0].template_id, 5U);
+  EXPECT_EQ(errors[0].channel, 7U);
+}
+
+TEST(Appliance, tells_a_sequence_reset) {
+  OneChannel one("mode = \"fast\"\n");
+  for (std::uint32_t n = 1'000; n < 1'200; ++n) one.give(0, tick(n, n));
+  one.give(0, tick(1, 1));
+  one.give(0, tick(2, 2));
+  one.work();
+  const auto seen = one.seen();
+  ASSERT_EQ(seen.size(), 203U);
+  EXPECT_EQ(seen[200].kind, record::EventKind::Reset);
+  EXPECT_NE(seen[201].epoch, seen[199].epoch);
+  EXPECT_EQ(seen[201].sequence, 1U);
+}
+
+/// What arrives in order is what went in, but for what both lines lost; and that is what the gaps say, exactly.
+TEST(Appliance, accounts_for_every_packet_of_two_impaired_lines) {
+  OneChannel one("window = { packets = 256, time = \"5ms\" }\n", "[rings]\nslots = 262144\n");
+  impair::Options options;
+  options.seed = 42;
+  options.line[0] = {.loss = {.rate = 0.05, .mean_burst = 3}, .duplicate = 0.01, .reorder = 0.02, .reorder_depth = 8};
+  options.line[1] = {.loss = {.rate = 0.05}, .delay_ns = 200'000};
+  options.both = {.rate = 0.001, .mean_burst = 2};
+  constexpr std::uint32_t kPackets = 50'000;
+  impair::Impairer impairer(options);
+  std::set<std::uint32_t> arrived;
+  const auto give_until = [&](std::uint64_t until) {
+    while (const impair::Copy* copy = impairer.pop(until)) {
+      one.now = std::max(one.now, copy->time_ns);
+      arrived.insert(static_cast<std::uint32_t>(copy->packet));
+      one.give(copy->line, copy->bytes);
+      one.work();
+    }
+  };
+  for (std::uint32_t n = 0; n < kPackets; ++n) {
+    impairer.push(tick(n + 1, n * 3), 1'000'000'000 + n * std::uint64_t{10'000});
+    give_until(1'000'000'000 + n * std::uint64_t{10'000});
+  }
+  impairer.flush(one.now);
+  give_until(impair::kNever);
+  one.now += 10'000'000;
+  one.work();
+  one.made->stop();
+
+  std::set<std::uint32_t> delivered;
+  std::set<std::uint32_t> missing;
+  std::uint32_t next = 0;
+  for (const auto& item : one.seen()) {
+    if (item.is_event) {
+      ASSERT_EQ(item.kind, record::EventKind::Gap);
+      EXPECT_EQ(item.first, next);
+      for (std::uint64_t i = 0; i < item.count; ++i) missing.insert(static_cast<std::uint32_t>(item.first + i - 1));
+      next = static_cast<std::uint32_t>(item.first + item.count);
+      continue;
+    }
+    if (next != 0) {
+      EXPECT_EQ(item.sequence, next);
+    }
+    EXPECT_EQ(item.value, (item.sequence - 1) * std::uint64_t{3});
+    delivered.insert(item.sequence - 1);
+    next = item.sequence + 1;
+  }
+  EXPECT_EQ(delivered, arrived);
+  std::set<std::uint32_t> lost;
+  for (std::uint32_t n = *arrived.begin(); n < *arrived.rbegin(); ++n) {
+    if (!arrived.contains(n)) lost.insert(n);
+  }
+  EXPECT_GT(lost.size(), 50U);
+  EXPECT_EQ(missing, lost);
+  one.expect_balanced();
+  EXPECT_EQ(one.counts().value("numbers_lost"), lost.size());
+  EXPECT_EQ(one.counts().value("channel_messages"), delivered.size());
+  EXPECT_GT(one.counts().value("line_saved", {{"line", "A"}}), 1'000U);
+  EXPECT_GT(one.counts().distribution(*one.counts().find("line_skew", {{"line", "B"}})).count, 40'000U);
+}
+
+TEST(Appliance, starts_a_new_image_between_two_datagrams) {
+  OneChannel one("mode = \"fast\"\n");
+  one.give(0, tick(1, 1));
+  one.work();
+  one.folder.write(
+      "ticks.xml",
+      "<templates xmlns=\"http://www.fixprotocol.org/ns/fast/td/1.1\"><template name=\"Tock\" id=\"1\">"
+      "<uInt32 name=\"Number\"/><uInt32 name=\"More\" presence=\"optional\"><default value=\"9\"/></uInt32>"
+      "</template></templates>");
+  Diagnostics diagnostics;
+  const auto answer = one.made->reload("ticks", diagnostics);
+  ASSERT_TRUE(answer) << answer.message() << diagnostics.format();
+  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(), HasSubstr("an earlier change"));
+  // The ring has its name already, and nothing in it yet.
+  auto second = ring::Reader::open(one.folder.path("ring"));
+  ASSERT_TRUE(second) << second.message();
+  one.give(0, tick(2, 2));
+  one.work();
+  one.give(0, tick(3, 3));
+  one.work();
+  one.made->retire();
+  const auto before = one.seen();
+  ASSERT_EQ(before.size(), 3U);
+  EXPECT_EQ(before[1].sequence, 2U);
+  EXPECT_EQ(before[2].kind, record::EventKind::LayoutChanged);
+  EXPECT_EQ(one.reader->writer(), ring::WriterState::Finished);
+  EXPECT_TRUE(one.reader->replaced());
+  one.reader.emplace(std::move(second).value());
+  const auto after = one.seen();
+  ASSERT_EQ(after.size(), 1U);
+  EXPECT_EQ(after[0].sequence, 3U);
+  EXPECT_EQ(after[0].generation, 1U);
+  EXPECT_EQ(one.counts().value("image_generation"), 1U);
+  EXPECT_EQ(one.counts().value("messages", {{"template", ""}}), 1U);
+  const auto told = notices(one);
+  EXPECT_EQ(told.back().kind, Notice::Kind::Image);
+  EXPECT_EQ(told.back().first, 1U);
+}
+
+TEST(Appliance, refuses_a_bad_image_and_runs_on) {
+  OneChannel one("mode = \"fast\"\n");
+  one.folder.write("ticks.xml", "<templates><template name=\"Tick\" id=\"1\"><uInt32/></template></templates>");
+  Diagnostics diagnostics;
+  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(), HasSubstr("refused; the one before runs on"));
+  EXPECT_THAT(diagnostics.format(), HasSubstr("ticks.xml:1:"));
+  EXPECT_THAT(one.made->reload("tocks", diagnostics).message(), HasSubstr("there is no image 'tocks'"));
+  one.give(0, tick(1, 1));
+  one.work();
+  EXPECT_EQ(one.seen().size(), 1U);
+  EXPECT_EQ(one.counts().value("image_generation"), 0U);
+}
+
+TEST(Appliance, runs_on_threads_of_its_own_to_the_end_of_its_ports) {
+  OneChannel one("mode = \"fast\"\n");
+  for (std::uint32_t n = 1; n <= 1'000; ++n) {
+    one.give(0, tick(n, n));
+    one.give(1, tick(n, n));
+  }
+  one.port("left").ends = true;
+  one.port("right").ends = true;
+  ASSERT_TRUE(one.made->start());
+  while (!one.made->ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  one.made->stop();
+  EXPECT_EQ(one.seen().size(), 1'000U);
+  one.expect_balanced();
+  EXPECT_EQ(one.reader->writer(), ring::WriterState::Finished);
+}
+
+}  // namespace
+}  // namespace stopbit

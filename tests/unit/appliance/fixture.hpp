@@ -1,0 +1,206 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/appliance/appliance.hpp"
+#include "host/counters/reader.hpp"
+#include "host/ring/reader.hpp"
+
+namespace stopbit::test {
+
+/// A folder that is gone when the test is.
+class Folder {
+ public:
+  Folder() {
+    static int number = 0;
+    path_ = std::filesystem::temp_directory_path() /
+            ("stopbit-appliance-" + std::to_string(::getpid()) + "-" + std::to_string(++number));
+    std::filesystem::create_directories(path_);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path_); }
+
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path_ / name) << text; }
+  [[nodiscard]] std::string path(const std::string& name = {}) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+/// Gives out what the test has put in.
+class FakePort final : public ingest::Port {
+ public:
+  struct Item {
+    std::vector<std::byte> bytes;
+    net::Endpoint destination;
+    std::uint64_t time_ns = 0;
+    std::uint32_t source = 1;
+  };
+
+  [[nodiscard]] Result<ingest::Done> join(const ingest::Membership& membership) override {
+    joined.push_back(membership);
+    return ingest::Done{};
+  }
+  [[nodiscard]] std::size_t poll(std::span<ingest::Arrival> batch) noexcept override {
+    given_.clear();
+    std::size_t count = 0;
+    for (; count < batch.size() && !items.empty(); ++count) {
+      given_.push_back(std::move(items.front()));
+      items.pop_front();
+      const Item& item = given_.back();
+      batch[count] = {.payload = item.bytes,
+                      .source = {item.source, 1},
+                      .destination = item.destination,
+                      .arrival_ns = item.time_ns};
+      counters_.frames.add(1);
+    }
+    return count;
+  }
+  [[nodiscard]] bool ended() const noexcept override { return ends && items.empty(); }
+  [[nodiscard]] const ingest::PortCounters& counters() const noexcept override { return counters_; }
+  [[nodiscard]] ingest::PortCounters& counters() noexcept { return counters_; }
+  [[nodiscard]] std::string_view name() const noexcept override { return "fake"; }
+
+  std::deque<Item> items;
+  std::vector<ingest::Membership> joined;
+  bool ends = false;
+
+ private:
+  std::deque<Item> given_;
+  ingest::PortCounters counters_;
+};
+
+inline constexpr std::string_view kTickTemplates = R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+  <template name="Tick" id="1"><uInt32 name="Number" id="1"/></template>
+</templates>
+)";
+
+inline const net::Endpoint kGroupA{0xE000'0001, 1000};
+inline const net::Endpoint kGroupB{0xE000'0002, 1000};
+
+/// A datagram of framing cme with one Tick.
+inline std::vector<std::byte> tick(std::uint32_t sequence, std::uint32_t number) {
+  std::vector<std::byte> bytes;
+  for (int shift = 24; shift >= 0; shift -= 8) bytes.push_back(static_cast<std::byte>(sequence >> shift));
+  bytes.push_back({});
+  bytes.push_back(std::byte{0xC0});
+  bytes.push_back(std::byte{0x81});
+  std::vector<std::byte> value = {static_cast<std::byte>(number & 0x7F) | std::byte{0x80}};
+  while ((number >>= 7) != 0) value.insert(value.begin(), static_cast<std::byte>(number & 0x7F));
+  bytes.insert(bytes.end(), value.begin(), value.end());
+  return bytes;
+}
+
+/// An appliance with one channel, lines A and B, one ring and fake ports, on a clock that the test turns.
+class OneChannel {
+ public:
+  explicit OneChannel(const std::string& more_channel = "", const std::string& more = "") {
+    folder.write("ticks.xml", std::string(kTickTemplates));
+    folder.write("feed.toml",
+                 "name = \"test\"\n[[image]]\nname = \"ticks\"\ntemplates = [\"ticks.xml\"]\n"
+                 "[[channel]]\nnumber = 7\nname = \"seven\"\nframing = \"cme\"\nring = \"" +
+                     folder.path("ring") +
+                     "\"\na = { group = \"224.0.0.1\", port = 1000 }\nb = { group = \"224.0.0.2\", port = 1000 }\n" +
+                     more_channel);
+    Diagnostics diagnostics;
+    auto settings = appliance::parse("appliance.toml",
+                                     "name = \"test\"\nstate = \"state\"\n" + more +
+                                         "[[agent]]\nname = \"md\"\n[[port]]\nname = \"left\"\n[[port]]\nname = "
+                                         "\"right\"\n[[feed]]\nfile = \"feed.toml\"\na = \"left\"\nb = \"right\"\n",
+                                     folder.path(), diagnostics);
+    EXPECT_TRUE(settings) << diagnostics.format();
+    if (!settings) return;
+    auto result = appliance::Appliance::make(
+        std::move(*settings),
+        {.clock = [this] { return now; },
+         .open_port = [this](const appliance::PortSettings& port,
+                             std::vector<std::string>&) -> Result<std::unique_ptr<ingest::Port>> {
+           auto fake = std::make_unique<FakePort>();
+           ports[port.name] = fake.get();
+           return std::unique_ptr<ingest::Port>(std::move(fake));
+         },
+         .has_private_counters = true},
+        diagnostics);
+    EXPECT_TRUE(result) << result.message() << diagnostics.format();
+    if (result) made = std::move(result).value();
+    auto opened = ring::Reader::open(folder.path("ring"));
+    EXPECT_TRUE(opened) << opened.message();
+    if (opened) reader.emplace(std::move(opened).value());
+  }
+
+  appliance::Agent& agent() { return *made->agents()[0]; }
+  FakePort& port(const std::string& name) { return *ports.at(name); }
+  void give(std::size_t line, std::vector<std::byte> bytes) {
+    port(line == 0 ? "left" : "right").items.push_back({std::move(bytes), line == 0 ? kGroupA : kGroupB, now, 1});
+  }
+  void work() {
+    while (agent().do_work() != 0) {
+    }
+  }
+
+  struct Seen {
+    bool is_event = false;
+    record::EventKind kind{};
+    std::uint32_t sequence = 0;
+    std::uint64_t value = 0;  ///< Tick: its number.
+    std::uint64_t first = 0;  ///< Gap.
+    std::uint64_t count = 0;
+    std::uint16_t epoch = 0;
+    std::uint16_t channel = 0;
+    std::uint16_t generation = 0;
+  };
+  /// What the ring has since the last call.
+  std::vector<Seen> seen() {
+    std::vector<Seen> all;
+    ring::Poll poll{};
+    while ((poll = reader->poll()) == ring::Poll::Record) {
+      const record::Slot& slot = reader->record()[0];
+      const record::HeaderView header(slot);
+      const record::EventView event(slot);
+      all.push_back({.is_event = header.is_event(),
+                     .kind = event.kind(),
+                     .sequence = header.sequence(),
+                     .value = slot.words[4],
+                     .first = event.first_missing(),
+                     .count = event.missing(),
+                     .epoch = header.sender_epoch(),
+                     .channel = header.channel(),
+                     .generation = header.image_generation()});
+    }
+    EXPECT_EQ(poll, ring::Poll::Nothing);
+    return all;
+  }
+  counters::Reader counts() {
+    auto result = counters::Reader::over(made->segment().bytes());
+    EXPECT_TRUE(result) << result.message();
+    return std::move(result).value();
+  }
+  /// Whether the accounting of the channel is exact, as its counters tell.
+  void expect_balanced(const std::string& channel = "seven") {
+    const counters::Reader reader_ = counts();
+    const auto value = [&](const char* family) { return reader_.value(family, {{"channel", channel}}); };
+    EXPECT_EQ(reader_.sum("line_packets", {{"channel", channel}}),
+              value("packets_delivered") + value("packets_duplicate") + value("packets_late") + value("packets_held") +
+                  value("packets_malformed") + value("packets_incomplete"));
+    EXPECT_EQ(value("numbers_expected"),
+              value("numbers_delivered") + value("numbers_recovered") + value("numbers_lost") + value("numbers_held"));
+  }
+
+  Folder folder;
+  std::uint64_t now = 1'000'000'000;
+  std::map<std::string, FakePort*> ports;
+  std::unique_ptr<appliance::Appliance> made;
+  std::optional<ring::Reader> reader;
+};
+
+}  // namespace stopbit::test

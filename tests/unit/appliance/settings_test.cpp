@@ -1,0 +1,79 @@
+#include "host/appliance/settings.hpp"
+
+#include <gmock/gmock.h>
+
+#include "tests/unit/appliance/fixture.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+using testing::HasSubstr;
+
+struct Parsed {
+  explicit Parsed(const std::string& text) {
+    folder.write("feed.toml",
+                 "name = \"test\"\n[[image]]\nname = \"x\"\ntemplates = [\"x.xml\"]\n[[channel]]\nnumber = 1\n"
+                 "framing = \"cme\"\nring = \"r\"\na = { group = \"224.0.0.1\", port = 1000 }\n");
+    settings = parse("appliance.toml", text, folder.path(), diagnostics);
+  }
+  test::Folder folder;
+  Diagnostics diagnostics;
+  std::optional<Settings> settings;
+  [[nodiscard]] std::string errors() const { return diagnostics.format(); }
+};
+
+constexpr const char* kGood =
+    "name = \"demo\"\nstate = \"state\"\n[[agent]]\nname = \"md\"\ncore = 3\nidle = \"spin\"\n"
+    "[[port]]\nname = \"p\"\ninterface = \"eth1\"\n[[feed]]\nfile = \"feed.toml\"\na = \"p\"\n";
+
+TEST(ApplianceSettings, are_read_with_their_feeds) {
+  const Parsed parsed(
+      std::string("[rings]\nslots = 1024\nspecial = { r = 2048 }\n").insert(0, "name = \"demo\"\nstate = \"state\"\n") +
+      std::string(kGood).substr(std::string("name = \"demo\"\nstate = \"state\"\n").size()));
+  ASSERT_TRUE(parsed.settings) << parsed.errors();
+  EXPECT_EQ(parsed.settings->name, "demo");
+  EXPECT_EQ(parsed.settings->state_folder, parsed.folder.path("state"));
+  EXPECT_EQ(parsed.settings->agents[0].core, 3U);
+  EXPECT_EQ(parsed.settings->agents[0].idle, Idle::Spin);
+  EXPECT_EQ(parsed.settings->ports[0].interface, "eth1");
+  EXPECT_EQ(parsed.settings->slots_of("r"), 2048U);
+  EXPECT_EQ(parsed.settings->slots_of("other"), 1024U);
+  ASSERT_EQ(parsed.settings->feeds[0].description.channels.size(), 1U);
+}
+
+TEST(ApplianceSettings, tell_everything_that_is_wrong_with_its_place) {
+  const Parsed parsed(
+      "name = \"a/b\"\n[[agent]]\nname = \"md\"\nidel = \"spin\"\n[[port]]\nname = \"p\"\nkind = \"sokcet\"\n"
+      "[[feed]]\nfile = \"feed.toml\"\na = \"q\"\n[rings]\nslots = 1000\n");
+  EXPECT_FALSE(parsed.settings);
+  EXPECT_THAT(parsed.errors(), HasSubstr("appliance.toml:1:8: error: 'a/b' is no name"));
+  EXPECT_THAT(parsed.errors(), HasSubstr("the key 'state' is missing"));
+  EXPECT_THAT(parsed.errors(), HasSubstr("appliance.toml:4:1: error: there is no key 'idel' here; near is 'idle'"));
+  EXPECT_THAT(parsed.errors(), HasSubstr("'kind' is one of: socket, dpdk, capture"));
+  EXPECT_THAT(parsed.errors(), HasSubstr("there is no port 'q'; near is 'p'"));
+  EXPECT_THAT(parsed.errors(), HasSubstr("the slots of a ring are a power of two"));
+}
+
+TEST(ApplianceSettings, want_both_ports_of_a_feed_on_one_agent) {
+  const Parsed parsed(
+      "name = \"demo\"\nstate = \"s\"\n[[agent]]\nname = \"x\"\n[[agent]]\nname = \"y\"\n[[port]]\nname = \"p\"\nagent "
+      "= \"x\"\n"
+      "[[port]]\nname = \"q\"\nagent = \"y\"\n[[feed]]\nfile = \"feed.toml\"\na = \"p\"\nb = \"q\"\n");
+  EXPECT_THAT(parsed.errors(), HasSubstr("both ports of a feed belong to one agent"));
+}
+
+TEST(ApplianceSettings, refuse_one_feed_twice) {
+  const Parsed parsed(std::string(kGood) + "[[feed]]\nfile = \"feed.toml\"\na = \"p\"\n");
+  EXPECT_THAT(parsed.errors(), HasSubstr("another feed has a channel with the name 'channel 1', too"));
+  EXPECT_THAT(parsed.errors(), HasSubstr("another feed has a ring with the name 'r', too"));
+}
+
+TEST(ApplianceSettings, tell_errors_of_feed_files) {
+  const Parsed parsed(
+      "name = \"demo\"\nstate = \"s\"\n[[agent]]\nname = \"x\"\n[[port]]\nname = \"p\"\n[[feed]]\nfile = "
+      "\"none.toml\"\na = \"p\"\n");
+  EXPECT_THAT(parsed.errors(), HasSubstr("none.toml: No such file"));
+}
+
+}  // namespace
+}  // namespace stopbit::appliance
