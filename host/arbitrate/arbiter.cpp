@@ -361,6 +361,7 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
     line.has_cycle = true;
     line.cycle_highest = sequence;
     line.first_packet_hash = hash;
+    line.first_packet_ns = now_ns_;
     if (!running_) return begin();
     // In step if it stands about where the leader stands; otherwise its next cycle will tell.
     const bool in_step = magnitude(distance(sequence, next_)) <= options_.window_packets;
@@ -368,10 +369,13 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
     if (in_step) return true;
     opens = sequence == 1;
   } else if (sequence == 1) {
-    // A second copy has the same bytes. One that was overtaken by the next few comes when there was none yet.
+    // A second copy has the same bytes and comes soon. One that was overtaken by the next few comes when there was
+    // none.
     const bool is_overtaken = line.first_packet_hash == 0 && line.cycle_highest <= options_.window_packets;
-    opens = line.cycle_highest > 1 && !is_overtaken && line.first_packet_hash != hash;
+    const bool is_copy = line.first_packet_hash == hash && now_ns_ - line.first_packet_ns <= options_.window_ns;
+    opens = line.cycle_highest > 1 && !is_overtaken && !is_copy;
     line.first_packet_hash = hash;
+    line.first_packet_ns = now_ns_;
   } else {
     opens = sequence + options_.window_packets < line.cycle_highest;  // number 1 was lost
     if (opens) line.first_packet_hash = 0;
@@ -559,24 +563,14 @@ bool Arbiter::is_whole(std::uint64_t number) noexcept {
   return chunks != 0 && (seen[0] | seen[1] | seen[2]) == all_chunks(chunks);
 }
 
-/// The last chunk, or the only one, of a number whose turn it is; in fast mode, of any from next_ on.
+/// A number that is whole with this packet, and whose turn it is; in fast mode, any from next_ on.
 void Arbiter::place_whole(const Packet& packet, std::uint64_t number, Sink& sink) noexcept {
+  const bool is_only_chunk = entry(number).held == 0;
+  if (!is_only_chunk) hold(packet, number);
   while (before(next_, number)) give_up_to(number - 1, sink);
-  bool is_delivered = false;
-  const auto deliver_this = [&] {
-    ++run_.packets.delivered;
-    is_delivered = true;
-    sink.deliver(packet, epoch_);
-  };
-  while (entry(number).held != 0) {
-    const std::uint32_t slot = entry(number).held - 1;
-    if (!is_delivered && packet.preamble.chunk < slots_[slot].packet.preamble.chunk) deliver_this();
-    unhold(slot);
-    ++run_.packets.delivered;
-    sink.deliver(slots_[slot].packet, epoch_);
-    free_slot(slot);
-  }
-  if (!is_delivered) deliver_this();
+  if (!is_only_chunk) return drain(sink);
+  ++run_.packets.delivered;
+  sink.deliver(packet, epoch_);
   complete(number, packet.line, sink);
 }
 
