@@ -13,6 +13,7 @@ namespace stopbit::tools {
 [[nodiscard]] Command replay_command();
 [[nodiscard]] Command decode_command();
 [[nodiscard]] Command encode_command();
+[[nodiscard]] Command simulate_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] Command guess_command();
 [[nodiscard]] Command profile_command();
