@@ -376,7 +376,7 @@ module stopbit_microcode_engine
     .bytes_i         (bytes_i[63:0]),
     .is_text_i       (plan.is_text),
     .constant_bytes_i(constant_bytes),
-    .keep_i          (text_active && text.keeps),
+    .keep_i          (text_active && text.keeps && advance),
     .keep_address_i  (text.keep_address),
     .word_o          (string_word),
     .is_wide_o       (word_is_wide),

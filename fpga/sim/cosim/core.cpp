@@ -88,9 +88,10 @@ class Core::Model {
     std::uint64_t quiet = 0;
     std::uint64_t first_beat = 0;
     std::uint64_t last_slot = bench_.cycles();
-    // The packer has no sign for the end of what it does: a while without anything is the end.
+    // The packer has no sign for the end of what it does: a while without anything is the end. A datagram that was given
+    // up is done before its last beat has come.
     constexpr std::uint64_t kDrain = 64;
-    while (done < datagrams.size() || quiet < kDrain) {
+    while (done < datagrams.size() || at < datagrams.size() || quiet < kDrain) {
       if (!offered && at < datagrams.size() && in_.open()) {
         offer(datagrams[at], std::min(datagrams[at].bytes.size(), max_bytes), beat);
         offered = true;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "fpga/firmware/device.hpp"
@@ -45,24 +47,132 @@ struct Totals {
   }
 };
 
-/// Good datagrams first, which build on each other; then what is wrong.
-std::vector<Bytes> datagrams_for(const cases::RandomCase& made, const Program& program, cases::Random& random) {
-  std::vector<Bytes> out = attack::datagrams_of(made);
+/// A datagram, and whether its channel is reset before it.
+struct Step {
+  Bytes bytes;
+  bool resets = false;
+};
+
+/// Good datagrams first, which build on each other; then what is wrong, with a reset now and then, for which the
+/// channel may wait.
+std::vector<Step> steps_for(const cases::RandomCase& made, const Program& program, cases::Random& random) {
+  std::vector<Step> out;
+  for (Bytes& bytes : attack::datagrams_of(made)) out.push_back({std::move(bytes), false});
   const std::size_t good = out.size();
   attack::Chatter chatter(program, random);
   for (std::size_t i = 0; i < good / 4; ++i) {
-    Bytes bytes = random.chance(30) ? chatter.next() : out[random.below(good)];
+    Bytes bytes = random.chance(30) ? chatter.next() : out[random.below(good)].bytes;
     if (!bytes.empty() && random.chance(60)) {
       bytes[random.below(bytes.size())] ^= static_cast<std::byte>(1U << random.below(8));
     } else if (!bytes.empty()) {
       bytes.resize(random.below(bytes.size()));
     }
     if (bytes.size() > limits::kMaxDatagramBytes) bytes.resize(limits::kMaxDatagramBytes);
-    out.push_back(std::move(bytes));
+    out.push_back({std::move(bytes), random.chance(20)});
   }
   return out;
 }
 
+/// What is the same for all datagrams of a program.
+struct Setting {
+  const Program& program;
+  const EngineOptions& options;
+  CoreOptions stalls;
+};
+
+/// Runs both sides over the steps; empty if they gave the same. The totals are only right then.
+std::string run_steps(const Setting& setting, const std::vector<Step>& steps, Totals& totals) {
+  Reference reference(setting.program, setting.options);
+  Core core(setting.program, setting.options, setting.stalls);
+  for (std::size_t begin = 0; begin < steps.size();) {
+    if (steps[begin].resets) {
+      reference.reset(0);
+      core.reset(0);
+    }
+    std::vector<Datagram> datagrams;
+    do {
+      PacketInfo info;
+      info.number = begin + 1;
+      info.arrival_ns = ~begin;
+      info.sequence = static_cast<std::uint32_t>(begin * 7);
+      datagrams.push_back({steps[begin].bytes, info});
+      ++begin;
+    } while (begin < steps.size() && !steps[begin].resets && datagrams.size() < kRun);
+    const std::vector<Record> wanted = reference.decode(datagrams);
+    try {
+      std::string wrong = difference(wanted, core.decode(datagrams));
+      if (!wrong.empty()) return wrong;
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    for (const Record& record : wanted) totals.events += (record[0].words[0] & 0xFFFF) == record::kEventIndex ? 1U : 0U;
+  }
+  ++totals.programs;
+  totals.datagrams += steps.size();
+  totals.messages += reference.messages();
+  totals.values += reference.fields();
+  totals.cycles += core.figures().cycles;
+  return {};
+}
+
+/// Leaves steps out, and bytes of those that stay, as long as something is wrong.
+std::vector<Step> shrunk(Setting& setting, std::vector<Step> steps) {
+  const auto fails = [&](const std::vector<Step>& tried) {
+    Totals ignored;
+    return !run_steps(setting, tried, ignored).empty();
+  };
+  const CoreOptions stalls = setting.stalls;
+  setting.stalls.input_stall = setting.stalls.output_stall = 0;
+  if (!fails(steps)) setting.stalls = stalls;
+  for (std::size_t part = std::max<std::size_t>(1, steps.size() / 2);; part /= 2) {
+    for (std::size_t at = 0; at < steps.size() && steps.size() > 1;) {
+      std::vector<Step> fewer(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(at));
+      const std::size_t end = std::min(at + part, steps.size());
+      fewer.insert(fewer.end(), steps.begin() + static_cast<std::ptrdiff_t>(end), steps.end());
+      if (!fewer.empty() && fails(fewer)) {
+        steps = std::move(fewer);
+      } else {
+        at += part;
+      }
+    }
+    if (part == 1) break;
+  }
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    for (std::size_t part = std::max<std::size_t>(1, steps[i].bytes.size() / 2);; part /= 2) {
+      for (std::size_t at = 0; at < steps[i].bytes.size();) {
+        std::vector<Step> fewer = steps;
+        Bytes& bytes = fewer[i].bytes;
+        const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+        bytes.erase(begin, begin + static_cast<std::ptrdiff_t>(std::min(part, bytes.size() - at)));
+        if (fails(fewer)) {
+          steps = std::move(fewer);
+        } else {
+          at += part;
+        }
+      }
+      if (part <= 1) break;
+    }
+  }
+  return steps;
+}
+
+/// What shows it again, as a case.
+std::string case_of(const Setting& setting, const std::vector<Step>& steps, std::string_view template_text) {
+  std::string text = fmt::format("-- about\nThe core differs, with stalls of {} % and {} %.\n",
+                                 setting.stalls.input_stall, setting.stalls.output_stall);
+  constexpr std::string_view kRules[] = {"packet", "template", "never"};
+  text += fmt::format("-- options\nreset {}\n-- template\n{}\n-- bytes\n",
+                      kRules[static_cast<std::size_t>(setting.options.reset)], template_text);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].resets) text += "reset\n";
+    if (i != 0) text += "packet\n";
+    for (const std::byte byte : steps[i].bytes) text += fmt::format("{:02x} ", std::to_integer<unsigned>(byte));
+    text += '\n';
+  }
+  return text;
+}
+
+/// Throws a std::runtime_error if something is wrong.
 void run_program(std::uint64_t seed, Totals& totals) {
   cases::Random random(seed);
   cases::CaseSize size;
@@ -79,41 +189,16 @@ void run_program(std::uint64_t seed, Totals& totals) {
     ++totals.refused;
     return;
   }
-  const std::vector<Bytes> bytes = datagrams_for(made, feed->program, random);
-  const CoreOptions stalls{.seed = seed,
-                           .input_stall = static_cast<std::uint32_t>(random.below(kMostStall + 1)),
-                           .output_stall = static_cast<std::uint32_t>(random.below(kMostStall + 1))};
-  Reference reference(feed->program, options);
-  Core core(feed->program, options, stalls);
-  const std::size_t good = attack::datagrams_of(made).size();
-  for (std::size_t begin = 0; begin < bytes.size(); begin += kRun) {
-    // What is wrong makes the channel wait for a reset: give it one now and then.
-    if (begin >= good) {
-      reference.reset(0);
-      core.reset(0);
-    }
-    std::vector<Datagram> datagrams;
-    for (std::size_t i = begin; i < std::min(begin + kRun, bytes.size()); ++i) {
-      PacketInfo info;
-      info.number = i + 1;
-      info.arrival_ns = random.bits();
-      info.sequence = static_cast<std::uint32_t>(random.bits());
-      datagrams.push_back({bytes[i], info});
-    }
-    const std::vector<Record> wanted = reference.decode(datagrams);
-    const std::string wrong = difference(wanted, core.decode(datagrams));
-    if (!wrong.empty()) {
-      throw std::runtime_error(fmt::format("datagrams {} to {}, stalls {} % and {} %: {}\n{}", begin + 1,
-                                           begin + datagrams.size(), stalls.input_stall, stalls.output_stall, wrong,
-                                           made.template_text));
-    }
-    for (const Record& record : wanted) totals.events += (record[0].words[0] & 0xFFFF) == record::kEventIndex ? 1U : 0U;
-  }
-  ++totals.programs;
-  totals.datagrams += bytes.size();
-  totals.messages += reference.messages();
-  totals.values += reference.fields();
-  totals.cycles += core.figures().cycles;
+  const std::vector<Step> steps = steps_for(made, feed->program, random);
+  Setting setting{feed->program,
+                  options,
+                  {.seed = seed,
+                   .input_stall = static_cast<std::uint32_t>(random.below(kMostStall + 1)),
+                   .output_stall = static_cast<std::uint32_t>(random.below(kMostStall + 1))}};
+  if (run_steps(setting, steps, totals).empty()) return;
+  const std::vector<Step> fewer = shrunk(setting, steps);
+  Totals ignored;
+  throw std::runtime_error(run_steps(setting, fewer, ignored) + '\n' + case_of(setting, fewer, made.template_text));
 }
 
 int run(std::uint64_t messages, std::uint64_t seed) {
