@@ -148,26 +148,26 @@ class Constants {
   std::vector<std::uint64_t> words_;
 };
 
-/// Where an identifier may stand in a way: as `place` of stopbit_tables.sv.
-std::size_t place_of(std::uint32_t id, unsigned way) {
+/// Where an identifier of a table may stand in a way: as `place` of stopbit_tables.sv.
+std::size_t place_of(const DispatchEntry& entry, unsigned way) {
+  const std::uint32_t id = entry.id ^ static_cast<std::uint32_t>(entry.table) << (32 - kTableBits);
   const std::uint32_t x = way == 0 ? id : id ^ std::rotl(id, 6) ^ id >> 4;
   return (x ^ x >> 9 ^ x >> 18 ^ x >> 27) & (kTemplatesPerWay - 1);
 }
 
 using Ways = std::array<std::vector<const DispatchEntry*>, 2>;
 
-/// Gives every identifier of table 0 one of its two places, moving others to theirs; nothing if there is no way.
+/// Gives every identifier one of its two places, moving others to theirs; nothing if there is no way.
 std::optional<Ways> place_templates(const Program& program) {
   constexpr unsigned kMaxMoves = 2 * kTemplatesPerWay;
   Ways ways;
   for (auto& way : ways) way.assign(kTemplatesPerWay, nullptr);
   for (const DispatchEntry& entry : program.dispatch) {
-    if (entry.table != 0) continue;
     const DispatchEntry* homeless = &entry;
     for (unsigned move = 0; homeless != nullptr; ++move) {
       if (move == kMaxMoves) return std::nullopt;
       const unsigned way = move % 2;
-      std::swap(homeless, ways[way][place_of(homeless->id, way)]);
+      std::swap(homeless, ways[way][place_of(*homeless, way)]);
     }
   }
   return ways;
@@ -210,15 +210,31 @@ Constants constants_of(const Program& program) {
 
 }  // namespace
 
+std::vector<Need> needs(const Program& program, const EngineOptions& options) {
+  const Constants constants = constants_of(program);
+  std::size_t most_bits = 0;
+  for (const isa::Instruction& in : program.code) {
+    if (in.op == isa::DataOp::Pmap) most_bits = std::max<std::size_t>(most_bits, in.slot);
+  }
+  return {
+      {"presence bits of a segment", most_bits, kMaxPresenceBits},
+      {"constants", constants.constants().size(), kMaxConstants},
+      {"words of string constants", constants.words().size(), kMaxConstantWords},
+      {"blocks", program.blocks.size(), kMaxBlocks},
+      {"identifiers of templates", program.dispatch.size(), 2 * kTemplatesPerWay},
+      {"channels", options.channels, kMaxChannels},
+      {"dictionary entries of all channels", program.slots.size() * contexts(options), kMaxEntries},
+      {"words of dictionary strings of all channels", sum(string_words(program)) * contexts(options), kMaxStringWords},
+  };
+}
+
 std::vector<std::string> obstacles(const Program& program, const EngineOptions& options) {
   std::vector<std::string> out;
   // The first instruction of the general program for each capability that is missing.
   std::uint64_t told = kCapabilities;
-  std::size_t most_bits = 0;
   const std::size_t size = general_size(program);
   for (std::size_t i = 0; i < size; ++i) {
     const isa::Instruction& in = program.code[i];
-    if (in.op == isa::DataOp::Pmap) most_bits = std::max<std::size_t>(most_bits, in.slot);
     const std::uint64_t needed = isa::capability(in.op, in.control);
     if ((needed & ~told) == 0) continue;
     told |= needed;
@@ -227,19 +243,11 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
   }
   if (options.strict) out.emplace_back("strict decoding: R2, R6, R7, R8 and R9 are not looked for");
 
-  const auto room = [&](std::string_view what, std::size_t wanted, std::size_t there) {
-    if (wanted <= there) return;
-    out.push_back(std::string(what) + ": the program needs " + std::to_string(wanted) + ", there is room for " +
-                  std::to_string(there));
-  };
-  const Constants constants = constants_of(program);
-  room("presence bits of a segment", most_bits, kMaxPresenceBits);
-  room("constants", constants.constants().size(), kMaxConstants);
-  room("words of string constants", constants.words().size(), kMaxConstantWords);
-  room("blocks", program.blocks.size(), kMaxBlocks);
-  room("channels", options.channels, kMaxChannels);
-  room("dictionary entries of all channels", program.slots.size() * contexts(options), kMaxEntries);
-  room("words of dictionary strings of all channels", sum(string_words(program)) * contexts(options), kMaxStringWords);
+  for (const Need& need : needs(program, options)) {
+    if (need.wanted <= need.there) continue;
+    out.push_back(std::string(need.what) + ": the program needs " + std::to_string(need.wanted) +
+                  ", there is room for " + std::to_string(need.there));
+  }
   if (!place_templates(program)) {
     out.push_back("templates: " + std::to_string(program.dispatch.size()) +
                   " identifiers find no places in two ways of " + std::to_string(kTemplatesPerWay));
@@ -295,7 +303,9 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
       const Template& chosen = program.templates[entry->template_index];
       const std::uint32_t root = block_word(program.blocks[chosen.root_block]);
       writer.entry(Table::Dispatch, index,
-                   {entry->id, entry->template_index | kValid | static_cast<std::uint32_t>(chosen.reset) << 17,
+                   {entry->id,
+                    entry->template_index | kValid | static_cast<std::uint32_t>(chosen.reset) << 17 |
+                        static_cast<std::uint32_t>(entry->table) << 18,
                     entry->entry | static_cast<std::uint32_t>(chosen.root_block) << 14 | root << 28, root >> 4});
     }
   }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "decoder/engine/engine.hpp"
@@ -17,7 +18,8 @@ namespace stopbit::firmware {
 inline constexpr std::size_t kMaxConstants = 1U << 10;
 inline constexpr std::size_t kMaxConstantWords = 1U << 10;  ///< Eight bytes of a string constant.
 inline constexpr std::size_t kMaxBlocks = 1U << 12;
-inline constexpr std::size_t kTemplatesPerWay = 1U << 9;  ///< A template stands in one of two ways.
+inline constexpr std::size_t kTemplatesPerWay = 1U << 9;  ///< A template of a table stands in one of two ways.
+inline constexpr unsigned kTableBits = 10;                ///< As many tables as there are places for templates.
 inline constexpr std::size_t kMaxEntries = 1U << 12;
 inline constexpr std::size_t kMaxStringWords = 1U << 13;  ///< Eight bytes of a string slot.
 inline constexpr std::size_t kMaxChannels = 1U << 6;
@@ -37,6 +39,14 @@ struct Word {
   std::uint32_t data = 0;
   bool operator==(const Word&) const = default;
 };
+
+/// What a program takes of something that the device has so much of.
+struct Need {
+  std::string_view what;
+  std::size_t wanted = 0;
+  std::size_t there = 0;
+};
+[[nodiscard]] std::vector<Need> needs(const Program& program, const EngineOptions& options);
 
 /// Why the device cannot run the program with these options, one reason a line, each naming what needs it; empty if it
 /// can. `program` has passed verify::check.

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <string>
 
 #include "templates/compiler.hpp"
+#include "tests/unit/record/markdown.hpp"
 
 namespace stopbit::firmware {
 namespace {
@@ -53,6 +55,7 @@ TEST(Device, has_the_sizes_of_the_hardware) {
   EXPECT_EQ(package_number("MaxMapBits"), kMaxPresenceBits);
   EXPECT_EQ(package_number("MaxMapDepth"), limits::kMaxPresenceMapDepth);
   EXPECT_EQ(package_number("MaxLoopDepth"), limits::kMaxLoopDepth);
+  EXPECT_GE(std::size_t{1} << kTableBits, 2 * kTemplatesPerWay);
 }
 
 TEST(Device, runs_what_feeds_use) {
@@ -170,11 +173,42 @@ TEST(Device, channels_that_are_reset_per_packet_share_a_place) {
   EXPECT_EQ(obstacles(program, options).size(), 2U);
 }
 
-/// Of STOPBIT_CORPUS: what the table of fpga/firmware/README.md says of them.
-TEST(Device, runs_the_template_files_of_real_exchanges) {
+const std::string kPage = STOPBIT_SOURCE_DIR "/fpga/firmware/README.md";
+
+TEST(Device, page_says_which_capabilities_it_has) {
+  std::uint64_t told = 0;
+  for (const test::Row& row : test::table_rows(kPage, {"capabilities of a program", "the device"})) {
+    const std::string names = row[0].substr(0, row[0].find(':'));
+    for (unsigned i = 0; i < 64; ++i) {
+      const std::uint64_t bit = std::uint64_t{1} << i;
+      const std::string_view name = isa::capability_name(bit);
+      if (name.empty() || (", " + names + ", ").find(", " + std::string(name) + ", ") == std::string::npos) continue;
+      told |= bit;
+      EXPECT_EQ(row[1], (kCapabilities & bit) != 0 ? "runs them" : "refuses them") << name;
+    }
+  }
+  for (unsigned i = 0; i < 64; ++i) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    EXPECT_EQ((told & bit) != 0, !isa::capability_name(bit).empty()) << isa::capability_name(bit);
+  }
+}
+
+TEST(Device, page_says_how_much_there_is_room_for) {
+  const std::vector<Need> sizes = needs(compile("<uInt32 name=\"A\"/>"), {});
+  const std::vector<test::Row> rows = test::table_rows(kPage, {"what there is room for", "the device"});
+  ASSERT_EQ(rows.size(), sizes.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i][0], sizes[i].what);
+    EXPECT_EQ(rows[i][1], std::to_string(sizes[i].there)) << sizes[i].what;
+  }
+}
+
+/// Of STOPBIT_CORPUS.
+TEST(Device, runs_the_template_files_of_real_exchanges_and_the_page_says_what_they_need) {
   const char* const folder = std::getenv("STOPBIT_CORPUS");
   if (folder == nullptr || *folder == '\0') GTEST_SKIP() << "STOPBIT_CORPUS is not set";
   std::map<std::string, std::vector<std::string>> refused;
+  std::map<std::string_view, std::size_t> most;
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".xml") continue;
@@ -189,11 +223,16 @@ TEST(Device, runs_the_template_files_of_real_exchanges) {
     ++files;
     const std::vector<std::string> reasons = obstacles(*program, {});
     if (!reasons.empty()) refused[entry.path().filename().string()] = reasons;
+    for (const Need& need : needs(*program, {})) most[need.what] = std::max(most[need.what], need.wanted);
   }
   EXPECT_EQ(files, 20U);
   EXPECT_EQ(
       refused,
       (std::map<std::string, std::vector<std::string>>{{"scp-1.1.xml", {"dynamic references: instruction 37, TID"}}}));
+  for (const test::Row& row :
+       test::table_rows(kPage, {"what there is room for", "the device", "real template files"})) {
+    EXPECT_EQ(row[2], std::to_string(most[row[0]])) << row[0];
+  }
 }
 
 }  // namespace
