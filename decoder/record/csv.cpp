@@ -172,6 +172,7 @@ void CsvPrinter::print_event(const Slot& slot, std::string& out) const {
       text += " from ";
       append_unsigned(text, event.first_missing());
       break;
+    case EventKind::Lost: append_unsigned(text, event.missing()); break;
     case EventKind::DecodeError:
       text += code_text(event.code());
       text += " at ";

@@ -183,6 +183,8 @@ void FixPrinter::print_event(const Slot& slot, std::string& out) const {
   if (event.kind() == EventKind::Gap) {
     number("first=", event.first_missing());
     number("missing=", event.missing());
+  } else if (event.kind() == EventKind::Lost) {
+    number("missing=", event.missing());
   } else {
     number("packet=", event.packet_number());
   }

@@ -30,7 +30,7 @@ namespace stopbit::record {
     constexpr std::uint64_t kEventTags = kEventTag | kEventTag << 8 | kEventTag << 16;
     if ((slots[0].words[kTagWord] >> 32 & 0xFF'FFFF) != kEventTags) return ReadError::WrongTag;
     const EventKind kind = EventView(slots[0]).kind();
-    if (kind < EventKind::DecodeError || kind > EventKind::LayoutChanged) return ReadError::UnknownEvent;
+    if (kind < EventKind::DecodeError || kind > EventKind::Lost) return ReadError::UnknownEvent;
   }
   return ReadError::None;
 }

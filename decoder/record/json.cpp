@@ -184,6 +184,9 @@ void JsonPrinter::print_event(const Slot& slot, std::string& out) const {
     append_unsigned(out, event.first_missing());
     out += ",\"missing\":";
     append_unsigned(out, event.missing());
+  } else if (event.kind() == EventKind::Lost) {
+    out += ",\"missing\":";
+    append_unsigned(out, event.missing());
   } else {
     out += ",\"packet\":";
     append_unsigned(out, event.packet_number());

@@ -84,12 +84,14 @@ enum class EventKind : std::uint8_t {
   Stale = 5,
   Recovered = 6,
   LayoutChanged = 7,
+  Lost = 8,  ///< Records in front of this one found no room in the ring: word 6 how many.
 };
 
 // An event record is one slot: header as any record (template index kEventIndex), then
 //   word 4: bits 0..7 kind, 8..15 error code, 16..31 template index (0xFFFF none), 32..47 block (0xFFFF none), 48..55
 //   word (255 none) word 5: bits 0..31 byte offset in the datagram, 32..63 template identifier if the error is about
 //   one (D9), else 0 word 6: number of the packet in its source, counted from 1
-// Gap events: word 5 is the first missing sequence number, word 6 how many are missing.
+// Gap events: word 5 is the first missing sequence number, word 6 how many are missing. Lost events: words 1 to 3 are
+// those of the last lost record, word 6 is how many were lost.
 
 }  // namespace stopbit::record

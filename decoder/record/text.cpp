@@ -175,6 +175,7 @@ std::string_view event_name(EventKind kind) noexcept {
     case EventKind::Stale: return "stale";
     case EventKind::Recovered: return "recovered";
     case EventKind::LayoutChanged: return "layoutChanged";
+    case EventKind::Lost: return "lost";
   }
   return {};
 }
@@ -195,6 +196,7 @@ std::string event_detail(const EventView& event) {
     case EventKind::Stale: return "what follows may be out of date";
     case EventKind::Recovered: return "what follows is up to date again";
     case EventKind::LayoutChanged: return "the records that follow have another layout";
+    case EventKind::Lost: return "records found no room in the ring: its reader was too slow";
   }
   return {};
 }

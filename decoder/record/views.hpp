@@ -53,7 +53,7 @@ class EventView {
   [[nodiscard]] std::uint32_t offset_bytes() const noexcept { return static_cast<std::uint32_t>(words_[5]); }
   [[nodiscard]] std::uint32_t template_id() const noexcept { return static_cast<std::uint32_t>(words_[5] >> 32); }
   [[nodiscard]] std::uint64_t packet_number() const noexcept { return words_[6]; }
-  /// Of a gap.
+  /// Of a gap; `missing` of lost records, too.
   [[nodiscard]] std::uint64_t first_missing() const noexcept { return words_[5]; }
   [[nodiscard]] std::uint64_t missing() const noexcept { return words_[6]; }
 

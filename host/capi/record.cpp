@@ -143,6 +143,8 @@ const stopbit_event* stopbit_record_event(stopbit_record* record) {
     if (view.kind() == record::EventKind::Gap) {
       event.first_missing = view.first_missing();
       event.missing = view.missing();
+    } else if (view.kind() == record::EventKind::Lost) {
+      event.missing = view.missing();
     } else {
       event.packet = view.packet_number();
       event.offset = view.offset_bytes();

@@ -137,7 +137,7 @@ typedef enum stopbit_time_quality {
 } stopbit_time_quality;
 
 typedef struct stopbit_event {
-  const char* kind;          /* "error", "dropped", "gap", "reset", "stale", "recovered", "layoutChanged" */
+  const char* kind;          /* "error", "dropped", "gap", "reset", "stale", "recovered", "layoutChanged", "lost" */
   const char* code;          /* Of the FAST specification, "D2"; "" if it is no error. */
   const char* detail;        /* What has happened, a sentence without a full stop. */
   const char* template_name; /* NULL: the error is outside a template. */
@@ -145,7 +145,7 @@ typedef struct stopbit_event {
   uint64_t packet;           /* Number of the packet in its source, from 1; not of a gap. */
   uint32_t offset;           /* Error, dropped: byte of the datagram. */
   uint64_t first_missing;    /* Gap: the first missing sequence number, and how many. */
-  uint64_t missing;
+  uint64_t missing;          /* Lost: how many records. */
 } stopbit_event;
 
 typedef enum stopbit_kind {

@@ -198,9 +198,47 @@ Status Kernel::set_line_rule(std::uint32_t channel, const std::optional<LineRule
   return device_->write(registers::kRuleWrite, command);
 }
 
+Status Kernel::set_filters(std::span<const Filter> filters, bool unmatched_to_ring_0) {
+  if (filters.size() > registers::filter::kCount) {
+    return Failure{"the kernel has " + std::to_string(registers::filter::kCount) + " filters, not " +
+                   std::to_string(filters.size())};
+  }
+  for (std::uint32_t i = 0; i < registers::filter::kCount; ++i) {
+    const std::uint32_t base = registers::filter::base(i);
+    if (i >= filters.size()) {
+      const Status off = device_->write(base + registers::filter::kControl, 0);
+      if (!off) return off;
+      continue;
+    }
+    const Filter& filter = filters[i];
+    if ((filter.value & ~filter.mask) != 0) {
+      return Failure{"filter " + std::to_string(i) + " wants bits that it does not look at"};
+    }
+    const std::uint32_t key = std::uint32_t{filter.channel.value_or(0)} << registers::filter::kKeyChannelShift |
+                              std::uint32_t{filter.template_index.value_or(0)}
+                                  << registers::filter::kKeyTemplateIndexShift;
+    const std::uint32_t control = registers::filter::kControlEnable |
+                                  (filter.channel ? 0 : registers::filter::kControlAnyChannel) |
+                                  (filter.template_index ? 0 : registers::filter::kControlAnyTemplate) |
+                                  std::uint32_t{filter.word} << registers::filter::kControlWordShift |
+                                  std::uint32_t{filter.rings} << registers::filter::kControlRingsShift;
+    Status done = device_->write(base + registers::filter::kKey, key);
+    if (done) done = write64(*device_, base + registers::filter::kMask, filter.mask);
+    if (done) done = write64(*device_, base + registers::filter::kValue, filter.value);
+    if (done) done = device_->write(base + registers::filter::kControl, control);
+    if (!done) return done;
+  }
+  return device_->write(registers::kRouting,
+                        registers::kRoutingFilter | (unmatched_to_ring_0 ? registers::kRoutingUnmatched : 0));
+}
+
+Status Kernel::no_filters() {
+  return device_->write(registers::kRouting, 0);
+}
+
 Result<Counters> Kernel::counters() {
   Counters counters;
-  const std::array<std::pair<std::uint32_t, std::uint64_t*>, 13> all{{
+  const std::array<std::pair<std::uint32_t, std::uint64_t*>, 14> all{{
       {registers::kDatagrams, &counters.datagrams},
       {registers::kDatagramBytes, &counters.datagram_bytes},
       {registers::kDatagramsDropped, &counters.datagrams_dropped},
@@ -214,6 +252,7 @@ Result<Counters> Kernel::counters() {
       {registers::kLineLate, &counters.line_late},
       {registers::kGaps, &counters.gaps},
       {registers::kNumbersMissing, &counters.numbers_missing},
+      {registers::kRecordsUnmatched, &counters.records_unmatched},
   }};
   for (const auto& [offset, counter] : all) {
     const Result<std::uint64_t> value = read64(*device_, offset);
@@ -243,12 +282,14 @@ Result<std::uint32_t> Kernel::take_errors() {
 }
 
 std::string Kernel::describe_errors(std::uint32_t errors) {
-  const std::array<std::pair<std::uint32_t, const char*>, 5> all{{
+  const std::array<std::pair<std::uint32_t, const char*>, 7> all{{
       {registers::kErrorsBadAccess, "a register was written that the kernel does not have"},
       {registers::kErrorsWriteError, "memory refused what the kernel wrote: the ring's content is unknown"},
       {registers::kErrorsRingRefused, "the kernel refused to begin a ring"},
       {registers::kErrorsRingBroken, "a ring's list of segments makes no sense, the ring has ended"},
       {registers::kErrorsOversized, "a datagram was longer than the kernel takes, and was cut"},
+      {registers::kErrorsRingStarved, "a ring's reader was too slow for too long: records for it are dropped"},
+      {registers::kErrorsRecordTooLong, "a record was longer than the filters can take, and was dropped"},
   }};
   std::string text;
   for (const auto& [bit, sentence] : all) {

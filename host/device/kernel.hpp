@@ -8,6 +8,7 @@
 #include <string>
 
 #include "host/device/device.hpp"
+#include "host/device/filter.hpp"
 #include "host/device/registers.hpp"
 #include "host/net/framing.hpp"
 #include "microcode/base/result.hpp"
@@ -32,12 +33,13 @@ struct Counters {
   std::uint64_t records_withdrawn = 0;
   std::uint64_t datagrams_decoded = 0;  ///< To their end, or given up.
   std::uint64_t instructions = 0;
-  std::uint64_t chunks = 0;           ///< Datagrams with a part of a message only, of which nothing was decoded.
-  std::uint64_t line_passed = 0;      ///< Of channels with a choice of lines: first copies,
-  std::uint64_t line_duplicates = 0;  ///< second copies,
-  std::uint64_t line_late = 0;        ///< and what came behind a higher number.
-  std::uint64_t gaps = 0;             ///< Runs of sequence numbers that were missing,
-  std::uint64_t numbers_missing = 0;  ///< and the numbers in them.
+  std::uint64_t chunks = 0;             ///< Datagrams with a part of a message only, of which nothing was decoded.
+  std::uint64_t line_passed = 0;        ///< Of channels with a choice of lines: first copies,
+  std::uint64_t line_duplicates = 0;    ///< second copies,
+  std::uint64_t line_late = 0;          ///< and what came behind a higher number.
+  std::uint64_t gaps = 0;               ///< Runs of sequence numbers that were missing,
+  std::uint64_t numbers_missing = 0;    ///< and the numbers in them.
+  std::uint64_t records_unmatched = 0;  ///< No filter wanted them.
   /// What became of frames: by net::Verdict, and kVerdict...
   std::array<std::uint64_t, registers::verdict::kCount> verdicts{};
 };
@@ -111,6 +113,13 @@ class Kernel {
   /// What records say of the source of datagrams (record::SourceLine; frames have that of their group) and of times
   /// (record::TimeQuality), and how many bytes stand before the first message where the channel has no framing.
   [[nodiscard]] Status describe_input(std::uint8_t source, std::uint8_t time_quality, std::uint16_t preamble_bytes);
+
+  /// Each record goes to the rings of all filters (at most 16) that want it; what none wants goes to ring 0, or
+  /// nowhere. A record leaves when it is complete; it may have 4,096 slots. Only while the kernel is idle; so is
+  /// no_filters.
+  [[nodiscard]] Status set_filters(std::span<const Filter> filters, bool unmatched_to_ring_0);
+  /// All records go to ring 0, as they come: so it is after a reset.
+  [[nodiscard]] Status no_filters();
 
   [[nodiscard]] Result<Counters> counters();
   /// Nothing is on its way from the input to memory.

@@ -37,6 +37,10 @@ inline constexpr std::uint32_t kErrorsRingRefused = 1U << 2;
 inline constexpr std::uint32_t kErrorsRingBroken = 1U << 3;
 /// A datagram was longer than the kernel takes, and was cut.
 inline constexpr std::uint32_t kErrorsOversized = 1U << 4;
+/// The host gave a ring in mode 2 no credit for its credit_timeout.
+inline constexpr std::uint32_t kErrorsRingStarved = 1U << 5;
+/// A record was longer than the filter's memory, and was dropped.
+inline constexpr std::uint32_t kErrorsRecordTooLong = 1U << 6;
 /// What s_axis_rx carries. Changed only while nothing is received and status.idle.
 inline constexpr std::uint32_t kIntake = 0x02C;
 /// Ethernet frames, of which the datagrams of the groups are taken; else the payload of datagrams, whose channel is
@@ -114,6 +118,12 @@ inline constexpr std::uint32_t kRuleWriteEnable = 1U << 8;
 inline constexpr std::uint32_t kRuleWriteCarousel = 1U << 9;
 /// Numbers this far behind the highest, at most, are known; what is older counts as late.
 inline constexpr std::uint32_t kRuleWriteWindowShift = 16;
+/// To which rings records go. Changed only while status.idle.
+inline constexpr std::uint32_t kRouting = 0x06C;
+/// As the filters say; else all to ring 0, without waiting for their end.
+inline constexpr std::uint32_t kRoutingFilter = 1U << 0;
+/// What no filter wants goes to ring 0; else nowhere, and is counted.
+inline constexpr std::uint32_t kRoutingUnmatched = 1U << 1;
 /// Nanoseconds a cycle, as a fixed-point number with 24 bits behind the point. 0 stops the clock.
 inline constexpr std::uint32_t kClockRate = 0x034;
 /// Nanoseconds, signed: what is added to the counted time. The host disciplines the clock with rate and offset.
@@ -159,6 +169,8 @@ inline constexpr std::uint32_t kLineLate = 0x150;
 inline constexpr std::uint32_t kGaps = 0x158;
 /// Sequence numbers in them.
 inline constexpr std::uint32_t kNumbersMissing = 0x160;
+/// Records that no filter wanted.
+inline constexpr std::uint32_t kRecordsUnmatched = 0x168;
 
 /// Of one verdict: offsets from its base.
 namespace verdict {
@@ -173,7 +185,7 @@ inline constexpr std::uint32_t kFrames = 0x000;
 
 /// Of one ring: offsets from its base.
 namespace ring {
-inline constexpr std::uint32_t kCount = 1;
+inline constexpr std::uint32_t kCount = 8;
 constexpr std::uint32_t base(std::uint32_t index) {
   return 0x400 + index * 0x100;
 }
@@ -187,6 +199,8 @@ inline constexpr std::uint32_t kCommandStop = 1U << 1;
 inline constexpr std::uint32_t kState = 0x004;
 /// It takes records.
 inline constexpr std::uint32_t kStateRunning = 1U << 0;
+/// Mode 2: the host gave no credit for credit_timeout cycles; records are dropped until it does.
+inline constexpr std::uint32_t kStateStarved = 1U << 1;
 /// Address of the ring's header (host/ring/ring.md), a multiple of 4096.
 inline constexpr std::uint32_t kHeader = 0x008;
 /// Address of the list of segments, a multiple of 64: for each its address (u64, a multiple of 64), slots (u32) and
@@ -205,6 +219,9 @@ inline constexpr std::uint32_t kCredit = 0x028;
 /// Cycles after which a record whose next slot does not come is withdrawn; 0 waits for ever. That of ring 0 counts for
 /// all.
 inline constexpr std::uint32_t kTimeout = 0x030;
+/// Mode 2: cycles that a record waits for credit; then the ring drops until there is some. 0 waits for ever, and with
+/// it everything.
+inline constexpr std::uint32_t kCreditTimeout = 0x034;
 /// Number of the slot behind the last record.
 inline constexpr std::uint32_t kNumber = 0x040;
 /// Slots below this number may be written at any time.
@@ -222,5 +239,35 @@ inline constexpr std::uint32_t kTimeouts = 0x070;
 /// Of the withdrawn ones, those whose slots contradicted each other.
 inline constexpr std::uint32_t kMalformed = 0x074;
 }  // namespace ring
+
+/// Of one filter: offsets from its base.
+namespace filter {
+inline constexpr std::uint32_t kCount = 16;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x1000 + index * 0x20;
+}
+/// What the filter looks at. Changed only while status.idle.
+inline constexpr std::uint32_t kControl = 0x000;
+/// Else it wants nothing.
+inline constexpr std::uint32_t kControlEnable = 1U << 0;
+/// Records of any channel; else of key.channel.
+inline constexpr std::uint32_t kControlAnyChannel = 1U << 1;
+/// Records of any template; else of key.template_index. Event records are of every template and have every value.
+inline constexpr std::uint32_t kControlAnyTemplate = 1U << 2;
+/// Word of the record's root block, if mask is not 0: it must be there (its tag says so).
+inline constexpr std::uint32_t kControlWordShift = 8;
+/// Where it sends what it wants: a bit for each ring.
+inline constexpr std::uint32_t kControlRingsShift = 16;
+/// Whose records it wants.
+inline constexpr std::uint32_t kKey = 0x004;
+/// Channel.
+inline constexpr std::uint32_t kKeyChannelShift = 0;
+/// Template index.
+inline constexpr std::uint32_t kKeyTemplateIndexShift = 16;
+/// Bits of the word that are looked at; 0: none, every record of the key.
+inline constexpr std::uint32_t kMask = 0x008;
+/// What they have to be.
+inline constexpr std::uint32_t kValue = 0x010;
+}  // namespace filter
 
 }  // namespace stopbit::device::registers

@@ -91,6 +91,7 @@ Status DeviceRing::set_up(std::uint64_t descriptors, std::uint64_t segments, std
   if (done) done = device_->write(at(reg::kMode), static_cast<std::uint32_t>(options_.mode));
   if (done) done = write64(*device_, at(reg::kCredit), credited_ + options_.slot_count);
   if (done) done = device_->write(at(reg::kTimeout), options_.timeout_cycles);
+  if (done) done = device_->write(at(reg::kCreditTimeout), options_.credit_timeout_cycles);
   if (done) done = device_->write(at(reg::kCommand), reg::kCommandStart);
   if (!done) return done;
   const Result<std::uint32_t> state = device_->read(at(reg::kState));
@@ -144,6 +145,7 @@ Result<RingCounters> DeviceRing::counters() {
   const Result<std::uint32_t> state = device_->read(at(reg::kState));
   if (!state) return Failure{state.message()};
   counters.running = (state.value() & reg::kStateRunning) != 0;
+  counters.starved = (state.value() & reg::kStateStarved) != 0;
   const std::pair<std::uint32_t, std::uint64_t*> wide[] = {
       {reg::kNumber, &counters.number},       {reg::kRecords, &counters.records}, {reg::kDropped, &counters.dropped},
       {reg::kWithdrawn, &counters.withdrawn}, {reg::kStalled, &counters.stalled},

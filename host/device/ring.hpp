@@ -26,12 +26,15 @@ struct RingOptions {
   std::uint64_t slot_count = 65'536;  ///< A power of two, at least eight records of the program.
   RingMode mode = RingMode::Stall;
   std::uint32_t image_generation = 0;
-  std::uint64_t segment_slots = 0;   ///< The ring is given to the device in pieces of so many; 0: in one.
-  std::uint32_t timeout_cycles = 0;  ///< A record whose next slot does not come so long is withdrawn; 0: never.
+  std::uint64_t segment_slots = 0;          ///< The ring is given to the device in pieces of so many; 0: in one.
+  std::uint32_t timeout_cycles = 0;         ///< A record whose next slot does not come so long is withdrawn; 0: never.
+  std::uint32_t credit_timeout_cycles = 0;  ///< Stall: a record waits so long for poll(), then records are dropped
+                                            ///< until poll() goes on; 0: for ever, and all rings with it.
 };
 
 struct RingCounters {
   bool running = false;
+  bool starved = false;         ///< It drops, for poll() was too slow for credit_timeout_cycles.
   std::uint64_t number = 0;     ///< Of the slot behind the last record.
   std::uint64_t records = 0;    ///< Published.
   std::uint64_t dropped = 0;    ///< They found no room, or the ring not running.

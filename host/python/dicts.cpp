@@ -183,6 +183,8 @@ py::dict DictMaker::event(std::span<const record::Slot> slots) const {
   if (kind == record::EventKind::Gap) {
     result["first"] = view.first_missing();
     result["missing"] = view.missing();
+  } else if (kind == record::EventKind::Lost) {
+    result["missing"] = view.missing();
   } else {
     result["packet"] = view.packet_number();
   }

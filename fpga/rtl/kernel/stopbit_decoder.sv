@@ -322,18 +322,42 @@ module stopbit_decoder
   // ---- records out
   ring_setup_t  [Rings-1:0] setup;
   ring_status_t [Rings-1:0] status;
-  logic         [Rings-1:0] start, stop, refused, broken;
+  logic         [Rings-1:0] start, stop, refused, broken, starved;
   logic write_error, writer_idle;
+
+  localparam int unsigned RingWidth = $clog2(Rings);
+  logic                 routed_valid, routed_ready, router_idle, unmatched, too_long;
+  logic [RingWidth-1:0] routed_ring;
+  stopbit_slot_t        routed_slot;
+  stopbit_record_router #(
+    .NumRings(Rings)
+  ) i_router (
+    .clk_i         (ap_clk),
+    .rst_ni        (rst_n_q),
+    .filter_i      (written.routing[RoutingFilterBit]),
+    .unmatched_i   (written.routing[RoutingUnmatchedBit]),
+    .filters_i     (written.filter),
+    .valid_i       (slot_valid),
+    .ready_o       (slot_ready),
+    .slot_i        (slot),
+    .valid_o       (routed_valid),
+    .ready_i       (routed_ready),
+    .ring_o        (routed_ring),
+    .slot_o        (routed_slot),
+    .idle_o        (router_idle),
+    .is_unmatched_o(unmatched),
+    .too_long_o    (too_long)
+  );
 
   for (genvar r = 0; r < Rings; r++) begin : g_ring
     assign setup[r] = '{
       header: written.ring[r].header, descriptors: written.ring[r].descriptors, segments: written.ring[r].segments,
       slots_log2: written.ring[r].slots_log2, max_slots: written.ring[r].max_record_slots, mode: written.ring[r].mode,
-      credit: written.ring[r].credit};
+      credit_timeout: written.ring[r].credit_timeout, credit: written.ring[r].credit};
     assign start[r] = command.ring[r].command_valid && command.ring[r].command[RingCommandStartBit];
     assign stop[r]  = command.ring[r].command_valid && command.ring[r].command[RingCommandStopBit];
     assign shown.ring[r] = '{
-      state: status[r].running, number: status[r].number, claim: status[r].claim, records: status[r].records,
+      state: {status[r].starved, status[r].running}, number: status[r].number, claim: status[r].claim, records: status[r].records,
       dropped: status[r].dropped, withdrawn: status[r].withdrawn, stalled: status[r].stalled,
       timeouts: status[r].timeouts, malformed: status[r].malformed};
   end
@@ -350,15 +374,16 @@ module stopbit_decoder
     .status_o     (status),
     .refused_o    (refused),
     .broken_o     (broken),
+    .starved_o    (starved),
     .write_error_o(write_error),
     .idle_o       (writer_idle),
-    .valid_i      (slot_valid),
-    .ready_o      (slot_ready),
-    .ring_i       ('0),
-    .data_i       (slot.data),
-    .index_i      (slot.index),
-    .last_i       (slot.last),
-    .abort_i      (slot.aborted),
+    .valid_i      (routed_valid),
+    .ready_o      (routed_ready),
+    .ring_i       (routed_ring),
+    .data_i       (routed_slot.data),
+    .index_i      (routed_slot.index),
+    .last_i       (routed_slot.last),
+    .abort_i      (routed_slot.aborted),
     .awvalid_o    (m_axi_ring_awvalid),
     .awready_i    (m_axi_ring_awready),
     .awaddr_o     (m_axi_ring_awaddr),
@@ -396,12 +421,13 @@ module stopbit_decoder
   localparam int unsigned CalmBits = 6;
   localparam int unsigned InsideBits = 8;
   logic [63:0] datagrams_q, bytes_q, dropped_q, records_q, withdrawn_q, decoded_q, instructions_q, chunks_q, passed_q,
-               duplicates_q, late_q, gaps_q, missing_q;
+               duplicates_q, late_q, gaps_q, missing_q, unmatched_q;
   logic [Verdicts-1:0][63:0] verdicts_q;
   logic [InsideBits-1:0]     inside_q;  // datagrams in the decode core
   logic [CalmBits:0] calm_q;  // cycles in which nothing was on its way
   logic calm;
-  assign calm = plain_idle && !s_axis_rx_tvalid && front_idle && !gap_valid && inside_q == '0 && !slot_valid && writer_idle;
+  assign calm = plain_idle && !s_axis_rx_tvalid && front_idle && !gap_valid && inside_q == '0 &&
+                router_idle && writer_idle;
 
   always_ff @(posedge ap_clk) begin
     if (!rst_n_q) begin
@@ -418,6 +444,7 @@ module stopbit_decoder
       late_q         <= '0;
       gaps_q         <= '0;
       missing_q      <= '0;
+      unmatched_q    <= '0;
       verdicts_q     <= '0;
       inside_q       <= '0;
       calm_q         <= '0;
@@ -436,6 +463,7 @@ module stopbit_decoder
       gaps_q         <= gaps_q + 64'(gap_valid && gap_ready);
       missing_q      <= missing_q + (gap_valid && gap_ready ? 64'(gap.count) : 64'd0);
       inside_q       <= inside_q + InsideBits'(datagram_valid && datagram_ready && beat.last) - InsideBits'(done);
+      unmatched_q    <= unmatched_q + 64'(unmatched);
       for (int unsigned v = 0; v < Verdicts; v++) begin
         if (verdict_valid && verdict == 5'(v)) verdicts_q[v] <= verdicts_q[v] + 64'd1;
       end
@@ -459,6 +487,7 @@ module stopbit_decoder
   assign shown.line_late         = late_q;
   assign shown.gaps              = gaps_q;
   assign shown.numbers_missing   = missing_q;
+  assign shown.records_unmatched = unmatched_q;
   for (genvar v = 0; v < Verdicts; v++) begin : g_verdict
     assign shown.verdict[v].frames = verdicts_q[v];
   end
@@ -469,5 +498,7 @@ module stopbit_decoder
     raised.errors[ErrorsRingRefusedBit] = |refused;
     raised.errors[ErrorsRingBrokenBit]  = |broken;
     raised.errors[ErrorsOversizedBit]   = oversized;
+    raised.errors[ErrorsRingStarvedBit] = |starved;
+    raised.errors[ErrorsRecordTooLongBit] = too_long;
   end
 endmodule

@@ -7,7 +7,9 @@
 ///
 /// Whom the writer waits for is the ring's mode: for nobody (readers see in `claim` that they were overtaken), or for the
 /// host's credit, the number below which it may claim: then a record that finds no room waits (`Stall`, which holds up
-/// all rings) or is dropped and counted (`Drop`). A record whose next slot does not come for `timeout_i` cycles is
+/// all rings) or is dropped and counted (`Drop`). A ring in mode `Stall` that waits for its `credit_timeout` cycles drops,
+/// too, until it has credit again (`starved_o` tells when that begins). As soon as there is room after a loss, an event record
+/// tells readers how many records were lost: its words 1 to 3 are those of the last one of them. A record whose next slot does not come for `timeout_i` cycles is
 /// withdrawn, its rest is discarded; 0 waits for ever. So is one that is longer than the ring's longest, or whose slots
 /// do not come in order or are not as many as its slot 0 says.
 ///
@@ -30,6 +32,7 @@ module stopbit_ring_writer
   output ring_status_t [NumRings-1:0] status_o,
   output logic [NumRings-1:0]  refused_o,
   output logic [NumRings-1:0]  broken_o,
+  output logic [NumRings-1:0]  starved_o,
   output logic                 write_error_o,
   output logic                 idle_o,
 
@@ -63,6 +66,7 @@ module stopbit_ring_writer
 );
   typedef struct packed {
     logic        running;
+    logic        starved;
     logic        has_mark;
     logic [63:6] header;
     logic [4:0]  slots_log2;
@@ -77,9 +81,11 @@ module stopbit_ring_writer
     logic [31:0] timeouts;
     logic [31:0] malformed;
     logic [63:0] stalled;
+    logic [31:0] lost;        // records that readers were not told of
+    logic [191:0] lost_words; // words 1 to 3 of the last one
   } ring_t;
 
-  typedef enum logic [2:0] {
+  typedef enum logic [3:0] {
     Look,         // begins a record, or makes room for it
     Pad,
     MarkEnd,
@@ -87,6 +93,7 @@ module stopbit_ring_writer
     MarkNumber,
     Claim,
     Fill,
+    Tell,         // an event record of records that were lost
     Discard       // up to the record's end
   } state_e;
 
@@ -99,6 +106,8 @@ module stopbit_ring_writer
   logic [63:6]           first_q;     // address of the record's slot 0
   logic [15:0]           slots_q;     // that came, slot 0 included
   logic [31:0]           waited_q;
+  logic [31:0]           starving_q;  // cycles that a record has waited for credit
+  logic                  losing_q;    // what is discarded is a record that readers miss
 
   assign ring = rings_q[which];
 
@@ -199,9 +208,16 @@ module stopbit_ring_writer
                                  : index_i != slots_q || slots_q == ring.max_slots;
 
   // ---- rings whose header waits to be written
-  logic                 head_any, unbegun_any;
-  logic [RingWidth-1:0] head_ring, unbegun_ring;
+  logic                 head_any, unbegun_any, tell_any;
+  logic [RingWidth-1:0] head_ring, unbegun_ring, tell_ring;
+  logic [NumRings-1:0]  has_room;  // for a record, whether it is claimed or not
+  for (genvar r = 0; r < NumRings; r++) begin : g_room
+    assign has_room[r] = setup_i[r].mode == MODE_LOSSY ||
+                         setup_i[r].credit >= rings_q[r].number + 64'(rings_q[r].max_slots);
+  end
   always_comb begin
+    tell_any     = 1'b0;
+    tell_ring    = '0;
     head_any     = 1'b0;
     head_ring    = '0;
     unbegun_any  = 1'b0;
@@ -215,9 +231,13 @@ module stopbit_ring_writer
         unbegun_any  = 1'b1;
         unbegun_ring = RingWidth'(r);
       end
+      if (rings_q[r].running && rings_q[r].lost != '0 && has_room[r]) begin
+        tell_any  = 1'b1;
+        tell_ring = RingWidth'(r);
+      end
     end
   end
-  assign which = state_q != Look ? which_q : unbegun_any ? unbegun_ring : ring_i;
+  assign which = state_q != Look ? which_q : unbegun_any ? unbegun_ring : tell_any ? tell_ring : ring_i;
 
   function automatic logic [511:0] pad_slot(input logic [31:0] stamp, input logic [15:0] slots, input logic is_odd);
     logic [511:0] slot;
@@ -227,12 +247,18 @@ module stopbit_ring_writer
     return slot;
   endfunction
 
+  logic [511:0] lost_slot;
+  assign lost_slot = {phase, 7'd0, EVENT_TAGS, 32'd0, ring.lost, 64'd0, EVENT_LOST, ring.lost_words,
+                      ring.number[31:0], 16'd1, EVENT_INDEX};
+
   logic [8:0] mark_at;  // byte of the mark in its line of the header
   assign mark_at = 9'(ring.marks[1:0]) << 4;
 
   // ---- one step a cycle
   state_e state_d;
-  logic   accept, publish, withdraw, drop, malformed, timed_out, stalls, breaks, written, head_written, waits;
+  logic   accept, publish, withdraw, drop, malformed, timed_out, stalls, breaks, written, head_written, waits, told, starves;
+  logic   drops;  // whoever finds no room
+  assign drops = mode == MODE_DROP || ring.starved;
 
   assign waits = !valid_i || (!last_i && !vrbh_valid);
 
@@ -248,6 +274,8 @@ module stopbit_ring_writer
     breaks       = 1'b0;
     written      = 1'b0;
     head_written = 1'b0;
+    told         = 1'b0;
+    starves      = 1'b0;
     vrbh_take    = 1'b0;
     vrbh_skip    = 1'b0;
     beat_valid   = 1'b0;
@@ -259,25 +287,27 @@ module stopbit_ring_writer
       Look: begin
         if (unbegun_any) begin
           state_d = MarkEnd;
-        end else if (valid_i && abort_i) begin
+        end else if (!tell_any && valid_i && abort_i) begin
           accept = 1'b1;
-        end else if (valid_i && !ring.running) begin
+        end else if (!tell_any && valid_i && !ring.running) begin
           drop    = 1'b1;
           state_d = Discard;
-        end else if (valid_i && claims_short) begin
-          stalls = !has_grant && mode != MODE_DROP;
-          drop   = !has_grant && mode == MODE_DROP;
+        end else if ((tell_any || valid_i) && claims_short) begin
+          starves = !has_grant && !drops && setup_i[which].credit_timeout != '0 &&
+                    starving_q >= setup_i[which].credit_timeout;
+          drop    = !has_grant && (drops || starves);
+          stalls  = !has_grant && !drop;
           if (has_grant) state_d = mark_due ? MarkEnd : Claim;
           if (drop) state_d = Discard;
-        end else if (valid_i && at_wrong_place) begin
+        end else if ((tell_any || valid_i) && at_wrong_place) begin
           breaks = 1'b1;
-        end else if (valid_i && ends_short) begin
+        end else if ((tell_any || valid_i) && ends_short) begin
           state_d = Pad;
-        end else if (valid_i && vrbh_valid) begin
+        end else if ((tell_any || valid_i) && vrbh_valid) begin
           vrbh_take = 1'b1;
-          state_d   = Fill;
+          state_d   = tell_any ? Tell : Fill;
         end
-        if (head_any && !unbegun_any && (!valid_i || stalls)) begin
+        if (head_any && !unbegun_any && !tell_any && (!valid_i || stalls)) begin
           beat_valid   = 1'b1;
           beat_address = rings_q[head_ring].header + HEAD_LINE;
           beat_data    = 512'({rings_q[head_ring].records, rings_q[head_ring].number});
@@ -345,6 +375,19 @@ module stopbit_ring_writer
         end
       end
 
+      Tell: begin
+        if (!ring.running) begin
+          state_d = Look;
+        end else begin
+          beat_valid   = 1'b1;
+          beat_address = first_q;
+          beat_data    = lost_slot;
+          publish      = beat_ready;
+          told         = beat_ready;
+          if (publish) state_d = Look;
+        end
+      end
+
       Discard: begin
         accept = 1'b1;
         if (valid_i && (last_i || abort_i)) state_d = Look;
@@ -355,7 +398,7 @@ module stopbit_ring_writer
   end
   assign vrbh_revoke = withdraw;
   assign ready_o = accept;
-  assign idle_o  = state_q == Look && !valid_i && !head_any && !unbegun_any && writer_idle && vrbh_idle;
+  assign idle_o  = state_q == Look && !valid_i && !head_any && !unbegun_any && !tell_any && writer_idle && vrbh_idle;
 
   // ---- rings
   for (genvar r = 0; r < NumRings; r++) begin : g_status
@@ -369,8 +412,9 @@ module stopbit_ring_writer
     assign vrbh_stop[r]  = stop_i[r] || (breaks && which == RingWidth'(r));
     assign refused_o[r]  = start_i[r] && !vrbh_start[r];
     assign broken_o[r]   = vrbh_error[r] || (breaks && which == RingWidth'(r));
+    assign starved_o[r]  = starves && which == RingWidth'(r);
     assign status_o[r]   = '{
-      running: rings_q[r].running, number: rings_q[r].number, claim: rings_q[r].claim, records: rings_q[r].records,
+      running: rings_q[r].running, starved: rings_q[r].starved, number: rings_q[r].number, claim: rings_q[r].claim, records: rings_q[r].records,
       dropped: rings_q[r].dropped, withdrawn: rings_q[r].withdrawn, timeouts: rings_q[r].timeouts,
       malformed: rings_q[r].malformed, stalled: rings_q[r].stalled};
   end
@@ -384,7 +428,9 @@ module stopbit_ring_writer
     end else if (vrbh_take) begin
       slots_q <= slots_q + 16'd1;
     end
-    waited_q <= state_q == Fill && waits ? waited_q + 32'd1 : '0;
+    waited_q   <= state_q == Fill && waits ? waited_q + 32'd1 : '0;
+    starving_q <= stalls ? starving_q + 32'd1 : '0;
+    if (state_q != Discard) losing_q <= ring.running;
   end
 
   always_ff @(posedge clk_i) begin
@@ -419,6 +465,15 @@ module stopbit_ring_writer
       if (malformed) rings_q[which_q].malformed <= ring.malformed + 32'd1;
       if (timed_out) rings_q[which_q].timeouts <= ring.timeouts + 32'd1;
       if (stalls) rings_q[which].stalled <= ring.stalled + 64'd1;
+      for (int unsigned r = 0; r < NumRings; r++) begin
+        if (has_room[r]) rings_q[r].starved <= 1'b0;
+      end
+      if (starves) rings_q[which].starved <= 1'b1;
+      if (told) rings_q[which_q].lost <= '0;
+      if (state_q == Discard && valid_i && last_i && losing_q) begin
+        if (ring.lost != '1) rings_q[which_q].lost <= ring.lost + 32'd1;
+        rings_q[which_q].lost_words <= {data_i[255:192], 16'd0, data_i[175:64]};
+      end
       for (int unsigned r = 0; r < NumRings; r++) begin
         if (vrbh_stop[r] || vrbh_error[r]) rings_q[r].running <= 1'b0;
         if (vrbh_start[r]) begin

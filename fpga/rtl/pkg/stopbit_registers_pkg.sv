@@ -1,7 +1,8 @@
 /// The kernel's registers. Made by fpga/kernel/generate.py from registers.toml: change that.
 package stopbit_registers_pkg;
   localparam int unsigned Verdicts = 18;
-  localparam int unsigned Rings = 1;
+  localparam int unsigned Rings = 8;
+  localparam int unsigned Filters = 16;
 
   localparam logic [15:0] REG_ID = 16'h0010;
   localparam logic [15:0] REG_INTERFACE_VERSION = 16'h0014;
@@ -20,6 +21,7 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_FRAMING_FIELDS = 16'h0060;
   localparam logic [15:0] REG_FRAMING_WRITE = 16'h0064;
   localparam logic [15:0] REG_RULE_WRITE = 16'h0068;
+  localparam logic [15:0] REG_ROUTING = 16'h006C;
   localparam logic [15:0] REG_CLOCK_RATE = 16'h0034;
   localparam logic [15:0] REG_CLOCK_OFFSET = 16'h0038;
   localparam logic [15:0] REG_CLOCK_NOW = 16'h0040;
@@ -42,6 +44,7 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_LINE_LATE = 16'h0150;
   localparam logic [15:0] REG_GAPS = 16'h0158;
   localparam logic [15:0] REG_NUMBERS_MISSING = 16'h0160;
+  localparam logic [15:0] REG_RECORDS_UNMATCHED = 16'h0168;
   localparam logic [15:0] REG_VERDICT_FRAMES = 16'h0200;
   localparam logic [15:0] REG_RING_COMMAND = 16'h0400;
   localparam logic [15:0] REG_RING_STATE = 16'h0404;
@@ -53,6 +56,7 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_RING_MODE = 16'h0424;
   localparam logic [15:0] REG_RING_CREDIT = 16'h0428;
   localparam logic [15:0] REG_RING_TIMEOUT = 16'h0430;
+  localparam logic [15:0] REG_RING_CREDIT_TIMEOUT = 16'h0434;
   localparam logic [15:0] REG_RING_NUMBER = 16'h0440;
   localparam logic [15:0] REG_RING_CLAIM = 16'h0448;
   localparam logic [15:0] REG_RING_RECORDS = 16'h0450;
@@ -61,6 +65,10 @@ package stopbit_registers_pkg;
   localparam logic [15:0] REG_RING_STALLED = 16'h0468;
   localparam logic [15:0] REG_RING_TIMEOUTS = 16'h0470;
   localparam logic [15:0] REG_RING_MALFORMED = 16'h0474;
+  localparam logic [15:0] REG_FILTER_CONTROL = 16'h1000;
+  localparam logic [15:0] REG_FILTER_KEY = 16'h1004;
+  localparam logic [15:0] REG_FILTER_MASK = 16'h1008;
+  localparam logic [15:0] REG_FILTER_VALUE = 16'h1010;
 
   localparam int unsigned ControlReceiveBit = 0;
   localparam int unsigned StatusIdleBit = 0;
@@ -69,6 +77,8 @@ package stopbit_registers_pkg;
   localparam int unsigned ErrorsRingRefusedBit = 2;
   localparam int unsigned ErrorsRingBrokenBit = 3;
   localparam int unsigned ErrorsOversizedBit = 4;
+  localparam int unsigned ErrorsRingStarvedBit = 5;
+  localparam int unsigned ErrorsRecordTooLongBit = 6;
   localparam int unsigned IntakeFramesBit = 0;
   localparam int unsigned IntakeCheckHeaderBit = 2;
   localparam int unsigned IntakeDropWhenFullBit = 3;
@@ -96,9 +106,19 @@ package stopbit_registers_pkg;
   localparam int unsigned RuleWriteEnableBit = 8;
   localparam int unsigned RuleWriteCarouselBit = 9;
   localparam int unsigned RuleWriteWindowBit = 16;
+  localparam int unsigned RoutingFilterBit = 0;
+  localparam int unsigned RoutingUnmatchedBit = 1;
   localparam int unsigned RingCommandStartBit = 0;
   localparam int unsigned RingCommandStopBit = 1;
   localparam int unsigned RingStateRunningBit = 0;
+  localparam int unsigned RingStateStarvedBit = 1;
+  localparam int unsigned FilterControlEnableBit = 0;
+  localparam int unsigned FilterControlAnyChannelBit = 1;
+  localparam int unsigned FilterControlAnyTemplateBit = 2;
+  localparam int unsigned FilterControlWordBit = 8;
+  localparam int unsigned FilterControlRingsBit = 16;
+  localparam int unsigned FilterKeyChannelBit = 0;
+  localparam int unsigned FilterKeyTemplateIndexBit = 16;
 
   /// What the host has written. Of one ring.
   typedef struct packed {
@@ -110,7 +130,16 @@ package stopbit_registers_pkg;
     logic [1:0] mode;
     logic [63:0] credit;
     logic [31:0] timeout;
+    logic [31:0] credit_timeout;
   } ring_written_t;
+
+  /// What the host has written. Of one filter.
+  typedef struct packed {
+    logic [23:0] control;
+    logic [31:0] key;
+    logic [63:0] mask;
+    logic [63:0] value;
+  } filter_written_t;
 
   /// What the host has written.
   typedef struct packed {
@@ -123,10 +152,12 @@ package stopbit_registers_pkg;
     logic [31:0] group_address;
     logic [31:0] group_target;
     logic [26:0] framing_fields;
+    logic [1:0] routing;
     logic [31:0] clock_rate;
     logic [63:0] clock_offset;
     logic [0:0] firmware_bank;
     ring_written_t [Rings-1:0] ring;
+    filter_written_t [Filters-1:0] filter;
   } written_t;
 
   /// What the host writes in this cycle; `_valid` says that it does. Of one ring.
@@ -159,7 +190,7 @@ package stopbit_registers_pkg;
 
   /// What the hardware says. Of one ring.
   typedef struct packed {
-    logic [0:0] state;
+    logic [1:0] state;
     logic [63:0] number;
     logic [63:0] claim;
     logic [63:0] records;
@@ -190,13 +221,14 @@ package stopbit_registers_pkg;
     logic [63:0] line_late;
     logic [63:0] gaps;
     logic [63:0] numbers_missing;
+    logic [63:0] records_unmatched;
     verdict_shown_t [Verdicts-1:0] verdict;
     ring_shown_t [Rings-1:0] ring;
   } shown_t;
 
   /// Bits that the hardware sets.
   typedef struct packed {
-    logic [4:0] errors;
+    logic [6:0] errors;
   } raised_t;
 
 endpackage

@@ -19,6 +19,11 @@ package stopbit_ring_pkg;
   localparam logic [15:0] PAD_INDEX       = 16'hFFFF;
   localparam logic [31:0] FIRST_SLOT_TAGS = 32'hFBFA_F9F8;  // the header's tags
 
+  // An event record for readers: records were dropped in front of this ring.
+  localparam logic [15:0] EVENT_INDEX = 16'hFFFE;
+  localparam logic [63:0] EVENT_LOST  = 64'h00FF_FFFF_FFFF_0008;  // word 4
+  localparam logic [55:0] EVENT_TAGS  = 56'hFC_FCFC_FBFA_F9F8;
+
   typedef struct packed {
     logic [63:0] header;      // address, a multiple of 4096
     logic [63:0] descriptors; // address of the list of segments, a multiple of 64
@@ -26,11 +31,13 @@ package stopbit_ring_pkg;
     logic [4:0]  slots_log2;  // of the number of slots
     logic [15:0] max_slots;   // of a record, at most an eighth of the ring
     logic [1:0]  mode;
+    logic [31:0] credit_timeout;  // MODE_STALL: cycles a record waits for credit; 0: for ever
     logic [63:0] credit;      // slots below this number may be claimed; only grows
   } ring_setup_t;
 
   typedef struct packed {
     logic        running;
+    logic        starved;    // MODE_STALL: drops, for there was no credit for too long
     logic [63:0] number;     // of the slot behind the last record
     logic [63:0] claim;
     logic [63:0] records;    // published

@@ -4,10 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "bench.hpp"
@@ -333,7 +335,7 @@ TEST(Kernel, reports_a_ring_that_cannot_be) {
   };
   EXPECT_NE(start(65, 0, 1).find("power of two"), std::string::npos);
   EXPECT_NE(start(64, 0, 9).find("an eighth of the ring"), std::string::npos);
-  EXPECT_NE(start(64, 1, 1).find("has 1 rings"), std::string::npos);
+  EXPECT_NE(start(64, 8, 1).find("has 8 rings"), std::string::npos);
   EXPECT_EQ(start(64, 0, 8), "fine");
 }
 
@@ -619,6 +621,169 @@ TEST(Kernel, refuses_what_its_tables_cannot_hold) {
   EXPECT_FALSE(kernel.set_framing(0, far).ok());
   EXPECT_TRUE(kernel.set_framing(0, net::parse_framing("custom:skip=1024,seq=u32be@44").value()).ok());
   EXPECT_EQ(kernel.take_errors().value(), 0U);
+}
+
+device::RingOptions ring_options(std::uint32_t index, device::RingMode mode) {
+  return {.index = index,
+          .slot_count = 64,
+          .mode = mode,
+          .image_generation = 0,
+          .segment_slots = 5,
+          .timeout_cycles = 0,
+          .credit_timeout_cycles = 0};
+}
+
+class KernelRings : public ::testing::TestWithParam<std::uint32_t> {};
+
+TEST_P(KernelRings, each_consumer_gets_its_records_and_a_slow_one_holds_up_nobody) {
+  const std::uint32_t stall = GetParam();
+  KernelModel model(600 + stall, stall);
+  ModelDevice device(model);
+  Random random(700 + stall);
+  device::Kernel kernel = device::Kernel::open(device).value();
+  // Ring 0: what nobody wants. 1: channel 1. 2: lengths whose lowest bits are 01, of any channel; its reader sleeps.
+  // 5: channel 2 with odd lengths. 7: all; nobody reads it, it overwrites.
+  std::map<std::uint32_t, std::unique_ptr<device::DeviceRing>> rings;
+  for (const auto& [index, mode] : std::map<std::uint32_t, device::RingMode>{{0, device::RingMode::Stall},
+                                                                             {1, device::RingMode::Stall},
+                                                                             {2, device::RingMode::Drop},
+                                                                             {5, device::RingMode::Stall},
+                                                                             {7, device::RingMode::Lossy}}) {
+    auto ring = device::DeviceRing::start(device, program_of(1), {}, ring_options(index, mode));
+    ASSERT_TRUE(ring.ok()) << ring.message();
+    rings[index] = std::move(ring).value();
+  }
+  const std::array<device::Filter, 4> filters{{
+      {.channel = 1, .template_index = 0, .rings = 1U << 1},
+      {.word = 0, .mask = 3, .value = 1, .rings = 1U << 2},
+      {.channel = 2, .word = 0, .mask = 1, .value = 1, .rings = 1U << 5},
+      {.channel = 2, .word = 0, .mask = 1, .value = 1, .rings = 1U << 7},
+  }};
+  ASSERT_TRUE(kernel.set_filters(filters, true).ok());
+  ASSERT_TRUE(kernel.set_clock({.side_band = true, .ns_per_cycle = 0, .offset_ns = 0}).ok());
+  ASSERT_TRUE(kernel.receive(true).ok());
+
+  std::map<std::uint32_t, std::vector<std::uint32_t>> expected;  // numbers of datagrams
+  std::vector<Packet> packets;
+  for (std::uint32_t number = 1; number <= 400; ++number) {
+    Packet packet = make_packet(random, random.below(60));
+    packet.socket = static_cast<std::uint16_t>(random.below(4));
+    bool is_wanted = false;
+    const auto wanted_by = [&](std::uint32_t ring) {
+      expected[ring].push_back(number);
+      is_wanted = true;
+    };
+    const bool is_odd = packet.bytes.size() % 2 == 1;
+    if (packet.socket == 1) wanted_by(1);
+    if (packet.bytes.size() % 4 == 1) wanted_by(2);
+    if (packet.socket == 2 && is_odd) wanted_by(5);
+    if (packet.socket == 2 && is_odd) wanted_by(7);
+    if (!is_wanted) expected[0].push_back(number);
+    packets.push_back(std::move(packet));
+  }
+  std::map<std::uint32_t, std::vector<std::uint32_t>> got;
+  std::size_t sent = 0;
+  const std::uint64_t begin = model.cycles();
+  const auto is_done = [&] {
+    return got[0] == expected[0] && got[1] == expected[1] && got[5] == expected[5] && sent == packets.size();
+  };
+  while (!is_done() && !HasFatalFailure() && model.cycles() - begin < 3'000'000) {
+    if (sent < packets.size() && model.waiting() < 4) model.send(packets[sent++]);
+    model.run(1 + random.below(100));
+    for (const std::uint32_t index : {0U, 1U, 5U}) {
+      const ring::Poll poll = rings[index]->poll();
+      ASSERT_TRUE(poll == ring::Poll::Nothing || poll == ring::Poll::Record) << rings[index]->problem();
+      if (poll == ring::Poll::Nothing) continue;
+      got[index].push_back(static_cast<std::uint32_t>(rings[index]->record()[0].words[4] >> 32));
+    }
+  }
+  for (int i = 0; i < 1000 && !kernel.idle().value(); ++i) model.run(100);
+  for (const std::uint32_t index : {0U, 1U, 5U}) {
+    EXPECT_EQ(got[index], expected[index]) << "ring " << index;
+    EXPECT_EQ(rings[index]->counters().value().dropped, 0U);
+  }
+  // The one that slept gets what there was room for, and then learns what it has lost.
+  const std::uint64_t lost = rings[2]->counters().value().dropped;
+  EXPECT_GT(lost, 10U);
+  EXPECT_EQ(lost + rings[2]->counters().value().records, expected[2].size());
+  std::uint64_t events = 0;
+  for (int i = 0; i < 1000 && events == 0 && !HasFatalFailure(); ++i) {
+    model.run(100);
+    const ring::Poll poll = rings[2]->poll();
+    ASSERT_TRUE(poll == ring::Poll::Nothing || poll == ring::Poll::Record) << rings[2]->problem();
+    if (poll == ring::Poll::Nothing) continue;
+    const record::Slot& slot = rings[2]->record()[0];
+    if ((slot.words[0] & 0xFFFF) != record::kEventIndex) {
+      got[2].push_back(static_cast<std::uint32_t>(slot.words[4] >> 32));
+      continue;
+    }
+    ++events;
+    expect_words(slot, 0x00FF'FFFF'FFFF'0008, 0, lost);
+    EXPECT_EQ(slot.words[1], packets[expected[2].back() - 1].arrival_ns) << "of the last one that was lost";
+  }
+  EXPECT_EQ(events, 1U);
+  expected[2].resize(got[2].size());
+  EXPECT_EQ(got[2], expected[2]);
+  EXPECT_EQ(rings[7]->counters().value().records, expected[7].size());
+  const device::Counters counters = kernel.counters().value();
+  EXPECT_EQ(counters.records, packets.size());
+  EXPECT_EQ(counters.records_unmatched, expected[0].size());
+  EXPECT_EQ(kernel.take_errors().value(), 0U);
+  EXPECT_EQ(model.problem(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(stalls, KernelRings, ::testing::Values(0U, 50U));
+
+TEST(Kernel, filters_that_contradict_themselves_are_refused) {
+  KernelModel model(12, 0);
+  ModelDevice device(model);
+  device::Kernel kernel = device::Kernel::open(device).value();
+  const std::vector<device::Filter> many(17);
+  EXPECT_FALSE(kernel.set_filters(many, false).ok());
+  const device::Filter impossible{.mask = 1, .value = 2};
+  EXPECT_FALSE(kernel.set_filters({&impossible, 1}, false).ok());
+}
+
+TEST(Kernel, is_idle_soon_after_a_host_that_returns_no_credit) {
+  constexpr std::uint32_t kPatience = 2000;
+  for (const bool with_filter : {false, true}) {
+    KernelModel model(13, 20);
+    ModelDevice device(model);
+    Random random(13);
+    device::Kernel kernel = device::Kernel::open(device).value();
+    device::RingOptions options = ring_options(0, device::RingMode::Stall);
+    options.credit_timeout_cycles = kPatience;
+    auto ring = device::DeviceRing::start(device, program_of(1), {}, options);
+    ASSERT_TRUE(ring.ok()) << ring.message();
+    if (with_filter) {
+      ASSERT_TRUE(kernel.set_filters({}, true).ok());
+    }
+    ASSERT_TRUE(kernel.receive(true).ok());
+    for (int i = 0; i < 500; ++i) model.send(make_packet(random, random.below(200)));
+    std::uint64_t last_beat = 0;
+    for (int i = 0; i < 200'000 && model.waiting() > 0; ++i) model.run(1);
+    EXPECT_EQ(model.waiting(), 0U) << "the network is held up";
+    last_beat = model.cycles();
+    while (!kernel.idle().value() && model.cycles() - last_beat < 100'000) model.run(10);
+    EXPECT_LT(model.cycles() - last_beat, kPatience + 5000);
+    EXPECT_TRUE(ring.value()->counters().value().starved);
+    EXPECT_EQ(kernel.take_errors().value(), reg::kErrorsRingStarved);
+    const device::RingCounters counters = ring.value()->counters().value();
+    EXPECT_EQ(counters.records + counters.dropped, 500U);
+    // The reader wakes up: all that was published, then the event, and life goes on.
+    std::uint64_t records = 0;
+    for (int i = 0; i < 2000; ++i) {
+      records += ring.value()->poll() == ring::Poll::Record ? 1 : 0;
+      model.run(20);
+    }
+    EXPECT_EQ(records, counters.records + 1);
+    EXPECT_EQ(ring.value()->record().size(), 0U);
+    EXPECT_FALSE(ring.value()->counters().value().starved);
+    model.send(make_packet(random, 10));
+    model.run(2000);
+    EXPECT_EQ(ring.value()->poll(), ring::Poll::Record);
+    EXPECT_EQ(model.problem(), "");
+  }
 }
 
 TEST(Kernel, drops_and_counts_frames_that_come_while_it_does_not_receive) {

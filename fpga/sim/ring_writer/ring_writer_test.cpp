@@ -61,13 +61,14 @@ std::uint64_t get_bits(const Port& port, std::size_t at, std::size_t width) {
 
 // ring_setup_t and ring_status_t of stopbit_ring_pkg, from the last member.
 constexpr std::size_t kCredit = 0;
-constexpr std::size_t kMode = 64;
-constexpr std::size_t kMaxSlots = 66;
-constexpr std::size_t kSlotsLog2 = 82;
-constexpr std::size_t kSegments = 87;
-constexpr std::size_t kDescriptors = 119;
-constexpr std::size_t kHeaderAddress = 183;
-constexpr std::size_t kSetupBits = 247;
+constexpr std::size_t kCreditTimeout = 64;
+constexpr std::size_t kMode = 96;
+constexpr std::size_t kMaxSlots = 98;
+constexpr std::size_t kSlotsLog2 = 114;
+constexpr std::size_t kSegments = 119;
+constexpr std::size_t kDescriptors = 151;
+constexpr std::size_t kHeaderAddress = 215;
+constexpr std::size_t kSetupBits = 279;
 constexpr std::size_t kStalled = 0;
 constexpr std::size_t kMalformed = 64;
 constexpr std::size_t kTimeouts = 96;
@@ -75,8 +76,9 @@ constexpr std::size_t kWithdrawn = 128;
 constexpr std::size_t kDropped = 192;
 constexpr std::size_t kRecords = 256;
 constexpr std::size_t kNumber = 384;
-constexpr std::size_t kRunning = 448;
-constexpr std::size_t kStatusBits = 449;
+constexpr std::size_t kStarved = 448;
+constexpr std::size_t kRunning = 449;
+constexpr std::size_t kStatusBits = 450;
 
 /// A ring's memory: one piece for the processor, scattered segments for the device.
 class RingMemory {
@@ -264,6 +266,7 @@ class RingWriterBench {
   }
 
   std::uint32_t broken() const { return broken_; }
+  std::uint64_t starved() const { return starved_; }
   std::uint64_t write_errors() const { return write_errors_; }
 
  private:
@@ -294,6 +297,7 @@ class RingWriterBench {
     master.araddr = bench_->araddr_o;
     master.rready = bench_->rready_o;
     broken_ |= bench_->broken_o;
+    starved_ += bench_->starved_o != 0 ? 1 : 0;
     write_errors_ += bench_->write_error_o;
     memory_.clock(master);
     bench_.step();
@@ -307,6 +311,7 @@ class RingWriterBench {
   std::array<std::unique_ptr<RingMemory>, kRings> rings_;
   std::function<void()> hook_;
   std::uint32_t broken_ = 0;
+  std::uint64_t starved_ = 0;
   std::uint64_t write_errors_ = 0;
 };
 
@@ -321,6 +326,19 @@ std::vector<record::Slot> make_record(Random& random, std::size_t slots, std::ui
   record[0].words[1] = number;
   record[0].words[record::kTagWord] = ring::first_slot_tags(false) | (random.bits() & 0x00FF'FFFF'0000'0000);
   return record;
+}
+
+/// The event record that tells of `count` lost records, of which `last` was the last.
+std::vector<record::Slot> lost_event(const record::Slot& last, std::uint64_t count) {
+  record::Slot event{};
+  event.words[0] = record::kEventIndex | 1U << 16;
+  event.words[1] = last.words[1];
+  event.words[2] = last.words[2] & 0xFFFF'FFFF'FFFF;
+  event.words[3] = last.words[3];
+  event.words[4] = static_cast<std::uint64_t>(record::EventKind::Lost) | 0x00FF'FFFF'FFFF'0000;
+  event.words[6] = count;
+  event.words[record::kTagWord] = ring::first_slot_tags(false) | 0x00FC'FCFC'0000'0000;
+  return {event};
 }
 
 /// host/ring's writer on plain memory, doing the same.
@@ -346,6 +364,8 @@ class Expected {
     first.words[record::kTagWord] |= phase;
     core_.commit(first, static_cast<std::uint32_t>(step.slots.size()));
   }
+
+  [[nodiscard]] const std::vector<record::Slot>& slots() const { return slots_; }
 
   void expect_same(const RingMemory& memory) const {
     const ring::Header& header = memory.header();
@@ -567,8 +587,88 @@ TEST(RingWriter, drops_and_counts_without_credit_and_goes_on_with_it) {
   EXPECT_EQ(bench.status(0, kDropped), 100U - first);
   EXPECT_LE(bench.ring(0).header().claim, 128U);
   bench.set(0, kCredit, 64, 1000);
+  EXPECT_EQ(bench.status(0, kRecords), first);
   send(10);
-  EXPECT_EQ(bench.status(0, kRecords), first + 10);
+  // One more tells of those that are lost.
+  EXPECT_EQ(bench.status(0, kRecords), first + 11);
+  EXPECT_EQ(bench.memory().problem(), "");
+}
+
+TEST(RingWriter, tells_readers_how_many_records_were_lost_as_soon_as_there_is_room) {
+  RingWriterBench bench(19, 0, 10);
+  Expected expected(bench.add_ring(0, 64, 8));
+  bench.set_up(0, kDrop);
+  bench.set(0, kCredit, 64, 64 + 40);
+  ASSERT_TRUE(bench.start(0));
+  ASSERT_TRUE(bench.drain());
+  std::uint64_t kept = 0;
+  Step step;
+  for (std::uint64_t i = 0; i < 30; ++i) {
+    const std::uint64_t before = bench.status(0, kRecords);
+    step.slots = make_record(bench.random(), 1 + bench.random().below(8), i);
+    ASSERT_TRUE(bench.send(step));
+    ASSERT_TRUE(bench.drain());
+    if (bench.status(0, kRecords) == before) continue;
+    ++kept;
+    expected.apply(step);
+  }
+  ASSERT_GT(kept, 3U);
+  ASSERT_LT(kept, 20U);
+  // Without another record: the last one that was lost is in the event.
+  bench.set(0, kCredit, 64, 64 + 64);
+  ASSERT_TRUE(bench.drain());
+  expected.apply({0, lost_event(step.slots[0], 30 - kept), false});
+  EXPECT_EQ(bench.status(0, kRecords), kept + 1);
+  step.slots = make_record(bench.random(), 3, 99);
+  ASSERT_TRUE(bench.send(step));
+  expected.apply(step);
+  ASSERT_TRUE(bench.drain());
+  EXPECT_EQ(bench.status(0, kRecords), kept + 2);
+  for (std::size_t i = 0; i < 64; ++i) {
+    const record::Slot& got = bench.ring(0).slots()[i];
+    ASSERT_EQ(std::memcmp(&got, &expected.slots()[i], sizeof(record::Slot)), 0) << "slot " << i;
+  }
+  EXPECT_EQ(bench.memory().problem(), "");
+}
+
+TEST(RingWriter, drops_for_a_host_that_gives_no_credit_for_too_long_until_it_does) {
+  RingWriterBench bench(20, 0, 10);
+  bench.add_ring(0, 64, 8);
+  bench.add_ring(1, 64, 8);
+  bench.set_up(0, kStall);
+  bench.set_up(1, kLossy);
+  constexpr std::uint64_t kPatience = 500;
+  bench.set(0, kCreditTimeout, 32, kPatience);
+  ASSERT_TRUE(bench.start(0));
+  ASSERT_TRUE(bench.start(1));
+  ASSERT_TRUE(bench.drain());
+  const auto send = [&](std::size_t ring, int records) {
+    for (int i = 0; i < records; ++i) {
+      Step step;
+      step.ring = ring;
+      step.slots = make_record(bench.random(), 8, 1);
+      ASSERT_TRUE(bench.send(step));
+    }
+    ASSERT_TRUE(bench.drain());
+  };
+  const std::uint64_t begin = bench.bench().cycles();
+  send(0, 40);
+  // One record waits; those behind it do not.
+  EXPECT_LT(bench.bench().cycles() - begin, kPatience + 40U * 80U);
+  EXPECT_EQ(bench.starved(), 1U);
+  EXPECT_EQ(bench.status(0, kStarved, 1), 1U);
+  const std::uint64_t records = bench.status(0, kRecords);
+  EXPECT_EQ(records + bench.status(0, kDropped), 40U);
+  EXPECT_EQ(bench.status(0, kStalled), kPatience);
+  send(1, 20);
+  EXPECT_EQ(bench.status(1, kRecords), 20U);
+  bench.set(0, kCredit, 64, 1000);
+  ASSERT_TRUE(bench.drain());
+  EXPECT_EQ(bench.status(0, kStarved, 1), 0U);
+  EXPECT_EQ(bench.status(0, kRecords), records + 1) << "the event";
+  send(0, 10);
+  EXPECT_EQ(bench.status(0, kRecords), records + 11);
+  EXPECT_EQ(bench.starved(), 1U);
   EXPECT_EQ(bench.memory().problem(), "");
 }
 
@@ -588,15 +688,17 @@ TEST(RingWriter, withdraws_a_record_whose_slots_do_not_come) {
   // The rest comes too late, and is nothing.
   ASSERT_TRUE(bench.send(0, late.slots[4], 4, false, false));
   ASSERT_TRUE(bench.send(0, late.slots[0], 0, true, false));
+  const record::Slot late_first = late.slots[0];
   late.slots.pop_back();
   expected.apply(late);
+  expected.apply({0, lost_event(late_first, 1), false});
   Step good;
   good.slots = make_record(bench.random(), 3, 2);
   ASSERT_TRUE(bench.send(good));
   expected.apply(good);
   ASSERT_TRUE(bench.drain());
   expected.expect_same(bench.ring(0));
-  EXPECT_EQ(bench.status(0, kRecords), 1U);
+  EXPECT_EQ(bench.status(0, kRecords), 2U);
 }
 
 TEST(RingWriter, withdraws_records_whose_slots_contradict_each_other) {
@@ -619,15 +721,15 @@ TEST(RingWriter, withdraws_records_whose_slots_contradict_each_other) {
   send({}, 0);
   EXPECT_EQ(bench.status(0, kMalformed, 32), 6U);
   EXPECT_EQ(bench.status(0, kWithdrawn), 6U);
-  EXPECT_EQ(bench.status(0, kRecords), 0U);
+  EXPECT_EQ(bench.status(0, kRecords), 6U) << "each is told of";
   // What is left of such a record may be withdrawn, too.
   ASSERT_TRUE(bench.send(0, {}, 2, false, false));
   ASSERT_TRUE(bench.send(0, {}, 0, false, true));
   EXPECT_EQ(bench.status(0, kMalformed, 32), 7U);
   send({1, 2, 3, 4, 5, 6, 7}, 8);
   send({}, 1);
-  EXPECT_EQ(bench.status(0, kRecords), 2U);
-  EXPECT_EQ(bench.ring(0).header().head, 64U + 9U);
+  EXPECT_EQ(bench.status(0, kRecords), 8U);
+  EXPECT_EQ(bench.ring(0).header().head, 64U + 15U);
   EXPECT_EQ(bench.memory().problem(), "");
 }
 

@@ -265,7 +265,8 @@ TEST(JsonPrinter, prints_other_events_on_lines_of_their_own) {
   EXPECT_EQ(print_event(EventKind::Stale), R"({"event":"stale","channel":310,"packet":3)");
   EXPECT_EQ(print_event(EventKind::Recovered), R"({"event":"recovered","channel":310,"packet":3)");
   EXPECT_EQ(print_event(EventKind::LayoutChanged), R"({"event":"layoutChanged","channel":310,"packet":3)");
-  EXPECT_EQ(print_event(static_cast<EventKind>(8)), "the record is an event of unknown kind / before ");
+  EXPECT_EQ(print_event(EventKind::Lost), R"({"event":"lost","channel":310,"missing":3)");
+  EXPECT_EQ(print_event(static_cast<EventKind>(9)), "the record is an event of unknown kind / before ");
   EXPECT_EQ(print_event(static_cast<EventKind>(0)), "the record is an event of unknown kind / before ");
 }
 

@@ -60,6 +60,7 @@ TEST(RecordPage, tells_every_constant) {
       STOPBIT_CONSTANT(EventKind::Stale),
       STOPBIT_CONSTANT(EventKind::Recovered),
       STOPBIT_CONSTANT(EventKind::LayoutChanged),
+      STOPBIT_CONSTANT(EventKind::Lost),
   };
 #undef STOPBIT_CONSTANT
   for (const Row& row : table_rows(kPage, {"constant", "value"})) {
