@@ -85,6 +85,14 @@ set reg [ipx::add_register firmware_words $block]
 set_property -dict {address_offset 0x90 size 32 access read-only} $reg
 set reg [ipx::add_register firmware_clear $block]
 set_property -dict {address_offset 0x94 size 32 access write-only} $reg
+set reg [ipx::add_register firmware_verify $block]
+set_property -dict {address_offset 0x98 size 32 access write-only} $reg
+set reg [ipx::add_register verify_left $block]
+set_property -dict {address_offset 0x9C size 32 access read-only} $reg
+set reg [ipx::add_register verified_crc $block]
+set_property -dict {address_offset 0xA0 size 32 access read-only} $reg
+set reg [ipx::add_register verified_word $block]
+set_property -dict {address_offset 0xA4 size 32 access read-only} $reg
 set reg [ipx::add_register datagrams $block]
 set_property -dict {address_offset 0x100 size 64 access read-only} $reg
 set reg [ipx::add_register datagram_bytes $block]

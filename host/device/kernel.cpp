@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@ constexpr std::uint32_t kChannels = 64;
 constexpr std::uint32_t kPreambleBytes = 48;
 constexpr std::uint32_t kMaxSkip = 2047;
 constexpr std::uint32_t kMaxWindow = 64;
+constexpr int kVerifyLooks = 1'000'000;  // a word a cycle, at most a million of them
 
 Failure no_channel(std::uint32_t channel) {
   return Failure{"the kernel has channels 0 to " + std::to_string(kChannels - 1) + ", not " + std::to_string(channel)};
@@ -74,6 +76,7 @@ Result<Kernel> Kernel::open(Device& device) {
 
 Status Kernel::load(std::uint32_t bank, std::span<const LoadWord> words) {
   if (bank > 1) return Failure{"the kernel has banks 0 and 1, not " + std::to_string(bank)};
+  const std::uint32_t bank_bit = bank == 1 ? kBankBit : 0;
   std::vector<std::byte> sent;
   sent.reserve(words.size() * sizeof(LoadWord));
   Status done = device_->write(registers::kFirmwareBank, bank);
@@ -84,7 +87,7 @@ Status Kernel::load(std::uint32_t bank, std::span<const LoadWord> words) {
     if (done) done = device_->write(registers::kFirmwareData, word.value);
     if (!done) return done;
     next = std::uint64_t{word.address} + 1;
-    append(sent, word.address | (bank == 1 ? kBankBit : 0));
+    append(sent, word.address | bank_bit);
     append(sent, word.value);
   }
   if (!done) return done;
@@ -96,6 +99,40 @@ Status Kernel::load(std::uint32_t bank, std::span<const LoadWord> words) {
   if (count.value() != words.size() || crc.value() != expected) {
     return Failure{"the firmware did not arrive as it was sent: " + std::to_string(count.value()) + " of " +
                    std::to_string(words.size()) + " words, CRC " + hex(crc.value()) + " instead of " + hex(expected)};
+  }
+  return verify(bank, words);
+}
+
+Status Kernel::verify(std::uint32_t bank, std::span<const LoadWord> words) {
+  if (bank > 1) return Failure{"the kernel has banks 0 and 1, not " + std::to_string(bank)};
+  // What was written last to an address is there; addresses that follow each other are read in one go.
+  std::map<std::uint32_t, std::uint32_t> there;
+  for (const LoadWord& word : words) there[word.address] = word.value;
+  std::vector<std::byte> expected;
+  Status done = device_->write(registers::kFirmwareBank, bank);
+  if (done) done = device_->write(registers::kFirmwareClear, 1);
+  for (auto word = there.begin(); done && word != there.end();) {
+    const std::uint32_t begin = word->first;
+    std::uint32_t count = 0;
+    for (; word != there.end() && word->first == begin + count; ++word, ++count) {
+      append(expected, word->first | (bank == 1 ? kBankBit : 0));
+      append(expected, word->second);
+    }
+    done = device_->write(registers::kFirmwareAddress, begin);
+    if (done) done = device_->write(registers::kFirmwareVerify, count);
+    for (int look = 0; done; ++look) {
+      const Result<std::uint32_t> left = device_->read(registers::kVerifyLeft);
+      if (!left) return Failure{left.message()};
+      if (left.value() == 0) break;
+      if (look == kVerifyLooks) return Failure{"the kernel does not read its firmware back"};
+    }
+  }
+  if (!done) return done;
+  const Result<std::uint32_t> crc = device_->read(registers::kVerifiedCrc);
+  if (!crc) return Failure{crc.message()};
+  if (crc.value() != image::crc32c(expected)) {
+    return Failure{"the kernel's memory does not hold the firmware that was loaded: CRC " + hex(crc.value()) +
+                   " instead of " + hex(image::crc32c(expected))};
   }
   return Done{};
 }

@@ -92,8 +92,11 @@ class Kernel {
   /// isa::Capability bits of what its decode core can run.
   [[nodiscard]] std::uint32_t capabilities() const noexcept { return capabilities_; }
 
-  /// Loads words into a bank, which must not be in use, and compares the kernel's CRC of what arrived.
+  /// Loads words into a bank, which must not be in use; compares the kernel's CRC of what arrived, and then verifies.
   [[nodiscard]] Status load(std::uint32_t bank, std::span<const LoadWord> words);
+  /// Whether the memories that the decode core runs from hold these words: the kernel reads them back and makes their
+  /// CRC. Takes a cycle for each word and does not disturb decoding: it can be asked at any time.
+  [[nodiscard]] Status verify(std::uint32_t bank, std::span<const LoadWord> words);
 
   /// Datagrams are taken, or dropped and counted.
   [[nodiscard]] Status receive(bool on);

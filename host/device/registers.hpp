@@ -141,8 +141,16 @@ inline constexpr std::uint32_t kFirmwareData = 0x088;
 inline constexpr std::uint32_t kFirmwareCrc = 0x08C;
 /// How many these are.
 inline constexpr std::uint32_t kFirmwareWords = 0x090;
-/// Clears firmware_crc and firmware_words.
+/// Clears firmware_crc, firmware_words and verified_crc.
 inline constexpr std::uint32_t kFirmwareClear = 0x094;
+/// Reads so many words back, from firmware_address on, out of the memories that the decode core runs from.
+inline constexpr std::uint32_t kFirmwareVerify = 0x098;
+/// Words that are still to be read back.
+inline constexpr std::uint32_t kVerifyLeft = 0x09C;
+/// CRC-32C of all words read back since firmware_clear, made as firmware_crc.
+inline constexpr std::uint32_t kVerifiedCrc = 0x0A0;
+/// The last word read back.
+inline constexpr std::uint32_t kVerifiedWord = 0x0A4;
 /// Datagrams that came from s_axis_rx and were taken: of frames, those of the groups.
 inline constexpr std::uint32_t kDatagrams = 0x100;
 /// Bytes in them.

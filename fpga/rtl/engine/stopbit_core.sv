@@ -8,6 +8,7 @@ module stopbit_core
   input  logic              clk_i,
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
+  output logic [31:0]       back_data_o,  // what stood at load_i.address one cycle earlier
 
   input  logic              valid_i,
   output logic              ready_o,
@@ -52,6 +53,7 @@ module stopbit_core
     .clk_i,
     .rst_ni,
     .load_i,
+    .back_data_o,
     .active_i   (active),
     .datagram_i (datagram),
     .bytes_i    (bytes),

@@ -18,6 +18,7 @@ module stopbit_microcode_engine
   input  logic              clk_i,
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
+  output logic [31:0]       back_data_o,  // read back, as in stopbit_tables
 
   input  logic              active_i,
   input  stopbit_datagram_t datagram_i,
@@ -156,6 +157,7 @@ module stopbit_microcode_engine
   stopbit_tables i_tables (
     .clk_i,
     .load_i,
+    .back_data_o,
     .bank_i            (state_q == IDLE ? channel.bank : channel_q.bank),
     .program_address_i (fetch_address),
     .insn_o            (program_insn),

@@ -2,13 +2,14 @@
 /// channels, which is shared.
 ///
 /// A read address of one cycle gives the entry in the next, that of a channel at once. The words of an entry are loaded in order; it changes when
-/// its last word comes.
+/// its last word comes. A word that is read back comes from where the engine reads it; what an entry has no bits for is 0.
 module stopbit_tables
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
 (
   input  logic          clk_i,
   input  stopbit_load_t load_i,
+  output logic [31:0]   back_data_o,  // what stood at load_i.address one cycle earlier
   input  logic          bank_i,  // of what is read
 
   input  logic [ProgramBits-1:0]  program_address_i,
@@ -46,34 +47,45 @@ module stopbit_tables
     for (int unsigned i = 0; i < 8; i++) loads[i] = load_i.valid && load_i.address[19:16] == 4'(i);
   end
 
+  logic [63:0]                 program_back, bytes_back;
+  logic [$bits(constant_t)-1:0] constant_back;
+  logic [$bits(block_t)-1:0]    block_back;
+  logic [$bits(string_slot_t)-1:0] slot_back;
+  logic [$bits(dispatch_t)-1:0] dispatch_back[2];
+
   logic write_channel;
   assign write_channel    = loads[TABLE_CHANNELS[2:0]] && at[0];
   assign channel_loaded_o = write_channel;
   assign loaded_channel_o = at[1+:ChannelBits];
 
-  stopbit_ram #(.Width(64), .Depth(2 << ProgramBits)) i_program (
+  stopbit_loaded_ram #(.Width(64), .Depth(2 << ProgramBits)) i_program (
+    .back_data_o(program_back),
     .write_clk_i(clk_i), .write_i(loads[TABLE_PROGRAM[2:0]] && at[0]),
     .write_address_i({load_i.bank, at[1+:ProgramBits]}), .write_data_i({load_i.data, words_q[6]}),
     .read_clk_i(clk_i), .read_address_i({bank_i, program_address_i}), .read_data_o(insn_o)
   );
   localparam int unsigned ConstantWidth = $bits(constant_t);
-  stopbit_ram #(.Width(ConstantWidth), .Depth(2 << ConstantBits)) i_constants (
+  stopbit_loaded_ram #(.Width(ConstantWidth), .Depth(2 << ConstantBits)) i_constants (
+    .back_data_o(constant_back),
     .write_clk_i(clk_i), .write_i(loads[TABLE_CONSTANTS[2:0]] && (&at[2:0])),
     .write_address_i({load_i.bank, at[3+:ConstantBits]}),
     .write_data_i(ConstantWidth'({words_q[4], words_q[3], words_q[2], words_q[1], words_q[0]})),
     .read_clk_i(clk_i), .read_address_i({bank_i, constant_address_i}), .read_data_o(constant_o)
   );
-  stopbit_ram #(.Width(64), .Depth(2 << ByteBits)) i_bytes (
+  stopbit_loaded_ram #(.Width(64), .Depth(2 << ByteBits)) i_bytes (
+    .back_data_o(bytes_back),
     .write_clk_i(clk_i), .write_i(loads[TABLE_BYTES[2:0]] && at[0]),
     .write_address_i({load_i.bank, at[1+:ByteBits]}), .write_data_i({load_i.data, words_q[6]}),
     .read_clk_i(clk_i), .read_address_i({bank_i, bytes_address_i}), .read_data_o(bytes_o)
   );
-  stopbit_ram #(.Width($bits(block_t)), .Depth(2 << BlockBits)) i_blocks (
+  stopbit_loaded_ram #(.Width($bits(block_t)), .Depth(2 << BlockBits)) i_blocks (
+    .back_data_o(block_back),
     .write_clk_i(clk_i), .write_i(loads[TABLE_BLOCKS[2:0]]),
     .write_address_i({load_i.bank, at[BlockBits-1:0]}), .write_data_i(load_i.data[15:0]),
     .read_clk_i(clk_i), .read_address_i({bank_i, block_address_i}), .read_data_o(block_o)
   );
-  stopbit_ram #(.Width($bits(string_slot_t)), .Depth(2 << SlotBits)) i_slots (
+  stopbit_loaded_ram #(.Width($bits(string_slot_t)), .Depth(2 << SlotBits)) i_slots (
+    .back_data_o(slot_back),
     .write_clk_i(clk_i), .write_i(loads[TABLE_SLOTS[2:0]]),
     .write_address_i({load_i.bank, at[SlotBits-1:0]}), .write_data_i(load_i.data[25:0]),
     .read_clk_i(clk_i), .read_address_i({bank_i, slot_address_i}), .read_data_o(slot_o)
@@ -94,7 +106,8 @@ module stopbit_tables
   dispatch_t way[2];
   logic [31:0] template_id_q;
   for (genvar w = 0; w < 2; w++) begin : g_way
-    stopbit_ram #(.Width($bits(dispatch_t)), .Depth(2 << DispatchBits)) i_ram (
+    stopbit_loaded_ram #(.Width($bits(dispatch_t)), .Depth(2 << DispatchBits)) i_ram (
+      .back_data_o(dispatch_back[w]),
       .write_clk_i(clk_i), .write_i(loads[TABLE_DISPATCH[2:0]] && (&at[1:0]) && at[2+DispatchBits] == w),
       .write_address_i({load_i.bank, at[2+:DispatchBits]}),
       .write_data_i({load_i.data[11:0], words_q[6], words_q[5][17:0], words_q[4]}),
@@ -114,4 +127,37 @@ module stopbit_tables
     end
   end
   assign limits_o = limits_q[bank_i];
+
+  // Read back: the entries as the words that they were loaded as.
+  table_e           back_table_q;
+  logic [2:0]       back_word_q;
+  logic             back_way_q;
+  channel_t         back_channel_q;
+  limits_t          back_limits_q;
+  logic [7:0][31:0] back_entry;
+  dispatch_t        back_dispatch;
+  always_ff @(posedge clk_i) begin
+    back_table_q   <= table_e'(load_i.address[19:16]);
+    back_word_q    <= at[2:0];
+    back_way_q     <= at[2+DispatchBits];
+    back_channel_q <= channels[at[1+:ChannelBits]];
+    back_limits_q  <= limits_q[load_i.bank];
+  end
+  assign back_dispatch = dispatch_back[back_way_q];
+  always_comb begin
+    back_entry = '0;
+    case (back_table_q)
+      TABLE_PROGRAM:   back_entry = 256'({4{program_back}});
+      TABLE_CONSTANTS: back_entry = 256'(constant_back);
+      TABLE_BYTES:     back_entry = 256'({4{bytes_back}});
+      TABLE_BLOCKS:    back_entry = {8{32'(block_back)}};
+      TABLE_DISPATCH:  back_entry = {2{32'(back_dispatch[93:82]), back_dispatch[81:50], 32'(back_dispatch[49:32]),
+                                       back_dispatch[31:0]}};
+      TABLE_SLOTS:     back_entry = {8{32'(slot_back)}};
+      TABLE_LIMITS:    back_entry = 256'(back_limits_q);
+      TABLE_CHANNELS:  back_entry = {4{64'(back_channel_q)}};
+      default: ;
+    endcase
+  end
+  assign back_data_o = back_entry[back_word_q];
 endmodule

@@ -288,6 +288,7 @@ module stopbit_decoder
 
   // ---- decode
   stopbit_load_t load;
+  logic [31:0]   back_data;
   logic          done, issued;
 
   stopbit_loader i_loader (
@@ -301,13 +302,20 @@ module stopbit_decoder
     .clear_i        (command.firmware_clear_valid && command.firmware_clear[0]),
     .crc_o          (shown.firmware_crc),
     .words_o        (shown.firmware_words),
-    .load_o         (load)
+    .verify_valid_i (command.firmware_verify_valid),
+    .verify_words_i (command.firmware_verify),
+    .back_crc_o     (shown.verified_crc),
+    .back_word_o    (shown.verified_word),
+    .back_left_o    (shown.verify_left),
+    .load_o         (load),
+    .back_data_i    (back_data)
   );
 
   stopbit_core i_core (
     .clk_i          (ap_clk),
     .rst_ni         (rst_n_q),
     .load_i         (load),
+    .back_data_o    (back_data),
     .valid_i        (datagram_valid),
     .ready_o        (datagram_ready),
     .datagram_i     (datagram),

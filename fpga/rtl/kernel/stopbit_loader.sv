@@ -2,6 +2,9 @@
 ///
 /// `crc_o` is CRC-32C over all words taken since `clear_i`, for each the address (bank in bit 31) and the word, both
 /// little-endian: what the host compares, before it moves a channel to the bank, with the CRC of what it meant to load.
+///
+/// `verify_valid_i` reads `verify_words_i` words back from the address on, out of the memories that the engine reads, while
+/// the engine goes on: `back_crc_o` is their CRC in the same form, over all since `clear_i`. A word a cycle.
 module stopbit_loader
   import stopbit_pkg::*;
 (
@@ -17,7 +20,14 @@ module stopbit_loader
   output logic [31:0]                crc_o,
   output logic [31:0]                words_o,
 
-  output stopbit_load_t              load_o
+  input  logic                       verify_valid_i,
+  input  logic [LoadAddressBits-1:0] verify_words_i,
+  output logic [31:0]                back_crc_o,
+  output logic [31:0]                back_word_o,  // the last one
+  output logic [LoadAddressBits-1:0] back_left_o,  // still to be read
+
+  output stopbit_load_t              load_o,
+  input  logic [31:0]                back_data_i
 );
   localparam logic [31:0] Polynomial = 32'h82F6_3B78;  // CRC-32C, reflected
 
@@ -31,7 +41,37 @@ module stopbit_loader
     return result;
   endfunction
 
-  assign load_o  = '{valid: data_valid_i, bank: bank_i, address: address_q, data: data_i};
+  // A word that is loaded goes first.
+  logic [LoadAddressBits-1:0] back_address_q, asked_q, left_q;
+  logic [31:0] back_crc_q, back_word_q;
+  logic        read, came_q, bank_q;
+  assign read   = left_q != '0 && !data_valid_i;
+  assign load_o = '{valid: data_valid_i, bank: bank_i, address: data_valid_i ? address_q : back_address_q, data: data_i};
+  assign back_crc_o  = ~back_crc_q;
+  assign back_word_o = back_word_q;
+  assign back_left_o = left_q + LoadAddressBits'(came_q);
+
+  always_ff @(posedge clk_i) begin
+    if (verify_valid_i) back_address_q <= address_q;
+    else if (read)      back_address_q <= back_address_q + 1'b1;
+    asked_q <= back_address_q;
+    bank_q  <= bank_i;
+    if (came_q) back_word_q <= back_data_i;
+  end
+  always_ff @(posedge clk_i) begin
+    if (!rst_ni) begin
+      left_q     <= '0;
+      came_q     <= 1'b0;
+      back_crc_q <= '1;
+    end else begin
+      came_q <= read;
+      if (verify_valid_i) left_q <= verify_words_i;
+      else if (read)      left_q <= left_q - 1'b1;
+      if (clear_i)     back_crc_q <= '1;
+      else if (came_q) back_crc_q <= crc_word(crc_word(back_crc_q, {bank_q, 11'b0, asked_q}), back_data_i);
+    end
+  end
+
   assign crc_o   = ~crc_q;
   assign words_o = words_q;
 

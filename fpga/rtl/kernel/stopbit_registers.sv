@@ -298,6 +298,7 @@ module stopbit_registers
       16'h0084,
       16'h0088,
       16'h0094,
+      16'h0098,
       16'h0400,
       16'h0500,
       16'h0600,
@@ -323,6 +324,8 @@ module stopbit_registers
   assign command_o.firmware_data = write_data_i;
   assign command_o.firmware_clear_valid = write && write_address_i == 16'h0094;
   assign command_o.firmware_clear = write_data_i[0:0];
+  assign command_o.firmware_verify_valid = write && write_address_i == 16'h0098;
+  assign command_o.firmware_verify = write_data_i[19:0];
   assign command_o.ring[0].command_valid = write && write_address_i == 16'h0400;
   assign command_o.ring[0].command = write_data_i[1:0];
   assign command_o.ring[1].command_valid = write && write_address_i == 16'h0500;
@@ -648,6 +651,9 @@ module stopbit_registers
         16'h0080: read_data_o <= 32'(written_o.firmware_bank);
         16'h008C: read_data_o <= 32'(shown_i.firmware_crc);
         16'h0090: read_data_o <= 32'(shown_i.firmware_words);
+        16'h009C: read_data_o <= 32'(shown_i.verify_left);
+        16'h00A0: read_data_o <= 32'(shown_i.verified_crc);
+        16'h00A4: read_data_o <= 32'(shown_i.verified_word);
         16'h0100: begin
           read_data_o <= shown_i.datagrams[31:0];
           kept_q      <= shown_i.datagrams[63:32];

@@ -154,6 +154,15 @@ TEST(Kernel, loads_firmware_and_proves_that_it_arrived) {
   }
   EXPECT_FALSE(kernel.value().load(2, words).ok());
   EXPECT_TRUE(kernel.value().load(0, {}).ok());
+  // What stands in memory is read back: also what another load has changed meanwhile.
+  EXPECT_TRUE(kernel.value().verify(1, words).ok());
+  std::vector<device::LoadWord> changed = words;
+  changed[37].value ^= 1U << 20;
+  EXPECT_NE(kernel.value().verify(1, changed).message().find("does not hold"), std::string::npos);
+  ASSERT_TRUE(kernel.value().load(1, {&changed[37], 1}).ok());
+  EXPECT_FALSE(kernel.value().verify(1, words).ok());
+  EXPECT_TRUE(kernel.value().verify(1, changed).ok());
+  EXPECT_TRUE(kernel.value().verify(0, words).ok());
   // A word that nobody sent is found out.
   class Meddler final : public device::Device {
    public:

@@ -8,6 +8,7 @@ module stopbit_core
   input  logic              clk_i,
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
+  output logic [31:0]       back_data_o,
   input  logic              valid_i,
   output logic              ready_o,
   input  stopbit_datagram_t datagram_i,
@@ -28,6 +29,14 @@ module stopbit_core
     for (int unsigned i = 0; i < BeatBytes; i++) begin
       if (5'(i) < beat_i.count) sum += 64'(beat_i.data[8*i +: 8]);
     end
+  end
+
+  logic [31:0] words [0:2*8*64-1];
+  logic [9:0]  word;
+  assign word = {load_i.bank, load_i.address[18:16], load_i.address[5:0]};
+  always_ff @(posedge clk_i) begin
+    if (load_i.valid) words[word] <= load_i.data;
+    back_data_o <= words[word];
   end
 
   assign ready_o         = !full_q;

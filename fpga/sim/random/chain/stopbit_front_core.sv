@@ -80,6 +80,7 @@ module stopbit_front_core
     .clk_i,
     .rst_ni,
     .load_i,
+    .back_data_o    (),
     .valid_i        (valid),
     .ready_o        (ready),
     .datagram_i     (datagram),
