@@ -156,6 +156,7 @@ Link link_of(net::LinkType type, Bytes frame) {
     case net::LinkType::LinuxSll2: return {20, "Linux cooked 2", ""};
     case net::LinkType::RawIp: return {0, "", ""};
     case net::LinkType::Loopback: return {4, "loopback", ""};
+    case net::LinkType::Unknown:
     case net::LinkType::Ethernet: break;
   }
   Link link{14, "Ethernet", mac_text(frame, 6) + " to " + mac_text(frame, 0)};

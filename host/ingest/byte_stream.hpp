@@ -3,14 +3,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "microcode/base/result.hpp"
 
 namespace stopbit::ingest {
 
-/// The bytes of a file or pipe, decompressed if they are gzip (any number of members). Sequential, buffered, bounded
-/// memory; allocates when it is opened. One thread.
+/// The bytes of a file or pipe, decompressed if they are gzip or zstd (any number of members or frames). Sequential,
+/// buffered, bounded memory; allocates when it is opened. One thread.
 class ByteStream {
  public:
   /// "-" is standard input.
@@ -25,18 +26,23 @@ class ByteStream {
   /// Fewer bytes than asked for: the end, or a fault.
   [[nodiscard]] std::size_t read(std::byte* to, std::size_t bytes) noexcept;
 
+  /// Whether the bytes to be handed out next are these, at most 64. Before the first read() only.
+  [[nodiscard]] bool starts_with(std::span<const std::byte> bytes) noexcept;
+
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   /// Bytes handed out, decompressed.
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   /// Why the bytes end before their time; empty if they do not. One clause: "the compressed data ends early ...".
   [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
-  [[nodiscard]] bool compressed() const noexcept { return inflate_ != nullptr; }
+  [[nodiscard]] bool compressed() const noexcept { return decompressor_ != nullptr; }
   /// Bytes of the file taken, and its size (0 = unknown).
   [[nodiscard]] std::uint64_t file_bytes_done() const noexcept;
   [[nodiscard]] std::uint64_t file_bytes_total() const noexcept { return file_bytes_total_; }
 
  private:
-  struct Inflate;
+  struct Decompressor;
+  struct Gzip;
+  struct Zstd;
 
   ByteStream(int descriptor, std::string name);
   bool fill_input() noexcept;
@@ -52,7 +58,7 @@ class ByteStream {
   std::unique_ptr<std::byte[]> output_;  ///< Decompressed; null for plain files.
   std::size_t output_at_ = 0;
   std::size_t output_end_ = 0;
-  std::unique_ptr<Inflate> inflate_;
+  std::unique_ptr<Decompressor> decompressor_;
   std::uint64_t position_ = 0;
   std::uint64_t file_bytes_read_ = 0;
   std::uint64_t file_bytes_total_ = 0;

@@ -176,6 +176,7 @@ Verdict parse_frame(LinkType link, Bytes frame, std::size_t original_bytes, Data
     case LinkType::LinuxSll2: return parse_ether_type(frame, missing, 0, 20, datagram);
     case LinkType::RawIp: return parse_ipv4({frame, missing}, datagram);
     case LinkType::Loopback: return parse_loopback(frame, missing, datagram);
+    case LinkType::Unknown: break;
   }
   return Verdict::NotIp;
 }

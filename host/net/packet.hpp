@@ -31,6 +31,7 @@ enum class LinkType : std::uint8_t {
   LinuxSll2,  ///< Linux "cooked" capture version 2, 20 bytes.
   RawIp,      ///< The IP header comes first.
   Loopback,   ///< BSD loopback (NULL and LOOP): an address family in either byte order, then IP.
+  Unknown,    ///< None that we can read: counts as not IP.
 };
 
 /// The link type for libpcap's DLT_ (and the file formats' LINKTYPE_) number; nothing if we cannot read it.

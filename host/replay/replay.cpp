@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/ingest/merger.hpp"
+
 namespace stopbit::replay {
 namespace {
 
@@ -53,7 +55,13 @@ Summary Replay::run(std::span<const std::unique_ptr<ingest::PacketSource>> sourc
 
   start_ns_ = now_ns();
   next_progress_ns_ = start_ns_ + options_.progress_interval_ns;
-  for (std::size_t i = 0; i < sources.size() && !summary_.stopped && !summary_.limited; ++i) run_source(i, *sources[i]);
+  if (options_.merge) {
+    run_merged(sources);
+  } else {
+    for (std::size_t i = 0; i < sources.size() && !summary_.stopped && !summary_.limited; ++i) {
+      run_source(i, *sources[i]);
+    }
+  }
   summary_.seconds = static_cast<double>(now_ns() - start_ns_) / 1e9;
   report_progress(true);
 
@@ -73,29 +81,46 @@ Summary Replay::run(std::span<const std::unique_ptr<ingest::PacketSource>> sourc
 void Replay::run_source(std::size_t index, ingest::PacketSource& source) {
   source_index_ = index;
   source_ = &source;
-  const record::TimeQuality time_quality = source.time_quality();
   ingest::Packet packet;
-  for (;;) {
-    if (stop_.load(std::memory_order_relaxed)) {
-      summary_.stopped = true;
-      break;
-    }
+  while (may_go_on()) {
     const ingest::Next next = source.next(packet);
-    if (next == ingest::Next::Fault) {
-      ++summary_.faults;
-      faults_.push_back(source.fault().message);
-    }
+    if (next == ingest::Next::Fault) take_fault(source);
     if (next != ingest::Next::Packet) break;
-    if (!wait_for(packet)) continue;
-    take_packet(packet, time_quality);
-    if (options_.limit != 0 && summary_.datagrams == options_.limit) {
-      summary_.limited = true;
-      break;
-    }
+    if (wait_for(packet)) take_packet(packet, source.time_quality());
   }
   ++summary_.captures;
   earlier_bytes_ += source.progress().bytes_total;
   source_ = nullptr;
+}
+
+/// All sources at once, in the order of their times.
+void Replay::run_merged(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  merged_ = sources;
+  ingest::Merger merger(sources);
+  ingest::Packet packet;
+  while (may_go_on()) {
+    const ingest::Next next = merger.next(packet);
+    if (next == ingest::Next::End) break;
+    source_index_ = merger.source();
+    const ingest::PacketSource& source = *sources[source_index_];
+    if (next == ingest::Next::Fault) {
+      take_fault(source);
+    } else if (wait_for(packet)) {
+      take_packet(packet, source.time_quality());
+    }
+  }
+  summary_.captures += sources.size();
+}
+
+bool Replay::may_go_on() noexcept {
+  summary_.stopped = stop_.load(std::memory_order_relaxed);
+  summary_.limited = options_.limit != 0 && summary_.datagrams == options_.limit;
+  return !summary_.stopped && !summary_.limited;
+}
+
+void Replay::take_fault(const ingest::PacketSource& source) {
+  ++summary_.faults;
+  faults_.push_back(source.fault().message);
 }
 
 /// Waits for the packet's time if the replay is paced, and reports progress. False: the replay is to stop.
@@ -271,6 +296,7 @@ void Replay::report_progress(bool finished) {
   next_progress_ns_ = now + options_.progress_interval_ns;
   Progress progress;
   progress.bytes_done = earlier_bytes_ + (source_ != nullptr ? source_->progress().bytes_done : 0);
+  for (const auto& source : merged_) progress.bytes_done += source->progress().bytes_done;
   progress.bytes_total = total_bytes_;
   progress.packets = summary_.packets;
   progress.messages = summary_.messages;

@@ -45,6 +45,7 @@ struct Options {
   net::Framing framing;
   std::vector<net::Endpoint> groups;  ///< Only these; none = all.
   std::uint64_t limit = 0;            ///< Stop after so many datagrams were given to the engine; 0 = no limit.
+  bool merge = false;                 ///< All captures at once, by arrival time; else one after the other.
   double speed = 0;                   ///< Factor of the capture's own speed; 0 = as fast as it goes.
   bool strict = false;                ///< See EngineOptions.
   EngineLimits limits = {};
@@ -58,8 +59,8 @@ struct Options {
 /// The options that an engine for this replay needs: a dictionary per channel, and the reset rule of the framing.
 [[nodiscard]] EngineOptions engine_options(const Options& options);
 
-/// Replays captures, one after the other. Program, engine and sink must outlive it. Runs on the caller's thread.
-/// Allocates when it is made; while packets flow, only for what goes wrong with a capture file.
+/// Replays captures, one after the other or merged. Program, engine and sink must outlive it. Runs on the caller's
+/// thread. Allocates when it is made; while packets flow, only for what goes wrong with a capture file.
 class Replay {
  public:
   /// `engine` was made with engine_options(options).
@@ -86,6 +87,9 @@ class Replay {
   static constexpr std::size_t kNamedProblems = 10;
 
   void run_source(std::size_t index, ingest::PacketSource& source);
+  void run_merged(std::span<const std::unique_ptr<ingest::PacketSource>> sources);
+  [[nodiscard]] bool may_go_on() noexcept;
+  void take_fault(const ingest::PacketSource& source);
   [[nodiscard]] bool wait_for(const ingest::Packet& packet);
   void take_packet(const ingest::Packet& packet, record::TimeQuality time_quality);
   void take_datagram(std::span<const std::byte> datagram, PacketInfo& info);
@@ -127,7 +131,8 @@ class Replay {
   std::atomic<bool> stop_ = false;
   std::size_t source_index_ = 0;
   const ingest::PacketSource* source_ = nullptr;
-  std::uint64_t earlier_bytes_ = 0;  ///< Of the sources that are done.
+  std::span<const std::unique_ptr<ingest::PacketSource>> merged_;  ///< If they are read at once.
+  std::uint64_t earlier_bytes_ = 0;                                ///< Of the sources that are done.
   std::uint64_t total_bytes_ = 0;
   std::uint64_t start_ns_ = 0;
   std::uint64_t next_progress_ns_ = 0;

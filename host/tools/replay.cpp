@@ -35,6 +35,7 @@ struct ReplayArguments {
   std::string output = "-";
   RingArguments ring;
   std::string pace = "max";
+  bool merge = false;
   std::vector<std::string> groups;
   std::optional<std::uint64_t> limit;
   bool quiet = false;
@@ -51,6 +52,7 @@ replay::Options replay_options(const ReplayArguments& arguments) {
   const Result<double> speed = replay::parse_pace(arguments.pace);
   if (!speed) throw ToolError(kExitUsage, "--pace: " + speed.message());
   options.speed = speed.value();
+  options.merge = arguments.merge;
   if (arguments.limit == 0U) throw ToolError(kExitUsage, "--limit: at least 1");
   options.limit = arguments.limit.value_or(0);
   apply(arguments.engine_arguments, options);
@@ -154,7 +156,7 @@ Command replay_command() {
   const auto arguments = std::make_shared<ReplayArguments>();
   std::vector<Option> options = {{.names = "",
                                   .value = "CAPTURE",
-                                  .help = "Captures: pcap or pcapng, plain or gzip; - is stdin.",
+                                  .help = "Captures: pcap or pcapng, plain, gzip or zstd; - is stdin.",
                                   .target = &arguments->captures,
                                   .hint = file_hint(),
                                   .required = true}};
@@ -170,6 +172,11 @@ Command replay_command() {
        .help = "Where records are printed; - is stdout, the default.",
        .target = &arguments->output,
        .hint = file_hint()},
+      {.names = "--merge",
+       .value = "",
+       .help = "Reads all captures at once and orders their packets by time, as those of lines A and B that two cards "
+               "took. Default: one capture after the other.",
+       .target = &arguments->merge},
       {.names = "--pace",
        .value = "PACE",
        .help = "max, or a multiple of the capture's own speed: 1x, 10x, 0.5x. Default max.",

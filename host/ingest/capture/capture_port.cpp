@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "host/ingest/merger.hpp"
+
 namespace stopbit::ingest {
 namespace {
 
@@ -18,12 +20,12 @@ std::uint64_t monotonic_ns() {
 
 class CapturePort final : public Port {
  public:
-  CapturePort(std::unique_ptr<PacketSource> source, CapturePortOptions options)
-      : source_(std::move(source)),
-        name_("capture " + std::string(source_->name())),
+  CapturePort(std::vector<std::unique_ptr<PacketSource>> sources, CapturePortOptions options)
+      : sources_(std::move(sources)),
+        merger_(sources_),
+        name_("capture " + names()),
         speed_(options.speed),
         clock_(options.clock ? std::move(options.clock) : monotonic_ns),
-        time_quality_(source_->time_quality()),
         arena_(std::make_unique_for_overwrite<std::byte[]>(kArenaBytes)) {}
 
   Result<Done> join(const Membership& membership) override {
@@ -63,19 +65,26 @@ class CapturePort final : public Port {
   std::span<const std::string> notes() const noexcept override { return notes_; }
 
  private:
+  [[nodiscard]] std::string names() const {
+    std::string text;
+    for (const auto& source : sources_) text += (text.empty() ? "" : " + ") + std::string(source->name());
+    return text;
+  }
+
   /// Makes packet_ the next one to be played. The source keeps its frame until it is asked for another.
   bool fetch() noexcept {
     if (has_packet_) return true;
     if (ended_) return false;
-    switch (source_->next(packet_)) {
-      case Next::Packet: return has_packet_ = true;
-      case Next::Fault:
-        counters_.failures.add(1);
-        notes_.push_back(source_->fault().message);
-        [[fallthrough]];
-      case Next::End: ended_ = true;
+    for (;;) {
+      switch (merger_.next(packet_)) {
+        case Next::Packet: time_quality_ = sources_[merger_.source()]->time_quality(); return has_packet_ = true;
+        case Next::Fault:  // the other sources go on
+          counters_.failures.add(1);
+          notes_.push_back(sources_[merger_.source()]->fault().message);
+          break;
+        case Next::End: ended_ = true; return false;
+      }
     }
-    return false;
   }
 
   /// The first packet is due at once, the others as much later as in the capture.
@@ -98,12 +107,13 @@ class CapturePort final : public Port {
     });
   }
 
-  std::unique_ptr<PacketSource> source_;
+  std::vector<std::unique_ptr<PacketSource>> sources_;
+  Merger merger_;
   std::string name_;
   double speed_;
   std::function<std::uint64_t()> clock_;
-  record::TimeQuality time_quality_;
-  std::unique_ptr<std::byte[]> arena_;  ///< The payloads that the last poll handed out.
+  record::TimeQuality time_quality_ = record::TimeQuality::Synthetic;  ///< Of packet_.
+  std::unique_ptr<std::byte[]> arena_;                                 ///< The payloads that the last poll handed out.
   std::vector<Membership> memberships_;
   Packet packet_;  ///< Not yet played, if has_packet_.
   bool has_packet_ = false;
@@ -118,7 +128,14 @@ class CapturePort final : public Port {
 }  // namespace
 
 std::unique_ptr<Port> make_capture_port(std::unique_ptr<PacketSource> source, CapturePortOptions options) {
-  return std::make_unique<CapturePort>(std::move(source), std::move(options));
+  std::vector<std::unique_ptr<PacketSource>> sources;
+  sources.push_back(std::move(source));
+  return make_capture_port(std::move(sources), std::move(options));
+}
+
+std::unique_ptr<Port> make_capture_port(std::vector<std::unique_ptr<PacketSource>> sources,
+                                        CapturePortOptions options) {
+  return std::make_unique<CapturePort>(std::move(sources), std::move(options));
 }
 
 }  // namespace stopbit::ingest

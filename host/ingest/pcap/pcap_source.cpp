@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "host/ingest/byte_stream.hpp"
+#include "host/ingest/pcap/pcapng_source.hpp"
 
 namespace stopbit::ingest {
 namespace {
@@ -29,15 +30,6 @@ FILE* make_file(ByteStream& stream) {
   functions.read = read;
   functions.seek = seek;
   return ::fopencookie(&stream, "rb", functions);
-}
-
-/// What libpcap says, with advice where its words do not help.
-std::string explain(std::string text) {
-  if (text.find("different from the type of the first interface") != std::string::npos ||
-      text.find("different from the snapshot length of the first interface") != std::string::npos) {
-    text += "; split the file by interface first";
-  }
-  return text;
 }
 
 class PcapSource final : public PacketSource {
@@ -91,7 +83,7 @@ class PcapSource final : public PacketSource {
     } else if (text.starts_with("truncated")) {
       fault_.message += ": cut: the file ends at byte " + end + ", inside the packet's record";
     } else {
-      fault_.message += ": " + explain(text);
+      fault_.message += ": " + text;
     }
   }
 
@@ -107,13 +99,14 @@ class PcapSource final : public PacketSource {
 Result<std::unique_ptr<PacketSource>> open_stream(Result<std::unique_ptr<ByteStream>> opened) {
   if (!opened) return Failure{opened.message()};
   std::unique_ptr<ByteStream> stream = std::move(opened).value();
+  if (stream->starts_with(kPcapngMagic)) return open_pcapng(std::move(stream));
   FILE* const file = make_file(*stream);
   if (file == nullptr) return Failure{stream->name() + ": no memory to open it"};
   std::array<char, PCAP_ERRBUF_SIZE> error{};
   pcap_t* const handle = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error.data());
   if (handle == nullptr) {
     std::fclose(file);
-    const std::string why = stream->fault().empty() ? explain(error.data()) : stream->fault();
+    const std::string why = stream->fault().empty() ? error.data() : stream->fault();
     return Failure{stream->name() + ": no pcap or pcapng capture: " + why};
   }
   const int dlt = pcap_datalink(handle);

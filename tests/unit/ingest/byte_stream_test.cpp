@@ -11,6 +11,8 @@ namespace {
 
 using testing::gzip;
 using testing::memory_file;
+using testing::u32;
+using testing::zstd;
 
 std::unique_ptr<ByteStream> stream_of(std::string_view content) {
   auto opened = ByteStream::from_descriptor(memory_file(content), "memory");
@@ -57,6 +59,57 @@ TEST(ByteStream, decompresses_any_number_of_members) {
   EXPECT_EQ(stream->fault(), "");
   EXPECT_EQ(stream->position(), text.size() + 4);
   EXPECT_EQ(stream->file_bytes_done(), file.size());
+}
+
+TEST(ByteStream, decompresses_frames_of_zstd) {
+  const std::string text = long_text();
+  const std::string skippable = u32(0x184D2A53) + u32(5) + "notes";
+  const std::string file = zstd(text) + skippable + zstd("") + zstd("tail") + std::string(512, '\0');
+  for (const std::size_t piece : {77U, 1'000'000U}) {
+    const auto stream = stream_of(file);
+    EXPECT_TRUE(stream->compressed());
+    EXPECT_EQ(read_all(*stream, piece), text + "tail");
+    EXPECT_EQ(stream->fault(), "");
+  }
+}
+
+TEST(ByteStream, decompresses_what_swells_to_many_times_its_buffers) {
+  const std::string zeros(3'000'000, '\0');
+  for (const std::string& file : {zstd(zeros), gzip(zeros)}) {
+    const auto stream = stream_of(file);
+    EXPECT_EQ(read_all(*stream), zeros);
+    EXPECT_EQ(stream->fault(), "");
+  }
+}
+
+TEST(ByteStream, hands_out_all_that_comes_before_a_cut_of_zstd) {
+  const std::string text = long_text();
+  const std::string file = zstd(text);
+  for (std::size_t size = 4; size < file.size(); size += 1 + size / 10) {
+    const auto stream = stream_of(std::string_view(file).substr(0, size));
+    EXPECT_TRUE(text.starts_with(read_all(*stream)));
+    EXPECT_EQ(stream->fault(),
+              "the compressed data ends early, at byte " + std::to_string(size) + " of the compressed file");
+  }
+}
+
+TEST(ByteStream, refuses_a_zstd_frame_that_wants_more_memory_than_is_good) {
+  // A frame header that asks for a window of 2 GiB.
+  const auto stream = stream_of(std::string("\x28\xB5\x2F\xFD\x00\xA8", 6) + std::string(20, '\0'));
+  EXPECT_EQ(read_all(*stream), "");
+  EXPECT_NE(stream->fault().find("damaged near byte"), std::string::npos) << stream->fault();
+  EXPECT_NE(stream->fault().find("too much memory"), std::string::npos) << stream->fault();
+}
+
+TEST(ByteStream, shows_how_it_starts_and_takes_nothing) {
+  for (const std::string& file : {std::string("start and rest"), gzip("start and rest"), zstd("start and rest")}) {
+    const auto stream = stream_of(file);
+    const auto starts = [&](const std::string& text) { return stream->starts_with(std::as_bytes(std::span(text))); };
+    EXPECT_TRUE(starts("start"));
+    EXPECT_FALSE(starts("rest"));
+    EXPECT_FALSE(starts("start and rest and more"));
+    EXPECT_EQ(read_all(*stream), "start and rest");
+  }
 }
 
 TEST(ByteStream, reads_pipes) {

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include <cstdint>
 #include <stdexcept>
@@ -37,6 +38,12 @@ inline std::string gzip(std::string_view content) {
   deflate(&stream, Z_FINISH);
   result.resize(result.size() - stream.avail_out);
   deflateEnd(&stream);
+  return result;
+}
+
+inline std::string zstd(std::string_view content) {
+  std::string result(ZSTD_compressBound(content.size()), '\0');
+  result.resize(ZSTD_compress(result.data(), result.size(), content.data(), content.size(), 3));
   return result;
 }
 
