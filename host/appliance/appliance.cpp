@@ -225,15 +225,17 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
 void Appliance::run(Agent& agent, const AgentSettings& settings) {
   while (!stop_.load(std::memory_order_relaxed)) {
     if (agent.do_work() == 0) {
-      if (agent.ended()) return;
+      if (agent.ended()) break;
       rest(settings);
     }
   }
+  running_.fetch_sub(1, std::memory_order_release);
 }
 
 Result<bool> Appliance::start() {
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
+    running_.fetch_add(1, std::memory_order_relaxed);
     std::thread& thread = threads_.emplace_back([this, a] { run(*agents_[a], settings_.agents[a]); });
     ::pthread_setname_np(thread.native_handle(), settings.name.substr(0, 15).c_str());
     if (!settings.core) continue;
@@ -250,6 +252,7 @@ Result<bool> Appliance::start() {
 }
 
 bool Appliance::ended() const noexcept {
+  if (!threads_.empty()) return running_.load(std::memory_order_acquire) == 0;
   return std::all_of(agents_.begin(), agents_.end(), [](const auto& agent) { return agent->ended(); });
 }
 

@@ -115,6 +115,7 @@ class Appliance {
   std::vector<std::thread> threads_;
   std::size_t pending_loads_ = 0;  ///< Given to agents, and not yet back.
   std::atomic<bool> stop_ = false;
+  std::atomic<std::size_t> running_ = 0;  ///< Threads.
   bool stopped_ = false;
 };
 

@@ -21,6 +21,11 @@ namespace stopbit::tools {
 [[nodiscard]] Command dissector_command();
 [[nodiscard]] Command gen_command();
 [[nodiscard]] Command diff_command();
+[[nodiscard]] Command run_command();
+[[nodiscard]] Command ready_command();
+[[nodiscard]] Command stat_command();
+[[nodiscard]] Command gaps_command();
+[[nodiscard]] Command top_command();
 [[nodiscard]] Command completion_command();
 [[nodiscard]] Command man_command();
 

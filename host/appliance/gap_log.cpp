@@ -1,0 +1,258 @@
+#include "host/appliance/gap_log.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "decoder/record/text.hpp"
+#include "host/ring/segment.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kDay = 86'400 * kSecond;
+constexpr std::size_t kMaxLineBytes = 4'096;
+constexpr std::array<std::string_view, 3> kCauses = {"lost on both", "line down", "local drop"};
+constexpr std::string_view kBegin = "gaps-";
+constexpr std::string_view kEnd = ".jsonl";
+
+std::tm utc(std::uint64_t time_ns) {
+  const auto seconds = static_cast<std::time_t>(time_ns / kSecond);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  return parts;
+}
+
+std::string file_name(std::uint64_t time_ns) {
+  const std::tm parts = utc(time_ns);
+  return fmt::format("{}{:04}{:02}{:02}{}", kBegin, parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, kEnd);
+}
+
+/// The day of a file of ours, as its name has it: "20190404". Nothing for other names.
+std::optional<std::string> day_of(const std::string& name) {
+  if (name.size() != kBegin.size() + 8 + kEnd.size() || !name.starts_with(kBegin) || !name.ends_with(kEnd)) return {};
+  std::string day = name.substr(kBegin.size(), 8);
+  if (day.find_first_not_of("0123456789") != std::string::npos) return {};
+  return day;
+}
+
+std::string json_text(std::string_view text) {
+  std::string out;
+  record::append_json_string(out, text, false);
+  return out;
+}
+
+std::uint64_t number(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_number_unsigned() ? found->get<std::uint64_t>() : 0;
+}
+
+std::string text(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+bool flag(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_boolean() && found->get<bool>();
+}
+
+/// The newest gap that has the number.
+GapEntry* find_gap(std::vector<GapEntry>& gaps, const LateEntry& late) {
+  const auto found = std::find_if(gaps.rbegin(), gaps.rend(), [&](const GapEntry& gap) {
+    return gap.channel == late.channel && gap.epoch == late.epoch && late.sequence - gap.first < gap.count;
+  });
+  return found != gaps.rend() ? &*found : nullptr;
+}
+
+}  // namespace
+
+std::string_view to_text(GapCause cause) noexcept {
+  return kCauses[static_cast<std::size_t>(cause)];
+}
+
+std::string time_text(std::uint64_t time_ns) {
+  if (time_ns == 0) return "never";
+  const std::tm parts = utc(time_ns);
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", parts.tm_year + 1900, parts.tm_mon + 1,
+                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, time_ns % kSecond / 1'000);
+}
+
+std::string duration_text(std::uint64_t ns) {
+  if (ns < 1'000) return fmt::format("{} ns", ns);
+  if (ns < 1'000'000) return fmt::format("{:.3g} us", static_cast<double>(ns) / 1e3);
+  if (ns < kSecond) return fmt::format("{:.3g} ms", static_cast<double>(ns) / 1e6);
+  if (ns < 600 * kSecond) return fmt::format("{:.3g} s", static_cast<double>(ns) / 1e9);
+  if (ns < 48 * 3'600 * kSecond) return fmt::format("{} min", ns / (60 * kSecond));
+  return fmt::format("{} days", ns / kDay);
+}
+
+std::string range_text(const GapEntry& gap) {
+  return gap.count == 1 ? std::to_string(gap.first) : fmt::format("{}-{}", gap.first, gap.first + gap.count - 1);
+}
+
+std::string lines_text(const GapEntry& gap) {
+  std::string out;
+  for (std::size_t i = 0; i < gap.lines.size(); ++i) {
+    const GapEntry::Had& had = gap.lines[i];
+    if (!had.exists) continue;
+    if (!out.empty()) out += ", ";
+    out += i == 0 ? "A " : "B ";
+    if (!had.heard) {
+      out += "was never heard";
+    } else if (had.passed) {
+      out += fmt::format("was at {}", had.last_sequence);
+    } else {
+      out += fmt::format("was at {}, silent for {}", had.last_sequence, duration_text(had.silent_ns));
+    }
+  }
+  return out;
+}
+
+std::string to_json(const GapEntry& gap) {
+  std::string out =
+      fmt::format(R"({{"time":"{}","time_ns":{},"channel":{},"feed":{},"first":{},"count":{},"epoch":{},"cause":"{}")",
+                  time_text(gap.time_ns), gap.time_ns, json_text(gap.channel), json_text(gap.feed), gap.first,
+                  gap.count, gap.epoch, to_text(gap.cause));
+  for (std::size_t i = 0; i < gap.lines.size(); ++i) {
+    const GapEntry::Had& had = gap.lines[i];
+    if (!had.exists) continue;
+    out += fmt::format(R"(,"{}":{{"heard":{},"passed":{},"last":{},"silent_ns":{}}})", i == 0 ? "a" : "b", had.heard,
+                       had.passed, had.last_sequence, had.silent_ns);
+  }
+  if (gap.came_late != 0) out += fmt::format(R"(,"came_late":{},"late_by_ns":{})", gap.came_late, gap.late_by_ns);
+  return out + "}";
+}
+
+std::string to_json(const LateEntry& late) {
+  return fmt::format(R"({{"late":true,"time_ns":{},"channel":{},"sequence":{},"late_by_ns":{},"epoch":{}}})",
+                     late.time_ns, json_text(late.channel), late.sequence, late.late_by_ns, late.epoch);
+}
+
+std::string GapLog::prepare() {
+  std::error_code error;
+  std::filesystem::create_directories(folder_, error);
+  if (error) return "cannot make the folder '" + folder_ + "': " + error.message();
+  if (::access(folder_.c_str(), W_OK) != 0) return ring::system_error("write to", folder_);
+  return {};
+}
+
+void GapLog::append(const std::string& line, std::uint64_t time_ns) {
+  const std::string path = folder_ + "/" + file_name(time_ns);
+  const auto lose = [&](std::string why) {
+    ++lost_;
+    problem_ = std::move(why);
+  };
+  const ring::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file.ok()) return lose(ring::system_error("write", path));
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return lose(ring::system_error("look at", path));
+  if (static_cast<std::size_t>(status.st_size) + line.size() >= kMaxFileBytes) {
+    return lose("'" + path + "' has its " + std::to_string(kMaxFileBytes >> 20) + " MiB of a day");
+  }
+  // In one go, so that a reader sees whole lines but for a disk that is full.
+  const std::string whole = line + "\n";
+  if (::write(file.get(), whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
+    lose(ring::system_error("write", path));
+  }
+}
+
+void GapLog::clean(std::uint64_t now_ns) {
+  const std::uint64_t keep = keep_days_ * kDay;
+  const auto oldest = day_of(file_name(now_ns > keep ? now_ns - keep : 0));
+  std::error_code error;
+  std::vector<std::filesystem::path> old;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
+    const auto day = day_of(entry.path().filename().string());
+    if (day && *day < *oldest) old.push_back(entry.path());
+  }
+  for (const auto& path : old) std::filesystem::remove(path, error);
+}
+
+ParsedLine parse_gap_line(std::string_view line) {
+  ParsedLine parsed;
+  if (line.size() > kMaxLineBytes) return parsed;
+  const nlohmann::json object = nlohmann::json::parse(line, nullptr, false);
+  if (!object.is_object() || text(object, "channel").empty() || number(object, "time_ns") == 0) return parsed;
+  if (flag(object, "late")) {
+    parsed.late = {.time_ns = number(object, "time_ns"),
+                   .channel = text(object, "channel"),
+                   .sequence = number(object, "sequence"),
+                   .late_by_ns = number(object, "late_by_ns"),
+                   .epoch = static_cast<std::uint16_t>(number(object, "epoch"))};
+    return parsed;
+  }
+  const auto cause = std::find(kCauses.begin(), kCauses.end(), text(object, "cause"));
+  if (cause == kCauses.end() || number(object, "count") == 0) return parsed;
+  GapEntry& gap = parsed.gap.emplace();
+  gap.time_ns = number(object, "time_ns");
+  gap.channel = text(object, "channel");
+  gap.feed = text(object, "feed");
+  gap.first = number(object, "first");
+  gap.count = number(object, "count");
+  gap.epoch = static_cast<std::uint16_t>(number(object, "epoch"));
+  gap.cause = static_cast<GapCause>(cause - kCauses.begin());
+  for (std::size_t i = 0; i < gap.lines.size(); ++i) {
+    const auto line_of = object.find(i == 0 ? "a" : "b");
+    if (line_of == object.end() || !line_of->is_object()) continue;
+    gap.lines[i] = {.exists = true,
+                    .heard = flag(*line_of, "heard"),
+                    .passed = flag(*line_of, "passed"),
+                    .last_sequence = number(*line_of, "last"),
+                    .silent_ns = number(*line_of, "silent_ns")};
+  }
+  return parsed;
+}
+
+GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::size_t most) {
+  GapHistory history;
+  std::error_code error;
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    const std::string name = entry.path().filename().string();
+    // A gap can stand in the file of the day before only if it is of that day.
+    if (day_of(name) && name >= file_name(since_ns)) files.push_back(entry.path().string());
+  }
+  if (error) {
+    history.problem = "cannot read the folder '" + folder + "': " + error.message();
+    return history;
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::string& path : files) {
+    std::ifstream file(path);
+    std::string line;
+    while (std::getline(file, line)) {
+      ParsedLine parsed = parse_gap_line(line);
+      if (parsed.late) {
+        if (GapEntry* gap = find_gap(history.gaps, *parsed.late)) {
+          ++gap->came_late;
+          gap->late_by_ns = parsed.late->late_by_ns;
+        }
+      } else if (!parsed.gap) {
+        ++history.skipped;
+      } else if (parsed.gap->time_ns >= since_ns) {
+        history.gaps.push_back(std::move(*parsed.gap));
+        if (history.gaps.size() > 2 * most)
+          history.gaps.erase(history.gaps.begin(), history.gaps.end() - static_cast<std::ptrdiff_t>(most));
+      }
+    }
+  }
+  if (history.gaps.size() > most) {
+    history.gaps.erase(history.gaps.begin(), history.gaps.end() - static_cast<std::ptrdiff_t>(most));
+  }
+  return history;
+}
+
+}  // namespace stopbit::appliance

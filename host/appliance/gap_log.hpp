@@ -1,0 +1,111 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// Gaps on disk: a line of JSON each, a file a day, so that they outlive the process and can be asked for later.
+namespace stopbit::appliance {
+
+enum class GapCause : std::uint8_t {
+  LostOnBoth,  ///< Every line has passed the range or is alive, and none brought it. A channel with one line: on that.
+  LineDown,    ///< A line was silent, so the other one had nobody to save it.
+  LocalDrop,   ///< This machine has dropped packets since the gap before: card or kernel.
+};
+[[nodiscard]] std::string_view to_text(GapCause cause) noexcept;
+
+/// A run of numbers that was given up.
+struct GapEntry {
+  std::uint64_t time_ns = 0;
+  std::string channel;
+  std::string feed;
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::uint16_t epoch = 0;
+  GapCause cause = GapCause::LostOnBoth;
+  struct Had {
+    bool exists = false;
+    bool heard = false;
+    bool passed = false;              ///< It brought a number behind the range.
+    std::uint64_t last_sequence = 0;  ///< The highest it had brought.
+    std::uint64_t silent_ns = 0;      ///< Since its last packet; 0 if it was never heard.
+  };
+  std::array<Had, 2> lines;
+  /// Of those that came all the same, behind the window: how many, and how late the last one was.
+  std::uint64_t came_late = 0;
+  std::uint64_t late_by_ns = 0;
+};
+
+/// A number of a gap that came after it had been given up.
+struct LateEntry {
+  std::uint64_t time_ns = 0;
+  std::string channel;
+  std::uint64_t sequence = 0;
+  std::uint64_t late_by_ns = 0;
+  std::uint16_t epoch = 0;
+};
+
+/// "first-last", or the number alone.
+[[nodiscard]] std::string range_text(const GapEntry& gap);
+/// What the lines had, in a few words: "A passed it, B silent for 3.2 s".
+[[nodiscard]] std::string lines_text(const GapEntry& gap);
+/// The entry as a line of JSON without its end, as the files have it.
+[[nodiscard]] std::string to_json(const GapEntry& gap);
+[[nodiscard]] std::string to_json(const LateEntry& late);
+
+/// Writes `FOLDER/gaps-YYYYMMDD.jsonl`. One thread. Every call opens and closes the file, so a disk that was full can
+/// be used again when it is not.
+class GapLog {
+ public:
+  /// At most so many bytes a day; what is beyond is counted.
+  static constexpr std::size_t kMaxFileBytes = 64U << 20;
+
+  GapLog(std::string folder, std::uint32_t keep_days) : folder_(std::move(folder)), keep_days_(keep_days) {}
+
+  /// Makes the folder. Empty on success, else why not.
+  [[nodiscard]] std::string prepare();
+  void add(const GapEntry& gap) { append(to_json(gap), gap.time_ns); }
+  void add(const LateEntry& late) { append(to_json(late), late.time_ns); }
+  /// Takes away files older than keep_days. Files of other names stay.
+  void clean(std::uint64_t now_ns);
+
+  /// Entries that could not be written, and why the last one could not.
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+
+ private:
+  void append(const std::string& line, std::uint64_t time_ns);
+
+  std::string folder_;
+  std::uint32_t keep_days_;
+  std::uint64_t lost_ = 0;
+  std::string problem_;
+};
+
+/// The entry of a line; nothing if it is none. Any text is fine.
+struct ParsedLine {
+  std::optional<GapEntry> gap;
+  std::optional<LateEntry> late;
+};
+[[nodiscard]] ParsedLine parse_gap_line(std::string_view line);
+
+/// What the files of a folder say, from a time on, oldest first; numbers that came late stand in their gaps. `skipped`
+/// counts lines that are no entries: a line may be cut where a process or a disk has ended. Files of other names are
+/// left alone. The last `most` gaps are kept. The failure says why the folder cannot be read.
+struct GapHistory {
+  std::vector<GapEntry> gaps;
+  std::uint64_t skipped = 0;
+  std::string problem;
+};
+[[nodiscard]] GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::size_t most = 100'000);
+
+/// "2019-04-04T08:36:36.274670Z"
+[[nodiscard]] std::string time_text(std::uint64_t time_ns);
+/// "3.2 s", "250 us".
+[[nodiscard]] std::string duration_text(std::uint64_t ns);
+
+}  // namespace stopbit::appliance

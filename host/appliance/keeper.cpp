@@ -1,0 +1,201 @@
+#include "host/appliance/keeper.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "decoder/record/text.hpp"
+#include "microcode/base/error_code.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+using Level = Change::Level;
+
+std::string_view reason_text(std::uint8_t reason) {
+  switch (static_cast<arbitrate::NewRun::Reason>(reason)) {
+    case arbitrate::NewRun::Reason::Start: return "start";
+    case arbitrate::NewRun::Reason::Sender: return "another sender";
+    case arbitrate::NewRun::Reason::Cycle: return "cycle";
+    case arbitrate::NewRun::Reason::SequenceReset: return "sequence reset";
+  }
+  return "unknown";
+}
+
+/// The appliance's own segment is well-formed.
+counters::Reader open_reader(const Appliance& appliance) {
+  Result<counters::Reader> reader = counters::Reader::over(appliance.segment().bytes());
+  if (!reader) std::abort();
+  return std::move(reader).value();
+}
+
+}  // namespace
+
+std::string_view to_text(Change::Level level) noexcept {
+  switch (level) {
+    case Level::Info: return "info";
+    case Level::Warning: return "warning";
+    case Level::Error: return "error";
+  }
+  return "error";
+}
+
+std::string to_text(const Change& change) {
+  std::string out = "what=";
+  record::append_json_string(out, change.what, false);
+  for (const auto& [key, value] : change.fields) {
+    out += ' ' + key + '=';
+    const bool is_number = !value.empty() && value.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number) {
+      out += value;
+    } else {
+      record::append_json_string(out, value, false);
+    }
+  }
+  return out;
+}
+
+Keeper::Keeper(Appliance& appliance, Clock clock, Tell tell)
+    : appliance_(appliance),
+      clock_(std::move(clock)),
+      tell_(std::move(tell)),
+      gaps_(appliance.settings().state_folder, appliance.settings().keep_days),
+      reader_(open_reader(appliance)) {}
+
+void Keeper::step() {
+  const std::uint64_t now = clock_();
+  Notice notice;
+  for (std::size_t i = 0; i < kNoticesAtATime && appliance_.next_notice(notice); ++i) take(notice);
+  appliance_.retire();
+  appliance_.beat();
+  if (now >= next_clean_ns_) {
+    next_clean_ns_ = now + kCleanNs;
+    gaps_.clean(now);
+  }
+  if (now < next_look_ns_) return;
+  next_look_ns_ = now + kLookNs;
+  look(now);
+}
+
+void Keeper::take(const Notice& notice) {
+  if (notice.kind == Notice::Kind::Image) {
+    tell_({Level::Info, "layout changed", {{"generation", std::to_string(notice.first)}}});
+    return;
+  }
+  const feed::Channel& channel = appliance_.channel(notice.channel);
+  switch (notice.kind) {
+    case Notice::Kind::Gap: take_gap(notice, channel); break;
+    case Notice::Kind::Late:
+      gaps_.add(LateEntry{.time_ns = notice.time_ns,
+                          .channel = channel.name,
+                          .sequence = notice.first,
+                          .late_by_ns = notice.count,
+                          .epoch = notice.epoch});
+      break;
+    case Notice::Kind::Run:
+      tell_({Level::Info,
+             "run begins",
+             {{"channel", channel.name},
+              {"reason", std::string(reason_text(notice.detail))},
+              {"sequence", std::to_string(notice.first)},
+              {"epoch", std::to_string(notice.epoch)}}});
+      break;
+    case Notice::Kind::Stale:
+      tell_({Level::Error,
+             "stale",
+             {{"channel", channel.name},
+              {"datagrams", std::to_string(notice.count)},
+              {"code", std::string(code_text(static_cast<ErrorCode>(notice.detail)))}}});
+      break;
+    case Notice::Kind::Recovered: tell_({Level::Info, "recovered", {{"channel", channel.name}}}); break;
+    case Notice::Kind::Image: break;
+  }
+}
+
+void Keeper::take_gap(const Notice& notice, const feed::Channel& channel) {
+  GapEntry gap{.time_ns = notice.time_ns,
+               .channel = channel.name,
+               .feed = appliance_.feed_of(notice.channel),
+               .first = notice.first,
+               .count = notice.count,
+               .epoch = notice.epoch,
+               .cause = notice.dropped_here ? GapCause::LocalDrop : GapCause::LostOnBoth,
+               .lines = {}};
+  bool is_down = false;
+  for (std::size_t i = 0; i < gap.lines.size(); ++i) {
+    const arbitrate::Gap::Had& had = notice.lines[i];
+    GapEntry::Had& to = gap.lines[i];
+    to.exists = channel.lines[i].has_value();
+    to.heard = had.heard;
+    to.passed = had.passed;
+    to.last_sequence = had.last_sequence;
+    to.silent_ns =
+        had.last_arrival_ns != 0 && notice.time_ns > had.last_arrival_ns ? notice.time_ns - had.last_arrival_ns : 0;
+    if (to.exists && !had.passed && (!had.heard || to.silent_ns > appliance_.settings().silence_ns)) is_down = true;
+  }
+  if (is_down && !notice.dropped_here) gap.cause = GapCause::LineDown;
+  gaps_.add(gap);
+  tell_({Level::Warning,
+         "gap",
+         {{"channel", gap.channel},
+          {"first", std::to_string(gap.first)},
+          {"count", std::to_string(gap.count)},
+          {"cause", std::string(to_text(gap.cause))},
+          {"lines", lines_text(gap)}}});
+}
+
+void Keeper::tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status) {
+  const std::string name(1, line);
+  if (is_silent) {
+    tell_({Level::Warning,
+           "line silent",
+           {{"channel", channel}, {"line", name}, {"for", duration_text(status.age_ns)}, {"group", status.address}}});
+  } else {
+    tell_({Level::Info, "line speaks", {{"channel", channel}, {"line", name}, {"group", status.address}}});
+  }
+}
+
+void Keeper::watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
+                   Level level) {
+  std::uint64_t& before = watched_[{what, name}];
+  if (value > before) {
+    tell_({level, what, {{key, name}, {"more", std::to_string(value - before)}, {"all", std::to_string(value)}}});
+  }
+  before = value;
+}
+
+void Keeper::look(std::uint64_t now) {
+  const Status status = read_status(reader_, now);
+  for (const ChannelStatus& channel : status.channels) {
+    const auto [state, is_new] = states_.try_emplace(channel.name, ChannelState::Waiting);
+    if (state->second != channel.state) {
+      const bool is_bad = channel.state == ChannelState::Silent || channel.state == ChannelState::Stale;
+      tell_({is_bad ? Level::Error : Level::Info,
+             "channel state",
+             {{"channel", channel.name},
+              {"before", std::string(to_text(state->second))},
+              {"now", std::string(to_text(channel.state))}}});
+      state->second = channel.state;
+    }
+    for (std::size_t i = 0; i < channel.lines.size(); ++i) {
+      const LineStatus& line = channel.lines[i];
+      if (!line.exists) continue;
+      const char letter = i == 0 ? 'A' : 'B';
+      // A line that has not begun is no news before its time is over.
+      if (line.last_arrival_ns == 0 && now - status.started_ns <= appliance_.settings().silence_ns) continue;
+      const auto [silent, is_first] = silent_.try_emplace({channel.name, letter}, false);
+      if (silent->second != line.is_silent) tell_line(channel.name, letter, line.is_silent, line);
+      silent->second = line.is_silent;
+    }
+  }
+  for (const PortStatus& port : status.ports) {
+    watch("dropped by the card", "port", port.name, port.nic, Level::Warning);
+    watch("dropped by the kernel", "port", port.name, port.kernel, Level::Warning);
+    watch("port fails", "port", port.name, port.failures, Level::Error);
+  }
+  for (const AgentStatus& agent : status.agents) {
+    watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning);
+  }
+  watch("gaps not written", "why", gaps_.problem(), gaps_.lost(), Level::Error);
+}
+
+}  // namespace stopbit::appliance

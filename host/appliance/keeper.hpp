@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/appliance/appliance.hpp"
+#include "host/appliance/gap_log.hpp"
+#include "host/appliance/status.hpp"
+
+namespace stopbit::appliance {
+
+/// One change of state, for a log.
+struct Change {
+  enum class Level : std::uint8_t { Info, Warning, Error };
+  Level level = Level::Info;
+  std::string what;                                         ///< "gap", "line silent": a few words, always the same.
+  std::vector<std::pair<std::string, std::string>> fields;  ///< In this order.
+};
+/// what="gap" channel="seven" first=3 ...
+[[nodiscard]] std::string to_text(const Change& change);
+[[nodiscard]] std::string_view to_text(Change::Level level) noexcept;
+
+/// Looks after an appliance that runs: writes gaps to disk, tells changes of state, beats. It sees the data path only
+/// through notices and counters, and may be as slow as a disk.
+///
+/// One thread calls step every so often; a tenth of a second is good.
+class Keeper {
+ public:
+  using Tell = std::function<void(const Change&)>;
+
+  Keeper(Appliance& appliance, Clock clock, Tell tell);
+
+  /// Makes the state folder. Empty on success.
+  [[nodiscard]] std::string prepare() { return gaps_.prepare(); }
+  void step();
+
+ private:
+  static constexpr std::uint64_t kLookNs = 500'000'000;  ///< How often counters are looked at.
+  static constexpr std::uint64_t kCleanNs = 3'600'000'000'000;
+  static constexpr std::size_t kNoticesAtATime = 10'000;
+
+  void take(const Notice& notice);
+  void take_gap(const Notice& notice, const feed::Channel& channel);
+  void look(std::uint64_t now);
+  void tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
+  /// Tells when a number that should stay as it is has grown.
+  void watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
+             Change::Level level);
+
+  Appliance& appliance_;
+  Clock clock_;
+  Tell tell_;
+  GapLog gaps_;
+  counters::Reader reader_;
+  std::map<std::string, ChannelState> states_;
+  std::map<std::pair<std::string, char>, bool> silent_;
+  std::map<std::pair<std::string, std::string>, std::uint64_t> watched_;
+  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t next_clean_ns_ = 0;
+};
+
+}  // namespace stopbit::appliance

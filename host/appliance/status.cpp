@@ -1,0 +1,401 @@
+#include "host/appliance/status.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "host/appliance/gap_log.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+using counters::Metric;
+using counters::Reader;
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// Metrics by their first label, so that each is looked at once however many channels there are.
+class Index {
+ public:
+  explicit Index(const Reader& of) : reader(of) {
+    for (const Metric& metric : of.metrics()) {
+      if (!metric.name.labels.empty()) metrics_[metric.name.labels.front()].push_back(&metric);
+    }
+  }
+  [[nodiscard]] const std::vector<const Metric*>& find(const char* key, const std::string& value) const {
+    static const std::vector<const Metric*> nothing;
+    const auto found = metrics_.find({key, value});
+    return found != metrics_.end() ? found->second : nothing;
+  }
+  const Reader& reader;
+
+ private:
+  std::map<std::pair<std::string, std::string>, std::vector<const Metric*>> metrics_;
+};
+
+/// The metrics of one thing, by family.
+class Group {
+ public:
+  Group(const Index& index, const char* key, const std::string& value) : reader_(index.reader) {
+    for (const Metric* metric : index.find(key, value)) metrics_.emplace(metric->name.family, metric);
+  }
+  [[nodiscard]] const Metric* find(const std::string& family) const {
+    const auto found = metrics_.find(family);
+    return found != metrics_.end() ? found->second : nullptr;
+  }
+  [[nodiscard]] std::uint64_t value(const std::string& family) const {
+    const Metric* metric = find(family);
+    return metric != nullptr ? reader_.value(*metric) : 0;
+  }
+  [[nodiscard]] const std::multimap<std::string, const Metric*>& metrics() const { return metrics_; }
+
+ private:
+  const Reader& reader_;
+  std::multimap<std::string, const Metric*> metrics_;
+};
+
+LineStatus read_line(const Reader& reader, const Group& group, std::string_view line, std::string address,
+                     std::uint64_t now_ns, std::uint64_t silence_ns) {
+  LineStatus status;
+  status.address = std::move(address);
+  status.exists = !status.address.empty();
+  if (!status.exists) return status;
+  std::map<std::string, std::uint64_t> values;
+  for (const auto& [family, metric] : group.metrics()) {
+    if (metric->name.label("line") != line) continue;
+    values[family] = reader.value(*metric);
+    if (metric->kind == counters::Kind::Histogram) status.skew = reader.distribution(*metric);
+  }
+  status.packets = values["line_packets"];
+  status.missing = values["line_missing"];
+  status.saved = values["line_saved"];
+  status.first = values["line_first"];
+  status.last_sequence = values["line_last_sequence"];
+  status.last_arrival_ns = values["line_last_arrival_time"];
+  status.age_ns = now_ns > status.last_arrival_ns ? now_ns - status.last_arrival_ns : 0;
+  status.is_silent = status.last_arrival_ns == 0 || status.age_ns > silence_ns;
+  return status;
+}
+
+ChannelStatus read_channel(const Index& index, const Metric& info, std::uint64_t now_ns, std::uint64_t silence_ns) {
+  const auto label = [&](std::string_view key) { return std::string(info.name.label(key)); };
+  ChannelStatus status;
+  status.name = label("channel");
+  status.number = label("number");
+  status.feed = label("feed");
+  status.role = label("role");
+  status.mode = label("mode");
+  status.ring = label("ring");
+  status.image = label("image");
+  status.window_packets = number(label("window_packets"));
+  status.window_ns = number(label("window_ns"));
+  const Group group(index, "channel", status.name);
+  status.lines[0] = read_line(index.reader, group, "A", label("a"), now_ns, silence_ns);
+  status.lines[1] = read_line(index.reader, group, "B", label("b"), now_ns, silence_ns);
+  status.delivered = group.value("packets_delivered");
+  status.duplicate = group.value("packets_duplicate");
+  status.late = group.value("packets_late");
+  status.held = group.value("packets_held");
+  status.malformed = group.value("packets_malformed");
+  status.incomplete = group.value("packets_incomplete");
+  status.numbers = group.value("numbers_expected");
+  status.numbers_delivered = group.value("numbers_delivered");
+  status.numbers_recovered = group.value("numbers_recovered");
+  status.numbers_lost = group.value("numbers_lost");
+  status.numbers_held = group.value("numbers_held");
+  status.gaps = group.value("gaps");
+  status.epoch = group.value("epoch");
+  status.next_sequence = group.value("next_sequence");
+  status.last_delivery_ns = group.value("last_delivery_time");
+  status.datagrams = group.value("datagrams");
+  status.messages = group.value("channel_messages");
+  status.decode_errors = group.value("decode_errors");
+  status.unknown_template = group.value("unknown_template");
+  status.waiting_for_reset = group.value("waiting_for_reset");
+  const std::uint64_t state = group.value("channel_state");
+  status.state = state <= 2 ? static_cast<ChannelState>(state) : ChannelState::Waiting;
+  const bool all_silent = std::all_of(status.lines.begin(), status.lines.end(),
+                                      [](const LineStatus& line) { return !line.exists || line.is_silent; });
+  if (all_silent && status.state == ChannelState::Live) status.state = ChannelState::Silent;
+  return status;
+}
+
+/// Whether frames with this verdict were for us and could not be used.
+bool is_damage(std::string_view text) {
+  for (std::size_t i = 0; i < net::kVerdicts; ++i) {
+    const auto verdict = static_cast<net::Verdict>(i);
+    const net::VerdictClass kind = net::verdict_class(verdict);
+    if (net::verdict_text(verdict) == text) return kind == net::VerdictClass::Damaged || kind == net::VerdictClass::Cut;
+  }
+  return false;
+}
+
+std::uint64_t two_digits_up(std::uint64_t value) {
+  std::uint64_t unit = 1;
+  while (value / unit >= 100) unit *= 10;
+  return (value + unit - 1) / unit * unit;
+}
+
+nlohmann::json quantiles(const counters::Distribution& distribution) {
+  return {{"count", distribution.count},
+          {"p50", distribution.quantile(0.5)},
+          {"p99", distribution.quantile(0.99)},
+          {"p999", distribution.quantile(0.999)},
+          {"largest", distribution.largest}};
+}
+
+}  // namespace
+
+bool ChannelStatus::is_balanced() const noexcept {
+  return received() == delivered + duplicate + late + held + malformed + incomplete &&
+         numbers == numbers_delivered + numbers_recovered + numbers_lost + numbers_held;
+}
+
+std::uint64_t ChannelStatus::skew_ns(double part) const noexcept {
+  counters::Distribution both = lines[0].skew;
+  both += lines[1].skew;
+  return both.quantile(part);
+}
+
+bool ChannelStatus::is_ready() const noexcept {
+  return state == ChannelState::Live &&
+         std::none_of(lines.begin(), lines.end(), [](const LineStatus& line) { return line.exists && line.is_silent; });
+}
+
+Status read_status(const Reader& reader, std::uint64_t now_ns) {
+  Status status;
+  status.now_ns = now_ns;
+  status.started_ns = reader.epoch();
+  status.heartbeat_ns = reader.heartbeat_ns();
+  status.pid = reader.writer_pid();
+  status.writer = reader.writer();
+  std::uint64_t silence_ns = 0;
+  if (const Metric* info = reader.find("appliance_info")) {
+    status.name = info->name.label("name");
+    status.state_folder = info->name.label("state");
+    silence_ns = number(info->name.label("silence_ns"));
+  }
+  const Index index(reader);
+  for (const Metric& metric : reader.metrics()) {
+    const std::string& family = metric.name.family;
+    if (family == "channel_info") {
+      status.channels.push_back(read_channel(index, metric, now_ns, silence_ns));
+    } else if (family == "port_frames") {
+      PortStatus& port = status.ports.emplace_back();
+      port.name = metric.name.label("port");
+      const Group group(index, "port", port.name);
+      port.frames = group.value("port_frames");
+      port.bytes = group.value("port_bytes");
+      port.nic = group.value("port_dropped_by_nic");
+      port.kernel = group.value("port_dropped_by_kernel");
+      port.failures = group.value("port_failures");
+      port.foreign = group.value("port_foreign");
+      const auto [begin, end] = group.metrics().equal_range("port_verdicts");
+      for (auto i = begin; i != end; ++i) {
+        if (is_damage(i->second->name.label("verdict"))) port.damaged += reader.value(*i->second);
+      }
+    } else if (family == "ring_records") {
+      RingStatus& ring = status.rings.emplace_back();
+      ring.name = metric.name.label("ring");
+      const Group group(index, "ring", ring.name);
+      ring.records = group.value("ring_records");
+      ring.events = group.value("ring_events");
+      ring.slots = group.value("ring_slots");
+      ring.generation = group.value("image_generation");
+      ring.layout_hash = group.value("image_layout_hash");
+      const auto [begin, end] = group.metrics().equal_range("messages");
+      for (auto i = begin; i != end; ++i) {
+        ring.templates.emplace_back(i->second->name.label("template"), reader.value(*i->second));
+      }
+      if (const Metric* image = group.find("image")) ring.image = reader.text(*image);
+    } else if (family == "agent_turns") {
+      AgentStatus& agent = status.agents.emplace_back();
+      agent.name = metric.name.label("agent");
+      const Group group(index, "agent", agent.name);
+      agent.turns = group.value("agent_turns");
+      agent.busy_turns = group.value("agent_busy_turns");
+      agent.last_turn_ns = group.value("agent_last_turn_time");
+      agent.notices_lost = group.value("agent_notices_lost");
+      if (const Metric* batch = group.find("agent_batch_datagrams")) agent.batch = reader.distribution(*batch);
+      if (const Metric* latency = group.find("agent_latency")) agent.latency = reader.distribution(*latency);
+    } else if (family == "errors") {
+      const std::vector<counters::SeenError> errors = reader.errors(metric);
+      status.errors.insert(status.errors.end(), errors.begin(), errors.end());
+      status.errors_beyond += reader.errors_beyond(metric);
+    }
+  }
+  return status;
+}
+
+std::vector<std::pair<std::string_view, std::uint64_t>> Status::drops() const {
+  const auto over_ports = [&](std::uint64_t PortStatus::*member) {
+    std::uint64_t sum = 0;
+    for (const PortStatus& port : ports) sum += port.*member;
+    return sum;
+  };
+  const auto over_channels = [&](std::uint64_t ChannelStatus::*member) {
+    std::uint64_t sum = 0;
+    for (const ChannelStatus& channel : channels) sum += channel.*member;
+    return sum;
+  };
+  return {{"NIC", over_ports(&PortStatus::nic)},
+          {"kernel", over_ports(&PortStatus::kernel)},
+          {"damaged frame", over_ports(&PortStatus::damaged)},
+          {"foreign", over_ports(&PortStatus::foreign)},
+          {"malformed", over_channels(&ChannelStatus::malformed)},
+          {"duplicate", over_channels(&ChannelStatus::duplicate)},
+          {"late", over_channels(&ChannelStatus::late)},
+          {"incomplete", over_channels(&ChannelStatus::incomplete)},
+          {"lost numbers", over_channels(&ChannelStatus::numbers_lost)},
+          {"decode error", over_channels(&ChannelStatus::decode_errors)},
+          {"unknown template", over_channels(&ChannelStatus::unknown_template)},
+          {"waiting for reset", over_channels(&ChannelStatus::waiting_for_reset)}};
+}
+
+std::optional<ProposedWindow> propose_window(const ChannelStatus& channel, std::uint64_t running_ns) {
+  ProposedWindow window;
+  window.copies = channel.lines[0].skew.count + channel.lines[1].skew.count;
+  if (window.copies == 0) return std::nullopt;
+  window.skew_ns = channel.skew_ns(0.9999);
+  window.time_ns = std::max<std::uint64_t>(1'000, two_digits_up(window.skew_ns + window.skew_ns / 4));
+  const double rate = running_ns != 0 ? static_cast<double>(channel.received()) / static_cast<double>(running_ns) : 0;
+  const double packets = std::clamp(8 * rate * static_cast<double>(window.time_ns), 16.0, 65'536.0);
+  window.packets = std::bit_ceil(static_cast<std::uint64_t>(packets));
+  return window;
+}
+
+std::vector<std::string> find_appliances() {
+  constexpr std::string_view kBegin = "stopbit-";
+  constexpr std::string_view kEnd = ".counters";
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
+    const std::string name = entry.path().filename().string();
+    if (name.starts_with(kBegin) && name.ends_with(kEnd) && name.size() > kBegin.size() + kEnd.size()) {
+      names.push_back(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size()));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string to_json(const Status& status) {
+  using nlohmann::json;
+  json root = {{"name", status.name},
+               {"state_folder", status.state_folder},
+               {"time_ns", status.now_ns},
+               {"started_ns", status.started_ns},
+               {"heartbeat_ns", status.heartbeat_ns},
+               {"pid", status.pid},
+               {"running", status.writer == counters::Reader::Writer::Running},
+               {"channels", json::array()},
+               {"ports", json::array()},
+               {"rings", json::array()},
+               {"agents", json::array()},
+               {"errors", json::array()},
+               {"errors_beyond", status.errors_beyond},
+               {"drops", json::object()}};
+  for (const ChannelStatus& channel : status.channels) {
+    json item = {{"name", channel.name},
+                 {"number", number(channel.number)},
+                 {"feed", channel.feed},
+                 {"role", channel.role},
+                 {"mode", channel.mode},
+                 {"ring", channel.ring},
+                 {"image", channel.image},
+                 {"state", to_text(channel.state)},
+                 {"ready", channel.is_ready()},
+                 {"lines", json::object()},
+                 {"packets",
+                  {{"received", channel.received()},
+                   {"delivered", channel.delivered},
+                   {"duplicate", channel.duplicate},
+                   {"late", channel.late},
+                   {"held", channel.held},
+                   {"malformed", channel.malformed},
+                   {"incomplete", channel.incomplete}}},
+                 {"numbers",
+                  {{"expected", channel.numbers},
+                   {"delivered", channel.numbers_delivered},
+                   {"recovered", channel.numbers_recovered},
+                   {"lost", channel.numbers_lost},
+                   {"held", channel.numbers_held}}},
+                 {"gaps", channel.gaps},
+                 {"epoch", channel.epoch},
+                 {"next_sequence", channel.next_sequence},
+                 {"last_delivery_ns", channel.last_delivery_ns},
+                 {"messages", channel.messages},
+                 {"decode_errors", channel.decode_errors},
+                 {"unknown_template", channel.unknown_template},
+                 {"waiting_for_reset", channel.waiting_for_reset}};
+    for (std::size_t i = 0; i < channel.lines.size(); ++i) {
+      const LineStatus& line = channel.lines[i];
+      if (!line.exists) continue;
+      item["lines"][i == 0 ? "A" : "B"] = {{"address", line.address},
+                                           {"packets", line.packets},
+                                           {"missing", line.missing},
+                                           {"saved", line.saved},
+                                           {"first", line.first},
+                                           {"last_sequence", line.last_sequence},
+                                           {"last_arrival_ns", line.last_arrival_ns},
+                                           {"silent", line.is_silent},
+                                           {"skew_ns", quantiles(line.skew)}};
+    }
+    root["channels"].push_back(std::move(item));
+  }
+  for (const PortStatus& port : status.ports) {
+    root["ports"].push_back({{"name", port.name},
+                             {"frames", port.frames},
+                             {"bytes", port.bytes},
+                             {"dropped_by_nic", port.nic},
+                             {"dropped_by_kernel", port.kernel},
+                             {"damaged", port.damaged},
+                             {"foreign", port.foreign},
+                             {"failures", port.failures}});
+  }
+  for (const RingStatus& ring : status.rings) {
+    json templates = json::object();
+    for (const auto& [name, messages] : ring.templates) templates[name] = messages;
+    root["rings"].push_back({{"name", ring.name},
+                             {"image", ring.image},
+                             {"generation", ring.generation},
+                             {"layout_hash", ring.layout_hash},
+                             {"records", ring.records},
+                             {"events", ring.events},
+                             {"slots", ring.slots},
+                             {"messages", std::move(templates)}});
+  }
+  for (const AgentStatus& agent : status.agents) {
+    root["agents"].push_back({{"name", agent.name},
+                              {"turns", agent.turns},
+                              {"busy_turns", agent.busy_turns},
+                              {"last_turn_ns", agent.last_turn_ns},
+                              {"notices_lost", agent.notices_lost},
+                              {"batch", quantiles(agent.batch)},
+                              {"latency_ns", quantiles(agent.latency)}});
+  }
+  for (const counters::SeenError& error : status.errors) {
+    root["errors"].push_back({{"code", code_text(error.code)},
+                              {"meaning", code_meaning(error.code)},
+                              {"channel", error.channel},
+                              {"count", error.count},
+                              {"first_ns", error.first_ns},
+                              {"last_ns", error.last_ns},
+                              {"sequence", error.sequence},
+                              {"template_index", error.template_index},
+                              {"template_id", error.template_id},
+                              {"offset", error.offset}});
+  }
+  for (const auto& [place, count] : status.drops()) root["drops"][std::string(place)] = count;
+  // What is not UTF-8 in a hostile segment must not end the program.
+  return root.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace stopbit::appliance

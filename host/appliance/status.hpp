@@ -1,0 +1,115 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "host/appliance/tally.hpp"
+#include "host/counters/reader.hpp"
+
+/// What the counters of an appliance say, put together by channel, line, port and ring. Everything that shows an
+/// appliance to people begins here.
+namespace stopbit::appliance {
+
+struct LineStatus {
+  bool exists = false;
+  std::string address;  ///< "224.0.0.1:1000 from 10.1.2.3"
+  std::uint64_t packets = 0;
+  std::uint64_t missing = 0;
+  std::uint64_t saved = 0;
+  std::uint64_t first = 0;
+  std::uint64_t last_sequence = 0;
+  std::uint64_t last_arrival_ns = 0;  ///< 0 = never.
+  std::uint64_t age_ns = 0;           ///< Since then.
+  bool is_silent = false;
+  counters::Distribution skew;
+};
+
+struct ChannelStatus {
+  std::string name;
+  std::string number;
+  std::string feed;
+  std::string role;
+  std::string mode;
+  std::string ring;
+  std::string image;
+  std::uint64_t window_packets = 0;
+  std::uint64_t window_ns = 0;
+  ChannelState state = ChannelState::Waiting;
+  std::array<LineStatus, 2> lines;
+  std::uint64_t delivered = 0, duplicate = 0, late = 0, held = 0, malformed = 0, incomplete = 0;
+  std::uint64_t numbers = 0, numbers_delivered = 0, numbers_recovered = 0, numbers_lost = 0, numbers_held = 0;
+  std::uint64_t gaps = 0, epoch = 0, next_sequence = 0, last_delivery_ns = 0;
+  std::uint64_t datagrams = 0, messages = 0, decode_errors = 0, unknown_template = 0, waiting_for_reset = 0;
+
+  [[nodiscard]] std::uint64_t received() const noexcept { return lines[0].packets + lines[1].packets; }
+  /// Both identities hold. While packets flow the counters may be read in the middle of a change.
+  [[nodiscard]] bool is_balanced() const noexcept;
+  /// How long after A its copies came on B, if that is positive, else how long after B on A: the part given.
+  [[nodiscard]] std::uint64_t skew_ns(double part) const noexcept;
+  /// Decodes, and all its lines bring something.
+  [[nodiscard]] bool is_ready() const noexcept;
+};
+
+struct PortStatus {
+  std::string name;
+  std::uint64_t frames = 0, bytes = 0, nic = 0, kernel = 0, failures = 0, foreign = 0;
+  std::uint64_t damaged = 0;  ///< Frames that cannot be right, or are cut.
+};
+
+struct RingStatus {
+  std::string name;
+  std::string image;
+  std::uint64_t records = 0, events = 0, slots = 0, generation = 0, layout_hash = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> templates;  ///< Messages of each.
+};
+
+struct AgentStatus {
+  std::string name;
+  std::uint64_t turns = 0, busy_turns = 0, last_turn_ns = 0, notices_lost = 0;
+  counters::Distribution batch, latency;
+};
+
+struct Status {
+  std::string name;
+  std::string state_folder;
+  std::uint64_t now_ns = 0;
+  std::uint64_t started_ns = 0;
+  std::uint64_t heartbeat_ns = 0;
+  std::uint32_t pid = 0;
+  counters::Reader::Writer writer = counters::Reader::Writer::Running;
+  std::vector<ChannelStatus> channels;
+  std::vector<PortStatus> ports;
+  std::vector<RingStatus> rings;
+  std::vector<AgentStatus> agents;
+  std::vector<counters::SeenError> errors;
+  std::uint64_t errors_beyond = 0;
+
+  /// What was dropped, by place; every place is there, with 0 if nothing was.
+  [[nodiscard]] std::vector<std::pair<std::string_view, std::uint64_t>> drops() const;
+};
+
+/// `now_ns` is the time that ages are counted to.
+[[nodiscard]] Status read_status(const counters::Reader& reader, std::uint64_t now_ns);
+
+/// A window for a channel, from what its lines have been seen to do.
+struct ProposedWindow {
+  std::uint64_t copies = 0;   ///< On how many copies it rests.
+  std::uint64_t skew_ns = 0;  ///< 99.99 % of them came no later than this.
+  std::uint64_t time_ns = 0;  ///< That and a quarter more, two digits.
+  std::uint64_t packets = 0;  ///< So many come in eight such times at the mean rate, at least 16; a power of two.
+};
+/// Nothing if no copy came yet.
+[[nodiscard]] std::optional<ProposedWindow> propose_window(const ChannelStatus& channel, std::uint64_t running_ns);
+
+/// The names of the appliances that have counters in shared memory.
+[[nodiscard]] std::vector<std::string> find_appliances();
+
+/// All of it as JSON, one object.
+[[nodiscard]] std::string to_json(const Status& status);
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "host/appliance/status.hpp"
+
+/// What an appliance is doing, in words and tables.
+namespace stopbit::tools {
+
+/// One line per channel: lines with their ages, sequence, skew, image, state. With a heading.
+[[nodiscard]] std::string ready_text(const appliance::Status& status);
+
+/// Where every packet and every sequence number went; drops by place; ports, rings, threads, distinct errors.
+[[nodiscard]] std::string stat_text(const appliance::Status& status);
+
+/// A window for each channel, from the skew of its lines.
+[[nodiscard]] std::string skew_text(const appliance::Status& status);
+
+/// A screen of at most so many columns and rows. `before` is what rates are counted from; it may be the same.
+[[nodiscard]] std::string screen_text(const appliance::Status& status, const appliance::Status& before,
+                                      std::size_t columns, std::size_t rows);
+
+}  // namespace stopbit::tools
