@@ -5,18 +5,15 @@ module stopbit_consume_lane
   import stopbit_isa_pkg::*;
   import stopbit_uop_pkg::*;
 (
-  input  logic [7:0] op_i,
-  input  logic       bit_i,  // the next one of the presence map
-  input  logic       has_initial_i,
-  input  logic       is_assigned_i,
-  input  logic       is_empty_i,
-  input  logic [3:0] entry_kind_i,
-  input  logic [5:0] entry_bits_i,     // of a bit group: those that its fields use
-  input  logic [5:0] group_bits_i,     // of the instruction's
-  input  source_e    exponent_i,       // of the exponent before it
-  input  logic       exponent_base_i,  // that of the exponent was a previous one
-  input  logic       is_waiting_i,     // the dictionary waits for a reset
-  output plan_t      plan_o
+  input  logic [7:0]   op_i,
+  input  logic         bit_i,          // the next one of the presence map
+  input  logic         has_initial_i,
+  input  entry_state_t state_i,        // of its dictionary entry
+  input  logic [5:0]   group_bits_i,   // of a bit group: those that its fields use
+  input  source_e      exponent_i,     // of the exponent before it
+  input  logic         exponent_base_i,  // that of the exponent was a previous one
+  input  logic         is_waiting_i,   // the dictionary waits for a reset
+  output plan_t        plan_o
 );
   logic is_special, has_type;
   always_comb begin
@@ -46,13 +43,13 @@ module stopbit_consume_lane
       TYPE_DMAN: plan_o.dictionary_kind = TYPE_DEXP;
       default:   plan_o.dictionary_kind = op_i[4:1];
     endcase
-    has_type = entry_kind_i == plan_o.dictionary_kind && (!plan_o.is_group || entry_bits_i == group_bits_i);
+    has_type = state_i.kind == plan_o.dictionary_kind && (!plan_o.is_group || state_i.length[5:0] == group_bits_i);
 
     if (op_i == OP_TID) begin
       if (!bit_i) begin
         plan_o.source = SOURCE_PREVIOUS;
         // A datagram that has to begin with a reset has to say so in as many words.
-        if (!is_assigned_i || is_waiting_i) plan_o.source_code = ERROR_D5;
+        if (!state_i.is_assigned || is_waiting_i) plan_o.source_code = ERROR_D5;
       end
     end else if (plan_o.is_mantissa && exponent_i == SOURCE_NONE) begin
       plan_o.source = SOURCE_NONE;
@@ -65,28 +62,28 @@ module stopbit_consume_lane
         OPERATOR_CON: plan_o.source = plan_o.takes_bit && !bit_i ? SOURCE_NONE : SOURCE_INITIAL;
         OPERATOR_DEF: if (!bit_i) plan_o.source = has_initial_i ? SOURCE_INITIAL : SOURCE_NONE;
         OPERATOR_DEL: begin
-          if (is_assigned_i) begin
+          if (state_i.is_assigned) begin
             plan_o.base_is_previous = 1'b1;
             if (!has_type) plan_o.base_code = ERROR_D4;
-          end else if (is_empty_i) begin
+          end else if (state_i.is_empty) begin
             plan_o.base_code = ERROR_D6;
           end
         end
         default: begin
           if (!bit_i) begin
-            if (is_assigned_i) begin
+            if (state_i.is_assigned) begin
               plan_o.source = SOURCE_PREVIOUS;
               if (!has_type) plan_o.source_code = ERROR_D4;
-            end else if (!is_empty_i && has_initial_i) begin
+            end else if (!state_i.is_empty && has_initial_i) begin
               plan_o.source = SOURCE_INITIAL;
             end else begin
               plan_o.source = SOURCE_NONE;
               if (!plan_o.is_optional) begin
-                if (op_i[7:5] == OPERATOR_TAI) plan_o.source_code = is_empty_i ? ERROR_D7 : ERROR_D6;
-                else plan_o.source_code = is_empty_i ? ERROR_D6 : ERROR_D5;
+                if (op_i[7:5] == OPERATOR_TAI) plan_o.source_code = state_i.is_empty ? ERROR_D7 : ERROR_D6;
+                else plan_o.source_code = state_i.is_empty ? ERROR_D6 : ERROR_D5;
               end
             end
-          end else if (op_i[7:5] == OPERATOR_TAI && is_assigned_i) begin
+          end else if (op_i[7:5] == OPERATOR_TAI && state_i.is_assigned) begin
             plan_o.base_is_previous = 1'b1;
             if (!has_type) plan_o.base_code = ERROR_D4;
           end

@@ -21,12 +21,12 @@ module stopbit_core
 
   // For counters, each for one cycle.
   output logic              datagram_done_o,
-  output logic              issued_o
+  output logic [1:0]        issued_o
 );
-  logic active, end_of_datagram, release_window;
-  stopbit_datagram_t datagram;
-  logic [79:0] bytes;
-  logic [3:0] available, length, take;
+  logic active, release_window;
+  stopbit_datagram_t datagram, coming;
+  window_t window;
+  logic [4:0] take;
   stopbit_decompressor i_decompressor (
     .clk_i,
     .rst_ni,
@@ -36,10 +36,8 @@ module stopbit_core
     .beat_i,
     .active_o   (active),
     .datagram_o (datagram),
-    .bytes_o    (bytes),
-    .available_o(available),
-    .length_o   (length),
-    .end_o      (end_of_datagram),
+    .coming_o   (coming),
+    .window_o   (window),
     .take_i     (take),
     .release_i  (release_window)
   );
@@ -56,10 +54,8 @@ module stopbit_core
     .back_data_o,
     .active_i   (active),
     .datagram_i (datagram),
-    .bytes_i    (bytes),
-    .available_i(available),
-    .length_i   (length),
-    .end_i      (end_of_datagram),
+    .coming_i   (coming),
+    .window_i   (window),
     .take_o     (take),
     .release_o  (release_window),
     .valid_o    (command_valid),

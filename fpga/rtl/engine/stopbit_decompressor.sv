@@ -1,13 +1,15 @@
-/// Cuts the bytes of datagrams into entities: shows the next ten bytes and where the first entity in them ends.
+/// Cuts the bytes of datagrams into entities: shows the next bytes and where the first two entities in them end.
 ///
 /// A ring of two halves of 16 bytes, each filled by one beat; a datagram begins with a half. For every place of the
-/// ring there is a register with the distance to the next stop bit, made when a beat is written: finding an entity is
-/// one look-up, and the way from position to position has no priority logic in it.
+/// ring there are registers with the distances to the next two stop bits, made when a beat is written: finding an entity
+/// is one look-up, and the way from position to position has no priority logic in it.
 ///
-/// `take_i` says how many bytes are used up in this cycle; the window follows in the next one. `release_i` gives up the
-/// rest of the datagram, or, at its end, goes on to the next. A datagram is never seen before it is released from.
+/// `take_i` says how many bytes are used up in this cycle; the window follows in the next one. `release_i` gives up what
+/// is left of the datagram behind them, or, at its end, goes on to the next. A datagram is never seen before it is
+/// released from. A preamble of at most 15 bytes is passed over: the window begins behind it.
 module stopbit_decompressor
   import stopbit_pkg::*;
+  import stopbit_uop_pkg::*;
 (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -16,62 +18,69 @@ module stopbit_decompressor
   input  stopbit_datagram_t datagram_i,
   input  stopbit_beat_t     beat_i,
 
-  output logic              active_o,     // the window shows a datagram; the other outputs are of no use otherwise
+  output logic              active_o,      // the window shows a datagram; the other outputs are of no use otherwise
   output stopbit_datagram_t datagram_o,
-  output logic [79:0]       bytes_o,      // byte 0 in bits 7:0
-  output logic [3:0]        available_o,  // bytes in the window, at most 10
-  output logic [3:0]        length_o,     // bytes of the first entity; 0 if it does not end in the window
-  output logic              end_o,        // the datagram has no bytes behind the window
-  input  logic [3:0]        take_i,       // at most available_o
+  output stopbit_datagram_t coming_o,      // the datagram of the next cycle, if there is one
+  output window_t           window_o,
+  input  logic [4:0]        take_i,        // at most window_o.available
   input  logic              release_i
 );
   localparam int unsigned RingBytes = 2 * BeatBytes;
-  localparam int unsigned WindowBytes = 10;
 
-  // The ring, and the distance to the next stop bit: 0 if there is none in the next ten bytes.
+  // The ring, and the distances to the next stop bits: 0 if there is none in the next ten bytes, and in the ten behind.
   logic [7:0] ring_d[RingBytes], ring_q[RingBytes];
   logic [3:0] next_stop_d[RingBytes], next_stop_q[RingBytes];
+  logic [4:0] second_stop_d[RingBytes], second_stop_q[RingBytes];
 
   logic [1:0] full_d, full_q;  // by half
   logic [1:0] last_d, last_q;
   logic [4:0] count_d[2], count_q[2];
   logic       write_half_d, write_half_q;
   logic       read_half_d, read_half_q;
-  logic [4:0] offset_d, offset_q;      // in the half that is read; 16 at the end of a last half
+  logic [4:0] offset_d, offset_q;      // in the half that is read; 16 at the end of one
   logic       dropping_d, dropping_q;  // the datagram was released before its last beat came
 
   // Headers: of the datagram that is read, and of the one that waits behind it.
   stopbit_datagram_t current_d, current_q, waiting_d, waiting_q;
   logic has_current_d, has_current_q, has_waiting_d, has_waiting_q;
   logic first_d, first_q;  // the next beat begins a datagram
+  logic becomes_current, skips;
+  assign skips = becomes_current && preamble_is_short(current_d.data_offset, current_d.length_bytes);
 
   // The window.
-  logic [4:0] place;
+  logic [4:0] place, second_place;
   logic [5:0] left_in_half, left;
-  logic       is_whole;  // all bytes of the datagram that are left are in the ring
   logic       other_half;
   always_comb begin
     other_half   = !read_half_q;
     place        = {read_half_q, 4'b0} + offset_q;
+    second_place = place + 5'(next_stop_q[place]);
     left_in_half = full_q[read_half_q] ? 6'(count_q[read_half_q] - offset_q) : 6'd0;
     left         = left_in_half;
-    is_whole     = full_q[read_half_q] && last_q[read_half_q];
+    window_o.is_whole = full_q[read_half_q] && last_q[read_half_q];
     if (full_q[read_half_q] && !last_q[read_half_q] && full_q[other_half]) begin
-      left     = left_in_half + 6'(count_q[other_half]);
-      is_whole = last_q[other_half];
+      left              = left_in_half + 6'(count_q[other_half]);
+      window_o.is_whole = last_q[other_half];
     end
-    for (int unsigned i = 0; i < WindowBytes; i++) bytes_o[8*i+:8] = ring_q[5'(place + 5'(i))];
-    available_o = left > 6'(WindowBytes) ? 4'(WindowBytes) : left[3:0];
-    length_o    = next_stop_q[place] <= available_o ? next_stop_q[place] : 4'd0;
-    end_o       = is_whole && left <= 6'(WindowBytes);
-    active_o    = has_current_q && !dropping_q;
-    datagram_o  = current_q;
-    ready_o     = !full_q[write_half_q];
+    for (int unsigned i = 0; i < WindowBytes; i++) begin
+      window_o.bytes[8*i+:8]        = ring_q[5'(place + 5'(i))];
+      window_o.second_bytes[8*i+:8] = ring_q[5'(second_place + 5'(i))];
+    end
+    window_o.available     = left > 6'(2 * WindowBytes) ? 5'(2 * WindowBytes) : left[4:0];
+    window_o.length        = 5'(next_stop_q[place]) <= window_o.available ? next_stop_q[place] : 4'd0;
+    window_o.second_length = '0;
+    if (second_stop_q[place] <= window_o.available && second_stop_q[place] != '0) begin
+      window_o.second_length = 4'(second_stop_q[place] - 5'(next_stop_q[place]));
+    end
+    active_o   = has_current_q && !dropping_q;
+    datagram_o = current_q;
+    coming_o   = current_d;
+    ready_o    = !full_q[write_half_q];
   end
 
   logic accept;
   logic ends;  // the datagram that is read, with this cycle
-  logic leaves_half;
+  logic leaves_half, leaves_both;
   logic [5:0] after;
   always_comb begin
     accept       = valid_i && ready_o;
@@ -84,18 +93,22 @@ module stopbit_decompressor
     dropping_d   = dropping_q;
     ends         = 1'b0;
     leaves_half  = 1'b0;
+    leaves_both  = 1'b0;
     after        = 6'(offset_q) + 6'(take_i);
 
     if (dropping_q || release_i) begin
       leaves_half = full_q[read_half_q];
-      ends        = leaves_half && last_q[read_half_q];
+      leaves_both = leaves_half && !last_q[read_half_q] && full_q[other_half];
+      ends        = leaves_half && (last_q[read_half_q] || (leaves_both && last_q[other_half]));
       dropping_d  = !ends;
       offset_d    = '0;
     end else if (full_q[read_half_q]) begin
       leaves_half = !last_q[read_half_q] && after >= 6'(BeatBytes);
       offset_d    = leaves_half ? 5'(after - 6'(BeatBytes)) : after[4:0];
     end
-    if (leaves_half) begin
+    if (leaves_both) begin
+      full_d = '0;
+    end else if (leaves_half) begin
       full_d[read_half_q] = 1'b0;
       read_half_d         = other_half;
     end
@@ -109,15 +122,17 @@ module stopbit_decompressor
   end
 
   always_comb begin
-    current_d     = current_q;
-    waiting_d     = waiting_q;
-    has_current_d = has_current_q;
-    has_waiting_d = has_waiting_q;
-    first_d       = first_q;
+    current_d       = current_q;
+    waiting_d       = waiting_q;
+    has_current_d   = has_current_q;
+    has_waiting_d   = has_waiting_q;
+    first_d         = first_q;
+    becomes_current = 1'b0;
     if (ends) begin
-      current_d     = waiting_q;
-      has_current_d = has_waiting_q;
-      has_waiting_d = 1'b0;
+      current_d       = waiting_q;
+      has_current_d   = has_waiting_q;
+      has_waiting_d   = 1'b0;
+      becomes_current = has_waiting_q;
     end
     if (accept) begin
       first_d = beat_i.last;
@@ -125,8 +140,9 @@ module stopbit_decompressor
         waiting_d     = datagram_i;
         has_waiting_d = 1'b1;
       end else if (first_q) begin
-        current_d     = datagram_i;
-        has_current_d = 1'b1;
+        current_d       = datagram_i;
+        has_current_d   = 1'b1;
+        becomes_current = 1'b1;
       end
     end
   end
@@ -140,6 +156,12 @@ module stopbit_decompressor
       next_stop_d[i] = '0;
       for (int unsigned k = WindowBytes; k > 0; k--) begin
         if (ring_d[5'(i+k-1)][7]) next_stop_d[i] = 4'(k);
+      end
+    end
+    for (int unsigned i = 0; i < RingBytes; i++) begin
+      second_stop_d[i] = '0;
+      if (next_stop_d[i] != '0 && next_stop_d[5'(i)+5'(next_stop_d[i])] != '0) begin
+        second_stop_d[i] = 5'(next_stop_d[i]) + 5'(next_stop_d[5'(i)+5'(next_stop_d[i])]);
       end
     end
   end
@@ -158,7 +180,7 @@ module stopbit_decompressor
       full_q        <= full_d;
       write_half_q  <= write_half_d;
       read_half_q   <= read_half_d;
-      offset_q      <= offset_d;
+      offset_q      <= skips ? current_d.data_offset[4:0] : offset_d;
       dropping_q    <= dropping_d;
       has_current_q <= has_current_d;
       has_waiting_q <= has_waiting_d;
@@ -169,15 +191,17 @@ module stopbit_decompressor
     current_q <= current_d;
     waiting_q <= waiting_d;
     if (accept) begin
-      ring_q      <= ring_d;
-      next_stop_q <= next_stop_d;
+      ring_q        <= ring_d;
+      next_stop_q   <= next_stop_d;
+      second_stop_q <= second_stop_d;
     end
   end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni) begin
-      assert (!active_o || take_i <= available_o) else $fatal(1, "took %0d of %0d bytes", take_i, available_o);
+      assert (!active_o || take_i <= window_o.available) else $fatal(1, "took %0d of %0d bytes", take_i,
+                                                                     window_o.available);
       assert (!release_i || active_o) else $fatal(1, "no datagram to release");
       assert (!accept || beat_i.count == 5'(BeatBytes) || beat_i.last) else $fatal(1, "a short beat that is not the last");
       assert (!accept || beat_i.count <= 5'(BeatBytes)) else $fatal(1, "a beat of %0d bytes", beat_i.count);

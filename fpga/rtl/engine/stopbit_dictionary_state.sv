@@ -1,62 +1,74 @@
 /// What the dictionary knows of an entry besides its value: undefined, empty or assigned, and the type.
 ///
 /// An entry counts only with the generation it was written in: a reset takes a new generation, of which there are more
-/// than datagrams in a century at any line rate, and is done. A write is seen by a read of the same cycle.
+/// than datagrams in a century at any line rate, and is done. A write is seen by a read of the same cycle. Two entries of
+/// different parity are read and written at once.
 module stopbit_dictionary_state
   import stopbit_pkg::*;
+  import stopbit_uop_pkg::*;
 #(
-  localparam int unsigned GenerationBits = 56,
-  localparam int unsigned LengthBits     = 13
+  localparam int unsigned GenerationBits = 56
 ) (
   input  logic                      clk_i,
   input  logic [GenerationBits-1:0] generation_i,  // of the entries that are read
-  input  logic [ContextBits-1:0]    read_entry_i,
-  output logic                      is_assigned_o,  // these, one cycle later
-  output logic                      is_empty_o,
-  output logic [3:0]                kind_o,
-  output logic [LengthBits-1:0]     length_o,   // of a string
-  output logic                      is_wide_o,  // of a string: eight bytes that are not all ASCII
-  output logic                      in_second_o,  // of a string: it lies in the second half of its slot
+  input  logic                      first_uses_entry_i,
+  input  logic [1:0][ContextBits-1:0] read_entry_i,
+  output entry_state_t [1:0]        state_o,       // of these, one cycle later
 
-  input  logic                      write_i,
+  input  logic [1:0]                write_i,
   input  logic [GenerationBits-1:0] write_generation_i,
-  input  logic [ContextBits-1:0]    write_entry_i,
-  input  logic                      assigned_i,  // else empty
-  input  logic [3:0]                kind_i,
-  input  logic [LengthBits-1:0]     length_i,
-  input  logic                      is_wide_i,
-  input  logic                      in_second_i
+  input  logic [1:0][ContextBits-1:0] write_entry_i,
+  input  entry_state_t [1:0]        state_i        // assigned, else empty
 );
   typedef struct packed {
     logic                      in_second;
     logic                      is_wide;
-    logic [LengthBits-1:0]     length;
+    logic [12:0]               length;
     logic [3:0]                kind;
     logic                      is_assigned;
     logic [GenerationBits-1:0] generation;
   } entry_t;
 
-  // Generation 0 is never current, so that the memory's first content is undefined.
-  entry_t entries[1<<ContextBits];
-  initial begin
-    for (int unsigned i = 0; i < 1 << ContextBits; i++) entries[i] = '0;
+  function automatic entry_t entry_of(entry_state_t state);
+    return '{in_second: state.in_second, is_wide: state.is_wide, length: state.length, kind: state.kind, is_assigned: state.is_assigned,
+             generation: write_generation_i};
+  endfunction
+
+  logic [1:0] parity_q;  // of what is read
+  entry_t [1:0] read_q;  // by parity
+  for (genvar b = 0; b < 2; b++) begin : g_bank
+    // Generation 0 is never current, so that the memory's first content is undefined.
+    entry_t entries[1<<(ContextBits-1)];
+    initial begin
+      for (int unsigned i = 0; i < 1 << (ContextBits - 1); i++) entries[i] = '0;
+    end
+
+    logic [ContextBits-2:0] read_entry, write_entry;
+    logic writes, first_reads, first_writes;
+    entry_t written;
+    always_comb begin
+      first_reads  = first_uses_entry_i && read_entry_i[0][0] == 1'(b);
+      read_entry   = first_reads ? read_entry_i[0][ContextBits-1:1] : read_entry_i[1][ContextBits-1:1];
+      first_writes = write_i[0] && write_entry_i[0][0] == 1'(b);
+      writes       = first_writes || (write_i[1] && write_entry_i[1][0] == 1'(b));
+      write_entry  = first_writes ? write_entry_i[0][ContextBits-1:1] : write_entry_i[1][ContextBits-1:1];
+      written      = first_writes ? entry_of(state_i[0]) : entry_of(state_i[1]);
+    end
+    always_ff @(posedge clk_i) begin
+      if (writes) entries[write_entry] <= written;
+      read_q[b] <= writes && write_entry == read_entry ? written : entries[read_entry];
+    end
   end
+  always_ff @(posedge clk_i) parity_q <= {read_entry_i[1][0], read_entry_i[0][0]};
 
-  entry_t written, read_q;
-  assign written = '{in_second: in_second_i, is_wide: is_wide_i, length: length_i, kind: kind_i, is_assigned: assigned_i,
-                     generation: write_generation_i};
-
-  always_ff @(posedge clk_i) begin
-    if (write_i) entries[write_entry_i] <= written;
-    read_q <= write_i && write_entry_i == read_entry_i ? written : entries[read_entry_i];
+  always_comb begin
+    for (int unsigned i = 0; i < 2; i++) begin
+      state_o[i].is_assigned = read_q[parity_q[i]].generation == generation_i && read_q[parity_q[i]].is_assigned;
+      state_o[i].is_empty    = read_q[parity_q[i]].generation == generation_i && !read_q[parity_q[i]].is_assigned;
+      state_o[i].kind        = read_q[parity_q[i]].kind;
+      state_o[i].length      = read_q[parity_q[i]].length;
+      state_o[i].is_wide     = read_q[parity_q[i]].is_wide;
+      state_o[i].in_second   = read_q[parity_q[i]].in_second;
+    end
   end
-
-  logic is_current;
-  assign is_current    = read_q.generation == generation_i;
-  assign is_assigned_o = is_current && read_q.is_assigned;
-  assign is_empty_o    = is_current && !read_q.is_assigned;
-  assign kind_o        = read_q.kind;
-  assign length_o      = read_q.length;
-  assign is_wide_o     = read_q.is_wide;
-  assign in_second_o   = read_q.in_second;
 endmodule

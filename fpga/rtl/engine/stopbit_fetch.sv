@@ -1,34 +1,45 @@
-/// Brings instructions to the consume stage: F1 presents an address to the program memory, F2 has the instruction. Ends
-/// of elements and messages are foreseen; of any other jump the consume stage tells the address, which costs a cycle.
+/// Brings instructions to the consume stage, two at a time if the first has the pair bit: F1 presents an address to the
+/// program memory, F2 has what stands there and behind it. Ends of elements and messages are foreseen; of any other jump
+/// the consume stage tells the address, which costs a cycle.
 module stopbit_fetch
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
 (
   input  logic                   clk_i,
   input  logic                   rst_ni,
-  input  logic                   take_i,      // the consume stage takes the next instruction, if there is one
+  input  logic                   take_i,      // the consume stage takes what comes next, if there is something
   input  logic                   redirect_i,  // and goes on elsewhere
   input  logic [ProgramBits-1:0] redirect_address_i,
   input  logic                   is_last_element_i,  // the element in work is the last of its loop
+  input  logic [ProgramBits-1:0] next_message_i,     // where the message behind this one will begin, it is thought
+  input  logic                   single_issue_i,
 
   output logic [ProgramBits-1:0] address_o,  // to the program memory
-  input  insn_t                  insn_i,     // what stood at the address of the cycle before
+  input  insn_t [1:0]            insn_i,     // what stood at the address of the cycle before, and behind it
 
-  output logic                   load_o,     // the next instruction enters the consume stage
-  output insn_t                  insn_o,     // it,
-  output logic [ProgramBits-1:0] pc_o,       // its address,
-  output logic [ProgramBits-1:0] foreseen_o  // and the address of what will follow it
+  output logic                   load_o,     // what comes next enters the consume stage
+  output insn_t [1:0]            insn_o,     // it:
+  output logic                   pair_o,     // both, or the first alone,
+  output logic [ProgramBits-1:0] pc_o,       // the address of the first,
+  output logic [ProgramBits-1:0] foreseen_o  // and the address of what will follow
 );
   logic valid_q;
+  logic [ProgramBits-1:0] behind;
+  logic [3:0]  control;
+  logic [13:0] target;
   assign insn_o = insn_i;
+  assign pair_o = insn_i[0].pair && !single_issue_i;
   assign load_o = take_i && valid_q && !redirect_i;
 
   always_comb begin
-    case (insn_i.control)
-      CONTROL_END:  foreseen_o = '0;
-      CONTROL_LEND: foreseen_o = !is_last_element_i ? insn_i.target : pc_o + 1'b1;
-      CONTROL_JOIN: foreseen_o = insn_i.target;
-      default:      foreseen_o = pc_o + 1'b1;
+    behind  = pc_o + (pair_o ? 14'd2 : 14'd1);
+    control = pair_o ? insn_i[1].control : insn_i[0].control;
+    target  = pair_o ? insn_i[1].target : insn_i[0].target;
+    case (control)
+      CONTROL_END:  foreseen_o = next_message_i;
+      CONTROL_LEND: foreseen_o = !is_last_element_i ? target : behind;
+      CONTROL_JOIN: foreseen_o = target;
+      default:      foreseen_o = behind;
     endcase
     address_o = redirect_i ? redirect_address_i : load_o ? foreseen_o : pc_o;
   end

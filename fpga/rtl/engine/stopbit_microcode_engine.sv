@@ -2,18 +2,20 @@
 /// record packer. What an instruction does is told in microcode/README.md; decoder/interp is the reference.
 ///
 /// Stages: F1 presents an address to the program memory, F2 has the instruction and reads its constant, block and
-/// dictionary state, C consumes: presence bits, the end of the entity, where the value comes from, control. Behind C
-/// nothing branches any more (stopbit_operate). C holds an instruction until all its bytes are there. A jump that F2 did
-/// not foresee costs a cycle. All of C stands still while the stages behind it do.
+/// dictionary state, C consumes: presence bits, the ends of entities, where values come from, control. Behind C nothing
+/// branches any more (stopbit_operate). C has one instruction or a pair, whose second follows alone if it cannot go with
+/// the first. It holds an instruction until all its bytes are there. A jump that F2 did not foresee costs a cycle. All
+/// of C stands still while the stages behind it do.
 ///
-/// Whatever the program does, even one that was never verified: 2^WatchdogBits cycles after its first byte a datagram ends in X15
-/// (cycles in which the packer stalls not counted).
+/// The beginning of a message, PMAP and TID, is one step without instructions: F2 has meanwhile fetched the template of
+/// the message before, which is executed in the next cycle if it is the one. What is less simple (a presence map of more
+/// than nine bytes, an identifier from the dictionary) goes by the instructions at address 0.
 module stopbit_microcode_engine
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
   import stopbit_uop_pkg::*;
 #(
-  parameter int unsigned WatchdogBits = 28
+  parameter int unsigned WatchdogBits = 24
 ) (
   input  logic              clk_i,
   input  logic              rst_ni,
@@ -22,11 +24,9 @@ module stopbit_microcode_engine
 
   input  logic              active_i,
   input  stopbit_datagram_t datagram_i,
-  input  logic [79:0]       bytes_i,
-  input  logic [3:0]        available_i,
-  input  logic [3:0]        length_i,
-  input  logic              end_i,
-  output logic [3:0]        take_o,
+  input  stopbit_datagram_t coming_i,   // that of the next cycle
+  input  window_t           window_i,
+  output logic [4:0]        take_o,
   output logic              release_o,
 
   output logic              valid_o,
@@ -36,7 +36,7 @@ module stopbit_microcode_engine
 
   // For counters, each for one cycle.
   output logic              datagram_done_o,  // decoded to its end or given up
-  output logic              issued_o          // an instruction left the consume stage
+  output logic [1:0]        issued_o          // so many instructions left the consume stage
 );
   localparam int unsigned GenerationBits = 56;
 
@@ -44,8 +44,9 @@ module stopbit_microcode_engine
   // State
 
   typedef enum logic [3:0] {
-    IDLE,        // no datagram; when one comes, its channel is looked up
+    IDLE,        // no datagram; when one comes, a message can begin at once if its dictionary is reset
     PREAMBLE,    // what stands before the first message is passed over
+    START,       // a message begins
     RUN,         // an instruction at its beginning
     PMAP_MORE,   // the rest of a presence map of more than nine bytes
     CONTROL,     // the control-op of PMAP
@@ -61,6 +62,7 @@ module stopbit_microcode_engine
 
   // Of the datagram.
   stopbit_datagram_t datagram_q;
+  channel_t head_q;  // of the datagram that is shown
   channel_t channel, channel_q;
   logic [ChannelBits-1:0] channel_number, channel_number_q;
   logic [GenerationBits-1:0] generation_d, generation_q;
@@ -70,6 +72,7 @@ module stopbit_microcode_engine
   logic [15:0] message_index_d, message_index_q;
   logic [15:0] template_d, template_q;
   logic is_waiting_d, is_waiting_q;  // the dictionary waits for a reset, which the first message may be
+  logic [1:0] which, which_q;        // of the datagrams that may be in the stages at once
 
   // Of the message.
   logic [31:0] message_elements_left_d, message_elements_left_q;
@@ -78,6 +81,10 @@ module stopbit_microcode_engine
   logic [13:0] block_d, block_q;
   logic [7:0]  block_words_d, block_words_q;
   logic [WatchdogBits-1:0] watchdog_d, watchdog_q;
+
+  // The template of the message before.
+  logic      last_valid_q, last_bank_q, keep_last;
+  dispatch_t last_q;
 
   // Presence maps.
   localparam int unsigned MapChunk  = 63;  // of nine bytes
@@ -92,23 +99,23 @@ module stopbit_microcode_engine
   source_e decimal_d, decimal_q;
   logic decimal_base_d, decimal_base_q;
 
-  // The instruction in work.
-  logic        c_valid_q;
+  // The instructions in work.
+  logic        c_valid_q, pair_q;
   logic [ProgramBits-1:0] c_pc_q, c_foreseen_q;
-  insn_t       insn_q;
-  logic [16:0] entity_q;
+  insn_t [1:0] insn_q;
+  logic [16:0] entity_d, entity_q;
   logic        opened_q;  // something of it was issued: its block is open
   logic        padded_d, padded_q, negative_d, negative_q, too_wide_d, too_wide_q, nonzero_d, nonzero_q;
-  logic [31:0] awaited_d, awaited_q;  // sequence length
+  logic [31:0] awaited_d, awaited_q;  // sequence length, template identifier
+  logic        checks_d, checks_q;    // the length of the sequence that has begun was not looked at yet:
+  constant_t   length_constant_d, length_constant_q;
+  place_t      length_place_d, length_place_q;
 
-  // Entries of the tables for it.
-  constant_t    constant;
+  // Entries of the tables for them.
+  constant_t [1:0]    constant;
+  entry_state_t [1:0] state;
   block_t       block;
   string_slot_t string_slot;
-  logic         is_assigned, is_empty;
-  logic [3:0]   entry_kind;
-  logic [12:0]  entry_length;
-  logic         entry_is_wide, entry_in_second;
   dispatch_t    chosen;
   logic         is_found;
   limits_t      limits;
@@ -117,8 +124,8 @@ module stopbit_microcode_engine
   // Fetch
 
   logic [ProgramBits-1:0] fetch_address, f_pc, foreseen, next_address, redirect_address;
-  logic redirect, load_c, done, advance, flush, is_settled;
-  insn_t program_insn, f_insn;
+  logic redirect, load_c, f_pair, done, steps, advance, flush, fails, is_settled;
+  insn_t [1:0] program_insn, f_insn;
   logic is_last_element;
   stopbit_fetch i_fetch (
     .clk_i,
@@ -127,60 +134,78 @@ module stopbit_microcode_engine
     .redirect_i        (redirect),
     .redirect_address_i(redirect_address),
     .is_last_element_i (is_last_element),
+    .next_message_i    (last_q.entry),
+    .single_issue_i    (limits.single_issue),
     .address_o         (fetch_address),
     .insn_i            (program_insn),
     .load_o            (load_c),
     .insn_o            (f_insn),
+    .pair_o            (f_pair),
     .pc_o              (f_pc),
     .foreseen_o        (foreseen)
   );
   always_ff @(posedge clk_i) begin
     if (load_c) begin
       insn_q       <= f_insn;
+      pair_q       <= f_pair;
       c_pc_q       <= f_pc;
       c_foreseen_q <= foreseen;
+    end else if (advance && steps) begin
+      insn_q[0] <= insn_q[1];
+      pair_q    <= 1'b0;
+      c_pc_q    <= c_pc_q + 1'b1;
     end
   end
 
-  // Reads for the instruction that will be in C, or still is.
-  insn_t next_insn;
-  logic [ContextBits-1:0] entry, read_entry;
+  // Reads for the instructions that will be in C, or still are.
+  insn_t [1:0] next_insn;
+  logic [1:0][ContextBits-1:0] entry, read_entry;
   logic [ByteBits-1:0] bytes_address;
   logic [63:0] constant_bytes;
   logic [31:0] lookup_id;
   logic channel_loaded;
   logic [ChannelBits-1:0] loaded_channel;
-  assign next_insn  = load_c ? f_insn : insn_q;
-  assign entry      = channel_q.context_base + insn_q.slot;
-  assign read_entry = channel_q.context_base + next_insn.slot;
+  channel_t loaded;
+  assign channel = state_q == IDLE ? head_q : channel_q;
+  always_comb begin
+    next_insn = insn_q;
+    if (load_c) next_insn = f_insn;
+    else if (advance && steps) next_insn[0] = insn_q[1];
+    for (int unsigned i = 0; i < 2; i++) begin
+      entry[i]      = channel.context_base + insn_q[i].slot;
+      read_entry[i] = channel.context_base + next_insn[i].slot;
+    end
+  end
 
   stopbit_tables i_tables (
     .clk_i,
     .load_i,
     .back_data_o,
-    .bank_i            (state_q == IDLE ? channel.bank : channel_q.bank),
+    .bank_i            (channel.bank),
     .program_address_i (fetch_address),
     .insn_o            (program_insn),
-    .constant_address_i(next_insn.constant[ConstantBits-1:0]),
+    .constant_address_i({next_insn[1].constant[ConstantBits-1:0], next_insn[0].constant[ConstantBits-1:0]}),
     .constant_o        (constant),
     .bytes_address_i   (bytes_address),
     .bytes_o           (constant_bytes),
-    .block_address_i   (next_insn.target[BlockBits-1:0]),
+    .block_address_i   (next_insn[0].target[BlockBits-1:0]),
     .block_o           (block),
-    .slot_address_i    (next_insn.slot),
+    .slot_address_i    (next_insn[0].slot),
     .slot_o            (string_slot),
     .template_id_i     (lookup_id),
     .template_found_o  (is_found),
     .template_o        (chosen),
     .limits_o          (limits),
-    .channel_address_i (datagram_i.channel[ChannelBits-1:0]),
-    .channel_o         (channel),
+    .channel_address_i (coming_i.channel[ChannelBits-1:0]),
+    .channel_o         (loaded),
     .channel_loaded_o  (channel_loaded),
     .loaded_channel_o  (loaded_channel)
   );
+  always_ff @(posedge clk_i) head_q <= loaded;
 
   logic [GenerationBits-1:0] generation, next_generation;
   logic is_channel_waiting, is_channel_stale, new_generation;
+  assign channel_number = datagram_i.channel[ChannelBits-1:0];
   stopbit_channels i_channels (
     .clk_i,
     .rst_ni,
@@ -190,32 +215,24 @@ module stopbit_microcode_engine
     .waits_o         (is_channel_waiting),
     .is_stale_o      (is_channel_stale),
     .reset_i         (new_generation),
-    .fail_i          (flush && channel_q.reset_rule != RESET_PACKET),
+    .fail_i          (fails && channel_q.reset_rule != RESET_PACKET),
     .load_i          (channel_loaded),
     .loaded_channel_i(loaded_channel)
   );
 
-  logic write_state, state_assigned, state_is_wide, state_in_second;
-  logic [3:0] state_kind;
-  logic [12:0] state_length;
+  logic [1:0] write_state;
+  logic [1:0][ContextBits-1:0] write_entry;
+  entry_state_t [1:0] new_state;
   stopbit_dictionary_state i_states (
     .clk_i,
-    .generation_i (generation_q),
-    .read_entry_i (read_entry),
-    .is_assigned_o(is_assigned),
-    .is_empty_o   (is_empty),
-    .kind_o       (entry_kind),
-    .length_o     (entry_length),
-    .is_wide_o    (entry_is_wide),
-    .in_second_o  (entry_in_second),
-    .write_i      (write_state),
+    .generation_i      (generation_q),
+    .first_uses_entry_i(uses_slot(next_insn[0].op) || next_insn[0].op == OP_TID),
+    .read_entry_i      (read_entry),
+    .state_o           (state),
+    .write_i           (write_state),
     .write_generation_i(generation_d),
-    .write_entry_i(entry),
-    .assigned_i   (state_assigned),
-    .kind_i       (state_kind),
-    .length_i     (state_length),
-    .is_wide_i    (state_is_wide),
-    .in_second_i  (state_in_second)
+    .write_entry_i     (write_entry),
+    .state_i           (new_state)
   );
 
   // -------------------------------------------------------------------------------------------------------------------
@@ -224,6 +241,7 @@ module stopbit_microcode_engine
   logic issue;
   uop_t uop;
   logic stripped_valid, result_valid, writes_string, word_is_wide;
+  logic [1:0] which_behind;
   logic [31:0] stripped, result;
   logic [63:0] string_word;
   stopbit_operate i_operate (
@@ -241,43 +259,120 @@ module stopbit_microcode_engine
     .result_o        (result),
     .valid_o,
     .ready_i,
+    .datagram_o      (which_behind),
     .command_o
   );
+  // The datagram in work fails, and not one before it.
+  assign fails = flush && state_q != IDLE && which_behind == which_q;
 
   // -------------------------------------------------------------------------------------------------------------------
-  // What the instruction in C is
+  // What the instructions in C are
 
-  plan_t plan;
+  // A presence bit is known to profile programs, else it comes from the map.
+  function automatic logic bit_of(insn_t insn, logic from_map);
+    return insn.known == 2'd0 ? from_map : insn.known[1];
+  endfunction
+
+  plan_t first, second;
+  plan_t [1:0] plan;
+  assign plan = {second, first};
   bit_group_t group;
-  logic is_string, bit_value, skip_bit;
-  stopbit_consume_lane i_lane (
-    .op_i           (insn_q.op),
-    .bit_i          (bit_value),
-    .has_initial_i  (constant.has_value),
-    .is_assigned_i  (is_assigned),
-    .is_empty_i     (is_empty),
-    .entry_kind_i   (entry_kind),
-    .entry_bits_i   (entry_length[5:0]),
+  assign group = constant[0].min_bytes[12:0];
+  logic first_takes, second_takes;  // a bit of the map
+  logic is_string;
+  stopbit_consume_lane i_first (
+    .op_i           (insn_q[0].op),
+    .bit_i          (bit_of(insn_q[0], map[MaxMapBits-1])),
+    .has_initial_i  (constant[0].has_value),
+    .state_i        (state[0]),
     .group_bits_i   (group.used_bits),
     .exponent_i     (decimal_q),
     .exponent_base_i(decimal_base_q),
     .is_waiting_i   (is_waiting_q),
-    .plan_o         (plan)
+    .plan_o         (first)
   );
-  assign group     = constant.min_bytes[12:0];
-  assign is_string = plan.is_text || plan.is_vector;
-  assign bit_value = map[MaxMapBits-1];
-  assign skip_bit  = plan.takes_bit ? map[MaxMapBits-2] : bit_value;
+  assign first_takes  = first.takes_bit && insn_q[0].known == 2'd0;
+  assign second_takes = second.takes_bit && insn_q[1].known == 2'd0;
+  assign is_string   = first.is_text || first.is_vector;
 
-  // The entity at the window, of an integer.
-  logic entity_is_zero;
-  logic [13:0] short_value;
-  always_comb begin
-    entity_is_zero = !nonzero_q;
+  // The entities at the window, of integers.
+  function automatic logic is_zero(logic [79:0] bytes, logic [3:0] length);
+    logic zero;
+    zero = 1'b1;
     for (int unsigned i = 0; i < 10; i++) begin
-      if (4'(i) < length_i && bytes_i[8*i+:7] != '0) entity_is_zero = 1'b0;
+      if (4'(i) < length && bytes[8*i+:7] != '0) zero = 1'b0;
     end
-    short_value  = length_i == 4'd1 ? {7'b0, bytes_i[6:0]} : {bytes_i[6:0], bytes_i[14:8]};
+    return zero;
+  endfunction
+  function automatic logic [13:0] short_value(logic [6:0] first_byte, logic [6:0] second_byte, logic [3:0] length);
+    return length == 4'd1 ? {7'b0, first_byte} : {first_byte, second_byte};
+  endfunction
+
+  logic [1:0][79:0] bytes;
+  logic [1:0][3:0] length;
+  logic first_is_null;
+  logic [1:0] is_null;  // in the stream
+  logic [1:0] is_ready;
+  logic first_issues;
+  assign bytes[0]   = window_i.bytes;
+  assign length[0]  = window_i.length;
+  assign bytes[1]   = first.source == SOURCE_STREAM ? window_i.second_bytes : window_i.bytes;
+  assign length[1]  = first.source == SOURCE_STREAM ? window_i.second_length : window_i.length;
+  assign first_is_null = first.source == SOURCE_STREAM && first.is_optional && !nonzero_q && is_zero(bytes[0], length[0]);
+  assign is_null[0] = first_is_null;
+  assign is_null[1] = second.source == SOURCE_STREAM && second.is_optional && is_zero(bytes[1], length[1]);
+  assign is_ready[0] = first.source_code == ERROR_NONE && (first.source != SOURCE_STREAM || length[0] != '0);
+  assign is_ready[1] = second.source_code == ERROR_NONE && (second.source != SOURCE_STREAM || length[1] != '0);
+
+  // The second of a pair: its bit, entity and exponent are behind those of the first.
+  source_e exponent;
+  logic exponent_base;
+  always_comb begin
+    exponent      = decimal_q;
+    exponent_base = decimal_base_q;
+    if (first.kind == TYPE_IEXP) exponent = first.source == SOURCE_NONE || first_is_null ? SOURCE_NONE : SOURCE_STREAM;
+    if (first.kind == TYPE_DEXP) begin
+      exponent      = first_is_null ? SOURCE_NONE : first.source;
+      exponent_base = first.base_is_previous;
+    end
+  end
+  stopbit_consume_lane i_second (
+    .op_i           (insn_q[1].op),
+    .bit_i          (bit_of(insn_q[1], first_takes ? map[MaxMapBits-2] : map[MaxMapBits-1])),
+    .has_initial_i  (constant[1].has_value),
+    .state_i        (state[1]),
+    .group_bits_i   ('0),
+    .exponent_i     (exponent),
+    .exponent_base_i(exponent_base),
+    .is_waiting_i   (1'b0),
+    .plan_o         (second)
+  );
+
+  // Both go at once. A pair of the verifier's rules may always; the other conditions are for what was not verified.
+  logic both;
+  logic [1:0] uses_entry;
+  assign uses_entry   = {uses_slot(insn_q[1].op), uses_slot(insn_q[0].op) || insn_q[0].op == OP_TID};
+  assign first_issues = plan[0].is_value && is_ready[0];
+  assign both         = pair_q && first_issues && plan[1].is_value && !plan[0].is_group && !plan[1].is_group && is_ready[1] && insn_q[1].control != CONTROL_BLOCK &&
+                        !((&uses_entry) && insn_q[0].slot[0] == insn_q[1].slot[0]);
+
+  // The one whose control-op is done.
+  insn_t     last_insn;
+  plan_t     last_plan;
+  constant_t last_constant;
+  logic [14:0] last_bytes;
+  logic [3:0]  last_length;
+  logic [1:0]  own_bits;  // that the data-ops take of the map
+  logic        skip_bit;
+  always_comb begin
+    last_insn     = insn_q[both];
+    last_plan     = plan[both];
+    last_constant = constant[both];
+    last_bytes    = bytes[both][14:0];
+    last_length   = length[both];
+    own_bits      = 2'(first_takes) + 2'(both && second_takes);
+    skip_bit      = bit_of(last_insn, own_bits[1] ? map[MaxMapBits-3] : own_bits[0] ? map[MaxMapBits-2] :
+                                      map[MaxMapBits-1]);
   end
 
   // The last bits of a bit group.
@@ -285,7 +380,7 @@ module stopbit_microcode_engine
   always_comb begin
     last_of_group = '0;
     for (int unsigned i = 0; i < 9; i++) begin
-      if (4'(i) + 4'd1 == group.bytes) last_of_group = bytes_i[8*i+:6];
+      if (4'(i) + 4'd1 == group.bytes) last_of_group = window_i.bytes[8*i+:6];
     end
   end
 
@@ -294,18 +389,21 @@ module stopbit_microcode_engine
   always_comb begin
     map_bits = '0;
     for (int unsigned i = 0; i < 9; i++) begin
-      if (length_i == '0 || 4'(i) < length_i) map_bits[7*(8-i)+:7] = bytes_i[8*i+:7];
+      if (window_i.length == '0 || 4'(i) < window_i.length) map_bits[7*(8-i)+:7] = window_i.bytes[8*i+:7];
     end
   end
 
-  // An instruction that begins a message, or opens a block before its data-op.
-  logic message_begins, opens_block, is_stored;
+  // A message that begins, in one step or by instructions, and an instruction that opens a block before its data-op.
+  logic begins_quickly, starts, message_begins, opens_block, is_stored;
+  assign begins_quickly = head_q.reset_rule == RESET_PACKET &&
+                          preamble_is_short(datagram_i.data_offset, datagram_i.length_bytes);
+  assign starts         = state_q == START || (state_q == IDLE && active_i && begins_quickly);
   assign message_begins = state_q == RUN && c_pc_q == '0;
-  assign opens_block    = insn_q.control == CONTROL_BLOCK && !opened_q;
-  assign is_stored      = insn_q.word < (opens_block ? block.words : block_words_q);
+  assign opens_block    = insn_q[0].control == CONTROL_BLOCK && !opened_q;
+  assign is_stored      = insn_q[0].word < (opens_block ? block.words : block_words_q);
 
   logic clear_stacks;
-  assign clear_stacks = message_begins && c_valid_q;
+  assign clear_stacks = starts || (message_begins && c_valid_q);
   logic push_map, restore_map, push_loop, end_element;
   logic [1:0] bits_taken;
   logic [4:0] map_depth, restore_depth, loop_map_depth;
@@ -315,7 +413,7 @@ module stopbit_microcode_engine
     .advance_i      (advance),
     .clear_i        (clear_stacks),
     .push_i         (push_map),
-    .map_i          (loading_d),
+    .map_i          (starts ? loading_d << 1 : loading_d),  // behind the bit of the template identifier
     .take_i         (bits_taken),
     .restore_i      (restore_map),
     .restore_depth_i(restore_depth),
@@ -327,7 +425,7 @@ module stopbit_microcode_engine
     .advance_i  (advance),
     .clear_i    (clear_stacks),
     .push_i     (push_loop),
-    .count_i    (awaited_q[16:0]),
+    .count_i    (awaited_d[16:0]),
     .map_depth_i(map_depth),
     .end_i      (end_element),
     .depth_o    (loop_depth),
@@ -336,30 +434,36 @@ module stopbit_microcode_engine
   );
 
   logic text_active;
-  logic [16:0] left;  // bytes of the datagram
+  logic [16:0] first_position, place, left;  // bytes of the datagram before the window, and from there on
+  assign first_position = preamble_is_short(datagram_i.data_offset, datagram_i.length_bytes) ?
+                          17'(datagram_i.data_offset) : '0;
+  assign place = state_q == IDLE ? first_position : position_q;
+  assign left  = (state_q == IDLE ? datagram_i.length_bytes : datagram_q.length_bytes) - place;
+  logic [3:0] available;
+  assign available = window_i.available > 5'(WindowBytes) ? 4'(WindowBytes) : window_i.available[3:0];
   text_step_t text;
   stopbit_text i_text (
     .clk_i,
     .rst_ni,
-    .begins_i        (load_c),
+    .begins_i        (load_c || (advance && steps)),
     .advance_i       (advance),
     .active_i        (text_active),
-    .plan_i          (plan),
-    .constant_i      (constant),
+    .plan_i          (plan[0]),
+    .constant_i      (constant[0]),
     .slot_i          (string_slot),
     .string_base_i   (channel_q.string_base),
-    .entry_length_i  (entry_length),
-    .entry_is_wide_i (entry_is_wide),
-    .entry_in_second_i(entry_in_second),
+    .entry_length_i  (state[0].length),
+    .entry_is_wide_i (state[0].is_wide),
+    .entry_in_second_i(state[0].in_second),
     .is_stored_i     (is_stored),
     .string_slots_i  (string_slots_q),
     .max_bytes_i     (limits.string_bytes),
-    .bytes_i,
-    .available_i,
-    .length_i,
-    .end_i,
+    .bytes_i         (window_i.bytes),
+    .available_i     (available),
+    .length_i        (window_i.length),
+    .end_i           (window_i.is_whole),
     .left_i          (left),
-    .entity_is_zero_i(entity_is_zero),
+    .entity_is_zero_i(!nonzero_q && is_zero(bytes[0], length[0])),
     .stripped_valid_i(stripped_valid),
     .stripped_i      (stripped),
     .writes_string_i (writes_string),
@@ -372,11 +476,11 @@ module stopbit_microcode_engine
     .clk_i,
     .rst_ni,
     .advance_i       (advance),
-    .flush_i         (flush),
+    .flush_i         (fails),
     .valid_i         (issue && uop.is_piece),
     .piece_i         (text.piece),
-    .bytes_i         (bytes_i[63:0]),
-    .is_text_i       (plan.is_text),
+    .bytes_i         (window_i.bytes[63:0]),
+    .is_text_i       (plan[0].is_text),
     .constant_bytes_i(constant_bytes),
     .keep_i          (text_active && text.keeps && advance),
     .keep_address_i  (text.keep_address),
@@ -389,22 +493,33 @@ module stopbit_microcode_engine
   // Consume
 
   // What happens in this cycle.
-  logic [3:0]  take;
+  logic [4:0]  take;
   logic        has_control;  // the data-op is done: now the control-op
-  logic        is_present;   // its value is there
+  logic        is_present;   // the value of the last data-op is there
   logic [7:0]  code;         // an error
-  logic [5:0]  block_slots;
+  logic [5:0]  block_slots, root_slots;
   logic [7:0]  root_reach;
   logic [32:0] element_bytes;
   chunk_t      chunk;
   logic        release_window;
+  dispatch_t   root;       // the template that begins
+  logic        opens_root;
+  logic        is_same;    // it is that of the message before, whose beginning is in C
+  logic [13:0] quick_id;
+  logic        length_is_wrong;
 
   assign take_o          = take;
   assign release_o       = release_window;
   assign datagram_done_o = release_window;
-  assign issued_o        = done;
-  assign left            = datagram_q.length_bytes - position_q;
-  assign channel_number  = datagram_i.channel[ChannelBits-1:0];
+  assign issued_o        = {both && done, (done && !both) || steps};
+  assign which           = state_q == IDLE ? which_q + 2'd1 : which_q;
+  assign quick_id        = short_value(window_i.second_bytes[6:0], window_i.second_bytes[14:8], window_i.second_length);
+  assign is_same         = last_valid_q && last_bank_q == channel.bank && last_q.id == 32'(quick_id) && c_valid_q &&
+                           c_pc_q == last_q.entry;
+  assign element_bytes   = 33'(awaited_q[16:0]) * 33'(length_constant_q.min_bytes);
+  assign length_is_wrong = awaited_q[31:17] != '0 || element_bytes > 33'(left) || awaited_q > 32'(elements_left_q) ||
+                           awaited_q > message_elements_left_q ||
+                           (length_constant_q.may_be_empty && awaited_q > limits.empty_elements);
 
   always_comb begin
     state_d                 = state_q;
@@ -429,11 +544,15 @@ module stopbit_microcode_engine
     too_wide_d              = too_wide_q;
     nonzero_d               = nonzero_q;
     awaited_d               = awaited_q;
+    checks_d                = 1'b0;
+    length_constant_d       = length_constant_q;
+    length_place_d          = length_place_q;
 
     redirect         = 1'b0;
     redirect_address = '0;
     done             = 1'b0;
-    next_address     = c_pc_q + 1'b1;
+    steps            = 1'b0;
+    next_address     = c_pc_q + (both ? 14'd2 : 14'd1);
     issue            = 1'b0;
     take             = '0;
     has_control      = 1'b0;
@@ -447,75 +566,85 @@ module stopbit_microcode_engine
     restore_depth    = map_depth - 5'd1;
     text_active      = 1'b0;
     block_slots      = '0;
-    root_reach       = chosen.root.words + 8'(HeaderWords);
-    element_bytes    = 33'(awaited_q[16:0]) * 33'(constant.min_bytes);
     chunk            = state_q == RUN ? '0 : chunk_q;
     new_generation   = 1'b0;
     release_window   = 1'b0;
-    write_state      = 1'b0;
-    state_assigned   = 1'b0;
-    state_kind       = plan.dictionary_kind;
-    state_length     = '0;
-    state_is_wide    = 1'b0;
-    state_in_second  = 1'b0;
-    lookup_id        = state_q == DISPATCH ? awaited_q : stripped_valid ? stripped : result;
+    opens_root       = 1'b0;
+    root             = state_q == DISPATCH ? chosen : last_q;
+    root_reach       = root.root.words + 8'(HeaderWords);
+    root_slots       = 6'((9'(root_reach) + 9'(ValueWords - 1)) / 9'(ValueWords));
+    keep_last        = 1'b0;
+    write_state      = '0;
+    write_entry      = entry;
+    new_state        = '0;
+    entity_d         = entity_q;
+    lookup_id        = state_q == DISPATCH ? awaited_q : starts ? 32'(quick_id) : stripped_valid ? stripped : result;
 
-    uop                              = '0;
-    uop.bytes                        = bytes_i;
-    uop.length                       = length_i;
-    uop.padded                       = padded_q;
-    uop.negative                     = negative_q;
-    uop.too_wide                     = too_wide_q;
-    uop.source                       = plan.source;
-    uop.operation                    = plan.operation;
-    uop.kind                         = plan.is_group ? TYPE_U64 : plan.kind;
-    uop.optional                     = plan.is_optional;
-    uop.is_group                     = plan.is_group;
-    uop.unused_bits                  = group.unused_bits;
-    uop.is_field                     = plan.is_field;
-    uop.field_behind                 = insn_q.slot[11:6];
-    uop.field_width                  = insn_q.slot[5:0];
-    uop.is_base_previous             = plan.base_is_previous;
-    uop.constant                     = constant;
-    uop.entry                        = entry;
-    uop.is_dropped                   = is_waiting_q;
+    uop               = '0;
+    uop.datagram      = which;
+    uop.is_dropped    = is_waiting_q;
+    for (int unsigned i = 0; i < 2; i++) begin
+      uop.lane[i].bytes            = bytes[i];
+      uop.lane[i].length           = length[i];
+      uop.lane[i].source           = is_null[i] ? SOURCE_NONE : plan[i].source;
+      uop.lane[i].operation        = plan[i].operation;
+      uop.lane[i].kind             = plan[i].is_group ? TYPE_U64 : plan[i].kind;
+      uop.lane[i].optional         = plan[i].is_optional;
+      uop.lane[i].is_base_previous = plan[i].base_is_previous;
+      uop.lane[i].constant         = constant[i];
+      uop.lane[i].entry            = entry[i];
+      uop.lane[i].uses_entry       = uses_entry[i];
+      new_state[i].kind            = plan[i].dictionary_kind;
+    end
+    uop.lane[0].is_group             = plan[0].is_group;
+    uop.lane[0].unused_bits          = group.unused_bits;
+    uop.lane[0].is_field             = plan[0].is_field;
+    uop.lane[0].field_behind         = insn_q[0].slot[11:6];
+    uop.lane[0].field_width          = insn_q[0].slot[5:0];
+    uop.lane[0].padded               = padded_q;
+    uop.lane[0].negative             = negative_q;
+    uop.lane[0].too_wide             = too_wide_q;
     uop.command.block                = block;
-    uop.command.word                 = insn_q.word;
+    uop.command.word                 = insn_q[0].word;
+    uop.command.second_word          = insn_q[1].word;
     uop.command.template_index       = template_q;
     uop.command.message_index        = message_index_q;
     uop.command.place.offset_bytes   = entity_q;
     uop.command.place.template_index = message_begins ? NoTemplate : template_q;
-    uop.command.place.block          = insn_q.word == NoWord ? NoBlock : 16'(block_q);
-    uop.command.place.word           = insn_q.word;
+    uop.command.place.block          = insn_q[0].word == NoWord ? NoBlock : 16'(block_q);
+    uop.command.place.word           = insn_q[0].word;
+    uop.second_offset_bytes          = position_q + (plan[0].source == SOURCE_STREAM ? 17'(length[0]) : '0);
 
     case (state_q)
       IDLE:
       if (active_i) begin
-        // The first instruction is fetched meanwhile.
-        redirect        = 1'b1;
         state_d         = PREAMBLE;
         message_index_d = '0;
         template_d      = NoTemplate;
-        new_generation  = channel.reset_rule == RESET_PACKET || is_channel_stale;
+        new_generation  = head_q.reset_rule == RESET_PACKET || is_channel_stale;
         is_waiting_d    = is_channel_waiting && !new_generation;
         generation_d    = new_generation ? next_generation : generation;
+        start_d         = place;
+        elements_left_d = 21'(left) << 3;
       end
 
       PREAMBLE: begin
         start_d         = position_q;
         elements_left_d = 21'(left) << 3;
         if (position_q == 17'(datagram_q.data_offset)) begin
-          state_d = RUN;
+          state_d = START;
           if (is_waiting_q && channel_q.reset_rule == RESET_NEVER) code = ERROR_D5;  // tells that the datagram is dropped
-        end else if (available_i != '0) begin
-          take = available_i;
-          if (17'(datagram_q.data_offset) - position_q < 17'(available_i)) begin
-            take = 4'(17'(datagram_q.data_offset) - position_q);
+        end else if (available != '0) begin
+          take = 5'(available);
+          if (17'(datagram_q.data_offset) - position_q < 17'(available)) begin
+            take = 5'(17'(datagram_q.data_offset) - position_q);
           end
-        end else if (end_i) begin
+        end else if (window_i.is_whole) begin
           code = ERROR_X9;
         end
       end
+
+      START: ;  // below
 
       FINISH: begin
         // The end of a datagram that was cut is an error behind its last message.
@@ -535,15 +664,26 @@ module stopbit_microcode_engine
           next_slot_d             = '0;
           string_slots_d          = '0;
           message_elements_left_d = limits.elements;
+          watchdog_d              = '0;
+        end
+
+        // The length of the sequence that began with the instruction before.
+        if (checks_q) begin
+          elements_left_d         = elements_left_q - 21'(awaited_q[16:0]);
+          message_elements_left_d = message_elements_left_q - 32'(awaited_q[16:0]);
+          if (length_is_wrong) begin
+            code              = ERROR_X2;
+            uop.command.place = length_place_q;
+          end
         end
 
         // The block comes before anything else.
-        if (opens_block) begin
+        if (code == ERROR_NONE && opens_block) begin
           block_slots      = 6'((9'(block.words) + 9'(ValueWords - 1)) / 9'(ValueWords));
-          block_d          = insn_q.target;
+          block_d          = insn_q[0].target;
           block_words_d    = block.words;
           uop.command.open = 1'b1;
-          if (insn_q.word != NoWord) uop.command.place.block = 16'(insn_q.target);
+          if (insn_q[0].word != NoWord) uop.command.place.block = 16'(insn_q[0].target);
           if (17'(next_slot_q) + 17'(block_slots) > 17'(limits.max_record_slots)) code = ERROR_X4;
         end
 
@@ -551,74 +691,68 @@ module stopbit_microcode_engine
         if (code == ERROR_NONE) begin
           case (state_q)
             RUN, PMAP_MORE: begin
-              if (message_begins && end_i && available_i == '0) begin
-                state_d = FINISH;
-              end else if (insn_q.op == OP_NOP) begin
-                uop.source  = SOURCE_NONE;
-                has_control = 1'b1;
-              end else if (insn_q.op == OP_PMAP) begin
-                uop.source = SOURCE_NONE;
-                template_d = message_begins ? NoTemplate : template_q;
+              if (insn_q[0].op == OP_NOP) begin
+                uop.lane[0].source = SOURCE_NONE;
+                has_control        = 1'b1;
+              end else if (insn_q[0].op == OP_PMAP) begin
+                uop.lane[0].source = SOURCE_NONE;
+                template_d         = message_begins ? NoTemplate : template_q;
                 if (map_depth == 5'(MaxMapDepth)) begin
                   code = ERROR_X7;
-                end else if (length_i == '0 && available_i < 4'd9) begin
-                  if (end_i) code = ERROR_X1;
+                end else if (window_i.length == '0 && available < 4'd9) begin
+                  if (window_i.is_whole) code = ERROR_X1;
                 end else begin
                   if (chunk == '0) loading_d = '0;
                   for (int unsigned i = 0; i < MapChunks; i++) begin
                     if (chunk == chunk_t'(i)) loading_d[MapChunk*(MapChunks-1-i)+:MapChunk] = map_bits;
                   end
-                  if (length_i == '0 || length_i == 4'd10) begin
-                    take    = 4'd9;
+                  if (window_i.length == '0 || window_i.length == 4'd10) begin
+                    take    = 5'd9;
                     chunk_d = chunk == chunk_t'(MapChunks) ? chunk : chunk + 1'b1;
                     state_d = PMAP_MORE;
                   end else begin
-                    take        = length_i;
+                    take        = 5'(window_i.length);
                     push_map    = 1'b1;
-                    has_control = insn_q.control == CONTROL_NEXT || insn_q.control == CONTROL_BLOCK;
+                    has_control = insn_q[0].control == CONTROL_NEXT || insn_q[0].control == CONTROL_BLOCK;
                     if (!has_control) state_d = CONTROL;
                   end
                 end
-              end else if (plan.source_code != ERROR_NONE) begin
-                code = plan.source_code;
-              end else if (plan.is_field) begin
+              end else if (plan[0].source_code != ERROR_NONE) begin
+                code = plan[0].source_code;
+              end else if (plan[0].is_field) begin
                 // Its group was taken by the instructions before.
-                uop.source  = SOURCE_INITIAL;
-                has_control = 1'b1;
-              end else if (plan.is_group && plan.source == SOURCE_STREAM && plan.operation != OPERATOR_DEL) begin
+                uop.lane[0].source = SOURCE_INITIAL;
+                has_control        = 1'b1;
+              end else if (plan[0].is_group && plan[0].source == SOURCE_STREAM && plan[0].operation != OPERATOR_DEL) begin
                 // Exactly as many bytes as the fields need.
-                if (available_i >= group.bytes || length_i != '0) begin
+                if (available >= group.bytes || length[0] != '0) begin
                   has_control = 1'b1;
-                  if (length_i != group.bytes || (last_of_group & ~(6'h3F << group.unused_bits)) != '0) code = ERROR_X10;
-                  else take = length_i;
-                end else if (end_i) begin
+                  if (length[0] != group.bytes || (last_of_group & ~(6'h3F << group.unused_bits)) != '0) code = ERROR_X10;
+                  else take = 5'(length[0]);
+                end else if (window_i.is_whole) begin
                   code = ERROR_X1;
                 end
-              end else if (plan.is_value || insn_q.op == OP_TID) begin
-                if (plan.source != SOURCE_STREAM || length_i != '0) begin
-                  has_control = 1'b1;
-                  if (plan.source == SOURCE_STREAM) begin
-                    take = length_i;
-                    if (plan.is_optional && entity_is_zero) uop.source = SOURCE_NONE;
-                  end
-                end
+              end else if (plan[0].is_value || insn_q[0].op == OP_TID) begin
+                has_control = is_ready[0];
+                if (is_ready[0] && plan[0].source == SOURCE_STREAM) take = 5'(length[0]);
+                if (both && plan[1].source == SOURCE_STREAM) take = take + 5'(length[1]);
               end else if (!is_string) begin
                 code = ERROR_X15;
               end else begin
                 text_active = 1'b1;
-                take        = text.take;
+                take        = 5'(text.take);
                 code        = text.code;
                 has_control = text.done;
-                if (text.is_null) uop.source = SOURCE_NONE;
+                uop.lane[0].source = text.is_null ? SOURCE_NONE : plan[0].source;
                 if (text.asks_number) begin
-                  issue              = 1'b1;
-                  uop.is_value       = 1'b1;
-                  uop.is_awaited     = 1'b1;
-                  uop.is_subtraction = text.is_subtraction;
-                  uop.kind           = text.is_subtraction ? TYPE_S32 : TYPE_U32;
-                  uop.optional       = text.is_nullable;
-                  uop.operation      = OPERATOR_NON;
-                  uop.constant       = '0;
+                  issue                      = 1'b1;
+                  uop.lane[0].is_value       = 1'b1;
+                  uop.lane[0].is_awaited     = 1'b1;
+                  uop.lane[0].is_subtraction = text.is_subtraction;
+                  uop.lane[0].kind           = text.is_subtraction ? TYPE_S32 : TYPE_U32;
+                  uop.lane[0].optional       = text.is_nullable;
+                  uop.lane[0].operation      = OPERATOR_NON;
+                  uop.lane[0].constant       = '0;
                   {padded_d, negative_d, too_wide_d, nonzero_d} = '0;  // another entity may follow
                 end
                 if (text.is_piece) begin
@@ -633,25 +767,27 @@ module stopbit_microcode_engine
                 string_slots_d = string_slots_q + text.slots;
               end
 
-              // An integer, or the length of a vector, that does not end in the window: more than ten bytes are padding.
-              if (plan.source_code == ERROR_NONE && plan.source == SOURCE_STREAM && length_i == '0 &&
-                  ((plan.is_value && (!plan.is_group || plan.operation == OPERATOR_DEL)) || insn_q.op == OP_TID ||
-                   text.wants_number)) begin
-                if (available_i == 4'd10) begin
-                  take       = 4'd1;
+              // A number that does not end in the window: what is more than ten bytes is padding.
+              if (plan[0].source_code == ERROR_NONE && plan[0].source == SOURCE_STREAM && length[0] == '0 &&
+                  ((plan[0].is_value && (!plan[0].is_group || plan[0].operation == OPERATOR_DEL)) ||
+                   insn_q[0].op == OP_TID || text.wants_number)) begin
+                if (available == 4'd10) begin
+                  take       = 5'd1;
                   padded_d   = 1'b1;
-                  if (!padded_q) negative_d = bytes_i[6] && (plan.takes_signed || (is_string && text.is_subtraction));
-                  too_wide_d = too_wide_q || bytes_i[6:0] != {7{negative_d}};
-                  nonzero_d  = nonzero_q || bytes_i[6:0] != '0;
-                end else if (end_i) begin
+                  if (!padded_q) begin
+                    negative_d = window_i.bytes[6] && (plan[0].takes_signed || (is_string && text.is_subtraction));
+                  end
+                  too_wide_d = too_wide_q || window_i.bytes[6:0] != {7{negative_d}};
+                  nonzero_d  = nonzero_q || window_i.bytes[6:0] != '0;
+                end else if (window_i.is_whole) begin
                   code = ERROR_X1;
                 end
               end
             end
 
             CONTROL: begin
-              uop.source  = SOURCE_NONE;
-              has_control = 1'b1;
+              uop.lane[0].source = SOURCE_NONE;
+              has_control        = 1'b1;
             end
 
             SEQ_WAIT:
@@ -661,12 +797,11 @@ module stopbit_microcode_engine
             end
 
             SEQ: begin
+              uop.command.place = length_place_q;
               if (awaited_q == '0) begin
                 done         = 1'b1;
-                next_address = insn_q.target;
-              end else if (awaited_q[31:17] != '0 || element_bytes > 33'(left) || awaited_q > 32'(elements_left_q) ||
-                           awaited_q > message_elements_left_q ||
-                           (constant.may_be_empty && awaited_q > limits.empty_elements)) begin
+                next_address = insn_q[0].target;
+              end else if (length_is_wrong) begin
                 code = ERROR_X2;
               end else if (loop_depth == 4'(MaxLoopDepth) || 16'(loop_depth) >= limits.nesting) begin
                 code = ERROR_X7;
@@ -685,35 +820,7 @@ module stopbit_microcode_engine
               state_d   = DISPATCH;
             end
 
-            DISPATCH: begin
-              block_slots = 6'((9'(root_reach) + 9'(ValueWords - 1)) / 9'(ValueWords));
-              if (!is_found || (is_waiting_q && !chosen.reset)) begin
-                code                          = ERROR_D9;
-                uop.command.place.template_id = awaited_q;
-              end else if (17'(block_slots) > 17'(limits.max_record_slots)) begin
-                code = ERROR_X4;
-              end else begin
-                if (chosen.reset && channel_q.reset_rule != RESET_NEVER) begin
-                  new_generation = 1'b1;
-                  is_waiting_d   = 1'b0;
-                  generation_d   = next_generation;
-                  write_state    = 1'b1;
-                  state_assigned = 1'b1;
-                  state_kind     = TYPE_U32;
-                end
-                issue                 = 1'b1;
-                uop.source            = SOURCE_NONE;
-                uop.command.open      = 1'b1;
-                uop.command.open_root = 1'b1;
-                uop.command.block     = chosen.root;
-                template_d            = chosen.template_index;
-                block_d               = chosen.root_block;
-                block_words_d         = chosen.root.words;
-                next_slot_d           = 16'(block_slots);
-                done                  = 1'b1;
-                next_address          = chosen.entry;
-              end
-            end
+            DISPATCH: ;  // below
 
             default: begin  // OVERFULL
               code                           = ERROR_X4;
@@ -724,113 +831,233 @@ module stopbit_microcode_engine
           endcase
         end
 
-        // What the data-op leaves behind, and the control-op.
-        is_present = uop.source != SOURCE_NONE;
+        // What the data-ops leave behind, and the control-op.
+        is_present = uop.lane[both].source != SOURCE_NONE;
         if (has_control && code == ERROR_NONE) begin
           issue      = 1'b1;
-          done       = 1'b1;
-          bits_taken = 2'(plan.takes_bit);
-          if (plan.is_value) begin
-            uop.is_value      = 1'b1;
-            uop.command.store = is_stored && is_present && !plan.is_group;
-            uop.writes_entry  = plan.remembers && is_present;
-            uop.base_code     = plan.base_code;
-            if (plan.kind == TYPE_IEXP) decimal_d = is_present ? SOURCE_STREAM : SOURCE_NONE;
-            if (plan.kind == TYPE_DEXP) begin
-              decimal_d      = uop.source;
-              decimal_base_d = plan.base_is_previous;
+          steps      = pair_q && !both;
+          done       = !steps;
+          bits_taken = own_bits;
+          for (int unsigned i = 0; i < 2; i++) begin
+            if (plan[i].is_value && (i == 0 || both)) begin
+              uop.lane[i].is_value     = 1'b1;
+              uop.lane[i].base_code    = plan[i].base_code;
+              uop.lane[i].writes_entry = plan[i].remembers && uop.lane[i].source != SOURCE_NONE;
+              if (plan[i].kind == TYPE_IEXP) decimal_d = uop.lane[i].source != SOURCE_NONE ? SOURCE_STREAM : SOURCE_NONE;
+              if (plan[i].kind == TYPE_DEXP) begin
+                decimal_d      = uop.lane[i].source;
+                decimal_base_d = plan[i].base_is_previous;
+              end
+            end
+            if (plan[i].remembers && (i == 0 ? plan[0].is_value || is_string : both) &&
+                !(plan[i].is_mantissa && (i == 0 ? decimal_q : exponent) == SOURCE_NONE)) begin
+              // A NULL delta changes nothing.
+              write_state[i]           = uop.lane[i].source != SOURCE_NONE || plan[i].operation != OPERATOR_DEL;
+              new_state[i].is_assigned = uop.lane[i].source != SOURCE_NONE;
             end
           end
-          if (plan.is_field) begin
-            uop.is_value      = 1'b1;
-            uop.command.store = is_stored;
+          if (plan[0].is_value && !plan[0].is_group) uop.command.store = is_stored && uop.lane[0].source != SOURCE_NONE;
+          if (plan[0].is_field) begin
+            uop.lane[0].is_value = 1'b1;
+            uop.command.store    = is_stored;
           end
-          if (plan.remembers && (plan.is_value || is_string) && !(plan.is_mantissa && decimal_q == SOURCE_NONE)) begin
-            // A NULL delta changes nothing.
-            write_state    = is_present || plan.operation != OPERATOR_DEL;
-            state_assigned = is_present;
-            state_length   = plan.is_group ? 13'(group.used_bits) : text.count[12:0];
-            state_is_wide   = text.is_wide;
-            state_in_second = is_string && text.in_second;
+          if (plan[0].is_group) new_state[0].length = 13'(group.used_bits);
+          uop.command.second_store = both && insn_q[1].word < block_words_q && uop.lane[1].source != SOURCE_NONE;
+          if (is_string) begin
+            new_state[0].length    = text.count[12:0];
+            new_state[0].is_wide   = text.is_wide;
+            new_state[0].in_second = text.in_second;
           end
 
-          case (insn_q.control)
-            CONTROL_SEQ: begin
-              done      = !is_present;
-              awaited_d = 32'(short_value) - 32'(plan.is_optional);
-              if (uop.source == SOURCE_INITIAL) awaited_d = constant.value[31:0];
-              uop.is_awaited = uop.source == SOURCE_PREVIOUS ||
-                               (uop.source == SOURCE_STREAM && (plan.operation == OPERATOR_DEL || padded_q || length_i > 4'd2));
-              if (is_present) state_d = uop.is_awaited ? SEQ_WAIT : SEQ;
-              next_address = insn_q.target;
-            end
-            CONTROL_LEND: begin
-              end_element   = 1'b1;
-              restore_map   = 1'b1;
-              restore_depth = loop_map_depth;
-              if (!is_last_element) next_address = insn_q.target;
-            end
-            CONTROL_SKIP: begin
-              bits_taken = bits_taken + 2'd1;
-              if (!skip_bit) begin
-                next_address = insn_q.target;
-              end else if (insn_q.op == OP_NOP) begin
-                uop.command.store = is_stored;
-                uop.command.value = 64'd1;
+          if (!steps) begin
+            case (last_insn.control)
+              CONTROL_SEQ: begin
+                awaited_d         = 32'(short_value(last_bytes[6:0], last_bytes[14:8], last_length)) - 32'(last_plan.is_optional);
+                if (uop.lane[both].source == SOURCE_INITIAL) awaited_d = last_constant.value[31:0];
+                length_constant_d = last_constant;
+                length_place_d    = uop.command.place;
+                if (both) begin
+                  length_place_d.word         = insn_q[1].word;
+                  length_place_d.offset_bytes = uop.second_offset_bytes;
+                end
+                uop.lane[both].is_awaited = uop.lane[both].source == SOURCE_PREVIOUS ||
+                  (uop.lane[both].source == SOURCE_STREAM &&
+                   (last_plan.operation == OPERATOR_DEL || (!both && padded_q) || last_length > 4'd2));
+                if (!is_present) begin
+                  next_address = last_insn.target;
+                end else if (uop.lane[both].is_awaited || loop_depth == 4'(MaxLoopDepth) ||
+                             16'(loop_depth) >= limits.nesting) begin
+                  done    = 1'b0;
+                  steps   = both;
+                  state_d = uop.lane[both].is_awaited ? SEQ_WAIT : SEQ;
+                end else if (awaited_d == '0) begin
+                  next_address = last_insn.target;
+                end else begin
+                  // The loop begins, and its length is looked at beside the next instruction.
+                  push_loop = 1'b1;
+                  checks_d  = 1'b1;
+                end
               end
-            end
-            CONTROL_POP:  restore_map = 1'b1;
-            CONTROL_JOIN: next_address = insn_q.target;
-            CONTROL_DISP: begin
-              // The identifier is a mandatory uInt32 with copy.
-              done             = 1'b0;
-              state_d          = TID_WAIT;
-              uop.is_value     = 1'b1;
-              uop.is_awaited   = 1'b1;
-              uop.kind         = TYPE_U32;
-              uop.operation    = OPERATOR_COP;
-              uop.constant     = '0;
-              uop.writes_entry = 1'b1;
-              write_state      = 1'b1;
-              state_assigned   = 1'b1;
-              state_kind       = TYPE_U32;
-            end
-            CONTROL_CALL: code = ERROR_X15;
-            CONTROL_END: begin
-              next_address = '0;
-              if (17'(next_slot_q) + 17'(string_slots_d) > 17'(limits.max_record_slots)) begin
-                done    = 1'b0;
-                state_d = OVERFULL;
-              end else begin
-                uop.command.commit = 1'b1;
-                uop.command.flags  = end_i && available_i == take ? FlagLastOfPacket : '0;
-                message_index_d    = message_index_q + 16'd1;
+              CONTROL_LEND: begin
+                end_element   = 1'b1;
+                restore_map   = 1'b1;
+                restore_depth = loop_map_depth;
+                if (!is_last_element) next_address = last_insn.target;
               end
-            end
-            default: ;
-          endcase
+              CONTROL_SKIP: begin
+                bits_taken = own_bits + 2'(last_insn.known == 2'd0);
+                if (!skip_bit) begin
+                  next_address = last_insn.target;
+                end else if (insn_q[0].op == OP_NOP) begin
+                  uop.command.store = is_stored;
+                  uop.command.value = 64'd1;
+                end
+              end
+              CONTROL_POP:  restore_map = 1'b1;
+              CONTROL_JOIN: next_address = last_insn.target;
+              CONTROL_DISP: begin
+                // The identifier is a mandatory uInt32 with copy.
+                done                     = 1'b0;
+                state_d                  = TID_WAIT;
+                uop.lane[0].is_value     = 1'b1;
+                uop.lane[0].is_awaited   = 1'b1;
+                uop.lane[0].kind         = TYPE_U32;
+                uop.lane[0].operation    = OPERATOR_COP;
+                uop.lane[0].constant     = '0;
+                uop.lane[0].writes_entry = 1'b1;
+                write_state[0]           = 1'b1;
+                new_state[0].is_assigned = 1'b1;
+                new_state[0].kind        = TYPE_U32;
+              end
+              CONTROL_CALL: code = ERROR_X15;
+              CONTROL_END: begin
+                next_address = c_foreseen_q;
+                if (17'(next_slot_q) + 17'(string_slots_d) > 17'(limits.max_record_slots)) begin
+                  done    = 1'b0;
+                  state_d = OVERFULL;
+                end else begin
+                  uop.command.commit = 1'b1;
+                  uop.command.flags  = left == 17'(take) ? FlagLastOfPacket : '0;
+                  message_index_d    = message_index_q + 16'd1;
+                end
+              end
+              default: ;
+            endcase
+          end
         end
 
-        if (issue && uop.command.open && !uop.command.open_root) next_slot_d = next_slot_q + 16'(block_slots);
+        if (issue && uop.command.open) next_slot_d = next_slot_q + 16'(block_slots);
+        if (issue || done) watchdog_d = watchdog_q + 1'b1;
+        if (&watchdog_q) code = ERROR_X15;
         // A message begins behind the end of another, and nowhere else: no verified program jumps to its beginning.
         if (done && next_address == '0 && !uop.command.commit) code = ERROR_X15;
         if (done && code == ERROR_NONE) begin
           state_d          = RUN;
           redirect         = next_address != c_foreseen_q;
           redirect_address = next_address;
+          if (uop.command.commit && left != 17'(take)) begin
+            state_d = START;
+          end else if (uop.command.commit) begin
+            // The next datagram begins while this one is on its way out, if nothing of it outlives it.
+            release_window = channel_q.reset_rule == RESET_PACKET && !datagram_q.cut;
+            state_d        = release_window ? IDLE : FINISH;
+          end
         end
       end
     endcase
 
-    watchdog_d = state_q == IDLE ? '0 : watchdog_q + 1'b1;
-    if (&watchdog_q && state_q != FAILED && state_q != IDLE) code = ERROR_X15;
+    if (starts) begin
+      loading_d               = {map_bits, {MaxMapBits-MapChunk{1'b0}}};
+      next_slot_d             = '0;
+      string_slots_d          = '0;
+      message_elements_left_d = limits.elements;
+      watchdog_d              = '0;
+      template_d              = NoTemplate;
+      state_d                 = START;
+      if (left == '0) begin
+        state_d = FINISH;
+      end else if (window_i.available != '0 && window_i.bytes[6] && window_i.length inside {[4'd1:4'd9]} &&
+                   window_i.second_length inside {4'd1, 4'd2} && !(state_q == START && is_waiting_q)) begin
+        take                         = 5'(window_i.length) + 5'(window_i.second_length);
+        push_map                     = 1'b1;
+        issue                        = 1'b1;
+        entity_d                     = place + 17'(window_i.length) + (is_same ? 17'(window_i.second_length) : '0);
+        uop.lane[0].bytes            = window_i.second_bytes;
+        uop.lane[0].length           = window_i.second_length;
+        uop.lane[0].is_value         = 1'b1;
+        uop.lane[0].source           = SOURCE_STREAM;
+        uop.lane[0].operation        = OPERATOR_COP;
+        uop.lane[0].kind             = TYPE_U32;
+        uop.lane[0].optional         = 1'b0;
+        uop.lane[0].padded           = 1'b0;
+        uop.lane[0].too_wide         = 1'b0;
+        uop.lane[0].constant         = '0;
+        {uop.lane[0].is_group, uop.lane[0].is_field} = '0;
+        uop.lane[0].uses_entry       = 1'b1;
+        uop.lane[0].writes_entry     = 1'b1;
+        uop.lane[0].entry            = channel.context_base;
+        write_state[0]               = 1'b1;
+        write_entry[0]               = channel.context_base;
+        new_state[0].is_assigned     = 1'b1;
+        new_state[0].kind            = TYPE_U32;
+        awaited_d                    = 32'(quick_id);
+        opens_root                   = is_same;
+        state_d                      = is_same ? RUN : DISPATCH;
+      end else if (window_i.available > 5'(BeatBytes) || window_i.is_whole ||
+                   (window_i.available != '0 && !window_i.bytes[6]) || (state_q == START && is_waiting_q)) begin
+        // By instructions, from the first one on.
+        state_d  = RUN;
+        redirect = 1'b1;
+      end
+    end
+
+    if (state_q == DISPATCH) begin
+      uop.command.place.word  = NoWord;
+      uop.command.place.block = NoBlock;
+      if (!is_found || (is_waiting_q && !chosen.reset)) begin
+        code                          = ERROR_D9;
+        uop.command.place.template_id = awaited_q;
+      end else if (17'(root_slots) > 17'(limits.max_record_slots)) begin
+        code = ERROR_X4;
+      end else begin
+        issue            = 1'b1;
+        opens_root       = 1'b1;
+        keep_last        = 1'b1;
+        state_d          = RUN;
+        redirect         = 1'b1;
+        redirect_address = chosen.entry;
+      end
+    end
+
+    // A template begins.
+    if (opens_root) begin
+      if (root.reset && channel.reset_rule != RESET_NEVER) begin
+        new_generation           = 1'b1;
+        is_waiting_d             = 1'b0;
+        generation_d             = next_generation;
+        write_state[0]           = 1'b1;
+        write_entry[0]           = channel.context_base;
+        new_state[0].is_assigned = 1'b1;
+        new_state[0].kind        = TYPE_U32;
+      end
+      uop.command.open      = 1'b1;
+      uop.command.open_root = 1'b1;
+      uop.command.block     = root.root;
+      template_d            = root.template_index;
+      block_d               = root.root_block;
+      block_words_d         = root.root.words;
+      next_slot_d           = 16'(root_slots);
+    end
 
     if (code != ERROR_NONE) begin
-      issue         = 1'b1;
-      done          = 1'b0;
-      write_state   = 1'b0;
-      uop.code      = code;
-      state_d       = FAILED;
+      issue          = 1'b1;
+      done           = 1'b0;
+      steps          = 1'b0;
+      redirect       = 1'b0;
+      release_window = 1'b0;
+      write_state    = '0;
+      uop.code       = code;
+      state_d        = FAILED;
       if (state_q == PREAMBLE || state_q == FINISH) begin
         uop.command.place.word         = NoWord;
         uop.command.place.block        = NoBlock;
@@ -838,7 +1065,7 @@ module stopbit_microcode_engine
         uop.command.place.template_index = template_q;
       end
     end
-    if (is_waiting_q) begin
+    if (is_waiting_q && state_q != IDLE) begin
       // Whatever is wrong says only that the datagram does not begin with a reset.
       uop.command.place       = '0;
       uop.command.place.word  = NoWord;
@@ -851,27 +1078,34 @@ module stopbit_microcode_engine
     if (!advance) begin
       issue          = 1'b0;
       done           = 1'b0;
+      steps          = 1'b0;
       redirect       = 1'b0;
       take           = '0;
-      write_state    = 1'b0;
+      write_state    = '0;
       new_generation = 1'b0;
       release_window = 1'b0;
     end
-    if (flush) begin
-      state_d        = IDLE;
-      release_window = 1'b1;
-      redirect       = 1'b0;
+    if (fails) begin
+      state_d          = IDLE;
+      release_window   = 1'b1;
+      redirect         = 1'b1;
+      redirect_address = last_q.entry;
     end
-    position_d = state_q == IDLE ? '0 : position_q + 17'(take);
+    position_d = place + 17'(take);
   end
 
   always_ff @(posedge clk_i) begin
     if (!rst_ni) begin
-      state_q   <= IDLE;
-      c_valid_q <= 1'b0;
-    end else if (advance) begin
-      state_q   <= state_d;
-      c_valid_q <= load_c || (c_valid_q && !done && !redirect && !flush);
+      state_q      <= IDLE;
+      c_valid_q    <= 1'b0;
+      last_valid_q <= 1'b0;
+    end else begin
+      if (advance) begin
+        state_q   <= state_d;
+        c_valid_q <= load_c || (c_valid_q && !done && !redirect);
+      end
+      if (advance && keep_last) last_valid_q <= 1'b1;
+      if (load_i.valid && load_i.address[19:16] != TABLE_CHANNELS) last_valid_q <= 1'b0;
     end
     if (advance) begin
       generation_q            <= generation_d;
@@ -892,29 +1126,52 @@ module stopbit_microcode_engine
       decimal_q               <= decimal_d;
       decimal_base_q          <= decimal_base_d;
       awaited_q               <= awaited_d;
-      opened_q                <= !load_c && (opened_q || issue);
-      padded_q                <= !load_c && padded_d;
-      negative_q              <= !load_c && negative_d;
-      too_wide_q              <= !load_c && too_wide_d;
-      nonzero_q               <= !load_c && nonzero_d;
+      checks_q                <= checks_d;
+      length_constant_q       <= length_constant_d;
+      length_place_q          <= length_place_d;
+      opened_q                <= !load_c && !steps && state_q inside {RUN, PMAP_MORE, CONTROL, SEQ_WAIT, SEQ, OVERFULL} &&
+                                 (opened_q || issue);
+      padded_q                <= !load_c && !steps && padded_d;
+      negative_q              <= !load_c && !steps && negative_d;
+      too_wide_q              <= !load_c && !steps && too_wide_d;
+      nonzero_q               <= !load_c && !steps && nonzero_d;
       // The fields of a bit group are where it is.
-      if ((load_c && f_insn.op[7:2] != OP_BIT_U64_MAN[7:2]) || state_q == PREAMBLE) entity_q <= position_d;
-      if (state_q == IDLE) begin
+      entity_q                <= starts ? entity_d : (load_c && f_insn[0].op[7:2] != OP_BIT_U64_MAN[7:2]) || steps ||
+                                 state_q == PREAMBLE ? position_d : entity_d;
+      if (keep_last) begin
+        last_q      <= chosen;
+        last_bank_q <= channel.bank;
+      end
+      if (state_q == IDLE && active_i) begin
         datagram_q       <= datagram_i;
-        channel_q        <= channel;
+        channel_q        <= head_q;
         channel_number_q <= channel_number;
+        which_q          <= which;
       end
     end
   end
 
-  assign header_o = '{
-    arrival_ns: datagram_q.arrival_ns,
-    number: datagram_q.number,
-    sequence_number: datagram_q.sequence_number,
-    channel: datagram_q.channel,
-    image_generation: channel_q.image_generation,
-    sender_epoch: datagram_q.sender_epoch,
-    source: datagram_q.source,
-    time_quality: datagram_q.time_quality
-  };
+  // Headers of the datagrams in the stages.
+  record_header_t headers_q[4];
+  always_ff @(posedge clk_i) begin
+    if (advance && state_q == IDLE && active_i) begin
+      headers_q[which] <= '{
+        arrival_ns: datagram_i.arrival_ns,
+        number: datagram_i.number,
+        sequence_number: datagram_i.sequence_number,
+        channel: datagram_i.channel,
+        image_generation: head_q.image_generation,
+        sender_epoch: datagram_i.sender_epoch,
+        source: datagram_i.source,
+        time_quality: datagram_i.time_quality
+      };
+    end
+  end
+  assign header_o = headers_q[which_behind];
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && (&write_state)) assert (entry[0][0] != entry[1][0]) else $fatal(1, "two writes to a bank");
+  end
+`endif
 endmodule

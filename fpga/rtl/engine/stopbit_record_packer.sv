@@ -1,8 +1,8 @@
 /// Writes records as decoder/record/layout.md says, slot by slot: the open slot of the open block, slot 0 kept back until
 /// the record is complete, long strings buffered because their area comes last.
 ///
-/// One command a cycle, but for slots that are passed over (one cycle each), the end of a block of several slots, and
-/// the end of a record. Slots leave as soon as they are complete. What a command asks for must fit: the engine counts
+/// One command a cycle, with up to two words, but for slots that are passed over (one cycle each), the end of a block of
+/// several slots, and the end of a record. Slots leave as soon as they are complete. What a command asks for must fit: the engine counts
 /// slots and strings.
 module stopbit_record_packer
   import stopbit_pkg::*;
@@ -50,7 +50,8 @@ module stopbit_record_packer
   command_t command_q;
   logic busy_d, busy_q;
   logic opened_d, opened_q;
-  logic stored_d, stored_q;
+  logic stored_d, stored_q;  // the first word, or a piece
+  logic second_d, second_q;
 
   // The record.
   record_header_t header_q;
@@ -120,9 +121,9 @@ module stopbit_record_packer
   logic [63:0] word_value;
 
   // The steps of a command.
-  logic closes;   // it ends the open block, which has not happened yet
-  logic stores;   // it stores a word that records hold, which has not happened yet
-  logic is_done;  // it has stored what it stores
+  logic closes;  // the open block ends
+  logic stores;  // a word that records hold
+  logic rolls;   // the open slot is left for the next one of the block
   logic [7:0] place;
   always_comb begin
     header = first_words_q;
@@ -155,6 +156,7 @@ module stopbit_record_packer
     busy_d         = busy_q;
     opened_d       = opened_q;
     stored_d       = stored_q;
+    second_d       = second_q;
     first_words_d  = first_words_q;
     first_tags_d   = first_tags_q;
     next_index_d   = next_index_q;
@@ -176,7 +178,7 @@ module stopbit_record_packer
     emit           = 1'b0;
     closes         = 1'b0;
     stores         = 1'b0;
-    is_done        = 1'b0;
+    rolls          = 1'b0;
     place          = '0;
     out_d          = '0;
     out_d.data     = pack(open_words_q, open_tags_q, next_index_q[6:0]);
@@ -185,7 +187,6 @@ module stopbit_record_packer
     case (state_q)
       RUN: begin
         if (busy_q && may_emit) begin
-          closes = (command_q.open && !opened_q) || (command_q.commit && stored_q);
           if (command_q.event_valid) begin
             // First takes back what went out, then tells why.
             if (emitted_q) begin
@@ -197,17 +198,12 @@ module stopbit_record_packer
             end else begin
               state_d = FIRST;
             end
-          end else if (closes && live_q && slot_q + 6'd1 != slots_q) begin
-            // The open slot, and on to the next one of the block.
-            emit         = !(is_root_q && slot_q == '0);
-            slot_d       = slot_q + 6'd1;
-            open_words_d = '0;
-            open_tags_d  = '0;
           end else begin
-            if (closes) begin
+            // The block before ends, and another is opened.
+            if (!opened_q) begin
               emit   = live_q && !(is_root_q && slot_q == '0);
-              live_d = 1'b0;
-              if (command_q.open) begin
+              closes = !live_q || slot_q + 6'd1 == slots_q;
+              if (closes) begin
                 opened_d     = 1'b1;
                 is_root_d    = command_q.open_root;
                 words_d      = command_q.block.words;
@@ -215,8 +211,6 @@ module stopbit_record_packer
                 slots_d      = slot_of(9'(command_q.block.words) + (is_root_d ? 9'(HeaderWords) : 9'd0) + 9'(ValueWords - 1));
                 slot_d       = '0;
                 live_d       = slots_d != '0;
-                open_words_d = '0;
-                open_tags_d  = '0;
                 if (is_root_d) begin
                   first_words_d  = '0;
                   first_tags_d   = '0;
@@ -224,30 +218,41 @@ module stopbit_record_packer
                   piece_slot_d   = '0;
                   piece_word_d   = '0;
                 end
+              end else begin
+                slot_d = slot_q + 6'd1;
               end
-            end
-            place  = command_q.word + (is_root_d ? 8'(HeaderWords) : 8'd0);
-            // No verified program goes back in a block.
-            stores = command_q.store && !stored_q && command_q.word < words_d && slot_of(9'(place)) >= slot_d;
-            if (stores && !closes && slot_of(9'(place)) != slot_q) begin
-              // A slot farther on in the block: the open one goes out.
-              emit         = !(is_root_q && slot_q == '0);
-              slot_d       = slot_q + 6'd1;
               open_words_d = '0;
               open_tags_d  = '0;
             end
-            is_done  = !stores || slot_of(9'(place)) == slot_d;
-            stored_d = stored_q || is_done;
-            if (stores && is_done) begin
-              if (is_root_d && slot_d == '0) begin
-                first_words_d[word_of(place)] = word_value;
-                first_tags_d[word_of(place)]  = value_tag(first_word_d, command_q.word);
-              end else begin
-                open_words_d[word_of(place)] = word_value;
-                open_tags_d[word_of(place)]  = value_tag(first_word_d, command_q.word);
+            // Words. Where one is in a slot farther on in the block the open one goes out, if nothing else does.
+            for (int unsigned i = 0; i < 2; i++) begin
+              place  = (i == 0 ? command_q.word : command_q.second_word) + (is_root_d ? 8'(HeaderWords) : 8'd0);
+              stores = i == 0 ? opened_d && !stored_q && command_q.store && command_q.word < words_d :
+                       opened_d && stored_d && !second_q && command_q.second_word < words_d;
+              // No verified program goes back in a block.
+              stores = stores && slot_of(9'(place)) >= slot_d;
+              rolls  = stores && slot_of(9'(place)) != slot_d && !emit;
+              if (rolls) begin
+                emit         = !(is_root_d && slot_d == '0);
+                out_d.data   = pack(open_words_d, open_tags_d, next_index_q[6:0]);
+                slot_d       = slot_d + 6'd1;
+                open_words_d = '0;
+                open_tags_d  = '0;
               end
+              if (stores && slot_of(9'(place)) == slot_d) begin
+                if (is_root_d && slot_d == '0) begin
+                  first_words_d[word_of(place)] = i == 0 ? word_value : command_q.second_value;
+                  first_tags_d[word_of(place)]  = value_tag(first_word_d, i == 0 ? command_q.word : command_q.second_word);
+                end else begin
+                  open_words_d[word_of(place)] = i == 0 ? word_value : command_q.second_value;
+                  open_tags_d[word_of(place)]  = value_tag(first_word_d, i == 0 ? command_q.word : command_q.second_word);
+                end
+                stores = 1'b0;
+              end
+              if (i == 0) stored_d = stored_q || (opened_d && !stores);
+              else second_d = second_q || (opened_d && stored_d && !stores);
             end
-            if (command_q.piece && is_done && (!command_q.store || !stored_q)) begin
+            if (command_q.piece && stored_d && !stored_q) begin
               // A piece of a long string goes to the area; with the last one its word goes to the block.
               string_write                    = 1'b1;
               string_write_word[piece_word_q] = 1'b1;
@@ -260,10 +265,19 @@ module stopbit_record_packer
               end
             end
             if (!command_q.commit) begin
-              busy_d = !stored_d;
-            end else if (closes) begin
-              read_slot_d = '0;
-              state_d     = string_slots_q == '0 ? FIRST : STRINGS;
+              busy_d = !(opened_d && stored_d && second_d);
+            end else if (opened_d && stored_d && second_d && !emit && !string_write) begin
+              // The record ends: the rest of the open block, then strings, which have to be written by then, and slot 0.
+              emit         = live_d && !(is_root_d && slot_d == '0);
+              out_d.data   = pack(open_words_d, open_tags_d, next_index_q[6:0]);
+              slot_d       = slot_d + 6'd1;
+              open_words_d = '0;
+              open_tags_d  = '0;
+              if (!live_d || slot_d == slots_d) begin
+                live_d      = 1'b0;
+                read_slot_d = '0;
+                state_d     = string_slots_d == '0 ? FIRST : STRINGS;
+              end
             end
           end
         end
@@ -331,8 +345,9 @@ module stopbit_record_packer
       next_index_q <= next_index_d;
       if (may_emit) out_valid_q <= emit;
     end
-    opened_q       <= take ? 1'b0 : opened_d;
-    stored_q       <= take ? !command_i.store : stored_d;
+    opened_q       <= take ? !command_i.open : opened_d;
+    stored_q       <= take ? !command_i.store && !command_i.piece : stored_d;
+    second_q       <= take ? !command_i.second_store : second_d;
     first_words_q  <= first_words_d;
     first_tags_q   <= first_tags_d;
     is_root_q      <= is_root_d;

@@ -13,9 +13,9 @@ module stopbit_tables
   input  logic          bank_i,  // of what is read
 
   input  logic [ProgramBits-1:0]  program_address_i,
-  output insn_t                   insn_o,
-  input  logic [ConstantBits-1:0] constant_address_i,
-  output constant_t               constant_o,
+  output insn_t [1:0]             insn_o,  // at the address, and the one behind it
+  input  logic [1:0][ConstantBits-1:0] constant_address_i,
+  output constant_t [1:0]         constant_o,
   input  logic [ByteBits-1:0]     bytes_address_i,
   output logic [63:0]             bytes_o,
   input  logic [BlockBits-1:0]    block_address_i,
@@ -58,20 +58,43 @@ module stopbit_tables
   assign channel_loaded_o = write_channel;
   assign loaded_channel_o = at[1+:ChannelBits];
 
-  stopbit_loaded_ram #(.Width(64), .Depth(2 << ProgramBits)) i_program (
-    .back_data_o(program_back),
-    .write_clk_i(clk_i), .write_i(loads[TABLE_PROGRAM[2:0]] && at[0]),
-    .write_address_i({load_i.bank, at[1+:ProgramBits]}), .write_data_i({load_i.data, words_q[6]}),
-    .read_clk_i(clk_i), .read_address_i({bank_i, program_address_i}), .read_data_o(insn_o)
-  );
+  // Instructions at even and at odd addresses, so that any two neighbours are read at once.
+  logic [ProgramBits-2:0] even_address;
+  logic is_odd_q, back_is_odd_q;
+  logic [1:0][63:0] neighbours_back;
+  insn_t [1:0] neighbours;
+  assign even_address = program_address_i[ProgramBits-1:1] + (ProgramBits-1)'(program_address_i[0]);
+  for (genvar odd = 0; odd < 2; odd++) begin : g_program
+    stopbit_loaded_ram #(.Width(64), .Depth(1 << ProgramBits)) i_ram (
+      .back_data_o(neighbours_back[odd]),
+      .write_clk_i(clk_i), .write_i(loads[TABLE_PROGRAM[2:0]] && at[0] && at[1] == (odd != 0)),
+      .write_address_i({load_i.bank, at[2+:ProgramBits-1]}), .write_data_i({load_i.data, words_q[6]}),
+      .read_clk_i(clk_i),
+      .read_address_i({bank_i, odd != 0 ? program_address_i[ProgramBits-1:1] : even_address}),
+      .read_data_o(neighbours[odd])
+    );
+  end
+  always_ff @(posedge clk_i) begin
+    is_odd_q      <= program_address_i[0];
+    back_is_odd_q <= at[1];
+  end
+  assign program_back = neighbours_back[back_is_odd_q];
+  assign insn_o = is_odd_q ? {neighbours[0], neighbours[1]} : neighbours;
+
   localparam int unsigned ConstantWidth = $bits(constant_t);
-  stopbit_loaded_ram #(.Width(ConstantWidth), .Depth(2 << ConstantBits)) i_constants (
-    .back_data_o(constant_back),
-    .write_clk_i(clk_i), .write_i(loads[TABLE_CONSTANTS[2:0]] && (&at[2:0])),
-    .write_address_i({load_i.bank, at[3+:ConstantBits]}),
-    .write_data_i(ConstantWidth'({words_q[4], words_q[3], words_q[2], words_q[1], words_q[0]})),
-    .read_clk_i(clk_i), .read_address_i({bank_i, constant_address_i}), .read_data_o(constant_o)
-  );
+  logic [1:0][ConstantWidth-1:0] copies_back;
+  for (genvar i = 0; i < 2; i++) begin : g_constants
+    stopbit_loaded_ram #(.Width(ConstantWidth), .Depth(2 << ConstantBits)) i_ram (
+      .back_data_o(copies_back[i]),
+      .write_clk_i(clk_i), .write_i(loads[TABLE_CONSTANTS[2:0]] && (&at[2:0])),
+      .write_address_i({load_i.bank, at[3+:ConstantBits]}),
+      .write_data_i(ConstantWidth'({words_q[4], words_q[3], words_q[2], words_q[1], words_q[0]})),
+      .read_clk_i(clk_i), .read_address_i({bank_i, constant_address_i[i]}), .read_data_o(constant_o[i])
+    );
+  end
+  // Copies that are not the same are shown as something that was not loaded.
+  assign constant_back = copies_back[0] == copies_back[1] ? copies_back[0] : ~copies_back[0];
+
   stopbit_loaded_ram #(.Width(64), .Depth(2 << ByteBits)) i_bytes (
     .back_data_o(bytes_back),
     .write_clk_i(clk_i), .write_i(loads[TABLE_BYTES[2:0]] && at[0]),
@@ -123,7 +146,7 @@ module stopbit_tables
   limits_t limits_q[2];
   always_ff @(posedge clk_i) begin
     if (loads[TABLE_LIMITS[2:0]] && (&at[2:0])) begin
-      limits_q[load_i.bank] <= {words_q[3], words_q[2], words_q[1], words_q[0]};
+      limits_q[load_i.bank] <= {words_q[4][0], words_q[3], words_q[2], words_q[1], words_q[0]};
     end
   end
   assign limits_o = limits_q[bank_i];

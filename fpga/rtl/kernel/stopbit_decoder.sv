@@ -289,7 +289,8 @@ module stopbit_decoder
   // ---- decode
   stopbit_load_t load;
   logic [31:0]   back_data;
-  logic          done, issued;
+  logic          done;
+  logic [1:0]    issued;
 
   stopbit_loader i_loader (
     .clk_i          (ap_clk),
@@ -463,7 +464,7 @@ module stopbit_decoder
       records_q      <= records_q + 64'(slot_valid && slot_ready && slot.last && !slot.aborted);
       withdrawn_q    <= withdrawn_q + 64'(slot_valid && slot_ready && slot.aborted);
       decoded_q      <= decoded_q + 64'(done);
-      instructions_q <= instructions_q + 64'(issued);
+      instructions_q <= instructions_q + 64'(issued[0]) + 64'(issued[1]);
       chunks_q       <= chunks_q + 64'(chunk);
       passed_q       <= passed_q + 64'(passed);
       duplicates_q   <= duplicates_q + 64'(duplicate);

@@ -118,6 +118,7 @@ package stopbit_pkg;
   } string_slot_t;
 
   typedef struct packed {
+    logic        single_issue;  // pair bits count for nothing
     logic [31:0] string_bytes;
     logic [31:0] empty_elements;
     logic [31:0] elements;

@@ -45,6 +45,23 @@ package stopbit_uop_pkg;
     logic [3:0] result_bytes;  // with `emits`: of the word
   } splice_step_t;
 
+  localparam int unsigned WindowBytes = 10;  // the longest entity without padding
+
+  /// What the decompressor shows: the next bytes, and where the first two entities in them end.
+  typedef struct packed {
+    logic [8*WindowBytes-1:0] bytes;         // byte 0 in bits 7:0
+    logic [8*WindowBytes-1:0] second_bytes;  // behind the first entity
+    logic [4:0]               available;     // bytes that are there, counted to 20
+    logic [3:0]               length;        // of the first entity; 0: it does not end in the bytes that are there
+    logic [3:0]               second_length; // of the second; 0 as above
+    logic                     is_whole;      // no bytes come behind those that are there
+  } window_t;
+
+  /// Whether the decompressor passes over the bytes before the first message.
+  function automatic logic preamble_is_short(logic [15:0] data_offset, logic [16:0] length_bytes);
+    return data_offset < 16'd16 && 17'(data_offset) <= length_bytes;
+  endfunction
+
   /// The place of an error, as event records tell it.
   typedef struct packed {
     logic [31:0] template_id;     // of D9, else 0
@@ -67,7 +84,7 @@ package stopbit_uop_pkg;
   } record_header_t;
 
   /// What goes to the record packer, in the order of its bits from the top: open a block, store a word or a piece of a
-  /// string, complete the record; or give it up for an event.
+  /// string, and behind it a second word; complete the record; or give it up for an event.
   typedef struct packed {
     logic        open_root;  // of a record: begins it
     logic        open;
@@ -79,6 +96,9 @@ package stopbit_uop_pkg;
     logic        string_end; // store the word of a string: `count` is its length
     logic        is_long;
     logic [16:0] count;
+    logic        second_store;  // never with a string
+    logic [7:0]  second_word;   // above `word`, if that is stored
+    logic [63:0] second_value;
     logic        commit;
     logic [15:0] template_index;
     logic [7:0]  flags;
@@ -89,7 +109,7 @@ package stopbit_uop_pkg;
     logic [15:0] message_index;
   } command_t;
 
-  /// From the consume stage on. Everything but `bytes` is decided there.
+  /// An integer, an exponent or a mantissa from the consume stage on. Everything but `bytes` is decided there.
   typedef struct packed {
     // The entity: `length` bytes, the first in bits 7:0. `padded`: more stood before them, all of them sign bits of
     // `negative` unless `too_wide`.
@@ -99,31 +119,49 @@ package stopbit_uop_pkg;
     logic        negative;
     logic        too_wide;
     // What to do with it.
-    logic        is_value;  // an integer, an exponent, a mantissa
+    logic        is_value;
     source_e     source;
     logic [2:0]  operation;
     logic [3:0]  kind;      // type
     logic        optional;
     logic        is_base_previous;  // of a delta
     constant_t   constant;
+    logic        uses_entry;
     logic        writes_entry;
     logic [ContextBits-1:0] entry;
+    // For those who wait for a value: the length of a sequence or vector, a template identifier.
+    logic        is_awaited;
     // A bit group, whose fields are taken out of it by the micro-operations that follow.
     logic        is_group;
     logic [2:0]  unused_bits;
     logic        is_field;
     logic [5:0]  field_behind;    // bits of the group behind the field
     logic [5:0]  field_width;
-    logic        is_piece;        // of a string: its value comes from the string unit
     logic        is_subtraction;  // of a string delta: what is out of range has a code of its own
-    // For those who wait for a value: the length of a sequence or vector, a template identifier.
-    logic        is_awaited;
-    // Errors found so far, and the error of a delta's base, which comes behind those of the delta itself.
-    logic [7:0]  code;
+    // The error of a delta's base, which comes behind those of the delta itself.
     logic [7:0]  base_code;
+  } value_uop_t;
+
+  /// From the consume stage on: up to two values, or a piece of a string, and the command that comes of it.
+  typedef struct packed {
+    value_uop_t [1:0] lane;
+    logic        is_piece;    // of a string: its value comes from the string unit
+    logic [7:0]  code;        // an error found so far
     logic        is_dropped;  // an error here only says that the datagram does not begin with a reset
+    logic [1:0]  datagram;    // of those that may be in the stages at once
+    logic [16:0] second_offset_bytes;  // of the second value's entity
     command_t    command;
   } uop_t;
+
+  /// What is known of a dictionary entry besides its value.
+  typedef struct packed {
+    logic        is_assigned;
+    logic        is_empty;
+    logic [3:0]  kind;
+    logic [12:0] length;   // of a string
+    logic        is_wide;  // of a string: eight bytes that are not all ASCII
+    logic        in_second;  // of a string: it lies in the second half of its slot
+  } entry_state_t;
 
   /// What the data-op of an instruction means for the consume stage.
   typedef struct packed {

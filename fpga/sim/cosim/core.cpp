@@ -117,7 +117,7 @@ class Core::Model {
         last_slot = bench_.cycles();
         quiet = 0;
       }
-      figures.instructions += bench_->issued_o;
+      figures.instructions += (bench_->issued_o & 1) + (bench_->issued_o >> 1);
       if (bench_->datagram_done_o) {
         ++done;
         quiet = 0;

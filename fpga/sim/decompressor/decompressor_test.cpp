@@ -14,7 +14,15 @@ namespace stopbit::sim {
 namespace {
 
 constexpr std::size_t kBeat = 16;
-constexpr std::size_t kWindow = 10;
+constexpr std::size_t kWindow = 10;  ///< The longest entity.
+
+/// window_t.
+constexpr unsigned kWhole = 0;
+constexpr unsigned kSecondLength = 1;
+constexpr unsigned kLength = 5;
+constexpr unsigned kAvailable = 9;
+constexpr unsigned kSecondBytes = 14;
+constexpr unsigned kBytes = 94;
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -69,8 +77,17 @@ class Traffic {
     datagrams_ = &datagrams;
     accepted_.assign(datagrams.size(), 0);
     complete_.assign(datagrams.size(), false);
-    sending_ = shown_ = beat_ = position_ = accepted_total_ = 0;
+    offsets_.clear();
+    for (std::size_t i = 0; i < datagrams.size(); ++i) offsets_.push_back(random_.chance(50) ? 0 : random_.below(20));
+    sending_ = shown_ = beat_ = accepted_total_ = 0;
+    position_ = begin_of(0);
     offered_ = false;
+  }
+
+  /// Where the window of a datagram begins: behind a short preamble.
+  std::size_t begin_of(std::size_t i) const {
+    if (i >= offsets_.size() || offsets_[i] >= kBeat || offsets_[i] > (*datagrams_)[i].size()) return 0;
+    return offsets_[i];
   }
 
   void cycle(std::uint32_t give_up_percent) {
@@ -101,7 +118,10 @@ class Traffic {
     const std::size_t begin = beat_ * kBeat;
     const std::size_t count = std::min(kBeat, bytes.size() - begin);
     BitWriter header(bench_->datagram_i);
-    header.put(0, 114);  // what stands behind the number
+    header.put(0, 49);  // what stands behind the offset
+    header.put(offsets_[sending_], 16);
+    header.put(bytes.size(), 17);
+    header.put(0, 32);
     header.put(1'000 + sending_, 64);
     BitWriter beat(bench_->beat_i);
     beat.put(begin + count == bytes.size() ? 1 : 0, 1);
@@ -114,26 +134,43 @@ class Traffic {
     ASSERT_LT(shown_, datagrams_->size()) << "a datagram that was not sent";
     const Bytes& bytes = (*datagrams_)[shown_];
     EXPECT_EQ(bits_at(bench_->datagram_o, 114, 64), 1'000 + shown_);
-    const std::size_t available = std::min(kWindow, accepted_[shown_] - position_);
-    ASSERT_EQ(bench_->available_o, available) << where();
-    EXPECT_EQ(bench_->end_o, complete_[shown_] && bytes.size() - position_ <= kWindow) << where();
-    std::size_t length = 0;
-    for (std::size_t i = 0; i < available; ++i) {
-      EXPECT_EQ(bits_at(bench_->bytes_o, static_cast<unsigned>(8 * i), 8), bytes[position_ + i]) << where();
-      if (length == 0 && (bytes[position_ + i] & 0x80) != 0) length = i + 1;
+    const auto shows = [&](unsigned at, unsigned width) { return bits_at(bench_->window_o, at, width); };
+    const std::size_t available = std::min(2 * kWindow, accepted_[shown_] - position_);
+    ASSERT_EQ(shows(kAvailable, 5), available) << where();
+    EXPECT_EQ(shows(kWhole, 1), complete_[shown_]) << where();
+    const std::size_t length = length_at(position_, available);
+    for (std::size_t i = 0; i < std::min(kWindow, available); ++i) {
+      EXPECT_EQ(shows(kBytes + static_cast<unsigned>(8 * i), 8), bytes[position_ + i]) << where();
     }
-    EXPECT_EQ(bench_->length_o, length) << where();
+    EXPECT_EQ(shows(kLength, 4), length) << where();
+    std::size_t second = 0;
+    if (length != 0) {
+      second = length_at(position_ + length, available - length);
+      for (std::size_t i = 0; i < second; ++i) {
+        EXPECT_EQ(shows(kSecondBytes + static_cast<unsigned>(8 * i), 8), bytes[position_ + length + i]) << where();
+      }
+    }
+    EXPECT_EQ(shows(kSecondLength, 4), second) << where();
     if (!out_.open()) return;
-    const bool is_over = bench_->end_o && available == 0;
+    const bool is_over = complete_[shown_] && position_ == bytes.size();
     if (is_over || random_.chance(give_up_percent)) {
       bench_->release_i = 1;
-      ++shown_;
-      position_ = 0;
+      // What is taken with it makes no difference.
+      bench_->take_i = static_cast<std::uint8_t>(random_.below(available + 1));
+      position_ = begin_of(++shown_);
       return;
     }
-    const std::size_t count = random_.chance(50) && length != 0 ? length : random_.below(available + 1);
+    const std::size_t count = random_.chance(50) && length != 0 ? length + second : random_.below(available + 1);
     bench_->take_i = static_cast<std::uint8_t>(count);
     position_ += count;
+  }
+
+  /// Bytes of the entity that begins at a place, if it is not too long and ends in what is there.
+  std::size_t length_at(std::size_t at, std::size_t available) const {
+    for (std::size_t i = 0; i < std::min(kWindow, available); ++i) {
+      if (((*datagrams_)[shown_][at + i] & 0x80) != 0) return i + 1;
+    }
+    return 0;
   }
 
   std::string where() const { return "datagram " + std::to_string(shown_) + ", byte " + std::to_string(position_); }
@@ -143,6 +180,7 @@ class Traffic {
   Gate in_;
   Gate out_;
   const std::vector<Bytes>* datagrams_ = nullptr;
+  std::vector<std::size_t> offsets_;   ///< Of the first message, by datagram.
   std::vector<std::size_t> accepted_;  ///< Bytes, by datagram.
   std::vector<bool> complete_;
   std::size_t sending_ = 0;

@@ -30,6 +30,9 @@ struct Command {
   bool string_end = false;
   bool is_long = false;
   std::uint32_t count = 0;
+  bool second_store = false;
+  std::uint8_t second_word = 0;
+  std::uint64_t second_value = 0;
   bool commit = false;
   std::uint16_t template_index = 0;
   std::uint8_t flags = 0;
@@ -105,11 +108,20 @@ class Maker {
       if (random_.chance(20)) {
         text(static_cast<std::uint8_t>(word), place);
       } else {
-        Command& store = may_join && random_.chance(60) ? commands.back() : commands.emplace_back();
-        store.store = true;
-        store.word = static_cast<std::uint8_t>(word);
-        store.value = random_.bits();
-        builder_.store(place, store.value);
+        const std::uint64_t value = random_.bits();
+        builder_.store(place, value);
+        Command& last = commands.back();
+        // A second word of the command before, with a first one or without.
+        if ((last.store || may_join) && !last.string_end && !last.second_store && random_.chance(40)) {
+          last.second_store = true;
+          last.second_word = static_cast<std::uint8_t>(word);
+          last.second_value = value;
+        } else {
+          Command& store = may_join && !last.second_store && random_.chance(60) ? last : commands.emplace_back();
+          store.store = true;
+          store.word = static_cast<std::uint8_t>(word);
+          store.value = value;
+        }
       }
       may_join = false;
     }
@@ -234,6 +246,9 @@ class PackerBench {
     out.put(command.flags, 8);
     out.put(command.template_index, 16);
     out.put(command.commit ? 1 : 0, 1);
+    out.put(command.second_value, 64);
+    out.put(command.second_word, 8);
+    out.put(command.second_store ? 1 : 0, 1);
     out.put(command.count, 17);
     out.put(command.is_long ? 1 : 0, 1);
     out.put(command.string_end ? 1 : 0, 1);

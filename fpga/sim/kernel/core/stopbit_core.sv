@@ -17,7 +17,7 @@ module stopbit_core
   input  logic              ready_i,
   output stopbit_slot_t     slot_o,
   output logic              datagram_done_o,
-  output logic              issued_o
+  output logic [1:0]        issued_o
 );
   logic        full_q, first_q, aborted_q;
   logic [63:0] head_q, sum_q, sum;
@@ -42,7 +42,7 @@ module stopbit_core
   assign ready_o         = !full_q;
   assign valid_o         = full_q;
   assign datagram_done_o = valid_o && ready_i;
-  assign issued_o        = valid_i && ready_o;
+  assign issued_o        = 2'(valid_i && ready_o);
 
   always_comb begin
     slot_o = '{data: '0, index: '0, last: !aborted_q, aborted: aborted_q};
