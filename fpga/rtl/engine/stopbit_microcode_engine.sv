@@ -685,6 +685,7 @@ module stopbit_microcode_engine
           uop.command.open = 1'b1;
           if (insn_q[0].word != NoWord) uop.command.place.block = 16'(insn_q[0].target);
           if (17'(next_slot_q) + 17'(block_slots) > 17'(limits.max_record_slots)) code = ERROR_X4;
+          if (message_begins) code = ERROR_X15;  // no verified program: a message begins with its presence map
         end
 
         // The data-op.
