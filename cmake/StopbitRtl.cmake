@@ -79,7 +79,8 @@ function(stopbit_rtl_model name)
   set(arguments --cc --assert -O3 --x-assign unique --x-initial unique --no-timing --prefix ${prefix} --Mdir ${folder}/model
     --top-module ${arg_TOP} ${arg_PARAMETERS} ${folders} ${STOPBIT_RTL_READ} ${arg_ARGUMENTS} ${arg_TOP}.sv)
   list(JOIN arguments "|" packed)
-  add_custom_command(OUTPUT ${all}
+  # The header is named, so that what includes it is compiled again in the same build.
+  add_custom_command(OUTPUT ${all} BYPRODUCTS ${folder}/model/${prefix}.h
     COMMAND ${CMAKE_COMMAND} -DVERILATOR=${STOPBIT_VERILATOR} "-DARGUMENTS=${packed}" -DFOLDER=${folder}/model
       -DPREFIX=${prefix} -DALL=${all} -P ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake
     DEPENDS ${STOPBIT_RTL_WAIVERS} ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake ${arg_DEPENDS}

@@ -664,7 +664,6 @@ module stopbit_microcode_engine
           next_slot_d             = '0;
           string_slots_d          = '0;
           message_elements_left_d = limits.elements;
-          watchdog_d              = '0;
         end
 
         // The length of the sequence that began with the instruction before.
@@ -948,8 +947,6 @@ module stopbit_microcode_engine
         end
 
         if (issue && uop.command.open) next_slot_d = next_slot_q + 16'(block_slots);
-        if (issue || done) watchdog_d = watchdog_q + 1'b1;
-        if (&watchdog_q) code = ERROR_X15;
         // A message begins behind the end of another, and nowhere else: no verified program jumps to its beginning.
         if (done && next_address == '0 && !uop.command.commit) code = ERROR_X15;
         if (done && code == ERROR_NONE) begin
@@ -972,7 +969,6 @@ module stopbit_microcode_engine
       next_slot_d             = '0;
       string_slots_d          = '0;
       message_elements_left_d = limits.elements;
-      watchdog_d              = '0;
       template_d              = NoTemplate;
       state_d                 = START;
       if (left == '0) begin
@@ -1049,6 +1045,9 @@ module stopbit_microcode_engine
       block_words_d         = root.root.words;
       next_slot_d           = 16'(root_slots);
     end
+
+    watchdog_d = state_q == IDLE ? '0 : watchdog_q + 1'b1;  // of the datagram: a message need not end
+    if (&watchdog_q && state_q != FAILED && state_q != IDLE) code = ERROR_X15;
 
     if (code != ERROR_NONE) begin
       issue          = 1'b1;
