@@ -647,8 +647,8 @@ module stopbit_microcode_engine
       START: ;  // below
 
       FINISH: begin
-        // The end of a datagram that was cut is an error behind its last message.
-        if (is_settled && (datagram_q.cut || is_waiting_q)) begin
+        // The end of a datagram that was cut, or that ends before its length, is an error behind its last message.
+        if (is_settled && (datagram_q.cut || left != '0 || is_waiting_q)) begin
           code = ERROR_X1;
         end else if (is_settled) begin
           release_window = 1'b1;

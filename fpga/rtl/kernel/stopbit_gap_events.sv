@@ -3,8 +3,9 @@
 ///
 /// Stands on both sides of the decode core. A gap goes through the core as a datagram without bytes that was cut, which the
 /// core answers with an event record, as with any error: a channel that is not reset by each packet then waits for its
-/// reset. The event comes out with the gap in it: words 4 to 6 as decoder/record/layout.hpp has them. The datagram's
-/// number marks it: its top bit is set, which no packet's is.
+/// reset. The event comes out with the gap in it: words 4 to 6 as decoder/record/layout.hpp has them; its header has the
+/// first missing number and the arrival of the datagram that shows the gap, and is of no line. The datagram's number marks
+/// it: its top bit is set, which no packet's is.
 ///
 /// No cycle is added for anything but a gap: three in front of its datagram, and the core's for an empty datagram.
 module stopbit_gap_events
@@ -60,6 +61,9 @@ module stopbit_gap_events
     if (gap_valid_i) begin
       core_beat_o                     = '0;
       core_beat_o.last                = 1'b1;
+      core_datagram_o.sequence_number = gap_i.first;
+      core_datagram_o.source          = '0;
+      core_datagram_o.time_quality    = '0;
       core_datagram_o.length_bytes    = '0;
       core_datagram_o.data_offset     = '0;
       core_datagram_o.number[MarkBit] = 1'b1;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "host/device/device.hpp"
+#include "host/device/registers.hpp"
 #include "kernel_model.hpp"
 
 namespace stopbit::sim {
@@ -18,7 +19,8 @@ class ModelDevice final : public device::Device {
   Result<std::uint32_t> read(std::uint32_t offset) override { return model_.read(offset); }
   device::Status write(std::uint32_t offset, std::uint32_t value) override {
     model_.write(offset, value);
-    model_.run(100);  // what is written to memory arrives
+    // What is written to memory arrives. Firmware is many words, and goes to none.
+    if (offset != device::registers::kFirmwareData) model_.run(100);
     return device::Done{};
   }
   Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t bytes) override {

@@ -12,6 +12,7 @@
 #include "host/device/ring.hpp"
 #include "kernel_model.hpp"
 #include "model_device.hpp"
+#include "tests/unit/net/frames.hpp"
 
 // How many cycles a message takes from the kernel's pins to memory: the first beat at s_axis_rx to the W beat of slot
 // 0, without stalls, an idle kernel before it.
@@ -35,8 +36,19 @@ std::vector<std::byte> message_of(const std::vector<std::size_t>& lengths) {
   return bytes;
 }
 
+enum class Input { Datagrams, StoredFrames, FramesCutThrough };
+
+const char* name_of(Input input) {
+  switch (input) {
+    case Input::Datagrams: return "datagrams";
+    case Input::StoredFrames: return "frames, store and forward";
+    case Input::FramesCutThrough: return "frames, cut-through";
+  }
+  return "";
+}
+
 /// Cycles of one message after some others.
-std::uint64_t cycles_of(const std::vector<std::size_t>& lengths) {
+std::uint64_t cycles_of(const std::vector<std::size_t>& lengths, Input input) {
   const Result<Program> program = bench::compile_text("latency", template_of(lengths));
   EXPECT_TRUE(program.ok()) << program.message();
   EngineOptions options;
@@ -57,9 +69,14 @@ std::uint64_t cycles_of(const std::vector<std::size_t>& lengths) {
                                          .segment_slots = 0,
                                          .timeout_cycles = 0});
   EXPECT_TRUE(ring.ok()) << ring.message();
+  EXPECT_TRUE(
+      kernel.set_intake({.frames = input != Input::Datagrams, .cut_through = input == Input::FramesCutThrough}).ok());
+  EXPECT_TRUE(kernel.set_group(0, device::Group{.address = 0xE0001F01, .port = 10001, .channel = 0, .line = 1}).ok());
   EXPECT_TRUE(kernel.receive(true).ok());
 
   const std::vector<std::byte> message = message_of(lengths);
+  const std::vector<std::byte> packet =
+      input == Input::Datagrams ? message : net::testing::ethernet(net::testing::ipv4(net::testing::udp(message)));
   std::uint64_t cycles = 0;
   for (int i = 0; i < 5; ++i) {
     // The ring's head is written when nothing else is: that is over before the next one comes.
@@ -68,7 +85,7 @@ std::uint64_t cycles_of(const std::vector<std::size_t>& lengths) {
     model.run(500);
     const std::uint64_t beats = model.write_beats();
     const std::uint64_t begin = model.cycles();
-    model.send({.bytes = message, .socket = 0, .arrival_ns = 0});
+    model.send({.bytes = packet, .socket = 0, .arrival_ns = 0});
     const std::uint64_t record_slots = record::block_slots(record::kHeaderWords, lengths.size());
     for (int k = 0; k < 2000 && model.write_beats() < beats + record_slots; ++k) model.run(1);
     cycles = model.cycles() - begin;
@@ -76,24 +93,38 @@ std::uint64_t cycles_of(const std::vector<std::size_t>& lengths) {
     EXPECT_EQ(ring.value()->counters().value().number, slots + record_slots);
   }
   EXPECT_EQ(model.problem(), "");
-  std::printf("latency: %zu bytes, %zu fields: %llu cycles from the first beat at s_axis_rx to the W beat of slot 0\n",
-              message.size(), lengths.size(), static_cast<unsigned long long>(cycles));
+  std::printf(
+      "latency: %s: %zu bytes, %zu fields: %llu cycles from the first beat at s_axis_rx to the W beat of slot 0\n",
+      name_of(input), message.size(), lengths.size(), static_cast<unsigned long long>(cycles));
   return cycles;
 }
 
-TEST(Latency, of_a_message_of_21_bytes) {
-  const std::uint64_t cycles = cycles_of({1, 1, 2, 2, 3, 3, 3, 4});
-  EXPECT_GT(cycles, 0U);
-  EXPECT_LE(cycles, 30U);
+const std::vector<std::size_t> kShort{1, 1, 2, 2, 3, 3, 3, 4};
+
+std::vector<std::size_t> long_message() {
+  std::vector<std::size_t> lengths;
+  for (int i = 0; i < 3; ++i) lengths.insert(lengths.end(), kShort.begin(), kShort.end());
+  lengths.insert(lengths.end(), 7, 1);
+  return lengths;
 }
 
-TEST(Latency, of_a_message_of_66_bytes) {
-  std::vector<std::size_t> lengths;
-  for (int i = 0; i < 3; ++i) lengths.insert(lengths.end(), {1, 1, 2, 2, 3, 3, 3, 4});
-  lengths.insert(lengths.end(), 7, 1);
-  const std::uint64_t cycles = cycles_of(lengths);
-  EXPECT_GT(cycles, 0U);
-  EXPECT_LE(cycles, 60U);
+void expect_at_most(Input input, std::uint64_t most_short, std::uint64_t most_long) {
+  const std::uint64_t of_short = cycles_of(kShort, input);
+  EXPECT_GT(of_short, 0U);
+  EXPECT_LE(of_short, most_short);
+  const std::uint64_t of_long = cycles_of(long_message(), input);
+  EXPECT_GT(of_long, 0U);
+  EXPECT_LE(of_long, most_long);
+}
+
+TEST(Latency, of_messages_of_21_and_66_bytes_in_datagrams) {
+  expect_at_most(Input::Datagrams, 30, 60);
+}
+TEST(Latency, of_messages_of_21_and_66_bytes_in_frames) {
+  expect_at_most(Input::StoredFrames, 33, 63);
+}
+TEST(Latency, of_messages_of_21_and_66_bytes_in_frames_that_are_cut_through) {
+  expect_at_most(Input::FramesCutThrough, 33, 60);
 }
 
 }  // namespace
