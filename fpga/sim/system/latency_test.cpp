@@ -118,13 +118,13 @@ void expect_at_most(Input input, std::uint64_t most_short, std::uint64_t most_lo
 }
 
 TEST(Latency, of_messages_of_21_and_66_bytes_in_datagrams) {
-  expect_at_most(Input::Datagrams, 30, 60);
+  expect_at_most(Input::Datagrams, 30, 45);
 }
 TEST(Latency, of_messages_of_21_and_66_bytes_in_frames) {
-  expect_at_most(Input::StoredFrames, 33, 63);
+  expect_at_most(Input::StoredFrames, 30, 45);
 }
 TEST(Latency, of_messages_of_21_and_66_bytes_in_frames_that_are_cut_through) {
-  expect_at_most(Input::FramesCutThrough, 33, 60);
+  expect_at_most(Input::FramesCutThrough, 30, 45);
 }
 
 }  // namespace
