@@ -614,6 +614,8 @@ module stopbit_microcode_engine
     uop.command.place.block          = insn_q[0].word == NoWord ? NoBlock : 16'(block_q);
     uop.command.place.word           = insn_q[0].word;
     uop.second_offset_bytes          = position_q + (plan[0].source == SOURCE_STREAM ? 17'(length[0]) : '0);
+    uop.pc                           = state_q inside {RUN, PMAP_MORE, CONTROL, SEQ_WAIT, SEQ, OVERFULL} ? c_pc_q : '0;
+    uop.begins                       = !opened_q && !(state_q inside {SEQ_WAIT, SEQ, OVERFULL});
 
     case (state_q)
       IDLE:
@@ -836,6 +838,7 @@ module stopbit_microcode_engine
         if (has_control && code == ERROR_NONE) begin
           issue      = 1'b1;
           steps      = pair_q && !both;
+          uop.is_pair = both;
           done       = !steps;
           bits_taken = own_bits;
           for (int unsigned i = 0; i < 2; i++) begin

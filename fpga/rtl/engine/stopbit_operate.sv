@@ -159,6 +159,25 @@ module stopbit_operate
   end
 
 `ifndef SYNTHESIS
+  trace_t trace /*verilator public_flat_rd*/;
+  always_comb begin
+    trace              = '0;
+    trace.valid        = o_valid_q && advance_o && !(flush_o && o_uop_q.datagram == p_datagram_q);
+    trace.is_pair      = o_uop_q.is_pair;
+    trace.begins       = o_uop_q.begins;
+    trace.pc           = o_uop_q.pc;
+    trace.string_end   = o_uop_q.command.string_end;
+    trace.string_bytes = o_uop_q.command.count;
+    trace.string_word  = string_word_i;
+    for (int unsigned i = 0; i < 2; i++) begin
+      trace.lane[i] = '{entry: o_uop_q.lane[i].entry, writes_entry: o_uop_q.lane[i].writes_entry, previous: o_previous_q[i],
+                        value: value[i], source: o_uop_q.lane[i].source, is_value: o_uop_q.lane[i].is_value,
+                        offset_bytes: o_uop_q.second_offset_bytes, code: code[i]};
+    end
+    trace.lane[0].offset_bytes = o_uop_q.command.place.offset_bytes;
+    if (o_uop_q.code != ERROR_NONE) trace.lane[0].code = o_uop_q.code;
+  end
+
   always_ff @(posedge clk_i) begin
     if (rst_ni && (&writes_entry)) begin
       assert (o_uop_q.lane[0].entry[0] != o_uop_q.lane[1].entry[0]) else $fatal(1, "two writes to a bank");

@@ -150,8 +150,35 @@ package stopbit_uop_pkg;
     logic        is_dropped;  // an error here only says that the datagram does not begin with a reset
     logic [1:0]  datagram;    // of those that may be in the stages at once
     logic [16:0] second_offset_bytes;  // of the second value's entity
+    // For the trace.
+    logic [13:0] pc;
+    logic        is_pair;
+    logic        begins;      // the first of its instruction
     command_t    command;
   } uop_t;
+
+  /// What simulations compare with the interpreter: a micro-operation that leaves the operate stage. Lane 1 is the second
+  /// of a pair, at `pc` + 1. fpga/sim/cosim/core.cpp reads it from the lowest bit on.
+  typedef struct packed {
+    logic [ContextBits-1:0] entry;  // of the dictionary, that it writes
+    logic        writes_entry;
+    logic [63:0] previous;          // what the dictionary had
+    logic [63:0] value;
+    source_e     source;
+    logic        is_value;
+    logic [16:0] offset_bytes;
+    logic [7:0]  code;
+  } trace_lane_t;
+  typedef struct packed {
+    trace_lane_t [1:0] lane;
+    logic [63:0] string_word;       // its last
+    logic [16:0] string_bytes;
+    logic        string_end;
+    logic [13:0] pc;                // 0 outside of instructions, and for those that begin a message
+    logic        begins;
+    logic        is_pair;
+    logic        valid;
+  } trace_t;
 
   /// What is known of a dictionary entry besides its value.
   typedef struct packed {

@@ -1,9 +1,11 @@
 #include "fpga/sim/cosim/core.hpp"
 
 #include <Vstopbit_core.h>
+#include <Vstopbit_core___024root.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <stdexcept>
 
@@ -24,6 +26,46 @@ constexpr unsigned kAbortedBit = 0;
 constexpr unsigned kLastBit = 1;
 constexpr unsigned kIndexBit = 2;
 constexpr unsigned kDataBit = 18;
+
+/// A part of what an instruction does.
+struct TracedPart {
+  bool begins = false;  ///< Its first.
+  CoreStep step;
+};
+
+/// trace_t of stopbit_uop_pkg.sv, from its lowest bit on.
+template <class Wide>
+std::vector<TracedPart> read_trace(const Wide& trace) {
+  unsigned at = 0;
+  const auto take = [&](unsigned bits) {
+    const std::uint64_t value = bits_at(trace, at, bits);
+    at += bits;
+    return value;
+  };
+  std::vector<TracedPart> out;
+  if (take(1) == 0) return out;
+  const bool is_pair = take(1) != 0;
+  const bool begins = take(1) != 0;
+  const std::uint64_t address = take(14);
+  CoreStep text;
+  text.has_text = take(1) != 0;
+  text.length = static_cast<std::uint32_t>(take(17));
+  text.last_word = take(64);
+  for (unsigned lane = 0; lane < 2; ++lane) {
+    CoreStep step = lane == 0 ? text : CoreStep();
+    step.address = static_cast<std::uint16_t>(address + lane);
+    step.error = static_cast<std::uint8_t>(take(8));
+    step.offset = static_cast<std::uint32_t>(take(17));
+    step.has_value = take(1) != 0;
+    step.source = static_cast<std::uint8_t>(take(2));
+    step.value = take(64);
+    step.previous = take(64);
+    step.writes = take(1) != 0;
+    step.entry = static_cast<std::uint16_t>(take(std::bit_width(firmware::kMaxEntries - 1)));
+    if (lane == 0 || (is_pair && out.front().step.error == 0)) out.push_back({begins || lane == 1, step});
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -78,7 +120,7 @@ class Core::Model {
   }
 
   std::vector<Record> run(std::span<const Datagram> datagrams, std::size_t max_bytes, std::uint32_t max_slots,
-                          CoreFigures& figures) {
+                          CoreFigures& figures, std::vector<CoreStep>* steps) {
     std::vector<Record> records;
     Record open;
     std::size_t at = 0;
@@ -88,8 +130,8 @@ class Core::Model {
     std::uint64_t quiet = 0;
     std::uint64_t first_beat = 0;
     std::uint64_t last_slot = bench_.cycles();
-    // The packer has no sign for the end of what it does: a while without anything is the end. A datagram that was given
-    // up is done before its last beat has come.
+    // The packer has no sign for the end of what it does: a while without anything is the end. A datagram that was
+    // given up is done before its last beat has come.
     constexpr std::uint64_t kDrain = 64;
     while (done < datagrams.size() || at < datagrams.size() || quiet < kDrain) {
       if (!offered && at < datagrams.size() && in_.open()) {
@@ -118,6 +160,7 @@ class Core::Model {
         quiet = 0;
       }
       figures.instructions += (bench_->issued_o & 1) + (bench_->issued_o >> 1);
+      if (steps != nullptr) take_steps(*steps);
       if (bench_->datagram_done_o) {
         ++done;
         quiet = 0;
@@ -155,6 +198,32 @@ class Core::Model {
     if (loads_.empty()) return false;
     loads_.pop_front();
     return true;
+  }
+
+  /// An instruction may come in several parts, of which the first says so.
+  void take_steps(std::vector<CoreStep>& steps) {
+    const auto& trace = bench_->rootp->stopbit_core__DOT__i_engine__DOT__i_operate__DOT__trace;
+    for (const auto& [begins, part] : read_trace(trace)) {
+      if (begins || steps.empty()) {
+        steps.push_back(part);
+        continue;
+      }
+      CoreStep& step = steps.back();
+      if (part.has_value) {
+        step.has_value = true;
+        step.source = part.source;
+        step.value = part.value;
+        step.previous = part.previous;
+        step.writes = part.writes;
+        step.entry = part.entry;
+      }
+      if (part.has_text) {
+        step.has_text = true;
+        step.length = part.length;
+        step.last_word = part.last_word;
+      }
+      if (part.error != 0) step.error = part.error;
+    }
   }
 
   void take_slot(Record& open, std::vector<Record>& records, std::uint32_t max_slots) {
@@ -205,7 +274,12 @@ Core::~Core() = default;
 
 std::vector<Record> Core::decode(std::span<const Datagram> datagrams) {
   const std::size_t max_bytes = std::min<std::size_t>(engine_.limits.datagram_bytes, limits::kMaxDatagramBytes);
-  return model_->run(datagrams, max_bytes, program_.max_record_slots, figures_);
+  return model_->run(datagrams, max_bytes, program_.max_record_slots, figures_, nullptr);
+}
+
+std::vector<Record> Core::decode(std::span<const Datagram> datagrams, std::vector<CoreStep>& steps) {
+  const std::size_t max_bytes = std::min<std::size_t>(engine_.limits.datagram_bytes, limits::kMaxDatagramBytes);
+  return model_->run(datagrams, max_bytes, program_.max_record_slots, figures_, &steps);
 }
 
 void Core::interrupt(const Datagram& datagram, std::size_t beats) {
@@ -229,33 +303,17 @@ void Core::load_beside(const Program& other, std::uint16_t channel) {
   model_->load_later({channels.begin() + channel * count, channels.begin() + (channel + 1) * count}, bank);
 }
 
-/// Every record with stamp and phase 0.
-class Reference::Sink final : public record::RecordSink {
- public:
-  explicit Sink(std::size_t max_slots) : slots_(max_slots) {}
-  Place open() noexcept override { return {slots_.data(), 0, false}; }
-  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
-    slots_[0] = first;
-    records.emplace_back(slots_.begin(), slots_.begin() + slots);
-  }
-  std::vector<Record> records;
-
- private:
-  std::vector<record::Slot> slots_;
-};
-
 Reference::Reference(const Program& program, const EngineOptions& options)
-    : sink_(std::make_unique<Sink>(program.max_record_slots)), engine_(make_interpreter(program, options)) {}
-Reference::~Reference() = default;
+    : sink_(program.max_record_slots), engine_(make_interpreter(program, options)) {}
 
 std::vector<Record> Reference::decode(std::span<const Datagram> datagrams) {
-  sink_->records.clear();
+  sink_.records.clear();
   for (const Datagram& datagram : datagrams) {
-    const Outcome outcome = engine_->decode(datagram.bytes, datagram.info, *sink_);
+    const Outcome outcome = engine_->decode(datagram.bytes, datagram.info, sink_);
     messages_ += outcome.messages;
     fields_ += outcome.fields;
   }
-  for (const Record& record : sink_->records) {
+  for (const Record& record : sink_.records) {
     for (const record::Slot& slot : record) {
       for (unsigned word = 0; word < record::kValueWords; ++word) {
         const std::uint64_t tag = slot.words[record::kTagWord] >> 8 * word & 0xFF;
@@ -263,7 +321,7 @@ std::vector<Record> Reference::decode(std::span<const Datagram> datagrams) {
       }
     }
   }
-  return std::move(sink_->records);
+  return std::move(sink_.records);
 }
 
 void Reference::reset(std::uint16_t channel) {

@@ -34,6 +34,22 @@ struct CoreFigures {
   std::uint64_t instructions = 0;  ///< That left the consume stage.
 };
 
+/// What an instruction did in the core: of stopbit_operate's `trace`.
+struct CoreStep {
+  std::uint16_t address = 0;
+  std::uint32_t offset = 0;  ///< In the datagram, of what it takes.
+  bool has_value = false;    ///< It is an integer: its source and value, and what the dictionary had.
+  std::uint8_t source = 0;   ///< source_e
+  std::uint64_t value = 0;
+  std::uint64_t previous = 0;
+  bool writes = false;  ///< Its value goes to the dictionary: to this entry, counted over all channels.
+  std::uint16_t entry = 0;
+  bool has_text = false;  ///< It is a string: its length and last word.
+  std::uint32_t length = 0;
+  std::uint64_t last_word = 0;
+  std::uint8_t error = 0;
+};
+
 class Core {
  public:
   /// Resets the core and loads the program into a bank, which must be one that the device can run. The program must
@@ -46,6 +62,8 @@ class Core {
   /// Decodes the datagrams, one behind the other without a pause. Gives their records, event records among them, with
   /// stamp and phase 0. Throws std::runtime_error if the core hangs or breaks the rules of its streams.
   [[nodiscard]] std::vector<Record> decode(std::span<const Datagram> datagrams);
+  /// The same, and adds to `steps` what each instruction did.
+  [[nodiscard]] std::vector<Record> decode(std::span<const Datagram> datagrams, std::vector<CoreStep>& steps);
   /// Resets the hardware in the middle of a datagram, whose first `beats` beats are sent. Its tables stay.
   void interrupt(const Datagram& datagram, std::size_t beats);
   /// Forgets the dictionary of a channel.
@@ -66,11 +84,25 @@ class Core {
   CoreFigures figures_;
 };
 
+/// Keeps records, with stamp and phase 0.
+class RecordList final : public record::RecordSink {
+ public:
+  explicit RecordList(std::size_t max_slots) : slots_(max_slots) {}
+  Place open() noexcept override { return {slots_.data(), 0, false}; }
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    slots_[0] = first;
+    records.emplace_back(slots_.begin(), slots_.begin() + slots);
+  }
+  std::vector<Record> records;
+
+ private:
+  std::vector<record::Slot> slots_;
+};
+
 /// What the interpreter makes of the same datagrams, with stamp and phase 0. Keeps its dictionaries from call to call.
 class Reference {
  public:
   Reference(const Program& program, const EngineOptions& options);
-  ~Reference();
   [[nodiscard]] std::vector<Record> decode(std::span<const Datagram> datagrams);
   void reset(std::uint16_t channel);
   /// Of the datagrams so far.
@@ -79,8 +111,7 @@ class Reference {
   [[nodiscard]] std::uint64_t words() const noexcept { return words_; }
 
  private:
-  class Sink;
-  std::unique_ptr<Sink> sink_;
+  RecordList sink_;
   std::unique_ptr<Engine> engine_;
   std::uint64_t messages_ = 0;
   std::uint64_t fields_ = 0;  ///< Present ones: values decoded.

