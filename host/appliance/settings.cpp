@@ -37,7 +37,9 @@ class Reader {
     settings_.silence_ns = root_.duration_ns("silence", {1'000'000, kHour}, settings_.silence_ns);
     settings_.stale_after =
         static_cast<std::uint32_t>(root_.integer("stale_after", {1, 1'000'000}, settings_.stale_after));
+    settings_.confined = root_.flag("confined", true);
     read_limits();
+    read_control();
     read_rings();
     read_agents();
     read_ports();
@@ -69,6 +71,32 @@ class Reader {
     number("string_bytes", limits.string_bytes, 0xFFFF'FFFF);
     number("datagram_bytes", limits.datagram_bytes, limits::kMaxDatagramBytes);
     table->finish();
+  }
+
+  void read_control() {
+    ControlSettings& control = settings_.control;
+    if (auto table = root_.table("control")) {
+      control.socket = in_folder(folder_, table->text("socket"));
+      for (const std::uint64_t user : table->integers("users", {0, 0xFFFF'FFFE}, {.least = 0, .most = 64})) {
+        control.users.push_back(static_cast<std::uint32_t>(user));
+      }
+      table->finish();
+    }
+    if (auto table = root_.table("http")) {
+      const std::string listen = table->text("listen");
+      const Result<net::Endpoint> endpoint = net::parse_endpoint(listen);
+      if (endpoint) {
+        control.http = endpoint.value();
+      } else if (!listen.empty()) {
+        table->error("listen", endpoint.message());
+      }
+      control.token_file = in_folder(folder_, table->text("token_file", ""));
+      constexpr std::uint32_t kLoopback = 127;
+      if (control.http && control.http->address >> 24 != kLoopback && control.token_file.empty()) {
+        table->error("listen", "an address that others can reach wants a token_file");
+      }
+      table->finish();
+    }
   }
 
   std::uint64_t slots(config::Table& table, std::string_view key, std::uint64_t fallback) {

@@ -62,6 +62,14 @@ struct FeedSettings {
   std::size_t agent = 0;               ///< That of its ports.
 };
 
+/// The doors through which people and programs look at a running appliance.
+struct ControlSettings {
+  std::string socket;                 ///< Path of the Unix socket for commands; empty: none.
+  std::vector<std::uint32_t> users;   ///< Who may use it, besides root and the user of the process.
+  std::optional<net::Endpoint> http;  ///< Metrics, status and the page.
+  std::string token_file;             ///< Holds the token that HTTP clients have to know; empty: none.
+};
+
 struct Settings {
   std::string name;          ///< Of the counters: /dev/shm/stopbit-NAME.counters.
   std::string state_folder;  ///< Gaps of the last days, and what else outlives the process.
@@ -74,6 +82,8 @@ struct Settings {
   std::uint64_t silence_ns = 5'000'000'000;    ///< A line is silent if nothing has come for so long.
   std::uint32_t stale_after = 3;  ///< Datagrams that fail one after another before the channel is called stale.
   bool lock_memory = false;
+  bool confined = true;  ///< Gives up privileges, files and system calls once everything is set up.
+  ControlSettings control;
 
   std::vector<AgentSettings> agents;
   std::vector<PortSettings> ports;

@@ -1,18 +1,25 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <thread>
 
+#include "appliance_page.hpp"
 #include "host/appliance/appliance.hpp"
+#include "host/appliance/confine.hpp"
 #include "host/appliance/gap_log.hpp"
 #include "host/appliance/keeper.hpp"
 #include "host/appliance/status.hpp"
+#include "host/control/metrics.hpp"
+#include "host/control/server.hpp"
 #include "host/tools/appliance_text.hpp"
 #include "host/tools/commands.hpp"
+#include "host/tools/files.hpp"
 #include "host/tools/signals.hpp"
 
 namespace stopbit::tools {
@@ -36,6 +43,90 @@ std::optional<appliance::Settings> load_settings(const std::string& path) {
   auto settings = appliance::load(path, diagnostics);
   std::fputs(diagnostics.format().c_str(), stderr);
   return settings;
+}
+
+/// The token in the first line of a file.
+std::string read_token(const std::string& path) {
+  if (path.empty()) return {};
+  constexpr std::size_t kMaxTokenBytes = 4'096;
+  std::string token = read_file(path, kMaxTokenBytes);
+  token.resize(std::min(token.find_first_of("\r\n"), token.size()));
+  if (token.size() < 16) throw ToolError(kExitRejected, path + ": a token has at least 16 characters");
+  return token;
+}
+
+/// What clients are told; on the thread of the keeper.
+class Desk {
+ public:
+  explicit Desk(appliance::Appliance& appliance) : appliance_(appliance), reader_(open_own(appliance)) {}
+
+  std::string answer(const control::Command& command) {
+    using Kind = control::Command::Kind;
+    switch (command.kind) {
+      case Kind::Status: return status();
+      case Kind::Stop: stops_ = true; return "the appliance stops";
+      case Kind::Load: return load(command.image);
+    }
+    return "error: unknown command";
+  }
+  std::optional<control::Page> page(std::string_view path) const {
+    if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
+    if (path == "/status.json") return control::Page{"application/json", status()};
+    if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", control::metrics_text(reader_)};
+    return std::nullopt;
+  }
+  [[nodiscard]] bool stops() const noexcept { return stops_; }
+
+ private:
+  static counters::Reader open_own(const appliance::Appliance& appliance) {
+    auto reader = counters::Reader::over(appliance.segment().bytes());
+    if (!reader) throw ToolError(kExitEnvironment, reader.message());
+    return std::move(reader).value();
+  }
+  [[nodiscard]] std::string status() const {
+    return appliance::to_json(appliance::read_status(reader_, appliance::wall_clock_ns()));
+  }
+  std::string load(const std::string& image) {
+    Diagnostics diagnostics;
+    const Result<std::string> answer = appliance_.reload(image, diagnostics);
+    const std::string findings = diagnostics.format();
+    std::fputs(findings.c_str(), stderr);
+    log({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error,
+         "load",
+         {{"image", image}, {"answer", answer ? answer.value() : answer.message()}}});
+    if (answer) return answer.value();
+    // The answer is one line: the first finding.
+    return "error: " + answer.message() + (findings.empty() ? "" : "; " + findings.substr(0, findings.find('\n')));
+  }
+
+  appliance::Appliance& appliance_;
+  counters::Reader reader_;
+  bool stops_ = false;
+};
+
+/// Files that the appliance goes on to use: it makes rings and writes gaps, and reads images and captures.
+appliance::Confinement confinement_of(const appliance::Settings& settings) {
+  const auto folder_of = [](const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? std::string(".") : folder;
+  };
+  appliance::Confinement confinement;
+  confinement.written = {"/dev/shm", settings.state_folder};
+  if (!settings.control.socket.empty()) confinement.written.push_back(folder_of(settings.control.socket));
+  confinement.read = {"/proc/self", "/sys/devices/system/cpu", "/etc/localtime"};
+  for (const appliance::FeedSettings& feed : settings.feeds) {
+    for (const feed::Image& image : feed.description.images) {
+      for (const std::string& path : image.templates) confinement.read.push_back(folder_of(path));
+      if (!image.firmware.empty()) confinement.read.push_back(folder_of(image.firmware));
+    }
+    for (const feed::Channel& channel : feed.description.channels) {
+      if (channel.ring.find('/') != std::string::npos) confinement.written.push_back(folder_of(channel.ring));
+    }
+  }
+  for (const appliance::PortSettings& port : settings.ports) {
+    if (port.kind == appliance::PortKind::Dpdk) confinement.filters_calls = false;
+  }
+  return confinement;
 }
 
 int run(const RunArguments& arguments) {
@@ -63,10 +154,27 @@ int run(const RunArguments& arguments) {
   for (const std::string& note : appliance.notes()) {
     log({appliance::Change::Level::Warning, "note", {{"text", note}}});
   }
+  Desk desk(appliance);
+  const appliance::ControlSettings& doors = appliance.settings().control;
+  auto server = control::Server::open(
+      {.socket = doors.socket,
+       .users = doors.users,
+       .http = doors.http,
+       .token = read_token(doors.token_file),
+       .limits = {}},
+      [&](const control::Command& command) { return desk.answer(command); },
+      [&](std::string_view path) { return desk.page(path); });
+  if (!server) throw ToolError(kExitEnvironment, server.message());
+  if (appliance.settings().confined) {
+    for (const std::string& problem : appliance::confine(confinement_of(appliance.settings()))) {
+      log({appliance::Change::Level::Warning, "not confined", {{"why", problem}}});
+    }
+  }
   if (const auto started = appliance.start(); !started) throw ToolError(kExitEnvironment, started.message());
   log({appliance::Change::Level::Info, "started", {{"name", appliance.settings().name}}});
-  while (!stop_requested() && !appliance.ended()) {
+  while (!stop_requested() && !desk.stops() && !appliance.ended()) {
     keeper.step();
+    server.value()->poll();
     std::this_thread::sleep_for(kStep);
   }
   appliance.stop();

@@ -68,6 +68,18 @@ TEST(ApplianceSettings, refuse_one_feed_twice) {
   EXPECT_THAT(parsed.errors(), HasSubstr("another feed has a ring with the name 'r', too"));
 }
 
+TEST(ApplianceSettings, open_no_door_to_the_world_without_a_token) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const std::string rest = std::string(kGood).substr(begin.size());
+  const Parsed open(begin + "[http]\nlisten = \"0.0.0.0:9464\"\n" + rest);
+  EXPECT_THAT(open.errors(), HasSubstr("wants a token_file"));
+  const Parsed closed(begin + "[http]\nlisten = \"127.0.0.1:9464\"\n[control]\nsocket = \"c\"\nusers = [1000]\n" +
+                      rest);
+  ASSERT_TRUE(closed.settings) << closed.errors();
+  EXPECT_EQ(closed.settings->control.users, std::vector<std::uint32_t>{1000});
+  EXPECT_EQ(closed.settings->control.socket, closed.folder.path("c"));
+}
+
 TEST(ApplianceSettings, tell_errors_of_feed_files) {
   const Parsed parsed(
       "name = \"demo\"\nstate = \"s\"\n[[agent]]\nname = \"x\"\n[[port]]\nname = \"p\"\n[[feed]]\nfile = "

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "microcode/base/result.hpp"
+
+namespace stopbit::control {
+
+/// What may be asked of a running appliance.
+struct Command {
+  enum class Kind : std::uint8_t {
+    Status,  ///< `status`: a JSON object, as `stopbit stat --json` prints.
+    Load,    ///< `load IMAGE`: reads its files again; the new image starts between two datagrams, or is refused.
+    Stop,    ///< `stop`: ends the appliance in good order.
+  };
+  Kind kind = Kind::Status;
+  std::string image;  ///< Load.
+};
+
+inline constexpr std::size_t kMaxCommandBytes = 1'024;
+
+/// Reads a line without its end. Any bytes are fine; the failure says what is legal.
+[[nodiscard]] Result<Command> parse_command(std::string_view line);
+
+}  // namespace stopbit::control

@@ -1,0 +1,235 @@
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "host/control/command.hpp"
+#include "host/control/metrics.hpp"
+#include "host/control/server.hpp"
+
+namespace stopbit::control {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+TEST(ControlCommand, is_read_word_by_word) {
+  EXPECT_EQ(parse_command("status").value().kind, Command::Kind::Status);
+  EXPECT_EQ(parse_command("stop").value().kind, Command::Kind::Stop);
+  const auto load = parse_command("load emdi");
+  ASSERT_TRUE(load);
+  EXPECT_EQ(load.value().kind, Command::Kind::Load);
+  EXPECT_EQ(load.value().image, "emdi");
+  for (const char* wrong :
+       {"", " ", "status ", "status x", "load", "load ", "load a b", "load \x01", "STOP", "stop\t"}) {
+    if (std::string_view(wrong) == "status ") continue;  // nothing behind the blank
+    EXPECT_FALSE(parse_command(wrong)) << wrong;
+  }
+}
+
+TEST(ControlSecret, is_the_same_or_not) {
+  EXPECT_TRUE(is_same_secret("abc", "abc"));
+  EXPECT_FALSE(is_same_secret("abc", "abd"));
+  EXPECT_FALSE(is_same_secret("abc", "ab"));
+  EXPECT_FALSE(is_same_secret("abc", "abcd"));
+  EXPECT_FALSE(is_same_secret("abc", ""));
+}
+
+class ControlServer : public testing::Test {
+ protected:
+  ControlServer() {
+    path_ =
+        (std::filesystem::temp_directory_path() / ("stopbit-control-" + std::to_string(::getpid()) + ".sock")).string();
+    options_.socket = path_;
+    options_.http = net::Endpoint{0x7F00'0001, 0};
+    options_.limits = {.clients = 4, .patience_ns = 200'000'000};
+  }
+  ~ControlServer() override {
+    for (const int file : files_) ::close(file);
+    std::filesystem::remove(path_);
+  }
+  void open() {
+    auto server = Server::open(
+        options_, [this](const Command& command) { return answer(command); },
+        [](std::string_view path) -> std::optional<Page> {
+          if (path != "/metrics") return std::nullopt;
+          return Page{"text/plain", "up 1\n"};
+        });
+    ASSERT_TRUE(server) << server.message();
+    server_ = std::move(server).value();
+  }
+  std::string answer(const Command& command) {
+    asked_.push_back(command);
+    return "done";
+  }
+  int connect_local() {
+    const int file = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, path_.c_str(), sizeof(address.sun_path) - 1);
+    EXPECT_EQ(::connect(file, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    files_.push_back(file);
+    return file;
+  }
+  int connect_http() {
+    const int file = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(server_->http_port());
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(file, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    files_.push_back(file);
+    return file;
+  }
+  static void say(int file, const std::string& text) {
+    EXPECT_EQ(::send(file, text.data(), text.size(), MSG_NOSIGNAL), static_cast<ssize_t>(text.size()));
+  }
+  /// What the server says until it closes, a line has come, or two seconds are over.
+  std::string hear(int file, bool to_the_end = false) {
+    std::string text;
+    for (int i = 0; i < 400; ++i) {
+      server_->poll();
+      pollfd in{.fd = file, .events = POLLIN, .revents = 0};
+      if (::poll(&in, 1, 5) == 0) continue;
+      char buffer[4'096];
+      const ssize_t count = ::recv(file, buffer, sizeof(buffer), 0);
+      if (count <= 0) return text + "<closed>";
+      text.append(buffer, static_cast<std::size_t>(count));
+      if (!to_the_end && text.ends_with('\n')) return text;
+    }
+    return text;
+  }
+
+  std::string path_;
+  Options options_;
+  std::unique_ptr<Server> server_;
+  std::vector<Command> asked_;
+  std::vector<int> files_;
+};
+
+TEST_F(ControlServer, answers_commands_line_by_line) {
+  open();
+  const int file = connect_local();
+  say(file, "load emdi\nstat");
+  EXPECT_EQ(hear(file), "done\n");
+  say(file, "us\r\n");
+  EXPECT_EQ(hear(file), "done\n");
+  say(file, "rm -rf\n");
+  EXPECT_EQ(hear(file), "error: that is no command; legal are: status, load IMAGE, stop\n");
+  ASSERT_EQ(asked_.size(), 2U);
+  EXPECT_EQ(asked_[0].image, "emdi");
+}
+
+TEST_F(ControlServer, closes_on_commands_without_end) {
+  open();
+  const int file = connect_local();
+  say(file, std::string(2 * kMaxCommandBytes, 'x'));
+  EXPECT_EQ(hear(file, true), "error: a command has at most 1024 bytes\n<closed>");
+  EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(ControlServer, closes_clients_that_say_nothing) {
+  open();
+  const int file = connect_local();
+  say(file, "stat");
+  EXPECT_EQ(hear(file), "<closed>");
+}
+
+TEST_F(ControlServer, has_few_places_and_gives_them_to_the_next) {
+  open();
+  for (int i = 0; i < 4; ++i) connect_local();
+  server_->poll();
+  EXPECT_EQ(hear(connect_http(), true), "<closed>");
+  EXPECT_EQ(server_->refused(), 1U);
+  ::usleep(250'000);  // until the others have run out of patience
+  for (int i = 0; i < 3; ++i) server_->poll();
+  const int file = connect_local();
+  say(file, "status\n");
+  EXPECT_EQ(hear(file), "done\n");
+}
+
+TEST_F(ControlServer, refuses_users_that_are_not_allowed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root to be somebody else";
+  open();
+  ::chmod(path_.c_str(), 0666);
+  ASSERT_EQ(::seteuid(65'534), 0);
+  const int file = connect_local();
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_EQ(hear(file, true), "error: user 65534 may not do this\n<closed>");
+}
+
+TEST_F(ControlServer, serves_pages) {
+  open();
+  int file = connect_http();
+  say(file, "GET /metrics?x=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+  std::string answer = hear(file, true);
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK"));
+  EXPECT_THAT(answer, HasSubstr("\r\n\r\nup 1\n"));
+  file = connect_http();
+  say(file, "GET /etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(hear(file, true), StartsWith("HTTP/1.1 404"));
+  file = connect_http();
+  say(file, "POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_THAT(hear(file, true), StartsWith("HTTP/1.1 405"));
+  file = connect_http();
+  say(file, "GET /" + std::string(20'000, 'a') + " HTTP/1.1\r\n\r\n");
+  EXPECT_THAT(hear(file, true), Not(HasSubstr("200 OK")));
+}
+
+TEST_F(ControlServer, wants_its_token) {
+  options_.token = "secret";
+  open();
+  int file = connect_http();
+  say(file, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(hear(file, true), StartsWith("HTTP/1.1 401"));
+  file = connect_http();
+  say(file, "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n\r\n");
+  EXPECT_THAT(hear(file, true), StartsWith("HTTP/1.1 200"));
+}
+
+TEST_F(ControlServer, does_not_open_to_the_world_without_a_token) {
+  options_.http = net::Endpoint{0, 0};
+  const auto server = Server::open(options_, {}, {});
+  EXPECT_THAT(server.message(), HasSubstr("wants a token"));
+}
+
+TEST_F(ControlServer, leaves_files_and_live_sockets_alone) {
+  std::ofstream(path_) << "x";
+  EXPECT_THAT(Server::open(options_, {}, {}).message(), HasSubstr("is no socket; it was left alone"));
+  std::filesystem::remove(path_);
+  open();
+  EXPECT_THAT(Server::open(options_, {}, {}).message(), HasSubstr("somebody listens"));
+}
+
+TEST(Metrics, are_those_of_prometheus) {
+  counters::Schema schema;
+  const auto packets = schema.add(counters::Kind::Counter, "packets", {{"line", "A"}}, "Packets");
+  const auto latency = schema.add(counters::Kind::Histogram, "latency", {}, "Latency", counters::Unit::Nanoseconds);
+  const auto image = schema.add(counters::Kind::Text, "image", {}, "Image");
+  auto segment = counters::Segment::create_private(schema);
+  ASSERT_TRUE(segment);
+  segment.value().counter(packets).add(3);
+  segment.value().histogram(latency).add(2'000'000'000);
+  segment.value().text(image).set("a\"b");
+  const auto reader = counters::Reader::over(segment.value().bytes());
+  const std::string text = metrics_text(reader.value());
+  EXPECT_THAT(
+      text,
+      HasSubstr("# HELP stopbit_packets Packets\n# TYPE stopbit_packets counter\nstopbit_packets{line=\"A\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("stopbit_latency_seconds_count 1\n"));
+  EXPECT_THAT(text, HasSubstr("le=\"+Inf\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("stopbit_image{value=\"a\\\"b\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("stopbit_heartbeat_seconds "));
+}
+
+}  // namespace
+}  // namespace stopbit::control
