@@ -37,7 +37,7 @@ std::size_t Agent::poll(AgentPort& port, std::uint64_t& now) noexcept {
   now = clock_();
   for (std::size_t i = 0; i < count; ++i) {
     const ingest::Arrival& arrival = batch_[i];
-    const LineTable::Target* target = lines_.find(arrival.destination, arrival.source.address);
+    const feed::LineTable::Target* target = lines_.find(arrival.destination, arrival.source.address);
     if (target == nullptr) {
       port.tally->foreign.add();
       continue;

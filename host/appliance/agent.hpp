@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "host/appliance/channel.hpp"
-#include "host/appliance/line_table.hpp"
 #include "host/appliance/settings.hpp"
+#include "host/feed/line_table.hpp"
 #include "host/ingest/port.hpp"
 
 namespace stopbit::appliance {
@@ -84,7 +84,7 @@ class Agent {
   Shared shared_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<Outlet*> outlet_of_;  ///< By channel.
-  LineTable lines_;
+  feed::LineTable lines_;
   std::vector<ingest::Arrival> batch_;
   std::vector<std::uint32_t> dirty_;    ///< Channels whose counters are behind.
   std::vector<std::uint32_t> waiting_;  ///< Channels with a deadline.

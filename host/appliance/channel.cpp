@@ -1,8 +1,8 @@
 #include "host/appliance/channel.hpp"
 
 #include <algorithm>
-#include <bit>
 
+#include "host/feed/arbiter_options.hpp"
 #include "host/replay/counting_sink.hpp"
 #include "host/replay/error_text.hpp"
 
@@ -12,15 +12,8 @@ namespace {
 using arbitrate::Line;
 
 arbitrate::Options arbiter_options(const feed::Channel& channel, std::uint64_t silence_ns) {
-  arbitrate::Options options = arbitrate::options_for(channel.framing);
-  options.ordered = channel.mode == feed::Mode::Ordered;
-  options.carousel = channel.role == feed::Role::Carousel;
-  options.window_packets = channel.window.packets;
-  options.window_ns = channel.window.time_ns;
-  options.datagram_bytes = channel.window.datagram_bytes;
+  arbitrate::Options options = feed::arbiter_options(channel);
   options.silence_ns = silence_ns;
-  options.lines = {channel.lines[0].has_value(), channel.lines[1].has_value()};
-  options.history = std::max(options.history, 4 * std::bit_ceil(options.window_packets));
   return options;
 }
 

@@ -426,6 +426,7 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet* packet, std::uint64
   add(earlier_, run.before);
   run_ = {.packets = carried, .numbers = {}};
   run.epoch = epoch_;
+  ++runs_;
 
   running_ = true;
   gathering_ = options_.ordered && packet != nullptr;

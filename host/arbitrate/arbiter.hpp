@@ -133,6 +133,8 @@ class Arbiter {
   /// The number that is delivered next if nothing is missing; nothing before the first packet.
   [[nodiscard]] std::optional<std::uint64_t> next_sequence() const noexcept;
   [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
+  /// How many runs there were, the current one included.
+  [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
   /// Packets::late of all runs.
   [[nodiscard]] std::uint64_t late_packets() const noexcept { return earlier_.packets.late + run_.packets.late; }
 
@@ -265,6 +267,7 @@ class Arbiter {
   std::array<Candidate, kLines> candidates_;
   Histogram late_by_;
   std::uint64_t gaps_ = 0;
+  std::uint64_t runs_ = 0;
 
   std::unique_ptr<Entry[], FreeDeleter> entries_;  ///< By number, a ring: (top_ - history, top_].
   std::unique_ptr<ChunkMasks[]> masks_;            ///< The same; only with chunks.

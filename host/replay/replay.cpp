@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/feed/arbiter_options.hpp"
 #include "host/ingest/merger.hpp"
 
 namespace stopbit::replay {
@@ -10,6 +11,26 @@ namespace {
 
 /// How many packets go by between two looks at the clock.
 constexpr std::uint64_t kPacketsPerLook = 256;
+
+/// A datagram of blocks is several runs of the engine; the reset before it is ours then.
+ResetRule engine_rule(const net::Framing& framing) {
+  return framing.blocks && framing.reset == ResetRule::Packet ? ResetRule::Template : framing.reset;
+}
+
+/// Channels of a feed have numbers of their own.
+std::uint16_t channel_count(const Options& options) {
+  std::uint16_t count = options.feed.empty() ? options.channels : std::uint16_t{1};
+  for (const feed::Channel* channel : options.feed) {
+    count = std::max(count, static_cast<std::uint16_t>(channel->number + 1));
+  }
+  return count;
+}
+
+bool has_chunks(const Options& options) {
+  if (options.feed.empty()) return options.framing.kind == net::FramingKind::B3;
+  return std::any_of(options.feed.begin(), options.feed.end(),
+                     [](const feed::Channel* channel) { return channel->framing.kind == net::FramingKind::B3; });
+}
 
 }  // namespace
 
@@ -20,14 +41,18 @@ std::optional<double> Progress::seconds_left() const noexcept {
 
 EngineOptions engine_options(const Options& options) {
   EngineOptions engine;
-  // A datagram of blocks is several runs of the engine; the reset before it is ours then.
-  engine.reset = options.framing.blocks && options.framing.reset == ResetRule::Packet ? ResetRule::Template
-                                                                                      : options.framing.reset;
+  engine.reset = engine_rule(options.feed.empty() ? options.framing : options.feed.front()->framing);
   engine.strict = options.strict;
   engine.limits = options.limits;
-  engine.channels = options.channels;
+  engine.channels = channel_count(options);
   engine.image_generation = options.image_generation;
   return engine;
+}
+
+bool same_reset_rule(std::span<const feed::Channel* const> channels) {
+  return std::all_of(channels.begin(), channels.end(), [&](const feed::Channel* channel) {
+    return engine_rule(channel->framing) == engine_rule(channels.front()->framing);
+  });
 }
 
 Replay::Replay(const Program& program, Engine& engine, record::RecordSink& sink, Options options)
@@ -39,12 +64,44 @@ Replay::Replay(const Program& program, Engine& engine, record::RecordSink& sink,
       filter_(options_.groups),
       flows_(options_.channels),
       builder_(program),
-      channels_(options_.channels) {
-  if (options_.framing.kind == net::FramingKind::B3) chunks_ = std::make_unique<net::ChunkAssembler>(options_.channels);
+      channels_(channel_count(options_)),
+      lines_(2 * options_.feed.size()) {
+  for (Channel& channel : channels_) channel.framing = &options_.framing;
+  for (const feed::Channel* description : options_.feed) {
+    channels_[description->number].framing = &description->framing;
+    for (std::size_t i = 0; i < description->lines.size(); ++i) {
+      const auto& line = description->lines[i];
+      const auto index = static_cast<std::uint32_t>(feed_.size());
+      if (line) lines_.add(line->group, line->source, {index, static_cast<arbitrate::Line>(i)});
+    }
+    feed_.push_back(std::make_unique<FeedChannel>(*this, *description));
+  }
+  if (has_chunks(options_)) chunks_ = std::make_unique<net::ChunkAssembler>(channel_count(options_));
   if (options_.speed > 0) pacer_.emplace(options_.speed);
 }
 
 Summary Replay::run(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  Replay* const self = this;
+  return std::move(run_together({&self, 1}, sources).front());
+}
+
+std::vector<Summary> Replay::run_together(std::span<Replay* const> replays,
+                                          std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  for (Replay* replay : replays) replay->begin(sources);
+  const Summary& first = replays.front()->summary_;
+  if (replays.front()->options_.merge) {
+    run_merged(replays, sources);
+  } else {
+    for (std::size_t i = 0; i < sources.size() && !first.stopped && !first.limited; ++i) {
+      run_source(replays, i, *sources[i]);
+    }
+  }
+  std::vector<Summary> summaries;
+  for (Replay* replay : replays) summaries.push_back(replay->end(sources));
+  return summaries;
+}
+
+void Replay::begin(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
   bool total_known = true;
   for (const auto& source : sources) {
     const std::uint64_t bytes = source->progress().bytes_total;
@@ -52,16 +109,12 @@ Summary Replay::run(std::span<const std::unique_ptr<ingest::PacketSource>> sourc
     total_bytes_ += bytes;
   }
   if (!total_known) total_bytes_ = 0;
-
   start_ns_ = now_ns();
   next_progress_ns_ = start_ns_ + options_.progress_interval_ns;
-  if (options_.merge) {
-    run_merged(sources);
-  } else {
-    for (std::size_t i = 0; i < sources.size() && !summary_.stopped && !summary_.limited; ++i) {
-      run_source(i, *sources[i]);
-    }
-  }
+}
+
+Summary Replay::end(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  for (const auto& channel : feed_) channel->arbiter.finish(*channel);
   summary_.seconds = static_cast<double>(now_ns() - start_ns_) / 1e9;
   report_progress(true);
 
@@ -70,6 +123,7 @@ Summary Replay::run(std::span<const std::unique_ptr<ingest::PacketSource>> sourc
   for (std::size_t i = 0; i < flows_.groups().size(); ++i) {
     summary_.groups.push_back({flows_.groups()[i], channels_[i].datagrams});
   }
+  for (const auto& channel : feed_) summary_.channels.push_back(channel->count());
   for (std::size_t i = 0; i < std::min(problem_count_, kNamedProblems); ++i) {
     summary_.problems.push_back(words(problems_[i], sources));
   }
@@ -78,43 +132,51 @@ Summary Replay::run(std::span<const std::unique_ptr<ingest::PacketSource>> sourc
   return std::move(summary_);
 }
 
-void Replay::run_source(std::size_t index, ingest::PacketSource& source) {
-  source_index_ = index;
-  source_ = &source;
-  ingest::Packet packet;
-  while (may_go_on()) {
-    const ingest::Next next = source.next(packet);
-    if (next == ingest::Next::Fault) take_fault(source);
-    if (next != ingest::Next::Packet) break;
-    if (wait_for(packet)) take_packet(packet, source.time_quality());
+void Replay::run_source(std::span<Replay* const> replays, std::size_t index, ingest::PacketSource& source) {
+  Replay& first = *replays.front();
+  for (Replay* replay : replays) {
+    replay->source_index_ = index;
+    replay->source_ = &source;
   }
-  ++summary_.captures;
-  earlier_bytes_ += source.progress().bytes_total;
-  source_ = nullptr;
+  ingest::Packet packet;
+  while (first.may_go_on()) {
+    const ingest::Next next = source.next(packet);
+    if (next == ingest::Next::Fault) first.take_fault(source);
+    if (next != ingest::Next::Packet) break;
+    if (!first.wait_for(packet)) continue;
+    for (Replay* replay : replays) replay->take_packet(packet, source.time_quality());
+  }
+  for (Replay* replay : replays) {
+    ++replay->summary_.captures;
+    replay->earlier_bytes_ += source.progress().bytes_total;
+    replay->source_ = nullptr;
+  }
 }
 
 /// All sources at once, in the order of their times.
-void Replay::run_merged(std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
-  merged_ = sources;
+void Replay::run_merged(std::span<Replay* const> replays,
+                        std::span<const std::unique_ptr<ingest::PacketSource>> sources) {
+  Replay& first = *replays.front();
+  first.merged_ = sources;
   ingest::Merger merger(sources);
   ingest::Packet packet;
-  while (may_go_on()) {
+  while (first.may_go_on()) {
     const ingest::Next next = merger.next(packet);
     if (next == ingest::Next::End) break;
-    source_index_ = merger.source();
-    const ingest::PacketSource& source = *sources[source_index_];
+    for (Replay* replay : replays) replay->source_index_ = merger.source();
+    const ingest::PacketSource& source = *sources[merger.source()];
     if (next == ingest::Next::Fault) {
-      take_fault(source);
-    } else if (wait_for(packet)) {
-      take_packet(packet, source.time_quality());
+      first.take_fault(source);
+    } else if (first.wait_for(packet)) {
+      for (Replay* replay : replays) replay->take_packet(packet, source.time_quality());
     }
   }
-  summary_.captures += sources.size();
+  for (Replay* replay : replays) replay->summary_.captures += sources.size();
 }
 
 bool Replay::may_go_on() noexcept {
   summary_.stopped = stop_.load(std::memory_order_relaxed);
-  summary_.limited = options_.limit != 0 && summary_.datagrams == options_.limit;
+  summary_.limited = options_.limit != 0 && summary_.datagrams >= options_.limit;
   return !summary_.stopped && !summary_.limited;
 }
 
@@ -143,6 +205,15 @@ void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_
   net::Datagram datagram;
   const net::Verdict verdict = net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram);
   const bool accepted = verdict == net::Verdict::Accepted;
+  const feed::LineTable::Target* line = nullptr;
+  if (!feed_.empty()) {
+    run_deadlines(packet.arrival_ns);
+    line = lines_.find(datagram.destination, datagram.source.address);
+    if (line == nullptr && datagram.destination.port != 0) {  // a port of 0 could not be read
+      ++summary_.filtered;
+      return;
+    }
+  }
   if (accepted ? !filter_.accepts(datagram.destination) : !filter_.may_accept(datagram.destination)) {
     ++summary_.filtered;
     return;
@@ -153,6 +224,10 @@ void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_
     return;
   }
   summary_.ignored_bytes += datagram.ignored_bytes;
+  if (line != nullptr) {
+    PacketInfo info{.arrival_ns = packet.arrival_ns, .number = packet.number, .time_quality = time_quality};
+    return take_of_feed(datagram, *line, info);
+  }
   const auto channel = flows_.channel(datagram.destination);
   if (!channel) {
     if (summary_.ungrouped++ == 0)
@@ -176,20 +251,50 @@ void Replay::lose_frame(const ingest::Packet& packet, net::Verdict verdict, net:
   if (const auto channel = flows_.find(group)) invalidate(*channel);
 }
 
+void Replay::take_of_feed(const net::Datagram& datagram, const feed::LineTable::Target& target, PacketInfo& info) {
+  FeedChannel& channel = *feed_[target.channel];
+  const arbitrate::Packet packet{.payload = datagram.payload,
+                                 .preamble = net::read_preamble(channel.description().framing, datagram.payload),
+                                 .line = target.line,
+                                 .time_quality = info.time_quality,
+                                 .arrival_ns = info.arrival_ns,
+                                 .number = info.number};
+  channel.arbiter.offer(packet, info.arrival_ns, channel);
+  next_deadline_ns_ = std::min(next_deadline_ns_, channel.arbiter.next_deadline().value_or(kNoDeadline));
+  if (packet.preamble.error == ErrorCode::None) return;
+  info.channel = channel.description().number;
+  info.sender_epoch = channel.arbiter.epoch();
+  decode_datagram(datagram.payload, packet.preamble, info);  // which tells the error
+}
+
+/// Arbiters whose windows have closed by the time of the next packet.
+void Replay::run_deadlines(std::uint64_t now) {
+  if (now < next_deadline_ns_) return;
+  next_deadline_ns_ = kNoDeadline;
+  for (const auto& channel : feed_) {
+    channel->arbiter.tick(now, *channel);
+    next_deadline_ns_ = std::min(next_deadline_ns_, channel->arbiter.next_deadline().value_or(kNoDeadline));
+  }
+}
+
 void Replay::take_datagram(std::span<const std::byte> datagram, PacketInfo& info) {
   Channel& channel = channels_[info.channel];
   ++channel.datagrams;
-  net::Preamble preamble = net::read_preamble(options_.framing, datagram);
+  const net::Preamble preamble = net::read_preamble(options_.framing, datagram);
   if (preamble.error == ErrorCode::None) {
     info.sequence = static_cast<std::uint32_t>(preamble.sequence);
     if (channel.has_sender && channel.sender != preamble.sender) ++channel.sender_epoch;
     channel.has_sender = true;
     channel.sender = preamble.sender;
-    summary_.ignored_bytes += datagram.size() - preamble.data_end;
   }
   info.sender_epoch = channel.sender_epoch;
+  decode_datagram(datagram, preamble, info);
+}
 
-  if (chunks_ && preamble.error == ErrorCode::None) {
+void Replay::decode_datagram(std::span<const std::byte> datagram, net::Preamble preamble, PacketInfo& info) {
+  const net::Framing& framing = *channels_[info.channel].framing;
+  if (preamble.error == ErrorCode::None) summary_.ignored_bytes += datagram.size() - preamble.data_end;
+  if (framing.kind == net::FramingKind::B3 && preamble.error == ErrorCode::None) {
     const net::ChunkAssembler::Answer answer = chunks_->add(info.channel, datagram, preamble);
     const bool is_chunk = preamble.chunks > 1;
     using State = net::ChunkAssembler::State;
@@ -209,7 +314,7 @@ void Replay::take_datagram(std::span<const std::byte> datagram, PacketInfo& info
     // The engine tells a datagram that ends before its data begins as every other error, and invalidates the channel.
     info.data_offset = static_cast<std::uint32_t>(datagram.size()) + 1;
     run_engine(datagram, info);
-  } else if (options_.framing.blocks) {
+  } else if (framing.blocks) {
     run_blocks(datagram, preamble, info);
   } else {
     run_engine(datagram.first(preamble.data_end), info);
@@ -217,7 +322,7 @@ void Replay::take_datagram(std::span<const std::byte> datagram, PacketInfo& info
 }
 
 void Replay::run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info) {
-  if (options_.framing.reset == ResetRule::Packet) engine_.reset(info.channel);
+  if (channels_[info.channel].framing->reset == ResetRule::Packet) engine_.reset(info.channel);
   net::BlockReader blocks(datagram, preamble.data_begin, preamble.data_end);
   while (const auto block = blocks.next()) {
     if (block->error == ErrorCode::None) {
@@ -228,17 +333,21 @@ void Replay::run_blocks(std::span<const std::byte> datagram, const net::Preamble
     Outcome outcome;
     outcome.error = block->error;
     outcome.offset_bytes = block->begin;
-    const record::Header header{.arrival_ns = info.arrival_ns,
-                                .sequence = info.sequence,
-                                .channel = info.channel,
-                                .image_generation = options_.image_generation,
-                                .sender_epoch = info.sender_epoch,
-                                .source = info.source,
-                                .time_quality = info.time_quality};
-    builder_.write_event(sink_, header, {.code = block->error, .word5 = block->begin, .word6 = info.number}, 0);
+    write_event(info, {.code = block->error, .word5 = block->begin, .word6 = info.number});
     take_error(outcome, info, datagram);
     invalidate(info.channel);
   }
+}
+
+void Replay::write_event(const PacketInfo& info, const record::Event& event) {
+  const record::Header header{.arrival_ns = info.arrival_ns,
+                              .sequence = info.sequence,
+                              .channel = info.channel,
+                              .image_generation = options_.image_generation,
+                              .sender_epoch = info.sender_epoch,
+                              .source = info.source,
+                              .time_quality = info.time_quality};
+  builder_.write_event(sink_, header, event, 0);
 }
 
 /// False if the rest of the datagram is to be dropped.
@@ -261,7 +370,7 @@ void Replay::take_error(const Outcome& outcome, const PacketInfo& info, std::spa
 
 /// Data of the channel was lost: unless each datagram stands for itself, what follows waits for a reset.
 void Replay::invalidate(std::uint16_t channel) {
-  if (options_.framing.reset == ResetRule::Packet) return;
+  if (channels_[channel].framing->reset == ResetRule::Packet) return;
   const PacketInfo beyond_the_end{.data_offset = 1, .channel = channel};
   (void)engine_.decode({}, beyond_the_end, discard_);
 }
@@ -303,6 +412,64 @@ void Replay::report_progress(bool finished) {
   progress.seconds = static_cast<double>(now - start_ns_) / 1e9;
   progress.finished = finished;
   options_.on_progress(progress);
+}
+
+// ----------------------------------------------------------------------------------------------- channels of a feed
+
+Replay::FeedChannel::FeedChannel(Replay& replay, const feed::Channel& description)
+    : arbiter(feed::arbiter_options(description)), replay_(replay), description_(description) {}
+
+void Replay::FeedChannel::deliver(const arbitrate::Packet& packet, std::uint16_t epoch) noexcept {
+  PacketInfo info{.arrival_ns = packet.arrival_ns,
+                  .number = packet.number,
+                  .sequence = static_cast<std::uint32_t>(packet.preamble.sequence),
+                  .channel = description_.number,
+                  .sender_epoch = epoch,
+                  .source = packet.line == arbitrate::Line::A ? record::SourceLine::LineA : record::SourceLine::LineB,
+                  .time_quality = packet.time_quality};
+  replay_.decode_datagram(packet.payload, packet.preamble, info);
+}
+
+void Replay::FeedChannel::gap(const arbitrate::Gap& gap) noexcept {
+  replay_.invalidate(description_.number);
+  const PacketInfo info{.arrival_ns = gap.now_ns,
+                        .sequence = static_cast<std::uint32_t>(gap.first),
+                        .channel = description_.number,
+                        .sender_epoch = gap.epoch};
+  replay_.write_event(info, {.kind = record::EventKind::Gap, .word5 = gap.first, .word6 = gap.count});
+}
+
+void Replay::FeedChannel::epoch(const arbitrate::NewRun& run) noexcept {
+  // A cycle of a carousel is nothing that happens to a reader, who sees its epoch.
+  if (run.reason == arbitrate::NewRun::Reason::Sender) reset(run);
+}
+
+void Replay::FeedChannel::reset(const arbitrate::NewRun& run) noexcept {
+  ++resets;
+  replay_.invalidate(description_.number);
+  const PacketInfo info{.arrival_ns = run.now_ns,
+                        .sequence = static_cast<std::uint32_t>(run.sequence),
+                        .channel = description_.number,
+                        .sender_epoch = run.epoch};
+  replay_.write_event(info, {.kind = record::EventKind::Reset, .word6 = run.packet});
+}
+
+ChannelCount Replay::FeedChannel::count() const {
+  ChannelCount count{.number = description_.number,
+                     .name = description_.name,
+                     .ordered = description_.mode == feed::Mode::Ordered,
+                     .account = arbiter.total(),
+                     .gaps = arbiter.gaps(),
+                     .runs = arbiter.runs(),
+                     .resets = resets,
+                     .has_line = {},
+                     .lines = {},
+                     .late_by = arbiter.late_by()};
+  for (std::size_t i = 0; i < count.lines.size(); ++i) {
+    count.has_line[i] = description_.lines[i].has_value();
+    count.lines[i] = arbiter.line(static_cast<arbitrate::Line>(i));
+  }
+  return count;
 }
 
 }  // namespace stopbit::replay

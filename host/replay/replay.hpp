@@ -12,6 +12,9 @@
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/record/sink.hpp"
+#include "host/arbitrate/arbiter.hpp"
+#include "host/feed/description.hpp"
+#include "host/feed/line_table.hpp"
 #include "host/ingest/packet_source.hpp"
 #include "host/net/flow_table.hpp"
 #include "host/net/framing.hpp"
@@ -23,6 +26,8 @@
 /// The straight line from captures to records:
 ///
 ///     PacketSource -> parse_frame -> groups, channels -> framing, chunks, blocks -> Engine -> RecordSink
+///
+/// With channels of a feed, an Arbiter for each stands behind its framing, and merges its lines by the capture's times.
 namespace stopbit::replay {
 
 /// How far a replay is.
@@ -44,10 +49,13 @@ struct Progress {
 struct Options {
   net::Framing framing;
   std::vector<net::Endpoint> groups;  ///< Only these; none = all.
-  std::uint64_t limit = 0;            ///< Stop after so many datagrams were given to the engine; 0 = no limit.
-  bool merge = false;                 ///< All captures at once, by arrival time; else one after the other.
-  double speed = 0;                   ///< Factor of the capture's own speed; 0 = as fast as it goes.
-  bool strict = false;                ///< See EngineOptions.
+  /// If there are any: only what comes on their lines, arbitrated; framing, groups and channels have no meaning then.
+  /// All of one image, which is the program, and of one reset rule (see same_reset_rule). They must outlive the replay.
+  std::vector<const feed::Channel*> feed;
+  std::uint64_t limit = 0;  ///< Stop after so many datagrams were given to the engine; 0 = no limit.
+  bool merge = false;       ///< All captures at once, by arrival time; else one after the other.
+  double speed = 0;         ///< Factor of the capture's own speed; 0 = as fast as it goes.
+  bool strict = false;      ///< See EngineOptions.
   EngineLimits limits = {};
   std::uint16_t image_generation = 0;
   std::uint16_t channels = 256;  ///< At most so many groups: each gets a channel, a dictionary of its own.
@@ -59,6 +67,9 @@ struct Options {
 /// The options that an engine for this replay needs: a dictionary per channel, and the reset rule of the framing.
 [[nodiscard]] EngineOptions engine_options(const Options& options);
 
+/// Whether one engine can serve these channels of a feed.
+[[nodiscard]] bool same_reset_rule(std::span<const feed::Channel* const> channels);
+
 /// Replays captures, one after the other or merged. Program, engine and sink must outlive it. Runs on the caller's
 /// thread. Allocates when it is made; while packets flow, only for what goes wrong with a capture file.
 class Replay {
@@ -68,6 +79,11 @@ class Replay {
 
   /// Replays the sources to their end. Once per object.
   [[nodiscard]] Summary run(std::span<const std::unique_ptr<ingest::PacketSource>> sources);
+
+  /// The same for several replays in one pass, each of which takes what is its own: the images of a feed. Pace,
+  /// progress, limit and request_stop are those of the first.
+  [[nodiscard]] static std::vector<Summary> run_together(
+      std::span<Replay* const> replays, std::span<const std::unique_ptr<ingest::PacketSource>> sources);
 
   /// Ends run soon; from another thread or a signal handler.
   void request_stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
@@ -86,13 +102,20 @@ class Replay {
   };
   static constexpr std::size_t kNamedProblems = 10;
 
-  void run_source(std::size_t index, ingest::PacketSource& source);
-  void run_merged(std::span<const std::unique_ptr<ingest::PacketSource>> sources);
+  void begin(std::span<const std::unique_ptr<ingest::PacketSource>> sources);
+  [[nodiscard]] Summary end(std::span<const std::unique_ptr<ingest::PacketSource>> sources);
+  static void run_source(std::span<Replay* const> replays, std::size_t index, ingest::PacketSource& source);
+  static void run_merged(std::span<Replay* const> replays,
+                         std::span<const std::unique_ptr<ingest::PacketSource>> sources);
   [[nodiscard]] bool may_go_on() noexcept;
   void take_fault(const ingest::PacketSource& source);
   [[nodiscard]] bool wait_for(const ingest::Packet& packet);
   void take_packet(const ingest::Packet& packet, record::TimeQuality time_quality);
+  void take_of_feed(const net::Datagram& datagram, const feed::LineTable::Target& target, PacketInfo& info);
+  void run_deadlines(std::uint64_t now_ns);
   void take_datagram(std::span<const std::byte> datagram, PacketInfo& info);
+  void decode_datagram(std::span<const std::byte> datagram, net::Preamble preamble, PacketInfo& info);
+  void write_event(const PacketInfo& info, const record::Event& event);
   void run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info);
   bool run_engine(std::span<const std::byte> datagram, const PacketInfo& info);
   void take_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram);
@@ -116,12 +139,37 @@ class Replay {
 
   /// What is remembered of a channel.
   struct Channel {
+    const net::Framing* framing = nullptr;
     std::uint64_t datagrams = 0;
     std::uint64_t sender = 0;
     std::uint16_t sender_epoch = 0;
     bool has_sender = false;
   };
   std::vector<Channel> channels_;
+
+  /// A channel of a feed: what its arbiter says goes on from here.
+  class FeedChannel final : public arbitrate::Sink {
+   public:
+    FeedChannel(Replay& replay, const feed::Channel& description);
+    void deliver(const arbitrate::Packet& packet, std::uint16_t epoch) noexcept override;
+    void gap(const arbitrate::Gap& gap) noexcept override;
+    void epoch(const arbitrate::NewRun& run) noexcept override;
+    void reset(const arbitrate::NewRun& run) noexcept override;
+
+    [[nodiscard]] const feed::Channel& description() const noexcept { return description_; }
+    [[nodiscard]] ChannelCount count() const;
+
+    arbitrate::Arbiter arbiter;
+    std::uint64_t resets = 0;
+
+   private:
+    Replay& replay_;
+    const feed::Channel& description_;
+  };
+  std::vector<std::unique_ptr<FeedChannel>> feed_;
+  feed::LineTable lines_;
+  std::uint64_t next_deadline_ns_ = kNoDeadline;  ///< Of any channel; none is earlier.
+  static constexpr std::uint64_t kNoDeadline = ~std::uint64_t{0};
 
   Summary summary_;
   std::array<Problem, kNamedProblems> problems_{};

@@ -103,6 +103,51 @@ Table groups(const Summary& summary) {
   return table;
 }
 
+std::string time_text(std::uint64_t ns) {
+  if (ns < 10'000) return print("%llu ns", static_cast<unsigned long long>(ns));
+  if (ns < 10'000'000) return print("%.1f us", static_cast<double>(ns) / 1e3);
+  return print("%.1f ms", static_cast<double>(ns) / 1e6);
+}
+
+/// What became of a channel's packets: where each went, then each number, then what the lines are worth.
+Table channel(const ChannelCount& channel) {
+  constexpr std::array<const char*, 2> kLines = {"A", "B"};
+  constexpr double kMost = 0.999;
+  Table table;
+  const arbitrate::Packets& packets = channel.account.packets;
+  for (std::size_t i = 0; i < channel.lines.size(); ++i) {
+    if (channel.has_line[i]) table.add(packets.received[i], std::string("packets on line ") + kLines[i]);
+  }
+  table.add(packets.delivered, "delivered");
+  table.add(packets.duplicate, "duplicates");
+  if (packets.late != 0) {
+    table.add(packets.late,
+              "late: given up or overtaken before" +
+                  (channel.late_by.count() == 0 ? std::string()
+                                                : print("; %.1f %% of them by ", kMost * 100) +
+                                                      time_text(channel.late_by.at_most(kMost)) + " at most"));
+  }
+  if (packets.malformed != 0) table.add(packets.malformed, "malformed");
+  if (packets.incomplete != 0) table.add(packets.incomplete, "chunks of messages that were given up");
+  table.add(channel.account.numbers.lost, "sequence numbers missing, in " + plural(channel.gaps, "gap"));
+  if (channel.runs > 1) {
+    table.add(channel.runs, "runs of sequence numbers" +
+                                (channel.resets == 0 ? std::string() : ", " + plural(channel.resets, "reset")));
+  }
+  if (!channel.has_line[0] || !channel.has_line[1]) return table;
+  for (std::size_t i = 0; i < channel.lines.size(); ++i) {
+    const arbitrate::LineStats& line = channel.lines[i];
+    table.add(line.missing, std::string("missing on line ") + kLines[i] + ", of which " + grouped(line.saved) +
+                                " came on line " + kLines[1 - i]);
+    if (line.behind.count() != 0) {
+      table.add(line.behind.count(), std::string("came second on line ") + kLines[i] +
+                                         print("; %.1f %% within ", kMost * 100) +
+                                         time_text(line.behind.at_most(kMost)));
+    }
+  }
+  return table;
+}
+
 /// What was left aside in good order.
 Table left_aside(const Summary& summary) {
   Table table;
@@ -179,6 +224,10 @@ std::string to_text(const Summary& summary, const Program& program, SummaryStyle
   };
   section(templates(summary, program), "Messages by template");
   section(groups(summary), "Datagrams by group");
+  for (const ChannelCount& count : summary.channels) {
+    section(channel(count),
+            print("Channel %d, ", int{count.number}) + count.name + (count.ordered ? " (ordered)" : " (fast)"));
+  }
   section(left_aside(summary), "Packets left aside");
   section(errors(summary), "Errors");
   if (!summary.session.empty()) text += "\nSession control messages (definitions are reported, never compiled)\n";

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/arbitrate/account.hpp"
 #include "host/net/packet.hpp"
 #include "microcode/base/error_code.hpp"
 #include "microcode/program.hpp"
@@ -18,10 +19,28 @@ struct GroupCount {
   std::uint64_t datagrams = 0;
 };
 
+/// What became of the packets of a feed's channel.
+struct ChannelCount {
+  std::uint16_t number = 0;
+  std::string name;
+  bool ordered = true;
+  arbitrate::Account account;
+  std::uint64_t gaps = 0;
+  std::uint64_t runs = 0;    ///< Of sequence numbers, the first one included.
+  std::uint64_t resets = 0;  ///< Of these, begun by a sequence reset or another sender.
+  std::array<bool, 2> has_line{};
+  std::array<arbitrate::LineStats, 2> lines;
+  arbitrate::Histogram late_by;
+};
+
 /// What a replay did. Nothing is lost without being counted:
 ///
 ///     packets            = filtered + sum of verdicts
 ///     verdicts[Accepted] = ungrouped + chunks + datagrams - joined
+///
+/// With channels of a feed, as many packets as were accepted were received by them, and of these
+///
+///     delivered + those whose preamble cannot be right = chunks + datagrams - joined
 struct Summary {
   std::uint64_t captures = 0;  ///< Read to their end, or as far as they go.
   std::uint64_t packets = 0;
@@ -45,7 +64,8 @@ struct Summary {
   std::vector<std::uint64_t> templates;     ///< Messages by template index of the program.
   std::array<std::uint64_t, 256> errors{};  ///< Decode errors by ErrorCode.
   std::uint64_t faults = 0;                 ///< Captures that ended before their time.
-  std::vector<GroupCount> groups;           ///< By channel.
+  std::vector<GroupCount> groups;           ///< By channel; empty for a feed.
+  std::vector<ChannelCount> channels;       ///< Of a feed.
 
   std::vector<std::string> session;   ///< The first session control messages, as JSON; filled in by who looks for them.
   std::vector<std::string> problems;  ///< The first ones in words: "day.pcap: packet 12, byte 41: ... [D2]".

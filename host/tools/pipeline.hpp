@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,12 +25,17 @@ struct Pipeline {
   Engine& engine;          ///< Made for these options.
   replay::Options options;
   RecordPrinter* printer = nullptr;       ///< Null: records are not printed.
+  std::size_t schema = 0;                 ///< The program's, in the printer.
   record::RecordSink* ring = nullptr;     ///< Null: records go to private memory.
   std::function<bool()> has_failed = {};  ///< Asked now and then; true ends it.
 };
 
 /// Runs the packets of all sources through engine, ring and printer. SIGINT and SIGTERM end it early, in good order.
 [[nodiscard]] replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources);
+
+/// The same for several, in one pass: each takes the packets that are its own. Pace and progress are those of the
+/// first.
+[[nodiscard]] std::vector<replay::Summary> run_pipelines(std::span<const Pipeline> pipelines, const Sources& sources);
 
 /// The first things that went wrong, on stderr.
 void print_problems(const replay::Summary& summary);

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <exception>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "decoder/record/csv.hpp"
 #include "decoder/record/fix.hpp"
@@ -28,7 +30,11 @@ class RecordPrinter {
  public:
   RecordPrinter(const record::Schema& schema, Format format, Output out);
 
-  void print(std::span<const record::Slot> record) noexcept;
+  /// Records of another schema, too, on the same output. @returns its number; that of the constructor's is 0. Rows of
+  /// CSV count the messages of each schema by themselves.
+  std::size_t add(const record::Schema& schema);
+
+  void print(std::span<const record::Slot> record, std::size_t schema = 0) noexcept;
   /// So that a reader sees what was printed so far.
   void flush() noexcept;
   /// Throws the error, if there was one; closes the output.
@@ -40,9 +46,14 @@ class RecordPrinter {
   template <class Action>
   void guarded(Action action) noexcept;
 
-  std::optional<record::JsonPrinter> json_;
-  std::optional<record::CsvPrinter> csv_;
-  std::optional<record::FixPrinter> fix_;
+  struct Printers {
+    std::optional<record::JsonPrinter> json;
+    std::optional<record::CsvPrinter> csv;
+    std::optional<record::FixPrinter> fix;
+  };
+
+  Format format_;
+  std::vector<std::unique_ptr<Printers>> schemas_;
   Output out_;
   std::exception_ptr error_;
 };

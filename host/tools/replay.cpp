@@ -15,6 +15,7 @@
 #include "host/tools/card.hpp"
 #include "host/tools/commands.hpp"
 #include "host/tools/engine_arguments.hpp"
+#include "host/tools/feed_source.hpp"
 #include "host/tools/pipeline.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/progress_bar.hpp"
@@ -26,6 +27,7 @@ namespace {
 
 struct ReplayArguments {
   std::vector<std::string> captures;
+  std::string feed;
   ProgramSource program;
   std::string framing;
   std::string engine;
@@ -43,7 +45,7 @@ struct ReplayArguments {
 
 replay::Options replay_options(const ReplayArguments& arguments) {
   replay::Options options;
-  options.framing = framing_from(arguments.framing);
+  if (arguments.feed.empty()) options.framing = framing_from(arguments.framing);
   for (const std::string& group : arguments.groups) {
     const Result<net::Endpoint> endpoint = net::parse_endpoint(group);
     if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
@@ -61,6 +63,7 @@ replay::Options replay_options(const ReplayArguments& arguments) {
 
 std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
   std::vector<std::string> inputs = arguments.captures;
+  if (!arguments.feed.empty()) inputs.push_back(arguments.feed);
   inputs.insert(inputs.end(), arguments.program.templates.begin(), arguments.program.templates.end());
   if (!arguments.program.firmware.empty()) inputs.push_back(arguments.program.firmware);
   return inputs;
@@ -71,28 +74,98 @@ std::uint64_t wall_clock_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
+/// What one program decodes: everything, or the channels of a feed that have one image.
+struct Lane {
+  explicit Lane(std::string lane_name, Program lane_program, replay::Options lane_options)
+      : name(std::move(lane_name)),
+        program(std::move(lane_program)),
+        schema(schema_of(program)),
+        options(std::move(lane_options)) {}
+  Lane(const Lane&) = delete;
+  Lane& operator=(const Lane&) = delete;
+
+  std::string name;
+  Program program;
+  record::Schema schema;
+  replay::Options options;
+};
+using Lanes = std::vector<std::unique_ptr<Lane>>;
+
+void check_feed_arguments(const ReplayArguments& arguments) {
+  const auto refuse = [](bool is_given, const char* option) {
+    if (is_given) throw ToolError(kExitUsage, std::string(option) + " does not go with --feed, which says it");
+  };
+  refuse(!arguments.program.templates.empty(), "--templates");
+  refuse(!arguments.program.firmware.empty(), "--firmware");
+  refuse(!arguments.framing.empty(), "--framing");
+  refuse(!arguments.groups.empty(), "--group");
+  if (wants_card(arguments.engine))
+    throw ToolError(kExitUsage, "--feed: a card has no arbitration; say --engine native");
+}
+
+/// A lane for each image that a channel uses.
+Lanes feed_lanes(const ReplayArguments& arguments, const feed::Description& description) {
+  Lanes lanes;
+  for (std::size_t i = 0; i < description.images.size(); ++i) {
+    const feed::Image& image = description.images[i];
+    replay::Options options = replay_options(arguments);
+    for (const feed::Channel& channel : description.channels) {
+      if (channel.image == i) options.feed.push_back(&channel);
+    }
+    if (options.feed.empty()) continue;
+    if (!replay::same_reset_rule(options.feed)) {
+      throw ToolError(kExitRejected, fmt::format("{}: the channels of image '{}' have different reset rules: replays "
+                                                 "need images of their own for them",
+                                                 arguments.feed, image.name));
+    }
+    const ProgramSource source{
+        .templates = image.templates, .firmware = image.firmware, .compile = arguments.program.compile};
+    lanes.push_back(std::make_unique<Lane>(image.name, load_program(source), std::move(options)));
+  }
+  return lanes;
+}
+
 /// Decodes everything once to see how many slots come within the time that the ring is to hold.
-std::uint64_t measure_peak(const ReplayArguments& arguments, const Program& program, const replay::Options& options) {
+std::uint64_t measure_peak(const ReplayArguments& arguments, const Lane& lane) {
   if (std::find(arguments.captures.begin(), arguments.captures.end(), "-") != arguments.captures.end()) {
     throw ToolError(kExitUsage, "--hold: stdin can be read only once, say --slot-rate");
   }
-  replay::Options unpaced = options;
+  replay::Options unpaced = lane.options;
   unpaced.speed = 0;
-  record::BufferSink memory(program.max_record_slots, [](std::span<const record::Slot>) {});
-  PeakSink peak(memory, arguments.ring.hold_ns(), options.speed);
-  const std::unique_ptr<Engine> engine = engine_for(arguments.engine, program, unpaced, false);
-  const Pipeline pipeline{.program = program, .engine = *engine, .options = unpaced, .ring = &peak};
+  record::BufferSink memory(lane.program.max_record_slots, [](std::span<const record::Slot>) {});
+  PeakSink peak(memory, arguments.ring.hold_ns(), lane.options.speed);
+  const std::unique_ptr<Engine> engine = engine_for(arguments.engine, lane.program, unpaced, false);
+  const Pipeline pipeline{.program = lane.program, .engine = *engine, .options = unpaced, .ring = &peak};
   (void)run_pipeline(pipeline, open_captures(arguments.captures));
   return peak.slots();
+}
+
+void print_summary(const replay::Summary& summary, const Lane& lane, bool is_quiet) {
+  if (is_quiet) return print_problems(summary);
+  if (!lane.name.empty()) fmt::print(stderr, "Image {}\n", lane.name);
+  std::fputs(replay::to_text(summary, lane.program).c_str(), stderr);
 }
 
 int run_replay(const ReplayArguments& arguments) {
   arguments.ring.check();
   arguments.card.check(wants_card(arguments.engine));
-  replay::Options options = replay_options(arguments);
-  const Program program = load_program(arguments.program);
+  std::optional<feed::Description> description;
+  Lanes lanes;
+  if (arguments.feed.empty()) {
+    if (arguments.framing.empty()) throw ToolError(kExitUsage, "either --framing or --feed is needed");
+    replay::Options options = replay_options(arguments);
+    lanes.push_back(std::make_unique<Lane>("", load_program(arguments.program), std::move(options)));
+  } else {
+    check_feed_arguments(arguments);
+    description = load_feed(arguments.feed);
+    lanes = feed_lanes(arguments, *description);
+    if (lanes.size() > 1 && !arguments.ring.name.empty()) {
+      throw ToolError(kExitUsage, "--ring: a ring carries the records of one image, and the feed has several");
+    }
+    if (lanes.size() == 1) lanes.front()->name.clear();
+  }
+  Lane& first = *lanes.front();
   const Sources sources = open_captures(arguments.captures);
-  const record::Schema schema = schema_of(program);
 
   const Format format = format_from(!arguments.format.empty()     ? arguments.format
                                     : arguments.ring.name.empty() ? "jsonl"
@@ -102,52 +175,63 @@ int run_replay(const ReplayArguments& arguments) {
   if (format != Format::None) {
     Output out = Output::open(arguments.output, inputs_of(arguments));
     prints_to_terminal = out.is_terminal();
-    printer.emplace(schema, format, std::move(out));
+    printer.emplace(first.schema, format, std::move(out));
+    for (std::size_t i = 1; i < lanes.size(); ++i) (void)printer->add(lanes[i]->schema);
   } else if (arguments.output != "-") {
     throw ToolError(kExitUsage, "-o: there is nothing to write with --format none");
   }
 
   std::unique_ptr<Card> card;
   if (wants_card(arguments.engine)) {
-    EngineOptions wanted = replay::engine_options(options);
-    card = Card::open(arguments.card, program, wanted);
-    if (card) options.channels = wanted.channels;
+    EngineOptions wanted = replay::engine_options(first.options);
+    card = Card::open(arguments.card, first.program, wanted);
+    if (card) first.options.channels = wanted.channels;
   }
 
   catch_stop_signals();
   std::optional<ring::Writer> ring;
   if (!arguments.ring.name.empty()) {
-    const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, program, options) : 0;
-    ring.emplace(create_ring(arguments.ring, program, peak, arguments.quiet));
+    const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, first) : 0;
+    ring.emplace(create_ring(arguments.ring, first.program, peak, arguments.quiet));
     if (!wait_for_readers(arguments.ring, *ring, arguments.quiet)) return kExitDone;
   }
 
   ProgressBar bar(!arguments.quiet && !prints_to_terminal);
-  options.on_progress = [&](const replay::Progress& progress) {
+  first.options.on_progress = [&](const replay::Progress& progress) {
     bar.draw(progress);
     if (ring) ring->beat(wall_clock_ns());
   };
-  const std::unique_ptr<Engine> software =
-      card ? nullptr : engine_for(arguments.engine, program, options, !arguments.quiet);
-  const Pipeline pipeline{.program = program,
-                          .engine = card ? card->engine() : *software,
-                          .options = std::move(options),
-                          .printer = printer ? &*printer : nullptr,
-                          .ring = ring ? &*ring : nullptr,
-                          .has_failed = card ? std::function([&card] { return card->failed(); }) : nullptr};
-  const replay::Summary summary = run_pipeline(pipeline, sources);
+  std::vector<std::unique_ptr<Engine>> engines;
+  std::vector<Pipeline> pipelines;
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const Lane& lane = *lanes[i];
+    if (!card) engines.push_back(engine_for(arguments.engine, lane.program, lane.options, i == 0 && !arguments.quiet));
+    pipelines.push_back({.program = lane.program,
+                         .engine = card ? card->engine() : *engines.back(),
+                         .options = lane.options,
+                         .printer = printer ? &*printer : nullptr,
+                         .schema = i,
+                         .ring = ring ? &*ring : nullptr,
+                         .has_failed = card ? std::function([&card] { return card->failed(); }) : nullptr});
+  }
+  const std::vector<replay::Summary> summaries = run_pipelines(pipelines, sources);
   if (ring) ring->finish();
   if (printer) printer->finish();
   const std::string of_card = card ? card->summary() : std::string();
+  std::uint64_t errors = 0;
+  std::uint64_t decode_errors = 0;
+  for (std::size_t i = 0; i < summaries.size(); ++i) {
+    print_summary(summaries[i], *lanes[i], arguments.quiet);
+    errors += summaries[i].error_count();
+    decode_errors += summaries[i].decode_errors();
+  }
   if (!arguments.quiet) {
-    std::fputs((replay::to_text(summary, program) + of_card).c_str(), stderr);
-  } else {
-    print_problems(summary);
+    std::fputs(of_card.c_str(), stderr);
+    if (decode_errors != 0) {
+      std::fputs("`stopbit explain` shows such a packet byte by byte, and looks for the cause.\n", stderr);
+    }
   }
-  if (!arguments.quiet && summary.decode_errors() != 0) {
-    std::fputs("`stopbit explain` shows such a packet byte by byte, and looks for the cause.\n", stderr);
-  }
-  return summary.error_count() == 0 ? kExitDone : kExitRejected;
+  return errors == 0 ? kExitDone : kExitRejected;
 }
 
 }  // namespace
@@ -160,11 +244,19 @@ Command replay_command() {
                                   .target = &arguments->captures,
                                   .hint = file_hint(),
                                   .required = true}};
+  options.push_back({.names = "--feed",
+                     .value = "FEED.toml",
+                     .help = "What the feed consists of: channels, their lines A and B, framing and images. The lines "
+                             "of a channel are merged, and gaps and resets become records. Instead of --templates, "
+                             "--firmware, --framing and --group.",
+                     .target = &arguments->feed,
+                     .hint = file_hint({".toml"})});
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
   options.push_back(fields_option(arguments->program.compile.fields));
   options.back().help += " Goes with --templates; see `stopbit compile --help`.";
+  options.push_back(framing_option(arguments->framing));
+  options.back().required = false;
   const std::vector<Option> more = {
-      framing_option(arguments->framing),
       engine_option(arguments->engine, true),
       format_option(arguments->format, "How records are printed. Default jsonl, or none with --ring.", true),
       {.names = "-o,--output",
@@ -207,7 +299,13 @@ Command replay_command() {
           "was "
           "seen, decoded, left aside and lost.\n"
           "\n"
-          "The exit status is 1 if anything could not be decoded.\n"
+          "The exit status is 1 if anything could not be decoded. Sequence numbers that are missing in the capture "
+          "are told, and no error.\n"
+          "\n"
+          "With --feed the packets of a channel go the way they go live: by the times of the capture, in the channel's "
+          "mode and window. Each sequence number is decoded once; what is missing becomes an event record in its "
+          "place. "
+          "Captures are read one after the other, so the lines of a channel have to be in one file.\n"
           "\n" +
           framing_text() + "\n\n" + format_text() + "\n\n" + card_text(),
       .options = std::move(options),
@@ -223,6 +321,8 @@ Command replay_command() {
                     "a ring that readers may leave alone for 100 ms and lose nothing"},
                    {"stopbit replay a.pcap b.pcap --firmware feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
                     "two captures in sequence, with a preamble of one's own"},
+                   {"stopbit replay day.pcap --feed feed.toml > day.jsonl",
+                    "lines A and B merged, gaps told, every channel with its own templates"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",
                     "decoded by the hardware, simulated"}},
       .run = [arguments] { return run_replay(*arguments); },

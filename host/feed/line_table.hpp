@@ -8,7 +8,7 @@
 #include "host/arbitrate/account.hpp"
 #include "host/net/packet.hpp"
 
-namespace stopbit::appliance {
+namespace stopbit::feed {
 
 /// Which channel and line a datagram belongs to, by its destination and, where a line has one, its source address.
 /// Filled at set-up; a look-up costs one probe as a rule, and never allocates. Two lines of one group need different
@@ -60,4 +60,4 @@ class LineTable {
   std::size_t mask_;
 };
 
-}  // namespace stopbit::appliance
+}  // namespace stopbit::feed

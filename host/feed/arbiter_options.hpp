@@ -1,0 +1,21 @@
+#pragma once
+
+#include "host/arbitrate/arbiter.hpp"
+#include "host/feed/description.hpp"
+
+namespace stopbit::feed {
+
+/// How a channel is arbitrated. What feed.toml does not say (the silence after which a sender is gone) keeps its
+/// default.
+[[nodiscard]] inline arbitrate::Options arbiter_options(const Channel& channel) {
+  arbitrate::Options options = arbitrate::options_for(channel.framing);
+  options.ordered = channel.mode == Mode::Ordered;
+  options.carousel = channel.role == Role::Carousel;
+  options.window_packets = channel.window.packets;
+  options.window_ns = channel.window.time_ns;
+  options.datagram_bytes = channel.window.datagram_bytes;
+  options.lines = {channel.lines[0].has_value(), channel.lines[1].has_value()};
+  return options;
+}
+
+}  // namespace stopbit::feed

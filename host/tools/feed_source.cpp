@@ -1,0 +1,35 @@
+#include "host/tools/feed_source.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "host/tools/command.hpp"
+#include "host/tools/files.hpp"
+#include "microcode/base/diagnostic.hpp"
+
+namespace stopbit::tools {
+
+feed::Description load_feed(const std::string& path) {
+  claim_input(path);
+  if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
+    throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
+  }
+  Diagnostics diagnostics;
+  auto description = feed::load(path, diagnostics);
+  std::fputs(diagnostics.format().c_str(), stderr);
+  if (!description) throw ToolError(kExitRejected, "");
+  return std::move(*description);
+}
+
+const feed::Channel& channel_of(const feed::Description& description, const std::string& number_or_name) {
+  const feed::Channel* const channel = feed::find_channel(description, number_or_name);
+  if (channel == nullptr) {
+    throw ToolError(kExitUsage, "--channel: the feed has no channel '" + number_or_name + "'");
+  }
+  return *channel;
+}
+
+}  // namespace stopbit::tools
