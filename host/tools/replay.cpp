@@ -244,14 +244,19 @@ Command replay_command() {
                                   .target = &arguments->captures,
                                   .hint = file_hint(),
                                   .required = true}};
-  options.push_back({.names = "--feed",
-                     .value = "FEED.toml",
-                     .help = "What the feed consists of: channels, their lines A and B, framing and images. The lines "
-                             "of a channel are merged, and gaps and resets become records. Instead of --templates, "
-                             "--firmware, --framing and --group.",
-                     .target = &arguments->feed,
-                     .hint = file_hint({".toml"})});
-  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  for (Option& option : program_options(arguments->program)) {
+    if (option.names == "--firmware") option.or_next = true;
+    options.push_back(std::move(option));
+    if (options.back().names != "--firmware") continue;
+    options.push_back({.names = "--feed",
+                       .value = "FEED.toml",
+                       .help =
+                           "What the feed consists of: channels, their lines A and B, framing and images. The lines "
+                           "of a channel are merged, and gaps and resets become records. Instead of --templates, "
+                           "--firmware, --framing and --group.",
+                       .target = &arguments->feed,
+                       .hint = file_hint({".toml"})});
+  }
   options.push_back(fields_option(arguments->program.compile.fields));
   options.back().help += " Goes with --templates; see `stopbit compile --help`.";
   options.push_back(framing_option(arguments->framing));
