@@ -1,0 +1,134 @@
+#!/usr/bin/env bash
+# An exchange in one network namespace, an appliance in another, a wire between them: nothing is lost, every packet is
+# accounted for, and an appliance that was killed goes on where it is started again.
+#
+#     live.sh BIN_FOLDER        status 77: no namespaces here
+set -euo pipefail
+readonly kSkipped=77
+bin=$(readlink -f "$1")
+
+if [[ ${2:-} != inside ]]; then
+  for tool in unshare nsenter ip python3; do
+    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
+  done
+  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
+  exec unshare --net "$0" "$bin" inside
+fi
+
+folder=$(mktemp -d)
+name=live-$$
+children=()
+# shellcheck disable=SC2329  # the trap calls it
+end() {
+  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
+  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
+}
+trap end EXIT
+cd "$folder"
+
+unshare --net sleep 120 &
+there=$!
+children+=($there)
+sleep 0.3
+ip link add tx0 type veth peer name rx0
+ip link set rx0 netns $there
+ip address add 10.77.0.1/24 dev tx0
+ip link set tx0 up
+ip link set lo up
+ip route add 224.0.0.0/4 dev tx0
+nsenter -t $there -n ip address add 10.77.0.2/24 dev rx0
+nsenter -t $there -n ip link set rx0 up
+nsenter -t $there -n ip link set lo up
+
+cat >sim.toml <<'TOML'
+preset = "cme"
+seed = 7
+duration = "6s"
+channels = 1
+instruments = 20
+rate = 2000
+heartbeat_every = "100ms"
+[line_a]
+group = "239.30.1.1:30001"
+interface = "tx0"
+[line_b]
+group = "239.30.2.1:31001"
+interface = "tx0"
+TOML
+cat >feed.toml <<TOML
+name = "live"
+[[image]]
+name = "cme"
+templates = ["cme.xml"]
+[[channel]]
+number = 1
+name = "incremental"
+framing = "cme"
+ring = "$folder/ring"
+window = { packets = 1024, time = "50ms" }
+a = { group = "239.30.1.1", port = 30001 }
+b = { group = "239.30.2.1", port = 31001 }
+TOML
+cat >appliance.toml <<TOML
+name = "$name"
+state = "state"
+silence = "2s"
+[[agent]]
+name = "md"
+[[port]]
+name = "wire"
+interface = "rx0"
+[[feed]]
+file = "feed.toml"
+a = "wire"
+TOML
+"$bin/stopbit" simulate sim.toml -o /dev/null --write-templates . -q 2>/dev/null
+
+start() {
+  nsenter -t $there -n "$bin/stopbit" run appliance.toml -q 2>>log &
+  appliance=$!
+  children+=($appliance)
+  for _ in $(seq 100); do
+    if grep -q 'what="started"' log; then return; fi
+    sleep 0.1
+  done
+  cat log
+  exit 1
+}
+
+start
+"$bin/stopbit" simulate sim.toml -q &
+exchange=$!
+sleep 2
+kill -9 $appliance
+wait $appliance 2>/dev/null || true
+: >log
+start
+sleep 2
+"$bin/stopbit" ready "$name" || { echo "not ready in the middle of it"; exit 1; }
+wait $exchange
+sleep 0.5
+"$bin/stopbit" stat "$name" --json >live.json
+kill -TERM $appliance
+wait $appliance
+"$bin/stopbit" stat "$name" --json >end.json
+"$bin/stopbit" stat "$name"
+
+python3 - <<'PYTHON'
+import json
+live, end = json.load(open("live.json")), json.load(open("end.json"))
+assert live["running"] and not end["running"]
+channel = end["channels"][0]
+packets, numbers, lines = channel["packets"], channel["numbers"], channel["lines"]
+assert packets["received"] == sum(packets[k] for k in packets if k != "received"), packets
+assert numbers["expected"] == sum(numbers[k] for k in numbers if k != "expected"), numbers
+assert lines["A"]["packets"] > 4000 and lines["B"]["packets"] > 4000, lines
+assert packets["malformed"] == packets["incomplete"] == packets["held"] == 0, packets
+assert channel["decode_errors"] == channel["unknown_template"] == 0, channel
+assert channel["messages"] >= packets["delivered"] > 4000, channel
+dropped = sum(port["dropped_by_kernel"] + port["dropped_by_nic"] for port in end["ports"])
+assert numbers["lost"] == 0 or dropped, numbers
+assert end["agents"][0]["latency_ns"]["count"] > 0
+print("delivered", packets["delivered"], "duplicate", packets["duplicate"], "lost", numbers["lost"])
+PYTHON
+"$bin/stopbit" tail ./ring --format jsonl | tail -1 | grep -q '"template"'
