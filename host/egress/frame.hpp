@@ -21,6 +21,12 @@ class FrameBuilder {
  public:
   FrameBuilder(net::Endpoint source, net::Endpoint group) : source_(source), group_(group) {}
 
+  /// Other addresses from here on.
+  void set(net::Endpoint source, net::Endpoint group) noexcept {
+    source_ = source;
+    group_ = group;
+  }
+
   /// `payload` may have kMaxPayloadBytes. The frame is valid until the next call.
   [[nodiscard]] std::span<const std::byte> build(std::span<const std::byte> payload);
 

@@ -18,6 +18,10 @@ namespace stopbit::tools {
 [[nodiscard]] Command guess_command();
 [[nodiscard]] Command profile_command();
 [[nodiscard]] Command tail_command();
+[[nodiscard]] Command channels_command();
+[[nodiscard]] Command slice_command();
+[[nodiscard]] Command compare_command();
+[[nodiscard]] Command impair_command();
 [[nodiscard]] Command dissector_command();
 [[nodiscard]] Command gen_command();
 [[nodiscard]] Command diff_command();

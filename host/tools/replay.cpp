@@ -310,7 +310,7 @@ Command replay_command() {
           "With --feed the packets of a channel go the way they go live: by the times of the capture, in the channel's "
           "mode and window. Each sequence number is decoded once; what is missing becomes an event record in its "
           "place. "
-          "Captures are read one after the other, so the lines of a channel have to be in one file.\n"
+          "Lines in files of their own: --merge.\n"
           "\n" +
           framing_text() + "\n\n" + format_text() + "\n\n" + card_text(),
       .options = std::move(options),

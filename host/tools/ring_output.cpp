@@ -21,26 +21,6 @@ constexpr std::uint64_t kReplayRingSlots = 524'288;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kLongestNs = 3600 * kNsPerSecond;
 
-/// A time like 100ms, of at least a microsecond and at most an hour.
-std::uint64_t parse_time_ns(const std::string& option, const std::string& text) {
-  struct Unit {
-    std::string_view name;
-    double ns;
-  };
-  constexpr Unit kUnits[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
-  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
-  for (const Unit& known : kUnits) {
-    const double ns = value * known.ns;
-    if (error == std::errc() && unit == known.name && ns >= 1e3 && ns <= kLongestNs) {
-      return static_cast<std::uint64_t>(ns);
-    }
-  }
-  throw ToolError(kExitUsage, fmt::format("{}: '{}' is no time from 1us to 60min, like 100ms or 2.5s", option, text));
-}
-
 /// The smallest ring that keeps so many slots, whatever the writer claims ahead and pads.
 std::uint64_t slots_to_hold(std::uint64_t slots, const Program& program) {
   const std::uint64_t with_longest = slots + 2 * std::uint64_t{program.max_record_slots};
@@ -82,6 +62,25 @@ void tell(const std::string& name, const ring::ReaderEvent& event, const ring::P
 }
 
 }  // namespace
+
+std::uint64_t parse_time_ns(const std::string& option, const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    double ns;
+  };
+  constexpr Unit kUnits[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  for (const Unit& known : kUnits) {
+    const double ns = value * known.ns;
+    if (error == std::errc() && unit == known.name && ns >= 1e3 && ns <= kLongestNs) {
+      return static_cast<std::uint64_t>(ns);
+    }
+  }
+  throw ToolError(kExitUsage, fmt::format("{}: '{}' is no time from 1us to 60min, like 100ms or 2.5s", option, text));
+}
 
 void RingArguments::check() const {
   if (name.empty()) {

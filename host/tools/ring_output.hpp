@@ -29,6 +29,10 @@ struct RingArguments {
   [[nodiscard]] std::uint64_t hold_ns() const;
 };
 
+/// "100ms", as options take times, of at least a microsecond and at most an hour; a usage error that names the option
+/// if it is none.
+[[nodiscard]] std::uint64_t parse_time_ns(const std::string& option, const std::string& text);
+
 [[nodiscard]] std::vector<Option> ring_options(RingArguments& arguments);
 
 /// Finds out how many slots come within a time at most: records pass through and are counted by when they come.
