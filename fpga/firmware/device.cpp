@@ -241,7 +241,9 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
     out.push_back(std::string(isa::capability_name(needed)) + ": instruction " + std::to_string(i) + ", " +
                   std::string(isa::info(in.op)->mnemonic));
   }
-  if (options.strict) out.emplace_back("strict decoding: R2, R6, R7, R8 and R9 are not looked for");
+  if (options.strict && options.reset == ResetRule::Template) {
+    out.emplace_back("strict decoding: not with dictionaries that templates reset");
+  }
 
   for (const Need& need : needs(program, options)) {
     if (need.wanted <= need.there) continue;
@@ -320,7 +322,7 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   const auto nesting = static_cast<std::uint16_t>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth));
   writer.entry(Table::Limits, 0,
                {program.max_record_slots | static_cast<std::uint32_t>(nesting) << 16, options.limits.elements,
-                options.limits.empty_elements, options.limits.string_bytes, 0, 0, 0, 0});
+                options.limits.empty_elements, options.limits.string_bytes, options.strict ? 2U : 0U, 0, 0, 0});
   return writer.take();
 }
 

@@ -31,7 +31,8 @@ inline constexpr std::uint64_t kCapabilities =
     static_cast<std::uint64_t>(isa::Capability::Strings) | static_cast<std::uint64_t>(isa::Capability::StringCopies) |
     static_cast<std::uint64_t>(isa::Capability::StringDeltas) |
     static_cast<std::uint64_t>(isa::Capability::StringTails) | static_cast<std::uint64_t>(isa::Capability::Vectors) |
-    static_cast<std::uint64_t>(isa::Capability::VectorCopies) | static_cast<std::uint64_t>(isa::Capability::BitGroups);
+    static_cast<std::uint64_t>(isa::Capability::VectorCopies) | static_cast<std::uint64_t>(isa::Capability::BitGroups) |
+    static_cast<std::uint64_t>(isa::Capability::References);
 
 /// A 32-bit write to a 20-bit address of a bank.
 struct Word {

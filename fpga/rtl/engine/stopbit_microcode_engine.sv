@@ -55,6 +55,7 @@ module stopbit_microcode_engine
     TID_WAIT,    // a template identifier is on its way
     DISPATCH,    // its template is there
     OVERFULL,    // the complete record exceeds its limit of slots
+    UNUSED_BITS, // a presence map has bits that nobody took
     FINISH,      // the datagram is decoded, and what is on its way goes out
     FAILED       // an error is on its way: nothing more is done
   } state_e;
@@ -92,6 +93,9 @@ module stopbit_microcode_engine
   typedef logic [$clog2(MapChunks+1)-1:0] chunk_t;
   typedef logic [MaxMapBits-1:0] map_t;
   map_t map;
+  logic has_more;
+  logic [16:0] map_begin;
+  logic has_more_d, has_more_q;  // bits that cannot be used are set
   map_t loading_d, loading_q;
   chunk_t chunk_d, chunk_q;  // MapChunks: behind the bits that can be used
 
@@ -107,6 +111,7 @@ module stopbit_microcode_engine
   logic        opened_q;  // something of it was issued: its block is open
   logic        padded_d, padded_q, negative_d, negative_q, too_wide_d, too_wide_q, nonzero_d, nonzero_q;
   logic [31:0] awaited_d, awaited_q;  // sequence length, template identifier
+  logic        is_call_d, is_call_q;  // that of a dynamic reference
   logic        checks_d, checks_q;    // the length of the sequence that has begun was not looked at yet:
   constant_t   length_constant_d, length_constant_q;
   place_t      length_place_d, length_place_q;
@@ -135,7 +140,7 @@ module stopbit_microcode_engine
     .redirect_address_i(redirect_address),
     .is_last_element_i (is_last_element),
     .next_message_i    (last_q.entry),
-    .single_issue_i    (limits.single_issue),
+    .single_issue_i    (limits.single_issue || limits.strict),
     .address_o         (fetch_address),
     .insn_i            (program_insn),
     .load_o            (load_c),
@@ -192,6 +197,7 @@ module stopbit_microcode_engine
     .block_o           (block),
     .slot_address_i    (next_insn[0].slot),
     .slot_o            (string_slot),
+    .template_table_i  (is_call_q && !starts ? insn_q[0].target[TableBits-1:0] : '0),
     .template_id_i     (lookup_id),
     .template_found_o  (is_found),
     .template_o        (chosen),
@@ -240,7 +246,7 @@ module stopbit_microcode_engine
 
   logic issue;
   uop_t uop;
-  logic stripped_valid, result_valid, writes_string, word_is_wide;
+  logic stripped_valid, result_valid, writes_string, word_is_wide, string_is_bad;
   logic [1:0] which_behind;
   logic [31:0] stripped, result;
   logic [63:0] string_word;
@@ -250,6 +256,7 @@ module stopbit_microcode_engine
     .valid_i         (issue),
     .uop_i           (uop),
     .string_word_i   (string_word),
+    .string_is_bad_i (string_is_bad),
     .advance_o       (advance),
     .flush_o         (flush),
     .is_settled_o    (is_settled),
@@ -375,6 +382,20 @@ module stopbit_microcode_engine
                                       map[MaxMapBits-1]);
   end
 
+  // An integer that could do with fewer bytes, and the last bits of the entity.
+  logic is_overlong, overlong_d, overlong_q, is_signed;
+  logic [6:0] last_byte;
+  assign is_signed = plan[0].takes_signed || (is_string && text.is_subtraction);
+  always_comb begin
+    is_overlong = padded_q ? overlong_q : length[0] != 4'd1 &&
+                  ((window_i.bytes[6:0] == 7'h00 && !(is_signed && window_i.bytes[14])) ||
+                   (window_i.bytes[6:0] == 7'h7F && is_signed && window_i.bytes[14]));
+    last_byte   = '0;
+    for (int unsigned i = 0; i < 10; i++) begin
+      if (4'(i) + 4'd1 == window_i.length) last_byte = window_i.bytes[8*i+:7];
+    end
+  end
+
   // The last bits of a bit group.
   logic [5:0] last_of_group;
   always_comb begin
@@ -414,10 +435,14 @@ module stopbit_microcode_engine
     .clear_i        (clear_stacks),
     .push_i         (push_map),
     .map_i          (starts ? loading_d << 1 : loading_d),  // behind the bit of the template identifier
+    .has_more_i     (has_more_d),
+    .begin_i        (entity_q),
     .take_i         (bits_taken),
     .restore_i      (restore_map),
     .restore_depth_i(restore_depth),
     .map_o          (map),
+    .has_more_o     (has_more),
+    .begin_o        (map_begin),
     .depth_o        (map_depth)
   );
   stopbit_loops i_loops (
@@ -431,6 +456,23 @@ module stopbit_microcode_engine
     .depth_o    (loop_depth),
     .is_last_o  (is_last_element),
     .map_depth_o(loop_map_depth)
+  );
+
+  logic push_call, pop_call;
+  logic [3:0] call_depth;
+  logic [ProgramBits-1:0] return_address;
+  logic [15:0] caller;
+  stopbit_calls i_calls (
+    .clk_i,
+    .advance_i (advance),
+    .clear_i   (clear_stacks),
+    .push_i    (push_call),
+    .return_i  (c_pc_q + 1'b1),
+    .template_i(template_q),
+    .pop_i     (pop_call),
+    .depth_o   (call_depth),
+    .return_o  (return_address),
+    .template_o(caller)
   );
 
   logic text_active;
@@ -458,6 +500,7 @@ module stopbit_microcode_engine
     .is_stored_i     (is_stored),
     .string_slots_i  (string_slots_q),
     .max_bytes_i     (limits.string_bytes),
+    .is_strict_i     (limits.strict),
     .bytes_i         (window_i.bytes),
     .available_i     (available),
     .length_i        (window_i.length),
@@ -486,6 +529,7 @@ module stopbit_microcode_engine
     .keep_address_i  (text.keep_address),
     .word_o          (string_word),
     .is_wide_o       (word_is_wide),
+    .is_bad_o        (string_is_bad),
     .writes_o        (writes_string)
   );
 
@@ -496,6 +540,7 @@ module stopbit_microcode_engine
   logic [4:0]  take;
   logic        has_control;  // the data-op is done: now the control-op
   logic        is_present;   // the value of the last data-op is there
+  logic        drops_map;
   logic [7:0]  code;         // an error
   logic [5:0]  block_slots, root_slots;
   logic [7:0]  root_reach;
@@ -537,13 +582,16 @@ module stopbit_microcode_engine
     watchdog_d              = watchdog_q;
     loading_d               = loading_q;
     chunk_d                 = chunk_q;
+    has_more_d              = has_more_q;
     decimal_d               = decimal_q;
     decimal_base_d          = decimal_base_q;
     padded_d                = padded_q;
     negative_d              = negative_q;
     too_wide_d              = too_wide_q;
     nonzero_d               = nonzero_q;
+    overlong_d              = overlong_q;
     awaited_d               = awaited_q;
+    is_call_d               = is_call_q;
     checks_d                = 1'b0;
     length_constant_d       = length_constant_q;
     length_place_d          = length_place_q;
@@ -557,9 +605,12 @@ module stopbit_microcode_engine
     take             = '0;
     has_control      = 1'b0;
     is_present       = 1'b0;
+    drops_map        = 1'b0;
     bits_taken       = '0;
     push_map         = 1'b0;
     push_loop        = 1'b0;
+    push_call        = 1'b0;
+    pop_call         = 1'b0;
     code             = ERROR_NONE;
     end_element      = 1'b0;
     restore_map      = 1'b0;
@@ -571,7 +622,7 @@ module stopbit_microcode_engine
     release_window   = 1'b0;
     opens_root       = 1'b0;
     root             = state_q == DISPATCH ? chosen : last_q;
-    root_reach       = root.root.words + 8'(HeaderWords);
+    root_reach       = root.root.words + (state_q == DISPATCH && is_call_q ? 8'd1 : 8'(HeaderWords));
     root_slots       = 6'((9'(root_reach) + 9'(ValueWords - 1)) / 9'(ValueWords));
     keep_last        = 1'b0;
     write_state      = '0;
@@ -704,7 +755,8 @@ module stopbit_microcode_engine
                 end else if (window_i.length == '0 && available < 4'd9) begin
                   if (window_i.is_whole) code = ERROR_X1;
                 end else begin
-                  if (chunk == '0) loading_d = '0;
+                  if (chunk == '0) {loading_d, has_more_d} = '0;
+                  if (chunk == chunk_t'(MapChunks) && map_bits != '0) has_more_d = 1'b1;
                   for (int unsigned i = 0; i < MapChunks; i++) begin
                     if (chunk == chunk_t'(i)) loading_d[MapChunk*(MapChunks-1-i)+:MapChunk] = map_bits;
                   end
@@ -715,6 +767,7 @@ module stopbit_microcode_engine
                   end else begin
                     take        = 5'(window_i.length);
                     push_map    = 1'b1;
+                    if (limits.strict && (chunk != '0 || window_i.length != 4'd1) && last_byte == '0) code = ERROR_R7;
                     has_control = insn_q[0].control == CONTROL_NEXT || insn_q[0].control == CONTROL_BLOCK;
                     if (!has_control) state_d = CONTROL;
                   end
@@ -736,7 +789,10 @@ module stopbit_microcode_engine
                 end
               end else if (plan[0].is_value || insn_q[0].op == OP_TID) begin
                 has_control = is_ready[0];
-                if (is_ready[0] && plan[0].source == SOURCE_STREAM) take = 5'(length[0]);
+                if (is_ready[0] && plan[0].source == SOURCE_STREAM) begin
+                  take = 5'(length[0]);
+                  if (limits.strict && is_overlong) code = ERROR_R6;
+                end
                 if (both && plan[1].source == SOURCE_STREAM) take = take + 5'(length[1]);
               end else if (!is_string) begin
                 code = ERROR_X15;
@@ -745,6 +801,8 @@ module stopbit_microcode_engine
                 take        = 5'(text.take);
                 code        = text.code;
                 has_control = text.done;
+                if (limits.strict && text.wants_number && text.take != '0 && is_overlong) code = ERROR_R6;
+                uop.checks_utf8 = text.checks_utf8;
                 uop.lane[0].source = text.is_null ? SOURCE_NONE : plan[0].source;
                 if (text.asks_number) begin
                   issue                      = 1'b1;
@@ -776,9 +834,8 @@ module stopbit_microcode_engine
                 if (available == 4'd10) begin
                   take       = 5'd1;
                   padded_d   = 1'b1;
-                  if (!padded_q) begin
-                    negative_d = window_i.bytes[6] && (plan[0].takes_signed || (is_string && text.is_subtraction));
-                  end
+                  overlong_d = is_overlong;
+                  if (!padded_q) negative_d = window_i.bytes[6] && is_signed;
                   too_wide_d = too_wide_q || window_i.bytes[6:0] != {7{negative_d}};
                   nonzero_d  = nonzero_q || window_i.bytes[6:0] != '0;
                 end else if (window_i.is_whole) begin
@@ -823,6 +880,13 @@ module stopbit_microcode_engine
             end
 
             DISPATCH: ;  // below
+
+            UNUSED_BITS: begin
+              code                           = ERROR_R8;
+              uop.command.place.word         = NoWord;
+              uop.command.place.block        = NoBlock;
+              uop.command.place.offset_bytes = map_begin;
+            end
 
             default: begin  // OVERFULL
               code                           = ERROR_X4;
@@ -872,7 +936,13 @@ module stopbit_microcode_engine
             new_state[0].in_second = text.in_second;
           end
 
-          if (!steps) begin
+          // A map that is dropped here has to be used up.
+          drops_map = last_insn.control == CONTROL_POP || last_insn.control == CONTROL_END ||
+                      (last_insn.control == CONTROL_LEND && loop_map_depth < map_depth);
+          if (limits.strict && drops_map && (has_more || (map << bits_taken) != '0)) begin
+            done    = 1'b0;
+            state_d = UNUSED_BITS;
+          end else if (!steps) begin
             case (last_insn.control)
               CONTROL_SEQ: begin
                 awaited_d         = 32'(short_value(last_bytes[6:0], last_bytes[14:8], last_length)) - 32'(last_plan.is_optional);
@@ -918,10 +988,11 @@ module stopbit_microcode_engine
               end
               CONTROL_POP:  restore_map = 1'b1;
               CONTROL_JOIN: next_address = last_insn.target;
-              CONTROL_DISP: begin
+              CONTROL_DISP, CONTROL_CALL: begin
                 // The identifier is a mandatory uInt32 with copy.
                 done                     = 1'b0;
                 state_d                  = TID_WAIT;
+                is_call_d                = last_insn.control == CONTROL_CALL;
                 uop.lane[0].is_value     = 1'b1;
                 uop.lane[0].is_awaited   = 1'b1;
                 uop.lane[0].kind         = TYPE_U32;
@@ -932,10 +1003,14 @@ module stopbit_microcode_engine
                 new_state[0].is_assigned = 1'b1;
                 new_state[0].kind        = TYPE_U32;
               end
-              CONTROL_CALL: code = ERROR_X15;
               CONTROL_END: begin
                 next_address = c_foreseen_q;
-                if (17'(next_slot_q) + 17'(string_slots_d) > 17'(limits.max_record_slots)) begin
+                if (call_depth != '0) begin
+                  next_address = return_address;
+                  restore_map  = 1'b1;
+                  pop_call     = 1'b1;
+                  template_d   = caller;
+                end else if (17'(next_slot_q) + 17'(string_slots_d) > 17'(limits.max_record_slots)) begin
                   done    = 1'b0;
                   state_d = OVERFULL;
                 end else begin
@@ -968,6 +1043,7 @@ module stopbit_microcode_engine
     endcase
 
     if (starts) begin
+      is_call_d               = 1'b0;
       loading_d               = {map_bits, {MaxMapBits-MapChunk{1'b0}}};
       next_slot_d             = '0;
       string_slots_d          = '0;
@@ -977,7 +1053,7 @@ module stopbit_microcode_engine
       if (left == '0) begin
         state_d = FINISH;
       end else if (window_i.available != '0 && window_i.bytes[6] && window_i.length inside {[4'd1:4'd9]} &&
-                   window_i.second_length inside {4'd1, 4'd2} && !(state_q == START && is_waiting_q)) begin
+                   window_i.second_length inside {4'd1, 4'd2} && !(state_q == START && is_waiting_q) && !limits.strict) begin
         take                         = 5'(window_i.length) + 5'(window_i.second_length);
         push_map                     = 1'b1;
         issue                        = 1'b1;
@@ -1004,7 +1080,7 @@ module stopbit_microcode_engine
         opens_root                   = is_same;
         state_d                      = is_same ? RUN : DISPATCH;
       end else if (window_i.available > 5'(BeatBytes) || window_i.is_whole ||
-                   (window_i.available != '0 && !window_i.bytes[6]) || (state_q == START && is_waiting_q)) begin
+                   (window_i.available != '0 && !window_i.bytes[6]) || (state_q == START && is_waiting_q) || limits.strict) begin
         // By instructions, from the first one on.
         state_d  = RUN;
         redirect = 1'b1;
@@ -1017,12 +1093,15 @@ module stopbit_microcode_engine
       if (!is_found || (is_waiting_q && !chosen.reset)) begin
         code                          = ERROR_D9;
         uop.command.place.template_id = awaited_q;
-      end else if (17'(root_slots) > 17'(limits.max_record_slots)) begin
+      end else if (is_call_q && (call_depth == 4'(MaxCallDepth) || 16'(call_depth) >= limits.nesting)) begin
+        code = ERROR_X7;
+      end else if (17'(root_slots) + (is_call_q ? 17'(next_slot_q) : '0) > 17'(limits.max_record_slots)) begin
         code = ERROR_X4;
       end else begin
         issue            = 1'b1;
         opens_root       = 1'b1;
-        keep_last        = 1'b1;
+        push_call        = is_call_q;
+        keep_last        = !is_call_q;
         state_d          = RUN;
         redirect         = 1'b1;
         redirect_address = chosen.entry;
@@ -1047,6 +1126,12 @@ module stopbit_microcode_engine
       block_d               = root.root_block;
       block_words_d         = root.root.words;
       next_slot_d           = 16'(root_slots);
+      if (push_call) begin
+        uop.command.open_root      = 1'b0;
+        uop.command.open_reference = 1'b1;
+        uop.command.value          = 64'(root.template_index);
+        next_slot_d                = next_slot_q + 16'(root_slots);
+      end
     end
 
     watchdog_d = state_q == IDLE ? '0 : watchdog_q + 1'b1;  // of the datagram: a message need not end
@@ -1126,9 +1211,11 @@ module stopbit_microcode_engine
       watchdog_q              <= watchdog_d;
       loading_q               <= loading_d;
       chunk_q                 <= chunk_d;
+      has_more_q              <= has_more_d;
       decimal_q               <= decimal_d;
       decimal_base_q          <= decimal_base_d;
       awaited_q               <= awaited_d;
+      is_call_q               <= is_call_d;
       checks_q                <= checks_d;
       length_constant_q       <= length_constant_d;
       length_place_q          <= length_place_d;
@@ -1138,6 +1225,7 @@ module stopbit_microcode_engine
       negative_q              <= !load_c && !steps && negative_d;
       too_wide_q              <= !load_c && !steps && too_wide_d;
       nonzero_q               <= !load_c && !steps && nonzero_d;
+      overlong_q              <= overlong_d;
       // The fields of a bit group are where it is.
       entity_q                <= starts ? entity_d : (load_c && f_insn[0].op[7:2] != OP_BIT_U64_MAN[7:2]) || steps ||
                                  state_q == PREAMBLE ? position_d : entity_d;

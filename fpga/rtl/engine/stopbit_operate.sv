@@ -14,6 +14,7 @@ module stopbit_operate
   input  logic        valid_i,
   input  uop_t        uop_i,
   input  logic [63:0] string_word_i,     // of the piece of a string that is in the operate stage
+  input  logic        string_is_bad_i,   // that of the piece: it is not UTF-8
   output logic        advance_o,         // the stages move; otherwise what was offered has to be offered again
   output logic        flush_o,
   output logic        is_settled_o,      // what was offered has come through without an error, or was killed
@@ -127,6 +128,7 @@ module stopbit_operate
     if (o_uop_q.lane[0].is_field && field_is_null) p_command_d.store = 1'b0;
     p_command_d.second_value = value[1];
     p_code = o_uop_q.code != ERROR_NONE ? o_uop_q.code : code[0];
+    if (o_uop_q.checks_utf8 && string_is_bad_i) p_code = ERROR_R2;
     if (p_code == ERROR_NONE && code[1] != ERROR_NONE) begin
       p_code = code[1];
       p_command_d.place.word         = o_uop_q.command.second_word;

@@ -30,6 +30,10 @@ module stopbit_record_packer
   function automatic logic [2:0] word_of(logic [7:0] place);
     return 3'(place % 8'(ValueWords));
   endfunction
+  // What stands in a block before its own words.
+  function automatic logic [7:0] words_before(logic is_root, logic is_reference);
+    return is_root ? 8'(HeaderWords) : 8'(is_reference);
+  endfunction
   // 1 + number mod 247; both summands are below 247.
   function automatic logic [7:0] value_tag(logic [7:0] first_word, logic [7:0] word);
     logic [8:0] number;
@@ -63,6 +67,7 @@ module stopbit_record_packer
   // The open block and its open slot.
   logic live_d, live_q;        // there is one
   logic is_root_d, is_root_q;  // of the record: begins behind the header
+  logic is_reference_d, is_reference_q;  // of a dynamic reference: begins behind the index of its template
   logic [7:0] words_d, words_q, first_word_d, first_word_q;
   logic [5:0] slot_d, slot_q, slots_d, slots_q;
   words_t open_words_d, open_words_q;
@@ -163,6 +168,7 @@ module stopbit_record_packer
     emitted_d      = emitted_q;
     live_d         = live_q;
     is_root_d      = is_root_q;
+    is_reference_d = is_reference_q;
     words_d        = words_q;
     first_word_d   = first_word_q;
     slot_d         = slot_q;
@@ -208,7 +214,8 @@ module stopbit_record_packer
                 is_root_d    = command_q.open_root;
                 words_d      = command_q.block.words;
                 first_word_d = command_q.block.first_word;
-                slots_d      = slot_of(9'(command_q.block.words) + (is_root_d ? 9'(HeaderWords) : 9'd0) + 9'(ValueWords - 1));
+                is_reference_d = command_q.open_reference;
+                slots_d      = slot_of(9'(command_q.block.words) + 9'(words_before(is_root_d, is_reference_d)) + 9'(ValueWords - 1));
                 slot_d       = '0;
                 live_d       = slots_d != '0;
                 if (is_root_d) begin
@@ -223,10 +230,14 @@ module stopbit_record_packer
               end
               open_words_d = '0;
               open_tags_d  = '0;
+              if (opened_d && is_reference_d) begin
+                open_words_d[0] = command_q.value;
+                open_tags_d[0]  = ReferenceTag;
+              end
             end
             // Words. Where one is in a slot farther on in the block the open one goes out, if nothing else does.
             for (int unsigned i = 0; i < 2; i++) begin
-              place  = (i == 0 ? command_q.word : command_q.second_word) + (is_root_d ? 8'(HeaderWords) : 8'd0);
+              place  = (i == 0 ? command_q.word : command_q.second_word) + words_before(is_root_d, is_reference_d);
               stores = i == 0 ? opened_d && !stored_q && command_q.store && command_q.word < words_d :
                        opened_d && stored_d && !second_q && command_q.second_word < words_d;
               // No verified program goes back in a block.
@@ -351,6 +362,7 @@ module stopbit_record_packer
     first_words_q  <= first_words_d;
     first_tags_q   <= first_tags_d;
     is_root_q      <= is_root_d;
+    is_reference_q <= is_reference_d;
     words_q        <= words_d;
     first_word_q   <= first_word_d;
     slot_q         <= slot_d;

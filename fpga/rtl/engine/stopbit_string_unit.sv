@@ -24,12 +24,13 @@ module stopbit_string_unit
 
   output logic [63:0]   word_o,     // of the piece in the second stage; zeros behind its bytes
   output logic          is_wide_o,  // the word before it has bytes above 127
+  output logic          is_bad_o,   // the string up to this word is not UTF-8, if it ends with it
   output logic          writes_o    // a word for the dictionary is on its way
 );
   logic s_valid_q, o_valid_q;
   string_piece_t s_piece_q;
   logic [3:0] o_at_q;
-  logic o_emits_q, o_writes_q;
+  logic o_emits_q, o_is_first_q, o_is_last_q, o_writes_q;
   logic [StringBits-1:0] o_write_address_q;
   logic [63:0] s_bytes_q, window, slot_bytes, kept_bytes, piece, o_bytes_q;
 
@@ -101,10 +102,27 @@ module stopbit_string_unit
       o_bytes_q <= piece;
       o_at_q    <= s_piece_q.at;
       o_emits_q <= s_piece_q.emits;
+      o_is_first_q      <= s_piece_q.is_first;
+      o_is_last_q       <= s_piece_q.is_last;
       o_writes_q        <= s_piece_q.writes;
       o_write_address_q <= s_piece_q.write_address;
       if (o_valid_q) rest_q <= o_emits_q ? joined[127:64] : joined[63:0];
     end
+  end
+
+  // UTF-8, of words that are complete.
+  logic word_is_bad, is_bad_q;
+  stopbit_utf8 i_utf8 (
+    .clk_i,
+    .move_i    (o_valid_q && advance_i && o_emits_q),
+    .word_i    (word_o),
+    .is_first_i(o_is_first_q),
+    .is_last_i (o_is_last_q),
+    .is_bad_o  (word_is_bad)
+  );
+  assign is_bad_o = word_is_bad || (is_bad_q && !o_is_first_q);
+  always_ff @(posedge clk_i) begin
+    if (o_valid_q && advance_i && o_emits_q) is_bad_q <= is_bad_o;
   end
 
 `ifndef SYNTHESIS

@@ -22,6 +22,7 @@ module stopbit_tables
   output block_t                  block_o,
   input  logic [SlotBits-1:0]     slot_address_i,
   output string_slot_t            slot_o,
+  input  logic [TableBits-1:0]    template_table_i,
   input  logic [31:0]             template_id_i,
   output logic                    template_found_o,
   output dispatch_t               template_o,
@@ -120,33 +121,39 @@ module stopbit_tables
   end
   assign channel_o = channels[channel_address_i];
 
-  // Templates: an identifier stands in one of two places, one in each way.
-  function automatic logic [DispatchBits-1:0] place(logic [31:0] id, logic way);
-    logic [31:0] x;
-    x = way ? id ^ {id[25:0], id[31:26]} ^ {4'b0, id[31:4]} : id;
+  // Templates: an identifier of a table stands in one of two places, one in each way.
+  function automatic logic [DispatchBits-1:0] place(logic [TableBits-1:0] in, logic [31:0] number, logic way);
+    logic [31:0] id, x;
+    id = number ^ {in, {32-TableBits{1'b0}}};
+    x  = way ? id ^ {id[25:0], id[31:26]} ^ {4'b0, id[31:4]} : id;
     return x[8:0] ^ x[17:9] ^ x[26:18] ^ {4'b0, x[31:27]};
   endfunction
   dispatch_t way[2];
   logic [31:0] template_id_q;
+  logic [TableBits-1:0] template_table_q;
   for (genvar w = 0; w < 2; w++) begin : g_way
     stopbit_loaded_ram #(.Width($bits(dispatch_t)), .Depth(2 << DispatchBits)) i_ram (
       .back_data_o(dispatch_back[w]),
       .write_clk_i(clk_i), .write_i(loads[TABLE_DISPATCH[2:0]] && (&at[1:0]) && at[2+DispatchBits] == w),
       .write_address_i({load_i.bank, at[2+:DispatchBits]}),
-      .write_data_i({load_i.data[11:0], words_q[6], words_q[5][17:0], words_q[4]}),
-      .read_clk_i(clk_i), .read_address_i({bank_i, place(template_id_i, w != 0)}), .read_data_o(way[w])
+      .write_data_i({load_i.data[11:0], words_q[6], words_q[5][27:0], words_q[4]}),
+      .read_clk_i(clk_i), .read_address_i({bank_i, place(template_table_i, template_id_i, w != 0)}), .read_data_o(way[w])
     );
   end
-  always_ff @(posedge clk_i) template_id_q <= template_id_i;
+  always_ff @(posedge clk_i) begin
+    template_id_q    <= template_id_i;
+    template_table_q <= template_table_i;
+  end
   always_comb begin
-    template_o       = way[0].valid && way[0].id == template_id_q ? way[0] : way[1];
-    template_found_o = template_o.valid && template_o.id == template_id_q;
+    template_o = way[1];
+    if (way[0].valid && way[0].id == template_id_q && way[0].in_table == template_table_q) template_o = way[0];
+    template_found_o = template_o.valid && template_o.id == template_id_q && template_o.in_table == template_table_q;
   end
 
   limits_t limits_q[2];
   always_ff @(posedge clk_i) begin
     if (loads[TABLE_LIMITS[2:0]] && (&at[2:0])) begin
-      limits_q[load_i.bank] <= {words_q[4][0], words_q[3], words_q[2], words_q[1], words_q[0]};
+      limits_q[load_i.bank] <= {words_q[4][1:0], words_q[3], words_q[2], words_q[1], words_q[0]};
     end
   end
   assign limits_o = limits_q[bank_i];
@@ -174,7 +181,7 @@ module stopbit_tables
       TABLE_CONSTANTS: back_entry = 256'(constant_back);
       TABLE_BYTES:     back_entry = 256'({4{bytes_back}});
       TABLE_BLOCKS:    back_entry = {8{32'(block_back)}};
-      TABLE_DISPATCH:  back_entry = {2{32'(back_dispatch[93:82]), back_dispatch[81:50], 32'(back_dispatch[49:32]),
+      TABLE_DISPATCH:  back_entry = {2{32'(back_dispatch[103:92]), back_dispatch[91:60], 32'(back_dispatch[59:32]),
                                        back_dispatch[31:0]}};
       TABLE_SLOTS:     back_entry = {8{32'(slot_back)}};
       TABLE_LIMITS:    back_entry = 256'(back_limits_q);

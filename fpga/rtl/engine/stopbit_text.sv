@@ -24,6 +24,7 @@ module stopbit_text
   input  logic         is_stored_i,     // records have its word
   input  logic [7:0]   string_slots_i,  // that the record has so far
   input  logic [31:0]  max_bytes_i,
+  input  logic         is_strict_i,  // R2 and R9 are errors
 
   // The window.
   input  logic [79:0]  bytes_i,
@@ -60,6 +61,8 @@ module stopbit_text
   logic        is_wide_d, is_wide_q;    // what is copied
   logic        from_slot_d, from_slot_q;
   logic [31:0] subtraction_q;
+  logic        has_preamble_d, has_preamble_q;  // what comes is behind a zero preamble
+  logic        overlong_d, overlong_q;          // which it did not need
   logic [ByteBits-1:0] bytes_address, bytes_address_d, bytes_address_q, bytes_read_q;
   assign bytes_address_o = advance_i ? bytes_address : bytes_read_q;
 
@@ -114,6 +117,8 @@ module stopbit_text
     is_wide_d       = is_wide_q;
     from_slot_d     = from_slot_q;
     bytes_address_d = bytes_address_q;
+    has_preamble_d  = state_q == TEXT && has_preamble_q;
+    overlong_d      = state_q == TEXT && overlong_q;
     done_bytes      = state_q == START || state_q == ADDITION ? '0 : length_q;
     is_from_slot    = state_q == COPY && from_slot_q;
     is_copy         = 1'b0;
@@ -164,6 +169,10 @@ module stopbit_text
             step_o.code = ERROR_X1;
           end
           taken = step_o.take;
+          if (step_o.is_piece) begin
+            if (has_preamble_d && bytes_i[6:0] != '0) overlong_d = 1'b1;
+            has_preamble_d = 1'b0;
+          end
         end else if (available_i != '0 && bytes_i[7]) begin
           // A zero alone: NULL, or the empty string.
           step_o.take     = 4'd1;
@@ -179,7 +188,8 @@ module stopbit_text
             step_o.is_piece = 1'b1;
             step_o.is_last  = 1'b1;
           end else begin
-            state_d = TEXT;
+            state_d        = TEXT;
+            has_preamble_d = 1'b1;
           end
         end else if (end_i) begin
           step_o.code = ERROR_X1;
@@ -267,12 +277,18 @@ module stopbit_text
       step_o.keeps    = 1'b1;
       step_o.is_piece = 1'b0;
       if (step_o.is_last) state_d = PLAN;
+      if (step_o.is_last && overlong_d && is_strict_i) step_o.code = ERROR_R9;
     end
+    step_o.piece.is_first = done_bytes == '0;
+    step_o.piece.is_last  = step_o.is_last;
     if (step_o.is_piece && step_o.is_last) begin
       step_o.done    = 1'b1;
       step_o.is_long = step_o.count > 17'd8 || (step_o.count == 17'd8 && step_o.is_wide);
       step_o.slots   = is_stored_i && step_o.is_long ? 8'(string_slots_of(step_o.count)) : '0;
-      if (32'(step_o.count) > max_bytes_i) begin
+      step_o.checks_utf8 = is_strict_i && plan_i.kind == TYPE_UNI && 32'(step_o.count) <= max_bytes_i;
+      if (overlong_d && is_strict_i) begin
+        step_o.code = ERROR_R9;
+      end else if (32'(step_o.count) > max_bytes_i) begin
         step_o.code = ERROR_X3;
       end else if (plan_i.remembers && !is_from_slot && step_o.count > 17'(slot_i.capacity)) begin
         step_o.code = ERROR_X3;
@@ -295,6 +311,8 @@ module stopbit_text
       is_wide_q       <= is_wide_d;
       from_slot_q     <= from_slot_d;
       bytes_address_q <= bytes_address_d;
+      has_preamble_q  <= has_preamble_d;
+      overlong_q      <= overlong_d;
       if (state_q == ADDITION && stripped_valid_i) subtraction_q <= stripped_i;
     end
     bytes_read_q <= bytes_address_o;

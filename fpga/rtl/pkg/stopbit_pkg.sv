@@ -2,7 +2,7 @@
 /// records (decoder/record/layout.hpp, microcode/base/error_code.def).
 package stopbit_pkg;
   /// isa::Capability bits of the decode core; the same as firmware::kCapabilities.
-  localparam logic [31:0] Capabilities = 32'h0000_02FF;
+  localparam logic [31:0] Capabilities = 32'h0000_03FF;
 
   /// What is known of a datagram before it is decoded. Stands beside its first beat and keeps until its last.
   typedef struct packed {
@@ -63,6 +63,7 @@ package stopbit_pkg;
   localparam int unsigned ByteBits     = 10;  // of 8 bytes
   localparam int unsigned BlockBits    = 12;
   localparam int unsigned DispatchBits = 9;   // of each of the two ways
+  localparam int unsigned TableBits    = 10;  // tables of templates
   localparam int unsigned SlotBits     = 12;
   // Shared by the banks.
   localparam int unsigned ContextBits  = 12;  // dictionary entries of all channels
@@ -72,6 +73,7 @@ package stopbit_pkg;
   localparam int unsigned MaxMapBits  = 252;  // presence bits that an instruction can use; a map may be longer
   localparam int unsigned MaxMapDepth = 24;   // limits::kMaxPresenceMapDepth
   localparam int unsigned MaxLoopDepth = 8;   // limits::kMaxLoopDepth
+  localparam int unsigned MaxCallDepth = 8;   // limits::kMaxCallDepth
 
   typedef enum logic [1:0] {
     LIMIT_NONE     = 2'd0,
@@ -106,6 +108,7 @@ package stopbit_pkg;
     block_t      root;
     logic [13:0] root_block;
     logic [13:0] entry;
+    logic [TableBits-1:0] in_table;  // 0: a message's; others are those of dynamic references
     logic        reset;
     logic        valid;
     logic [15:0] template_index;
@@ -118,6 +121,7 @@ package stopbit_pkg;
   } string_slot_t;
 
   typedef struct packed {
+    logic        strict;        // R2, R6, R7, R8 and R9 are errors; with single_issue only
     logic        single_issue;  // pair bits count for nothing
     logic [31:0] string_bytes;
     logic [31:0] empty_elements;
@@ -149,6 +153,7 @@ package stopbit_pkg;
   localparam logic [7:0]  HeaderTag   = 8'd248;
   localparam logic [7:0]  EventTag    = 8'd252;
   localparam logic [7:0]  StringTag   = 8'd253;
+  localparam logic [7:0]  ReferenceTag = 8'd255;
   localparam logic [7:0]  LongString  = 8'h7F;
   localparam logic [7:0]  FlagLastOfPacket  = 8'd1;
   localparam logic [7:0]  EventDecodeError  = 8'd1;

@@ -28,6 +28,8 @@ package stopbit_uop_pkg;
     logic [3:0] bytes;
     logic [3:0] at;       // bytes of the result's word before it
     logic       emits;    // the result's word is complete, or the last
+    logic       is_first; // of the string, the word is
+    logic       is_last;
     logic       writes;   // the word goes to the dictionary
     logic [StringBits-1:0] write_address;
   } string_piece_t;
@@ -88,6 +90,7 @@ package stopbit_uop_pkg;
   typedef struct packed {
     logic        open_root;  // of a record: begins it
     logic        open;
+    logic        open_reference;  // its first word is `value`, the index of the template; words count from the next one
     block_t      block;
     logic        store;
     logic [7:0]  word;
@@ -146,6 +149,7 @@ package stopbit_uop_pkg;
   typedef struct packed {
     value_uop_t [1:0] lane;
     logic        is_piece;    // of a string: its value comes from the string unit
+    logic        checks_utf8; // R2 if the string that ends here is not UTF-8, whatever `code` says
     logic [7:0]  code;        // an error found so far
     logic        is_dropped;  // an error here only says that the datagram does not begin with a reset
     logic [1:0]  datagram;    // of those that may be in the stages at once
@@ -220,6 +224,7 @@ package stopbit_uop_pkg;
     logic        asks_number;  // it goes through the stages behind, which tell it
     logic        is_subtraction;
     logic        is_nullable;
+    logic        checks_utf8;  // with the last piece: the string has to be UTF-8, or R2 is the code
     logic [7:0]  code;
     logic        keeps;        // the piece at the window's front is needed later
     logic [KeepBits-1:0] keep_address;

@@ -80,7 +80,7 @@ TEST(Kernel, says_who_it_is) {
   ModelDevice device(model);
   const Result<device::Kernel> kernel = device::Kernel::open(device);
   ASSERT_TRUE(kernel.ok()) << kernel.message();
-  EXPECT_EQ(kernel.value().capabilities(), 0x2FFU);
+  EXPECT_EQ(kernel.value().capabilities(), 0x3FFU);
 }
 
 TEST(Kernel, registers_keep_what_is_written_and_others_read_as_zero) {

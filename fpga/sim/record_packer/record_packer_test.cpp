@@ -21,6 +21,7 @@ using Slots = std::vector<record::Slot>;
 struct Command {
   bool open_root = false;
   bool open = false;
+  bool open_reference = false;
   std::uint8_t block_words = 0;
   std::uint8_t block_first_word = 0;
   bool store = false;
@@ -93,16 +94,24 @@ class Maker {
     Block block;
     block.words = static_cast<std::uint8_t>(random_.chance(10) ? random_.below(251) : random_.below(20));
     block.first_word = static_cast<std::uint16_t>(random_.below(900));
-    const std::size_t base = is_root ? record::kHeaderWords : 0;
-    ASSERT_TRUE(builder_.open_block(block, base));
+    const bool is_reference = !is_root && random_.chance(20);
+    const auto template_index = static_cast<std::uint16_t>(random_.bits());
+    const std::size_t base = is_root ? record::kHeaderWords : is_reference ? record::kReferenceWords : 0;
+    if (is_reference) {
+      ASSERT_TRUE(builder_.open_reference(block, template_index));
+    } else {
+      ASSERT_TRUE(builder_.open_block(block, base));
+    }
     Command& open = commands.emplace_back();
     open.open = true;
     open.open_root = is_root;
+    open.open_reference = is_reference;
+    if (is_reference) open.value = template_index;
     open.header = header_;
     open.block_words = block.words;
     open.block_first_word = static_cast<std::uint8_t>(block.first_word % record::kMaxValueTag);
     const std::uint64_t skip = random_.below(12);  // how many words are left out at a time
-    bool may_join = !is_root;
+    bool may_join = !is_root && !is_reference;
     for (std::uint64_t word = random_.below(skip + 1); word < block.words; word += 1 + random_.below(skip + 1)) {
       const auto place = record::WordPlace::of(block, base, static_cast<std::uint8_t>(word));
       if (random_.chance(20)) {
@@ -258,6 +267,7 @@ class PackerBench {
     out.put(command.store ? 1 : 0, 1);
     out.put(command.block_words, 8);
     out.put(command.block_first_word, 8);
+    out.put(command.open_reference ? 1 : 0, 1);
     out.put(command.open ? 1 : 0, 1);
     out.put(command.open_root ? 1 : 0, 1);
     // Junk where the packer must not look.

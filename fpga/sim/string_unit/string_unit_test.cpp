@@ -8,6 +8,7 @@
 #include <string>
 
 #include "bench.hpp"
+#include "microcode/base/utf8.hpp"
 
 namespace stopbit::sim {
 namespace {
@@ -24,6 +25,8 @@ struct Piece {
   std::size_t bytes = 0;
   std::size_t at = 0;
   bool emits = false;
+  bool is_first = false;  ///< Of its string.
+  bool is_last = false;
   bool writes = false;
   std::size_t write_address = 0;
 
@@ -34,6 +37,8 @@ struct Piece {
     out = out << 4 | bytes;
     out = out << 4 | at;
     out = out << 1 | (emits ? 1U : 0U);
+    out = out << 1 | (is_first ? 1U : 0U);
+    out = out << 1 | (is_last ? 1U : 0U);
     out = out << 1 | (writes ? 1U : 0U);
     return out << 13 | write_address;
   }
@@ -77,13 +82,15 @@ class Traffic {
     bench_.reset();
     on_its_way_.clear();
     at_ = 0;
+    text_.clear();
   }
 
  private:
   struct Moving {
     Piece piece;
     std::uint64_t word = 0;
-    bool is_wide = false;  ///< What `is_wide_o` says while it is in the second stage.
+    bool is_wide = false;  ///< What `is_wide_o` says while it is in the second stage,
+    bool is_bad = false;   ///< and `is_bad_o`, with the last piece of a string.
   };
 
   Piece random_piece() {
@@ -97,6 +104,8 @@ class Traffic {
     const bool ends = random_.chance(20);
     piece.emits = total > 8 || ends || (total == 8 && random_.chance(70));
     at_ = piece.emits ? (ends || total < 8 ? 0 : total - 8) : total;
+    piece.is_first = text_.empty();
+    piece.is_last = piece.emits && total <= 8 && ends;
     if (piece.emits && random_.chance(50)) {
       piece.writes = true;
       piece.write_address = random_.below(kSlotWords);
@@ -111,8 +120,8 @@ class Traffic {
       while (is_written()) cycle();
     }
     bench_->is_text_i = random_.chance(50);
-    bench_->bytes_i = random_.bits();
-    const std::uint64_t constant = random_.bits();
+    bench_->bytes_i = random_word();
+    const std::uint64_t constant = random_word();
     std::uint64_t source = bench_->is_text_i ? bench_->bytes_i & 0x7F7F'7F7F'7F7F'7F7F : bench_->bytes_i;
     if (piece.from == Piece::Constant) source = constant;
     if (piece.from == Piece::Slot) source = slots_[piece.read_address];
@@ -125,6 +134,13 @@ class Traffic {
       behind = piece.at == 8 ? bytes : bytes >> (64 - 8 * piece.at);
     }
     rest_ = piece.emits ? behind : moving.word;
+    if (piece.emits) {
+      for (std::size_t i = 0; i < std::min<std::size_t>(8, piece.at + piece.bytes); ++i) {
+        text_ += static_cast<char>(moving.word >> 8 * i);
+      }
+      moving.is_bad = !is_utf8(text_);
+      if (at_ == 0) text_.clear();  // another string begins
+    }
     bench_->piece_i = piece.bits();
     bench_->valid_i = 1;
     while (!cycle(&moving)) {
@@ -134,6 +150,10 @@ class Traffic {
     if (random_.chance(50)) bench_->piece_i = random_piece_bits();
   }
 
+  /// Often one that can be part of a text.
+  std::uint64_t random_word() {
+    return random_.bits() & (random_.chance(70) ? 0x7F7F'7F7F'7F7F'7F7F : ~std::uint64_t{0});
+  }
   std::uint64_t random_piece_bits() { return Piece{.read_address = random_.below(kSlotWords)}.bits(); }
 
   bool is_written() const {
@@ -164,6 +184,9 @@ class Traffic {
     if (on_its_way_.empty() || on_its_way_.front().stage != 1) return;
     const Moving& moving = on_its_way_.front().moving;
     ASSERT_EQ(bench_->word_o, moving.word);
+    if (moving.piece.is_last) {
+      ASSERT_EQ(bench_->is_bad_o, moving.is_bad);
+    }
     if (moving.piece.at == 8) {
       ASSERT_EQ(bench_->is_wide_o, moving.is_wide);
     }
@@ -173,7 +196,7 @@ class Traffic {
     bench_->keep_i = 1;
     bench_->keep_address_i = static_cast<std::uint16_t>(address);
     bench_->is_text_i = random_.chance(50);
-    bench_->bytes_i = random_.bits();
+    bench_->bytes_i = random_word();
     kept_[address] = bench_->is_text_i ? bench_->bytes_i & 0x7F7F'7F7F'7F7F'7F7F : bench_->bytes_i;
     cycle();
     bench_->keep_i = 0;
@@ -194,6 +217,7 @@ class Traffic {
     bench_->flush_i = 0;
     on_its_way_.clear();
     at_ = 0;
+    text_.clear();
   }
 
   struct Place {
@@ -208,6 +232,7 @@ class Traffic {
   std::array<std::uint64_t, kKeptWords> kept_{};
   std::deque<Place> on_its_way_;
   std::size_t at_ = 0;      ///< Bytes of the word in work.
+  std::string text_;        ///< Words of the string in work that are complete.
   std::uint64_t rest_ = 0;  ///< These.
 };
 

@@ -295,6 +295,8 @@ TEST_F(DeviceEngineTest, obstacles_are_what_is_missing) {
   EXPECT_NE(reasons(program, options).front().find("longest datagram"), std::string::npos);
   options = {};
   options.strict = true;
+  EXPECT_TRUE(reasons(program, options).empty());
+  options.reset = ResetRule::Template;
   EXPECT_EQ(reasons(program, options).size(), 1U);
   // A card that can do nothing lacks each capability that is needed, named once.
   const std::vector<std::string> all = obstacles(program, {}, 0);
@@ -318,6 +320,7 @@ TEST_F(DeviceEngineTest, channels_are_as_many_as_there_is_room_for) {
   const std::size_t room = firmware::kMaxEntries / large.slots.size();
   EXPECT_EQ(channels_with_room(large, options), std::min<std::size_t>(room, firmware::kMaxChannels));
   options.strict = true;
+  options.reset = ResetRule::Template;
   EXPECT_EQ(channels_with_room(large, options), 0U);
 }
 
