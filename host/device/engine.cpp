@@ -45,14 +45,17 @@ constexpr std::uint64_t with_bits(std::uint64_t word, unsigned shift, unsigned w
   return (word & ~mask) | (value << shift & mask);
 }
 
+/// What has been counted since, of what an engine has to do with.
 Counters operator-(const Counters& now, const Counters& before) {
-  return {.datagrams = now.datagrams - before.datagrams,
-          .datagram_bytes = now.datagram_bytes - before.datagram_bytes,
-          .datagrams_dropped = now.datagrams_dropped - before.datagrams_dropped,
-          .records = now.records - before.records,
-          .records_withdrawn = now.records_withdrawn - before.records_withdrawn,
-          .datagrams_decoded = now.datagrams_decoded - before.datagrams_decoded,
-          .instructions = now.instructions - before.instructions};
+  Counters since;
+  since.datagrams = now.datagrams - before.datagrams;
+  since.datagram_bytes = now.datagram_bytes - before.datagram_bytes;
+  since.datagrams_dropped = now.datagrams_dropped - before.datagrams_dropped;
+  since.records = now.records - before.records;
+  since.records_withdrawn = now.records_withdrawn - before.records_withdrawn;
+  since.datagrams_decoded = now.datagrams_decoded - before.datagrams_decoded;
+  since.instructions = now.instructions - before.instructions;
+  return since;
 }
 
 }  // namespace

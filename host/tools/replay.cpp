@@ -181,6 +181,7 @@ int run_replay(const ReplayArguments& arguments) {
     throw ToolError(kExitUsage, "-o: there is nothing to write with --format none");
   }
 
+  catch_stop_signals();  // a card leaves nothing behind if it is closed in good order
   std::unique_ptr<Card> card;
   if (wants_card(arguments.engine)) {
     EngineOptions wanted = replay::engine_options(first.options);
@@ -188,7 +189,6 @@ int run_replay(const ReplayArguments& arguments) {
     if (card) first.options.channels = wanted.channels;
   }
 
-  catch_stop_signals();
   std::optional<ring::Writer> ring;
   if (!arguments.ring.name.empty()) {
     const std::uint64_t peak = arguments.ring.wants_rate() ? measure_peak(arguments, first) : 0;
