@@ -99,7 +99,8 @@ struct Stream {
   StreamReport report;
   const CompiledModel* compiled = nullptr;
   std::unique_ptr<Writer> writer;
-  std::uint64_t sequence = 0;  ///< The last one used.
+  std::unique_ptr<impair::Impairer> network;  ///< Null: perfect.
+  std::uint64_t sequence = 0;                 ///< The last one used.
   std::uint64_t last_time_ns = 0;
 
   [[nodiscard]] const StreamModel& model() const { return *compiled->model; }
@@ -182,12 +183,7 @@ class Box final : public Exchange {
   }
 
   bool next(Sent& sent) override {
-    while (pending_.empty() || (!events_.empty() && events_.top().time_ns <= pending_.top().time_ns)) {
-      if (events_.empty() || !fault_.empty()) break;
-      const Event event = events_.top();
-      events_.pop();
-      if (event.time_ns < settings_.start_ns + settings_.duration_ns) handle(event);
-    }
+    while (fault_.empty() && may_come_earlier()) advance();
     if (pending_.empty() || !fault_.empty()) return false;
     current_ = pending_.top();
     pending_.pop();
@@ -233,6 +229,9 @@ class Box final : public Exchange {
       }
       channel.streams.push_back(std::move(stream));
     }
+    if (is_impaired(settings_)) {
+      for (Stream& stream : channel.streams) stream.network = make_network(stream);
+    }
     for (std::uint64_t i = 0; i < settings_.instruments; ++i) {
       Instrument& instrument = channel.instruments.emplace_back();
       instrument.id = number * 100'000 + i + 1;
@@ -245,6 +244,43 @@ class Box final : public Exchange {
     }
     channel.product_messages.resize(settings_.products);
     return channel;
+  }
+
+  [[nodiscard]] std::uint64_t skew_of(const Stream& stream) const {
+    return stream.model().role == Role::Carousel ? settings_.carousel_skew_ns : settings_.skew_ns;
+  }
+
+  std::unique_ptr<impair::Impairer> make_network(const Stream& stream) {
+    impair::Options options;
+    options.seed = random_.next();
+    options.lines = settings_.lines.size();
+    options.both = settings_.loss_both;
+    for (std::size_t line = 0; line < options.lines; ++line) {
+      options.line[line] = settings_.lines[line].impair.value_or(impair::LineOptions{});
+      options.line[line].delay_ns = line * skew_of(stream);
+    }
+    const std::size_t channel = channels_.size();
+    const std::size_t index = stream_index(stream);
+    return std::make_unique<impair::Impairer>(options, [this, channel, index](const impair::Event& event) {
+      count(event, channels_[channel].streams[index].report.impaired);
+    });
+  }
+
+  [[nodiscard]] std::size_t stream_index(const Stream& stream) const {
+    return static_cast<std::size_t>(stream.compiled - models_.data());
+  }
+
+  static void count(const impair::Event& event, ImpairReport& report) {
+    using Kind = impair::Event::Kind;
+    switch (event.kind) {
+      case Kind::Lost:
+      case Kind::LostOnBoth:
+      case Kind::Dead: ++report.lost[event.line]; break;
+      case Kind::Doubled: ++report.doubled[event.line]; break;
+      case Kind::HeldBack: ++report.held_back[event.line]; break;
+      case Kind::Damaged: ++report.damaged[event.line]; break;
+      case Kind::Out: break;
+    }
   }
 
   void schedule(std::uint64_t time_ns, EventKind kind, std::size_t channel, std::uint64_t left = 0) {
@@ -303,6 +339,23 @@ class Box final : public Exchange {
       case EventKind::Reset: send_reset(channel, event.time_ns); break;
       case EventKind::Failover: fail_over(channel); break;
     }
+  }
+
+  /// Whether something that has not happened yet may be sent before what is on its way.
+  [[nodiscard]] bool may_come_earlier() const {
+    if (events_.empty()) return !flushed_;
+    return pending_.empty() || events_.top().time_ns <= pending_.top().time_ns;
+  }
+
+  void advance() {
+    if (events_.empty()) {
+      flushed_ = true;
+      flush_networks();
+      return;
+    }
+    const Event event = events_.top();
+    events_.pop();
+    if (event.time_ns < settings_.start_ns + settings_.duration_ns) handle(event);
   }
 
   static Stream* snapshot_stream(Channel& channel) {
@@ -476,18 +529,44 @@ class Box final : public Exchange {
     ++stream.sequence;
     ++stream.report.packets;
     stream.last_time_ns = time_ns;
-    const bool is_carousel = stream.model().role == Role::Carousel;
-    const std::uint64_t skew = is_carousel ? settings_.carousel_skew_ns : settings_.skew_ns;
     std::uint64_t at = time_ns;
     for (auto& datagram : egress::make_datagrams(stream.model().framing, data, stream.sequence, preset_.max_payload)) {
       ++stream.report.datagrams;
       stream.report.bytes += datagram.size();
-      const auto payload = std::make_shared<const std::vector<std::byte>>(std::move(datagram));
-      for (std::size_t line = 0; line < settings_.lines.size(); ++line) {
-        pending_.push({at + line * skew, order_++, line, channel.on_backup, source_of(line, channel.on_backup),
-                       stream.report.groups[line], payload});
+      if (stream.network) {
+        stream.network->push(datagram, at);
+        collect(channel, stream);
+      } else {
+        const auto payload = std::make_shared<const std::vector<std::byte>>(std::move(datagram));
+        for (std::size_t line = 0; line < settings_.lines.size(); ++line) {
+          put(channel, stream, line, at + line * skew_of(stream), payload);
+        }
       }
       at += kChunkGapNs;
+    }
+  }
+
+  void put(const Channel& channel, const Stream& stream, std::size_t line, std::uint64_t time_ns,
+           std::shared_ptr<const std::vector<std::byte>> payload) {
+    pending_.push({time_ns, order_++, line, channel.on_backup, source_of(line, channel.on_backup),
+                   stream.report.groups[line], std::move(payload)});
+  }
+
+  /// What comes out of the network.
+  void collect(const Channel& channel, Stream& stream) {
+    while (const impair::Copy* const copy = stream.network->pop(impair::kNever)) {
+      put(channel, stream, copy->line, copy->time_ns, std::make_shared<const std::vector<std::byte>>(copy->bytes));
+    }
+  }
+
+  /// At the end, what the network held back comes out.
+  void flush_networks() {
+    for (Channel& channel : channels_) {
+      for (Stream& stream : channel.streams) {
+        if (!stream.network) continue;
+        stream.network->flush(settings_.start_ns + settings_.duration_ns);
+        collect(channel, stream);
+      }
     }
   }
 
@@ -500,6 +579,7 @@ class Box final : public Exchange {
   Earliest<Pending> pending_;
   Pending current_;
   std::uint64_t order_ = 0;
+  bool flushed_ = false;
   std::string line_;
   std::string entries_;
   std::string fault_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,6 +26,14 @@ struct Sent {
   std::span<const std::byte> payload;  ///< Valid until the next call of next().
 };
 
+/// What the network did to a stream's datagrams, by line.
+struct ImpairReport {
+  std::array<std::uint64_t, impair::kMaxLines> lost{};  ///< Lost on this line, on all at once, or while it was dead.
+  std::array<std::uint64_t, impair::kMaxLines> doubled{};
+  std::array<std::uint64_t, impair::kMaxLines> held_back{};
+  std::array<std::uint64_t, impair::kMaxLines> damaged{};
+};
+
 /// What a stream of a channel has sent.
 struct StreamReport {
   std::uint64_t channel = 0;  ///< From 1.
@@ -40,6 +49,7 @@ struct StreamReport {
   std::uint64_t cycles = 0;  ///< Of snapshots, begun.
   std::uint64_t resets = 0;
   std::uint64_t failovers = 0;
+  ImpairReport impaired;
 };
 
 /// An exchange in a box: order books that walk at random, and what is said about them, encoded as a preset tells. The

@@ -1,5 +1,7 @@
 #include "host/simulate/settings.hpp"
 
+#include <algorithm>
+
 namespace stopbit::simulate {
 namespace {
 
@@ -20,6 +22,26 @@ std::optional<net::Endpoint> source_of(config::Table& table, std::string_view ke
   return endpoint_of(table, key, table.text(key));
 }
 
+impair::Loss read_loss(config::Table& table) {
+  impair::Loss loss;
+  loss.rate = table.real("loss", {0, 1}, 0);
+  loss.mean_burst = table.real("loss_burst", {1, 10'000}, 1);
+  return loss;
+}
+
+impair::LineOptions read_impairment(config::Table& table) {
+  impair::LineOptions options;
+  options.loss = read_loss(table);
+  options.duplicate = table.real("duplicate", {0, 1}, 0);
+  options.reorder = table.real("reorder", {0, 1}, 0);
+  options.reorder_depth = static_cast<std::uint32_t>(table.integer("reorder_depth", {1, impair::kMaxReorderDepth}, 1));
+  options.corrupt = table.real("corrupt", {0, 1}, 0);
+  options.dies_at = table.integer("dies_at", {}, impair::kNever);
+  options.returns_at = table.integer("returns_at", {}, impair::kNever);
+  table.finish();
+  return options;
+}
+
 LineSettings read_line(config::Table& table) {
   LineSettings line;
   line.group = endpoint_of(table, "group", table.text("group"));
@@ -28,6 +50,7 @@ LineSettings read_line(config::Table& table) {
   line.source = source_of(table, "source");
   line.backup_source = source_of(table, "backup_source");
   line.interface = table.text("interface", "");
+  if (auto impair = table.table("impair")) line.impair = read_impairment(*impair);
   table.finish();
   return line;
 }
@@ -45,6 +68,11 @@ std::vector<Moment> moments_of(config::Table& root, std::string_view key, const 
 }
 
 }  // namespace
+
+bool is_impaired(const Settings& settings) noexcept {
+  return settings.loss_both.rate > 0 || std::any_of(settings.lines.begin(), settings.lines.end(),
+                                                    [](const LineSettings& line) { return line.impair.has_value(); });
+}
 
 std::optional<Settings> read_settings(const config::Document& document, Diagnostics& diagnostics) {
   if (!document.ok()) return std::nullopt;
@@ -68,6 +96,10 @@ std::optional<Settings> read_settings(const config::Document& document, Diagnost
     settings.burst_packets = burst->integer("packets", {1, 1'000'000});
     settings.burst_gap_ns = burst->duration_ns("gap", {0, kNsPerSecond}, 2'000);
     burst->finish();
+  }
+  if (auto both = root.table("impair_both")) {
+    settings.loss_both = read_loss(*both);
+    both->finish();
   }
   settings.resets = moments_of(root, "reset", settings);
   settings.failovers = moments_of(root, "failover", settings);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "host/config/toml.hpp"
+#include "host/impair/impairer.hpp"
 #include "host/net/packet.hpp"
 
 namespace stopbit::simulate {
@@ -16,6 +17,7 @@ struct LineSettings {
   std::optional<net::Endpoint> source;         ///< Nothing: the kernel's choice.
   std::optional<net::Endpoint> backup_source;  ///< After a fail-over; nothing: the same.
   std::string interface;                       ///< That it leaves through.
+  std::optional<impair::LineOptions> impair;   ///< What the network does to it; the delay is the line's skew.
 };
 
 /// When something happens, and to which channel (nothing: to all).
@@ -43,8 +45,12 @@ struct Settings {
   std::uint64_t carousel_skew_ns = 0;  ///< The same of carousels: up to a cycle.
   std::vector<Moment> resets;
   std::vector<Moment> failovers;
+  impair::Loss loss_both;           ///< On both lines at once.
   std::vector<LineSettings> lines;  ///< A and, if there are two, B.
 };
+
+/// Whether the network is not perfect.
+[[nodiscard]] bool is_impaired(const Settings& settings) noexcept;
 
 /// Reads sim.toml; what is wrong is in `diagnostics`, and then there is nothing.
 [[nodiscard]] std::optional<Settings> read_settings(const config::Document& document, Diagnostics& diagnostics);

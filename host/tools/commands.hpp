@@ -14,6 +14,7 @@ namespace stopbit::tools {
 [[nodiscard]] Command decode_command();
 [[nodiscard]] Command encode_command();
 [[nodiscard]] Command simulate_command();
+[[nodiscard]] Command check_host_command();
 [[nodiscard]] Command explain_command();
 [[nodiscard]] Command guess_command();
 [[nodiscard]] Command profile_command();

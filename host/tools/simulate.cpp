@@ -185,6 +185,14 @@ std::string report_text(const std::vector<simulate::StreamReport>& reports) {
     if (report.resets != 0) text += fmt::format("  {} resets", report.resets);
     if (report.failovers != 0) text += fmt::format("  {} fail-overs", report.failovers);
     text += '\n';
+    for (std::size_t line = 0; line < report.groups.size(); ++line) {
+      const simulate::ImpairReport& impaired = report.impaired;
+      if (impaired.lost[line] + impaired.doubled[line] + impaired.held_back[line] + impaired.damaged[line] == 0)
+        continue;
+      text +=
+          fmt::format("         line {}: {} lost, {} doubled, {} held back, {} damaged\n", line == 0 ? 'A' : 'B',
+                      impaired.lost[line], impaired.doubled[line], impaired.held_back[line], impaired.damaged[line]);
+    }
   }
   return text;
 }
@@ -246,7 +254,9 @@ Command simulate_command() {
           "instruments, products, rate (packets per second of a channel), snapshot_every, heartbeat_every, skew (of "
           "line B), carousel_skew, [burst] with every, packets and gap, [[reset]] and [[failover]] with at and "
           "channel, "
-          "[line_b]; and of a line source, backup_source (after a fail-over) and interface.\n"
+          "[line_b]; and of a line source, backup_source (after a fail-over) and interface. A bad network: of a line "
+          "impair = {loss = 0.01, loss_burst = 10, duplicate, reorder, reorder_depth, corrupt, dies_at, returns_at}, "
+          "and for both lines at once [impair_both] with loss and loss_burst.\n"
           "\n"
           "A preset of one's own is a file: preset = \"mine.toml\". Its messages are JSON lines, as `stopbit encode` "
           "reads them, with variables:\n"

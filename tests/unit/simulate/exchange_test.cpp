@@ -199,6 +199,36 @@ TEST(Exchange, fails_over_to_another_sender) {
   EXPECT_EQ(sources[2], 0x0A000009U);
 }
 
+TEST(Exchange, sends_through_a_bad_network_and_tells_what_it_did) {
+  const std::string text =
+      "preset = 'b3'\nduration = '2s'\nrate = 1000\nsnapshot_every = '500ms'\n[impair_both]\nloss = 0.01\n"
+      "[line_a]\ngroup = '239.1.1.1:30001'\nimpair = {loss = 0.05, duplicate = 0.02, reorder = 0.1, "
+      "reorder_depth = 8, corrupt = 0.01}\n[line_b]\ngroup = '239.1.2.1:31001'\n";
+  Diagnostics diagnostics;
+  const auto settings = read_settings(config::Document::parse("sim.toml", text, diagnostics), diagnostics);
+  ASSERT_TRUE(settings.has_value()) << diagnostics.format();
+  const Broadcast result = run(*settings);
+  std::map<net::Endpoint, std::uint64_t, bool (*)(const net::Endpoint&, const net::Endpoint&)> sent(
+      [](const net::Endpoint& a, const net::Endpoint& b) { return a.address < b.address; });
+  for (std::size_t i = 0; i < result.sent.size(); ++i) {
+    ++sent[result.sent[i].group];
+    if (i != 0) {
+      ASSERT_LE(result.sent[i - 1].time_ns, result.sent[i].time_ns) << "time goes on";
+    }
+  }
+  for (const StreamReport& report : result.report) {
+    const ImpairReport& impaired = report.impaired;
+    for (std::size_t line = 0; line < 2; ++line) {
+      EXPECT_EQ(sent[report.groups[line]], report.datagrams - impaired.lost[line] + impaired.doubled[line]);
+    }
+    EXPECT_GT(impaired.lost[0], impaired.lost[1]);
+    EXPECT_GT(impaired.lost[1], 0U) << "on both";
+    EXPECT_GT(impaired.damaged[0], 0U);
+    EXPECT_GT(impaired.held_back[0], 0U);
+    EXPECT_EQ(impaired.damaged[1] + impaired.held_back[1] + impaired.doubled[1], 0U);
+  }
+}
+
 TEST(Exchange, keeps_the_rate_and_adds_bursts) {
   const std::string quiet = "preset = 'cme'\nduration = '10s'\nrate = 1000\n";
   const std::uint64_t packets = run(settings_of(quiet)).report[0].packets;
