@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 #include <time.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "host/egress/frame.hpp"
 #include "host/egress/pcap/pcap_writer.hpp"
 #include "host/egress/socket/udp_sender.hpp"
+#include "host/feed/description.hpp"
 #include "host/replay/pacer.hpp"
 #include "host/simulate/exchange.hpp"
 #include "host/tools/commands.hpp"
@@ -28,7 +29,7 @@ struct SimulateArguments {
   std::string output;
   std::string pace = "1x";
   std::optional<std::uint64_t> seed;
-  std::string templates;
+  std::string feed;
   bool quiet = false;
 };
 
@@ -161,14 +162,44 @@ void tell(const Diagnostics& diagnostics) {
   if (diagnostics.has_errors()) throw ToolError(kExitRejected, "");
 }
 
-void write_templates(const simulate::Preset& preset, const std::string& folder) {
+/// What a decoder of this feed needs: template files, and feed.toml with the channels.
+void write_feed(const simulate::Settings& settings, const simulate::Preset& preset,
+                const std::vector<simulate::StreamReport>& streams, const std::string& folder) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) throw ToolError(kExitEnvironment, folder + ": " + error.message());
+  feed::Description description;
+  description.name = std::filesystem::path(preset.name).stem().string();
   for (const simulate::StreamModel& stream : preset.streams) {
-    const std::string name = std::filesystem::path(stream.templates_name).filename().string();
-    write_file((std::filesystem::path(folder) / name).string(), stream.templates->text(), {});
+    const std::filesystem::path file = std::filesystem::path(stream.templates_name).filename();
+    const bool is_known = std::any_of(description.images.begin(), description.images.end(),
+                                      [&file](const feed::Image& image) { return image.name == file.stem(); });
+    if (is_known) continue;
+    description.images.push_back({.name = file.stem().string(), .templates = {file.string()}, .firmware = {}});
+    write_file((std::filesystem::path(folder) / file).string(), stream.templates->text(), {});
   }
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const simulate::StreamModel& model = preset.streams[i % preset.streams.size()];
+    feed::Channel& channel = description.channels.emplace_back();
+    channel.number = static_cast<std::uint16_t>(i);
+    channel.name = fmt::format("{} {}", simulate::role_text(model.role), streams[i].channel);
+    channel.role = model.role == simulate::Role::Incremental ? feed::Role::Incremental
+                   : model.role == simulate::Role::Snapshot  ? feed::Role::Snapshot
+                                                             : feed::Role::Carousel;
+    channel.window = feed::default_window(channel.role);
+    channel.framing = model.framing;
+    const std::string image = std::filesystem::path(model.templates_name).stem().string();
+    while (description.images[channel.image].name != image) ++channel.image;
+    channel.ring = image;
+    for (std::size_t line = 0; line < settings.lines.size(); ++line) {
+      // Behind a fail-over another source goes on, so none is named then.
+      const bool is_fixed = settings.lines[line].source && !settings.lines[line].backup_source;
+      channel.lines[line] = feed::Line{streams[i].groups[line], std::nullopt};
+      if (is_fixed) channel.lines[line]->source = settings.lines[line].source->address;
+    }
+  }
+  write_file((std::filesystem::path(folder) / "feed.toml").string(),
+             feed::to_toml(description, "A simulated feed, as `stopbit simulate` sends it."), {});
 }
 
 std::string report_text(const std::vector<simulate::StreamReport>& reports) {
@@ -210,7 +241,7 @@ int simulate_feed(const SimulateArguments& arguments) {
   if (settings && arguments.seed) settings->seed = *arguments.seed;
   if (preset) exchange = simulate::Exchange::make(*settings, *preset, diagnostics);
   tell(diagnostics);
-  if (!arguments.templates.empty()) write_templates(*preset, arguments.templates);
+  if (!arguments.feed.empty()) write_feed(*settings, *preset, exchange->report(), arguments.feed);
 
   std::unique_ptr<Way> way;
   if (arguments.output.empty()) {
@@ -284,14 +315,14 @@ Command simulate_command() {
                    .value = "N",
                    .help = "Instead of the seed in the settings.",
                    .target = &arguments->seed},
-                  {.names = "--write-templates",
+                  {.names = "--write-feed",
                    .value = "FOLDER",
-                   .help = "Also writes the template files of the preset there, for who is to decode the feed.",
-                   .target = &arguments->templates,
+                   .help = "Also writes there what a decoder of the feed needs: feed.toml and the template files.",
+                   .target = &arguments->feed,
                    .hint = folder_hint()},
                   {.names = "-q,--quiet", .value = "", .help = "No report on stderr.", .target = &arguments->quiet}},
       .examples = {{"stopbit simulate sim.toml", "sends to the groups of the settings in real time"},
-                   {"stopbit simulate sim.toml -o day.pcap --write-templates . --seed 7",
+                   {"stopbit simulate sim.toml -o day.pcap --write-feed . --seed 7",
                     "a capture of both lines, and what `stopbit replay` needs to decode it"}},
       .run = [arguments] { return simulate_feed(*arguments); },
   };

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 
+#include "host/ingest/igmp/igmp.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
 #include "host/net/framing.hpp"
 #include "tests/fuzz/checks.hpp"
@@ -85,6 +86,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<std::byte> frame(packet.frame.begin(), packet.frame.end());
     net::Datagram datagram;
     const net::Verdict verdict = net::parse_frame(packet.link, frame, packet.original_bytes, datagram);
+    if (ingest::is_igmp_query(frame))
+      fuzz::require(verdict != net::Verdict::Accepted || packet.link != net::LinkType::Ethernet,
+                    "a query is no datagram");
     if (verdict != net::Verdict::Accepted) continue;
     const std::byte* begin = datagram.payload.data();
     fuzz::require(begin >= frame.data() && begin + datagram.payload.size() <= frame.data() + frame.size(),

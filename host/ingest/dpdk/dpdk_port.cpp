@@ -75,7 +75,7 @@ class Device {
     const bool known = rte_eth_dev_info_get(number_, &info) == 0;
     if (started_) (void)rte_eth_dev_stop(number_);
     (void)rte_eth_dev_close(number_);
-    if (is_virtual_ && known && info.device != nullptr) (void)rte_dev_remove(info.device);
+    if (is_ours_ && known && info.device != nullptr) (void)rte_dev_remove(info.device);
     rte_mempool_free(pool_);
   }
 
@@ -90,7 +90,8 @@ class Device {
   [[nodiscard]] const MacAddress& mac() const noexcept { return mac_; }
   [[nodiscard]] std::uint16_t queues() const noexcept { return queues_; }
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
-  void set_virtual() noexcept { is_virtual_ = true; }
+  /// It was attached for us and is detached at the end.
+  void set_ours() noexcept { is_ours_ = true; }
   /// Frames that found no room in the card or no buffer, since it was opened.
   [[nodiscard]] std::uint64_t missed() const noexcept {
     rte_eth_stats stats{};
@@ -106,7 +107,7 @@ class Device {
   std::string name_;
   std::uint16_t number_;
   std::uint16_t queues_ = 0;
-  bool is_virtual_ = false;
+  bool is_ours_ = false;
   bool started_ = false;
   rte_mempool* pool_ = nullptr;
   StampPlace stamps_;
@@ -386,11 +387,9 @@ Result<Done> start_dpdk(const DpdkOptions& options) {
   // No files that other processes could attach to.
   arguments.emplace_back(options.huge_pages ? "--in-memory" : "--no-shconf");
   if (!options.huge_pages) arguments.emplace_back("--no-huge");
-  if (options.cards.empty()) arguments.emplace_back("--no-pci");
-  for (const std::string& card : options.cards) {
-    arguments.emplace_back("-a");
-    arguments.push_back(card);
-  }
+  // Allow one card that never is: DPDK takes none by itself, and ports can take any later.
+  arguments.emplace_back("-a");
+  arguments.emplace_back("0000:00:00.0");
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   static std::atomic<bool> started = false;
@@ -423,7 +422,7 @@ Result<std::vector<std::unique_ptr<Port>>> open_dpdk_ports(const DpdkPortOptions
     }
   }
   const auto device = std::make_shared<Device>("dpdk " + name, number);
-  if (is_new) device->set_virtual();
+  if (is_new) device->set_ours();
   if (auto started = device->start(options); !started) return Failure{started.message()};
   std::vector<std::unique_ptr<Port>> ports;
   for (std::uint16_t queue = 0; queue < options.queues; ++queue) {

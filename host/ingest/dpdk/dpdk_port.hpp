@@ -17,17 +17,16 @@ struct DpdkOptions {
   /// Huge pages must have been reserved (`stopbit check-host`). Without them it works at half the speed or less.
   bool huge_pages = true;
   std::uint32_t memory_mb = 256;  ///< For all buffers of all ports; 64 to 65,536.
-  /// PCI addresses of the cards that may be taken ("0000:03:00.0"); they must be bound to vfio-pci or be of a kind
-  /// that stays with its kernel driver (mlx5). Empty: no PCI device is touched.
-  std::vector<std::string> cards = {};
+};
 };
 
-/// Starts DPDK in this process: memory, drivers. Starts a few housekeeping threads and leaves the caller's affinity as
-/// it was. A second call fails.
+/// Starts DPDK in this process: memory, drivers. No card is touched before a port of it is opened. Starts a few
+/// housekeeping threads and leaves the caller's affinity as it was. A second call fails.
 [[nodiscard]] Result<Done> start_dpdk(const DpdkOptions& options);
 
 struct DpdkPortOptions {
-  /// A card of DpdkOptions, or a virtual device with its arguments: "net_af_packet0,iface=eth1,framecnt=32768",
+  /// A card by its PCI address, "0000:03:00.0", bound to vfio-pci or of a kind that stays with its kernel driver
+  /// (mlx5); or a virtual device with its arguments: "net_af_packet0,iface=eth1,framecnt=32768",
   /// "net_pcap0,rx_pcap=day.pcap".
   std::string device = {};
   std::uint16_t queues = 1;               ///< Receive queues, each a port of its own for a thread of its own; 1 to 16.

@@ -37,7 +37,7 @@ constexpr auto kNotUdp = static_cast<std::size_t>(net::Verdict::NotUdp);
 class DpdkPort : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    static const Result<Done> started = start_dpdk({.huge_pages = false, .memory_mb = 512, .cards = {}});
+    static const Result<Done> started = start_dpdk({.huge_pages = false, .memory_mb = 512});
     ASSERT_TRUE(started.ok()) << started.message();
   }
 
