@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include <CLI/CLI.hpp>
 #include <array>
 #include <atomic>
 #include <cstdio>
@@ -223,21 +222,18 @@ int run(const std::string& kind, const Sending& sending) {
 }  // namespace stopbit::ingest
 
 int main(int argc, char** argv) {
-  CLI::App app("Datagrams of two lines over a virtual cable: none may be lost.");
-  std::string kind;
-  stopbit::ingest::Sending sending{10'000, 2, 200};
-  bool is_long = false;
-  app.add_option("kind", kind, "socket or af_packet")->required()->check(CLI::IsMember({"socket", "af_packet"}));
-  app.add_option("--rate", sending.packets_per_second, "packets per second, both lines together")
-      ->check(CLI::Range(100, 10'000'000));
-  app.add_option("--seconds", sending.seconds)->check(CLI::Range(1, 86'400));
-  app.add_option("--payload", sending.payload_bytes, "bytes")->check(CLI::Range(8, 1'472));
-  app.add_flag("--long", is_long,
-               "60 s at the rate that is promised: 100,000 through sockets, 300,000 through af_packet");
-  CLI11_PARSE(app, argc, argv);
+  using stopbit::ingest::Sending;
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const bool is_known = !arguments.empty() && (arguments[0] == "socket" || arguments[0] == "af_packet");
+  const bool is_long = arguments.size() == 2 && arguments[1] == "--long";
+  if (!is_known || (arguments.size() != 1 && !is_long)) {
+    std::fputs("usage: stopbit_wire_soak socket|af_packet [--long]\n", stderr);
+    return 2;
+  }
+  Sending sending{.packets_per_second = 10'000, .seconds = 2, .payload_bytes = 200};
   if (is_long) {
     sending.seconds = 60;
-    sending.packets_per_second = kind == "socket" ? 100'000 : 300'000;
+    sending.packets_per_second = arguments[0] == "socket" ? 100'000 : 300'000;
   }
-  return stopbit::ingest::run(kind, sending);
+  return stopbit::ingest::run(arguments[0], sending);
 }

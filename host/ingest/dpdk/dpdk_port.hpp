@@ -18,7 +18,6 @@ struct DpdkOptions {
   bool huge_pages = true;
   std::uint32_t memory_mb = 256;  ///< For all buffers of all ports; 64 to 65,536.
 };
-};
 
 /// Starts DPDK in this process: memory, drivers. No card is touched before a port of it is opened. Starts a few
 /// housekeeping threads and leaves the caller's affinity as it was. A second call fails.
