@@ -9,6 +9,7 @@
 
 #include "decoder/engine/trace.hpp"
 #include "decoder/record/schema.hpp"
+#include "decoder/record/views.hpp"
 #include "decoder/state/dictionary.hpp"
 #include "microcode/isa/isa.hpp"
 
@@ -201,14 +202,16 @@ std::optional<Divergence> LockStep::decode(const Datagram& datagram) {
   std::vector<CoreStep> steps;
   const std::vector<Record> got = core_.decode({&datagram, 1}, steps);
   std::erase_if(steps, [](const CoreStep& step) { return step.address < kFirstOfTemplates; });
-  if (std::optional<Divergence> found = compare(datagram, outcome, steps)) return found;
+  ErrorCode ended = ErrorCode::None;
+  if (!got.empty() && record::HeaderView(got.back()[0]).is_event()) ended = record::EventView(got.back()[0]).code();
+  if (std::optional<Divergence> found = compare(datagram, outcome, steps, ended)) return found;
   const std::string wrong = difference(wanted.records, got);
   if (wrong.empty()) return std::nullopt;
   return Divergence{std::nullopt, "every instruction does the same, but the records differ: " + wrong};
 }
 
 std::optional<Divergence> LockStep::compare(const Datagram& datagram, const Outcome& outcome,
-                                            const std::vector<CoreStep>& steps) const {
+                                            const std::vector<CoreStep>& steps, ErrorCode ended) const {
   // A datagram that waits for its reset is passed over by one and begun by the other; the records tell.
   if (outcome.dropped) return std::nullopt;
   const std::vector<Step>& reference = recorder_->steps();
@@ -253,13 +256,9 @@ std::optional<Divergence> LockStep::compare(const Datagram& datagram, const Outc
     const bool is_last = i + 1 == reference.size() && recorder_->ends_with_last();
     const ErrorCode error = is_last ? outcome.error : ErrorCode::None;
     const auto core_error = static_cast<ErrorCode>(got.error);
-    // The core looks at the length of a sequence beside the instruction behind it.
-    const bool is_late =
-        error == ErrorCode::X2 && i + 2 == steps.size() && static_cast<ErrorCode>(steps[i + 1].error) == error;
-    if (core_error == ErrorCode::None && is_late) return std::nullopt;
-    // Some errors are no instruction's doing: a datagram that is cut, a record that is too long at its end.
-    const bool is_outside = core_error == ErrorCode::None && (error == ErrorCode::X1 || error == ErrorCode::X4);
-    if (core_error != error && !is_outside) {
+    // Some errors are found behind what is traced, or are no instruction's doing: then the event alone tells.
+    if (core_error == ErrorCode::None && error != ErrorCode::None && error == ended) return std::nullopt;
+    if (core_error != error) {
       return tell(i, "the core has " + error_text(core_error) + ", the interpreter has " + error_text(error));
     }
     if (core_error != ErrorCode::None) continue;

@@ -36,7 +36,7 @@ class LockStep {
  private:
   class Recorder;
   [[nodiscard]] std::optional<Divergence> compare(const Datagram& datagram, const Outcome& outcome,
-                                                  const std::vector<CoreStep>& steps) const;
+                                                  const std::vector<CoreStep>& steps, ErrorCode ended) const;
 
   const Program& program_;
   std::unique_ptr<Recorder> recorder_;
