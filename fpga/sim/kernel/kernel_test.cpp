@@ -744,6 +744,54 @@ TEST_P(KernelRings, each_consumer_gets_its_records_and_a_slow_one_holds_up_nobod
 
 INSTANTIATE_TEST_SUITE_P(stalls, KernelRings, ::testing::Values(0U, 50U));
 
+TEST(Kernel, begins_anew_after_a_reset_in_the_middle_of_frames_rings_and_filters) {
+  for (std::uint64_t round = 0; round < 12; ++round) {
+    KernelModel model(800 + round, 30);
+    ModelDevice device(model);
+    Random random(900 + round);
+    for (int half = 0; half < 2; ++half) {
+      device::Kernel kernel = device::Kernel::open(device).value();
+      EXPECT_TRUE(kernel.idle().value() || half == 0);
+      auto first = device::DeviceRing::start(device, program_of(1), {}, ring_options(0, device::RingMode::Lossy));
+      auto second = device::DeviceRing::start(device, program_of(1), {}, ring_options(3, device::RingMode::Lossy));
+      ASSERT_TRUE(first.ok() && second.ok());
+      const device::Filter filter{.channel = 5, .rings = 1U << 3};
+      ASSERT_TRUE(kernel.set_filters({&filter, 1}, true).ok());
+      ASSERT_TRUE(kernel.set_intake({.frames = true, .cut_through = round % 2 == 1}).ok());
+      for (std::uint16_t channel = 5; channel <= 6; ++channel) {
+        ASSERT_TRUE(kernel
+                        .set_group(channel, device::Group{.address = 0xE0001F00U + channel,
+                                                          .port = static_cast<std::uint16_t>(10000 + channel),
+                                                          .channel = channel,
+                                                          .line = 1})
+                        .ok());
+        ASSERT_TRUE(kernel.set_framing(channel, net::parse_framing("cme").value()).ok());
+        ASSERT_TRUE(kernel.set_line_rule(channel, device::LineRule{}).ok());
+      }
+      ASSERT_TRUE(kernel.receive(true).ok());
+      for (std::uint32_t number = 1; number <= 40; ++number) {
+        const std::uint8_t channel = number % 2 == 0 ? 5 : 6;
+        frames::ByteVector frame = frames::ethernet(
+            frames::ipv4(frames::be16(1) + frames::be16(10000U + channel) + frames::be16(8 + 205) + frames::be16(0) +
+                         frames::be32(number / 2) + frames::bytes({0}) + frames::ByteVector(200, std::byte{9})));
+        frame[14 + 19] = static_cast<std::byte>(channel);
+        model.send({.bytes = frame});
+      }
+      if (half == 0) {
+        model.run(100 + random.below(1500));
+        model.reset();
+        continue;
+      }
+      for (int i = 0; i < 1000 && (model.waiting() > 0 || !kernel.idle().value()); ++i) model.run(100);
+      EXPECT_EQ(kernel.counters().value().verdicts[0], 40U);
+      EXPECT_EQ(first.value()->header().records, 20U);
+      EXPECT_EQ(second.value()->header().records, 20U);
+      EXPECT_EQ(kernel.counters().value().gaps, 0U);
+    }
+    EXPECT_EQ(model.problem(), "");
+  }
+}
+
 TEST(Kernel, filters_that_contradict_themselves_are_refused) {
   KernelModel model(12, 0);
   ModelDevice device(model);

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <memory>
 #include <span>
 #include <string>
@@ -271,6 +273,41 @@ TEST(Frames, that_turn_out_bad_when_their_beginning_has_left_end_in_an_error) {
   EXPECT_LT(records, 20U);
   EXPECT_EQ(events, 1U);
   EXPECT_EQ(bench.kernel().counters().value().verdicts[device::kVerdictFrameBad], 1U);
+}
+
+/// Whatever comes: the kernel is idle soon after, and decodes what comes next as if nothing had been.
+TEST(Frames, of_any_bytes_leave_the_kernel_idle_soon_after_their_last_beat) {
+  // The status looks at 64 calm cycles; a garbled datagram of 1,500 bytes may be one string.
+  constexpr std::uint64_t kSoon = 1'000;
+  for (const bool cut_through : {false, true}) {
+    FramesThroughKernel bench(ResetRule::Packet, cut_through, 0);
+    Random random(23);
+    std::uint64_t longest = 0;
+    for (int i = 0; i < 300; ++i) {
+      ByteVector data;
+      for (std::uint64_t messages = 1 + random.below(40); messages > 0; --messages) data = data + quote(random, false);
+      ByteVector bytes = FramesThroughKernel::frame(1, static_cast<std::uint32_t>(i), data);
+      for (std::uint64_t flips = random.below(6); flips > 0; --flips) {
+        bytes[random.below(bytes.size())] ^= static_cast<std::byte>(1U << random.below(8));
+      }
+      if (random.chance(20)) bytes.resize(1 + random.below(bytes.size()));
+      if (random.chance(10)) bytes.resize(20'000, static_cast<std::byte>(random.bits()));
+      if (random.chance(10)) {
+        for (std::byte& byte : bytes) byte = static_cast<std::byte>(random.bits());
+      }
+      bench.send(bytes, 1, random.chance(20));
+      while (bench.model().waiting() > 0) bench.model().run(1);
+      const std::uint64_t last_beat = bench.model().cycles();
+      while (!bench.kernel().idle().value() && bench.model().cycles() - last_beat < 10 * kSoon) bench.model().run(10);
+      longest = std::max(longest, bench.model().cycles() - last_beat);
+      while (bench.ring().poll() == ring::Poll::Record) continue;
+    }
+    std::printf("frames, %s: idle at most %llu cycles after a frame's last beat\n",
+                cut_through ? "cut-through" : "store and forward", static_cast<unsigned long long>(longest));
+    EXPECT_LT(longest, kSoon);
+    EXPECT_EQ(bench.kernel().take_errors().value(), 0U);
+    EXPECT_EQ(bench.model().problem(), "");
+  }
 }
 
 }  // namespace
