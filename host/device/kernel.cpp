@@ -169,6 +169,7 @@ Status Kernel::describe_input(std::uint8_t source, std::uint8_t time_quality, st
 
 Status Kernel::set_intake(const Intake& intake) {
   return device_->write(registers::kIntake, (intake.frames ? registers::kIntakeFrames : 0) |
+                                                (intake.fcs ? registers::kIntakeFcs : 0) |
                                                 (intake.check_header ? registers::kIntakeCheckHeader : 0) |
                                                 (intake.drop_when_full ? registers::kIntakeDropWhenFull : 0) |
                                                 (intake.cut_through ? registers::kIntakeCutThrough : 0));

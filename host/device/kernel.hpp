@@ -53,6 +53,7 @@ inline constexpr std::size_t kVerdictOverflow = 17;     ///< No room.
 /// What comes to the kernel, and how it takes it.
 struct Intake {
   bool frames = false;          ///< Ethernet frames; else the payload of datagrams, `tdest` is the channel. Of frames:
+  bool fcs = false;             ///< they end with their FCS, which is checked (else the MAC has done both);
   bool check_header = false;    ///< the checksum of the IPv4 header is looked at;
   bool drop_when_full = false;  ///< what finds no room is dropped and counted, else the network waits;
   bool cut_through = false;     ///< the first bytes go on before the last has come.

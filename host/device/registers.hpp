@@ -46,6 +46,8 @@ inline constexpr std::uint32_t kIntake = 0x02C;
 /// Ethernet frames, of which the datagrams of the groups are taken; else the payload of datagrams, whose channel is
 /// s_axis_rx_tdest.
 inline constexpr std::uint32_t kIntakeFrames = 1U << 0;
+/// Frames: they end with their FCS, which is checked; else they come without it.
+inline constexpr std::uint32_t kIntakeFcs = 1U << 1;
 /// Frames: one whose IPv4 header has a wrong checksum is dropped.
 inline constexpr std::uint32_t kIntakeCheckHeader = 1U << 2;
 /// Frames: one that finds no room is dropped and counted; else s_axis_rx waits.

@@ -24,6 +24,7 @@ module stopbit_frame_decoder #(
   input  logic [stopbit_front_pkg::GroupBits-1:0] group_index_i,
   input  stopbit_front_pkg::group_t               group_i,
   input  logic [7:0]                              time_quality_i,
+  input  logic                                    fcs_i,           // frames end with their FCS, which is checked
   input  logic                                    check_header_i,  // the checksum of IPv4 headers
   input  logic                                    drop_when_full_i,
   input  logic                                    cut_through_i,  // changes only while idle_o
@@ -99,6 +100,18 @@ module stopbit_frame_decoder #(
     end
   end
 
+  logic fcs_bad;
+  stopbit_fcs check_sequence (
+    .clk_i,
+    .go_i   (go),
+    .valid_i(p1_leave),
+    .first_i(p1_first_q),
+    .last_i (p1_last_q),
+    .bytes_i(p1_bytes_q),
+    .data_i (p1_data_q),
+    .bad_o  (fcs_bad)
+  );
+
   // What the parser says of the frame whose first beat is in p3.
   logic [4:0]  early, late, body;
   logic [15:0] total_bytes, payload_bytes, port, channel;
@@ -111,7 +124,7 @@ module stopbit_frame_decoder #(
     .clk_i,
     .go_i            (go),
     .head_i          ({data_i[8*26-1:0], p1_data_q[511:8*12]}),
-    .bytes_i         (p1_last_q ? p1_bytes_q : 7'd127),
+    .bytes_i         (!p1_last_q ? 7'd127 : !fcs_i ? p1_bytes_q : p1_bytes_q < 7'd4 ? 7'd0 : p1_bytes_q - 7'd4),
     .check_i         (check_header_i),
     .early_o        (early),
     .late_o        (late),
@@ -168,7 +181,7 @@ module stopbit_frame_decoder #(
     seen.found         = found;
     seen.wanted        = early == stopbit_front_pkg::VERDICT_ACCEPTED &&
                          late == stopbit_front_pkg::VERDICT_ACCEPTED && found;
-    seen.needed        = {1'b0, total_bytes} + {12'd0, body};
+    seen.needed        = {1'b0, total_bytes} + {12'd0, body} + (fcs_i ? 17'd4 : 17'd0);
     seen.payload       = payload;
     seen.payload_bytes = payload_bytes;
     seen.channel       = channel;
@@ -195,7 +208,7 @@ module stopbit_frame_decoder #(
   assign go = !put_wanted || put_ready || drop_when_full_i || (!cut_through_i && !p3_first_q && beats_q[CountBits-1]);
 
   always_comb begin
-    if (p3_bad_q) verdict = stopbit_front_pkg::VERDICT_FRAME_BAD;
+    if (p3_bad_q || (fcs_i && fcs_bad)) verdict = stopbit_front_pkg::VERDICT_FRAME_BAD;
     else if (frame.early != stopbit_front_pkg::VERDICT_ACCEPTED) verdict = frame.early;
     else if (bytes < frame.needed) verdict = stopbit_front_pkg::VERDICT_IP_TOTAL_LENGTH_BAD;
     else if (frame.late != stopbit_front_pkg::VERDICT_ACCEPTED) verdict = frame.late;

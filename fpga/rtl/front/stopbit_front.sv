@@ -16,6 +16,7 @@ module stopbit_front #(
   input  stopbit_front_pkg::line_rule_t             rule_i,
   input  logic [stopbit_front_pkg::ChannelBits-1:0] channel_i,  // of framing and rule
   input  logic [7:0]                                time_quality_i,
+  input  logic                                      fcs_i,
   input  logic                                      check_header_i,
   input  logic                                      drop_when_full_i,
   input  logic                                      cut_through_i,
@@ -66,6 +67,7 @@ module stopbit_front #(
     .group_index_i,
     .group_i,
     .time_quality_i,
+    .fcs_i,
     .check_header_i,
     .drop_when_full_i,
     .cut_through_i,

@@ -229,6 +229,7 @@ module stopbit_decoder
     .channel_i       (command.framing_write_valid ? command.framing_write[FramingWriteChannelBit +: 6]
                                                   : command.rule_write[RuleWriteChannelBit +: 6]),
     .time_quality_i  (time_quality),
+    .fcs_i           (written.intake[IntakeFcsBit]),
     .check_header_i  (written.intake[IntakeCheckHeaderBit]),
     .drop_when_full_i(written.intake[IntakeDropWhenFullBit]),
     .cut_through_i   (written.intake[IntakeCutThroughBit]),

@@ -84,6 +84,7 @@ package stopbit_registers_pkg;
   localparam int unsigned ErrorsRingStarvedBit = 5;
   localparam int unsigned ErrorsRecordTooLongBit = 6;
   localparam int unsigned IntakeFramesBit = 0;
+  localparam int unsigned IntakeFcsBit = 1;
   localparam int unsigned IntakeCheckHeaderBit = 2;
   localparam int unsigned IntakeDropWhenFullBit = 3;
   localparam int unsigned IntakeCutThroughBit = 4;

@@ -76,6 +76,7 @@ class FrameDecoder : public ::testing::Test {
     bench_->ready_i = 0;
     bench_->group_write_i = 0;
     bench_->check_header_i = 0;
+    bench_->fcs_i = 0;
     bench_->drop_when_full_i = 0;
     bench_->cut_through_i = 0;
     bench_->time_quality_i = 0x5A;
@@ -336,6 +337,39 @@ TEST_F(FrameDecoder, judges_mutated_and_truncated_frames_as_host_net_does) {
     if (verdict == static_cast<std::uint8_t>(Verdict::SnapCut)) continue;
     EXPECT_GT(seen[verdict], 0U) << "no frame of this test had verdict " << int{verdict};
   }
+}
+
+TEST_F(FrameDecoder, checks_the_sequence_behind_frames_of_every_length) {
+  bench_->fcs_i = 1;
+  const auto with_fcs = [](ByteVector bytes) {
+    std::uint32_t crc = ~std::uint32_t{0};
+    for (const std::byte byte : bytes) {
+      crc ^= static_cast<std::uint32_t>(byte);
+      for (int bit = 0; bit < 8; ++bit) crc = crc >> 1 ^ (crc & 1 ? 0xEDB8'8320U : 0);
+    }
+    for (unsigned shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::byte>(~crc >> shift & 0xFF));
+    return bytes;
+  };
+  std::deque<Frame> batch;
+  for (std::size_t size = 0; size < 200; ++size) {
+    const ByteVector bytes = frames::ethernet(frames::ipv4(frames::udp(ByteVector(size, std::byte{0xA7}))));
+    batch.push_back(expect(bytes, false, size));
+    batch.back().bytes = with_fcs(bytes);
+  }
+  Random random(77);
+  for (int i = 0; i < 3000; ++i) {
+    ByteVector bytes = random_frame(random);
+    if (random.chance(20)) bytes.resize(1 + random.below(bytes.size()));
+    const bool is_bad = random.chance(30);
+    const bool by_mac = random.chance(3);
+    batch.push_back(expect(bytes, is_bad || by_mac, random.bits()));
+    Frame& frame = batch.back();
+    frame.bytes = with_fcs(bytes);
+    frame.bad = by_mac;
+    if (is_bad) frame.bytes[random.below(frame.bytes.size())] ^= static_cast<std::byte>(1U << random.below(8));
+  }
+  run(batch, 0, 0);
+  run({}, 0, 0);
 }
 
 TEST_F(FrameDecoder, takes_headers_of_every_length_over_the_border_of_a_beat) {

@@ -86,6 +86,7 @@ class Front : public ::testing::TestWithParam<Capture> {
     bench_->framing_write_i = 0;
     bench_->rule_write_i = 0;
     bench_->check_header_i = 0;
+    bench_->fcs_i = 0;
     bench_->drop_when_full_i = 0;
     bench_->cut_through_i = cut_through;
     bench_->frames_i = 1;

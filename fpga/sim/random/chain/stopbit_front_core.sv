@@ -43,6 +43,7 @@ module stopbit_front_core
     .rule_i          ('0),
     .channel_i,
     .time_quality_i  (8'd1),
+    .fcs_i           (1'b0),
     .check_header_i  (1'b0),
     .drop_when_full_i(1'b0),
     .cut_through_i   (1'b0),
