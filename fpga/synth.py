@@ -1,24 +1,24 @@
 #!/usr/bin/env python3
 """Area of the modules of fpga/rtl by yosys' synth_xilinx: LUTs, registers and block RAM, one table.
 
-No placement and no timing: nothing here says at which clock a module runs. Modules that the yosys at hand cannot read are
-named as such. With the yosys of npm, which reads all of them through slang, set STOPBIT_YOSYS_NPM to the folder in which
-`npm install node@24 @yowasp/yosys@0.70.62-dev.1236` was run.
+No placement and no timing: nothing here says at which clock a module runs. `--delay` prints what abc9 makes of the longest path in a model of
+7-series cells, without wires: good to compare modules, or a module before and after a change, and for nothing else.
+
+Debian's yosys reads the building blocks and the front end. The engine and the kernel need the one of npm, which reads
+through slang: `--fetch` installs it into build/yosys-npm (from the npm registry; 100 MB), or STOPBIT_YOSYS_NPM names a folder in which
+`npm install node@24 @yowasp/yosys@0.70.62-dev.1236` was run. Modules that nothing reads are named as such.
 """
 
 import argparse
 import concurrent.futures
 import json
 import os
-import pathlib
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent
-RTL = ROOT / "rtl"
+import rtl
+import yosys
 
 # Module, parameters, and what the thesis gives for the same block on Virtex-6: LUTs, registers.
 PRIMITIVES = [
@@ -31,80 +31,40 @@ PRIMITIVES = [
     ("stopbit_multi_fifo", {"Width": 64, "AddressWidth": 9, "QueueWidth": 4}, (323, 121)),
     ("stopbit_async_fifo", {"Width": 64, "Depth": 512}, None),
 ]
+# Of a larger module all that is in it counts. The thesis's decoder: decompressor and engine.
+MODULES = [
+    *((name, {}, None) for name in (
+        "stopbit_frame_parser", "stopbit_group_table", "stopbit_frame_decoder", "stopbit_framing", "stopbit_line_arbiter",
+        "stopbit_decompressor")),
+    ("stopbit_microcode_engine", {}, (4789, 3025)),
+    *((name, {}, None) for name in (
+        "stopbit_record_packer", "stopbit_axi_writer", "stopbit_vrbh", "stopbit_ring_writer", "stopbit_datagram_input",
+        "stopbit_registers", "stopbit_decoder")),
+]
 FAMILIES = {"xc6v": "Virtex-6", "xcup": "UltraScale+"}
 
 
-def yosys_command(work):
-    """The command that runs a script, and how it reads files: with slang, or by yosys' own reader."""
-    npm = os.environ.get("STOPBIT_YOSYS_NPM")
-    if npm:
-        module = pathlib.Path(npm) / "node_modules/@yowasp/yosys"
-        if not module.is_dir():
-            sys.exit(f"synth: {module} is not there: run `npm install @yowasp/yosys` in {npm}")
-        runner = work / "run.mjs"
-        runner.write_text(
-            f"import {{ runYosys }} from {json.dumps(str(module / 'gen/bundle.js'))};\n"
-            "import { readFileSync, writeFileSync } from 'node:fs';\n"
-            "const files = JSON.parse(readFileSync(process.argv[2], 'utf8'));\n"
-            "const out = await runYosys(['-q', 's.ys'], files);\n"
-            "writeFileSync(process.argv[3], out['stat.json']);\n"
-        )
-        own = pathlib.Path(npm) / "node_modules/.bin/node"
-        return [str(own) if own.exists() else "node", str(runner)], True
-    yosys = shutil.which("yosys")
-    if not yosys:
-        sys.exit("synth: yosys is not installed (Debian package: yosys)")
-    return [yosys, "-q"], False
-
-
-def sources():
-    packages = sorted((RTL / "pkg").glob("*.sv"))
-    modules = sorted(path for path in RTL.glob("*/*.sv") if path.parent.name != "pkg")
-    return packages + modules
-
-
-def needed(top):
-    """The files that `top` is made of: packages that are named, and modules, each by its name."""
-    by_name = {path.stem: path for path in sources()}
-    found, todo = set(), [top]
-    while todo:
-        name = todo.pop()
-        if name in found:
+def synthesize(top, parameters, family, delay):
+    """Counts of cells, the delay if it is asked for, and the reason if there are none."""
+    paths = rtl.needed(top)
+    files = {path.name: path.read_text() for path in paths}
+    flow = "-abc9 " if delay else ""
+    script = (f"synth_xilinx {flow}-family {family} -flatten -noiopad -noclkbuf\n"
+              "tee -q -o stat.json stat -json\n")
+    error = None
+    # Its own reader first: it is five times as fast as slang in a browser's machine code.
+    for slang in (False, True):
+        read = yosys.read_command(paths, top, slang, ["SYNTHESIS"], parameters)
+        try:
+            ok, log, out = yosys.run(read + script, files, slang, ["stat.json"])
+        except yosys.NotThere as reason:
+            error = error or str(reason)
             continue
-        found.add(name)
-        text = re.sub(r"//.*", "", by_name[name].read_text())
-        todo += [word for word in set(re.findall(r"\bstopbit_\w+", text)) if word in by_name]
-    return [path for path in sources() if path.stem in found]
-
-
-def synthesize(top, parameters, family):
-    """Counts of cells, or the reason why there are none."""
-    files = needed(top)
-    with tempfile.TemporaryDirectory() as folder:
-        work = pathlib.Path(folder)
-        command, slang = yosys_command(work)
-        if slang:
-            names = " ".join(path.name for path in files)
-            values = " ".join(f"-G {key}={value}" for key, value in parameters.items())
-            read = f"read_slang --threads 1 -DSYNTHESIS {values} --top {top} {names}"
-        else:
-            names = " ".join(str(path) for path in files)
-            values = " ".join(f"-chparam {key} {value}" for key, value in parameters.items())
-            read = f"read_verilog -sv -DSYNTHESIS {names}; hierarchy -check -top {top} {values}"
-        synth = f"synth_xilinx -family {family} -flatten -noiopad -noclkbuf; tee -q -o %s stat -json"
-        if slang:
-            (work / "files.json").write_text(
-                json.dumps({path.name: path.read_text() for path in files}
-                           | {"s.ys": (read + "; " + synth % "stat.json").replace("; ", "\n")}))
-            command += [str(work / "files.json"), str(work / "stat.json")]
-        else:
-            command += ["-p", read + "; " + synth % (work / "stat.json")]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            errors = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
-            return None, errors[0].replace(str(RTL) + "/", "") if errors else "yosys failed"
-        design = json.loads((work / "stat.json").read_text())["design"]
-        return design["num_cells_by_type"], None
+        if ok:
+            delays = [float(value) for value in re.findall(r"Del =\s*([0-9]+(?:\.[0-9]+)?)", log)]
+            return json.loads(out["stat.json"])["design"]["num_cells_by_type"], max(delays, default=0), None
+        error = yosys.errors(log)
+    return None, 0, error
 
 
 def counts(cells):
@@ -121,44 +81,52 @@ def main():
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="only these, with their own parameters (default: all)")
     parser.add_argument("--primitives", action="store_true", help="only the building blocks, which take a minute")
     parser.add_argument("--family", choices=FAMILIES, action="append", help="default: both")
+    parser.add_argument("--delay", action="store_true", help="by abc9, which also changes the area a little")
+    parser.add_argument("--fetch", action="store_true", help="install the yosys of npm, if it is not there")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N")
     options = parser.parse_args()
 
-    known = {path.stem for path in sources() if path.parent.name != "pkg"}
+    known = {path.stem for path in rtl.sources() if path.parent.name != "pkg"}
     for module in options.modules:
         if module not in known:
             parser.error(f"there is no module '{module}' in fpga/rtl")
+    if options.fetch and not yosys.npm_module():
+        try:
+            yosys.fetch()
+        except (yosys.NotThere, subprocess.CalledProcessError) as reason:
+            sys.exit(f"synth: {reason}")
     if options.modules:
         work = [(module, {}, None) for module in options.modules]
     else:
-        work = list(PRIMITIVES)
-        if not options.primitives:
-            work += [(name, {}, None) for name in sorted(known) if not (RTL / "prim" / (name + ".sv")).exists()]
+        work = PRIMITIVES if options.primitives else PRIMITIVES + MODULES
     families = options.family or list(FAMILIES)
 
-    print("| module | parameters | " + " | ".join(
-        f"{FAMILIES[family]} LUTs + LUT RAM | registers | RAMB36" for family in families) + " | thesis LUTs, registers |")
-    print("|---|---|" + "---|" * (3 * len(families) + 1))
+    columns = "LUTs + LUT RAM | registers | RAMB36" + (" | abc9 delay, relative" if options.delay else "")
+    print("| module | parameters | " + " | ".join(f"{FAMILIES[family]} {columns}" for family in families) +
+          " | thesis LUTs, registers |")
+    print("|---|---|" + "---|" * ((4 if options.delay else 3) * len(families) + 1))
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         results = {}
         for module, parameters, _ in work:
             for family in families:
-                results[module, str(parameters), family] = pool.submit(synthesize, module, parameters, family)
+                results[module, str(parameters), family] = pool.submit(synthesize, module, parameters, family, options.delay)
         for module, parameters, thesis in work:
             row = [module, " ".join(f"{key}={value}" for key, value in parameters.items())]
             for family in families:
-                cells, error = results[module, str(parameters), family].result()
+                cells, delay, error = results[module, str(parameters), family].result()
                 if cells is None:
                     failed += 1
                     row += ["not read", error, ""]
                 else:
                     luts, lut_ram, registers, block = counts(cells)
-                    row += [f"{luts} + {lut_ram}", str(registers), f"{block:g}"]
-            row.append(f"{thesis[0]}, {thesis[1]}" if thesis else "")
+                    row += [f"{luts:,} + {lut_ram:,}", f"{registers:,}", f"{block:g}"]
+                if options.delay:
+                    row.append(f"{delay:g}")
+            row.append(f"{thesis[0]:,}, {thesis[1]:,}" if thesis else "")
             print("| " + " | ".join(row) + " |", flush=True)
     if failed:
-        print("synth: this yosys cannot read all modules; see --help for one that can", file=sys.stderr)
+        print("synth: not all modules could be read; see --help", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -86,7 +86,7 @@ def read_command(paths, top, slang, defines=(), parameters=None):
     flags = " ".join(f"-D{define}" for define in defines)
     if slang:
         values = " ".join(f"-G {key}={value}" for key, value in (parameters or {}).items())
-        return f"read_slang --threads 1 --unroll-limit 20000 {flags} {values} --top {top} {names}\n"
+        return f"read_slang --threads 1 --unroll-limit 20000 --allow-use-before-declare {flags} {values} --top {top} {names}\n"
     values = "".join(f" -set {key} {value}" for key, value in (parameters or {}).items())
     formal = " -formal" if "FORMAL" in defines else ""
     return (f"read_verilog -sv{formal} {flags} {names}\n" + (f"chparam{values} {top}\n" if values else "") +

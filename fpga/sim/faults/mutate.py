@@ -5,7 +5,7 @@ So one Verilated model holds all faults, and none of them costs a build. A fault
 assignment or a condition, with one operator or constant changed, turned around as a whole, or left out (the old
 value stays). `stopbit_fault`, which each copy asks for once from outside (DPI function `stopbit_fault_number`), says which one is there; 0: none. Assertions, declarations and constants of types are left as they are.
 
-OUT gets <module>.sv for each module and faults.json: number, module, line, what stood there, what stands there now.
+OUT gets <module>.sv for each module and faults.json: number, module, line, what is assigned (nothing for a condition), what stood there, what stands there now.
 """
 
 import argparse
@@ -163,7 +163,7 @@ def candidates(path):
     text = masked(path.read_text())
     for begin, end, left, is_condition, clocked in expressions(text):
         for changed in changes(text[begin:end], left, is_condition, clocked):
-            yield {"module": path.stem, "line": text.count("\n", 0, begin + len(text[begin:end]) - len(text[begin:end].lstrip())) + 1,
+            yield {"module": path.stem, "left": left or "", "line": text.count("\n", 0, begin + len(text[begin:end]) - len(text[begin:end].lstrip())) + 1,
                    "begin": begin, "end": end, "was": " ".join(text[begin:end].split()), "is": " ".join(changed.split())}
 
 
@@ -219,7 +219,7 @@ def main():
             break
         faults = [fault for fault in faults if fault["number"] not in bad]
     faults.sort(key=lambda fault: fault["number"])
-    keys = ("number", "module", "line", "was", "is")
+    keys = ("number", "module", "line", "left", "was", "is")
     (options.out / "faults.json").write_text(
         "[\n" + ",\n".join(json.dumps({key: fault[key] for key in keys}) for fault in faults) + "\n]\n")
 
