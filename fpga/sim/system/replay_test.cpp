@@ -152,7 +152,8 @@ TEST_F(XrtReplay, readers_of_the_ring_get_the_same_records) {
 }
 
 TEST_F(XrtReplay, a_program_beyond_the_card_falls_back_or_is_refused) {
-  const std::vector<std::string> all = arguments({{from_hex("e08185c1"), 10'000, 1}}, "none", {"--strict"});
+  const std::vector<std::string> all =
+      arguments({{from_hex("e08185c1"), 10'000, 1}}, "custom:skip=0,reset=template", {"--strict"});
   const Finished fallen = run_stopbit(joined(all, kCard));
   EXPECT_EQ(fallen.status, kExitDone) << fallen.err;
   EXPECT_EQ(fallen.out, run_stopbit(all).out);
