@@ -231,6 +231,11 @@ GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::siz
   }
   std::sort(files.begin(), files.end());
   for (const std::string& path : files) {
+    // Larger than any that is written here: something else, whose lines may be of any length.
+    if (const auto size = std::filesystem::file_size(path, error); error || size > GapLog::kMaxFileBytes) {
+      ++history.skipped;
+      continue;
+    }
     std::ifstream file(path);
     std::string line;
     while (std::getline(file, line)) {

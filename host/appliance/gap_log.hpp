@@ -94,8 +94,9 @@ struct ParsedLine {
 [[nodiscard]] ParsedLine parse_gap_line(std::string_view line);
 
 /// What the files of a folder say, from a time on, oldest first; numbers that came late stand in their gaps. `skipped`
-/// counts lines that are no entries: a line may be cut where a process or a disk has ended. Files of other names are
-/// left alone. The last `most` gaps are kept. The failure says why the folder cannot be read.
+/// counts lines that are no entries (a line may be cut where a process or a disk has ended), and files that are too
+/// large to be ours. Files of other names are left alone. The last `most` gaps are kept. The failure says why the
+/// folder cannot be read.
 struct GapHistory {
   std::vector<GapEntry> gaps;
   std::uint64_t skipped = 0;
