@@ -780,7 +780,7 @@ module stopbit_microcode_engine
                 has_control        = 1'b1;
               end else if (plan[0].is_group && plan[0].source == SOURCE_STREAM && plan[0].operation != OPERATOR_DEL) begin
                 // Exactly as many bytes as the fields need.
-                if (available >= group.bytes || length[0] != '0) begin
+                if (available >= group.bytes || available == 4'd10 || length[0] != '0) begin
                   has_control = 1'b1;
                   if (length[0] != group.bytes || (last_of_group & ~(6'h3F << group.unused_bits)) != '0) code = ERROR_X10;
                   else take = 5'(length[0]);
