@@ -11,11 +11,12 @@
 #include <utility>
 
 #include "decoder/record/layout.hpp"
+#include "microcode/profile/straight_line.hpp"
 
 namespace stopbit::firmware {
 namespace {
 
-enum class Table : std::uint32_t { Program, Constants, Bytes, Blocks, Dispatch, Slots, Limits, Channels };
+enum class Table : std::uint32_t { Program, Constants, Bytes, Blocks, Dispatch, Slots, Limits, Channels, Profiles };
 
 /// Appends the words of a table's entries.
 class Writer {
@@ -148,29 +149,66 @@ class Constants {
   std::vector<std::uint64_t> words_;
 };
 
-/// Where an identifier of a table may stand in a way: as `place` of stopbit_tables.sv.
-std::size_t place_of(const DispatchEntry& entry, unsigned way) {
-  const std::uint32_t id = entry.id ^ static_cast<std::uint32_t>(entry.table) << (32 - kTableBits);
+/// Where something may stand in a way: as `place` of stopbit_tables.sv.
+std::size_t place_of(std::uint32_t id, unsigned way) {
   const std::uint32_t x = way == 0 ? id : id ^ std::rotl(id, 6) ^ id >> 4;
   return (x ^ x >> 9 ^ x >> 18 ^ x >> 27) & (kTemplatesPerWay - 1);
 }
 
-using Ways = std::array<std::vector<const DispatchEntry*>, 2>;
+std::size_t place_of(const DispatchEntry& entry, unsigned way) {
+  return place_of(entry.id ^ static_cast<std::uint32_t>(entry.table) << (32 - kTableBits), way);
+}
 
-/// Gives every identifier one of its two places, moving others to theirs; nothing if there is no way.
-std::optional<Ways> place_templates(const Program& program) {
+/// Entries in the two ways of a table.
+template <class Entry>
+using Ways = std::array<std::array<const Entry*, kTemplatesPerWay>, 2>;
+
+/// Gives an entry one of its two places, moving others to theirs. @returns the one that is without a place, if one is.
+template <class Entry>
+const Entry* settle(Ways<Entry>& ways, const Entry* homeless) {
   constexpr unsigned kMaxMoves = 2 * kTemplatesPerWay;
-  Ways ways;
-  for (auto& way : ways) way.assign(kTemplatesPerWay, nullptr);
+  for (unsigned move = 0; homeless != nullptr && move < kMaxMoves; ++move) {
+    const unsigned way = move % 2;
+    std::swap(homeless, ways[way][place_of(*homeless, way)]);
+  }
+  return homeless;
+}
+
+/// Nothing if there is no way to place all identifiers.
+std::optional<Ways<DispatchEntry>> place_templates(const Program& program) {
+  Ways<DispatchEntry> ways = {};
   for (const DispatchEntry& entry : program.dispatch) {
-    const DispatchEntry* homeless = &entry;
-    for (unsigned move = 0; homeless != nullptr; ++move) {
-      if (move == kMaxMoves) return std::nullopt;
-      const unsigned way = move % 2;
-      std::swap(homeless, ways[way][place_of(*homeless, way)]);
-    }
+    if (settle(ways, &entry) != nullptr) return std::nullopt;
   }
   return ways;
+}
+
+/// A profile program that the device looks up.
+struct DeviceProfile {
+  const ProfileEntry* entry = nullptr;
+  std::uint16_t segment = 0;  ///< The device's number for it.
+};
+
+std::size_t place_of(const DeviceProfile& profile, unsigned way) {
+  const std::uint64_t bits = profile.entry->presence_bits;
+  return place_of(high(bits) ^ std::rotr(low(bits), 9) ^ profile.segment ^ std::uint32_t{profile.segment} << 26, way);
+}
+
+/// The profile programs of elements and groups that save enough. Bodies of templates have none in the device.
+std::vector<DeviceProfile> device_profiles(const Program& program, unsigned least_saved) {
+  std::vector<DeviceProfile> out;
+  const std::map<std::uint16_t, std::size_t> begins = profile::segment_begins(program);
+  std::map<std::uint16_t, std::uint16_t> numbers;
+  for (const ProfileEntry& entry : program.profiles) {
+    if ((entry.segment & ProfileEntry::kBody) != 0) continue;
+    const auto line = profile::straight_line(program, begins.at(entry.segment), entry.presence_bits, entry.entry,
+                                             program.code.size() - entry.entry);
+    if (!line || line->steps + least_saved > line->general) continue;
+    const auto number = static_cast<std::uint16_t>(numbers.size() + 1);
+    if (!numbers.contains(entry.segment) && number > kMaxProfiledSegments) continue;
+    out.push_back({&entry, numbers.try_emplace(entry.segment, number).first->second});
+  }
+  return out;
 }
 
 std::uint32_t block_word(const Block& block) {
@@ -202,16 +240,16 @@ std::size_t contexts(const EngineOptions& options) {
   return options.reset == ResetRule::Packet ? 1 : options.channels;
 }
 
-Constants constants_of(const Program& program) {
+Constants constants_of(const Program& program, std::size_t instructions) {
   Constants constants(program);
-  for (std::size_t i = 0; i < general_size(program); ++i) constants.index_of_instruction(i);
+  for (std::size_t i = 0; i < instructions; ++i) constants.index_of_instruction(i);
   return constants;
 }
 
 }  // namespace
 
 std::vector<Need> needs(const Program& program, const EngineOptions& options) {
-  const Constants constants = constants_of(program);
+  const Constants constants = constants_of(program, general_size(program));
   std::size_t most_bits = 0;
   for (const isa::Instruction& in : program.code) {
     if (in.op == isa::DataOp::Pmap) most_bits = std::max<std::size_t>(most_bits, in.slot);
@@ -257,7 +295,8 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
   return out;
 }
 
-Result<std::vector<Word>> device_words(const Program& program, const EngineOptions& options) {
+Result<std::vector<Word>> device_words(const Program& program, const EngineOptions& options,
+                                       const DeviceOptions& device) {
   if (const std::vector<std::string> reasons = obstacles(program, options); !reasons.empty()) {
     std::string text = "the device cannot run the program: ";
     for (const std::string& reason : reasons) {
@@ -268,10 +307,25 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   }
 
   Writer writer;
+  // Profile programs are left out if there is no room for their constants.
+  std::vector<DeviceProfile> profiles;
+  if (device.profiles && !options.strict) profiles = device_profiles(program, device.least_saved);
+  if (constants_of(program, program.code.size()).constants().size() > kMaxConstants) profiles.clear();
+  Ways<DeviceProfile> profile_ways = {};
+  std::map<std::size_t, std::uint16_t> profiled_maps;  // by address of their PMAP
+  for (const DeviceProfile& profile : profiles) {
+    (void)settle(profile_ways, &profile);
+    for (std::size_t i = 0; i < general_size(program); ++i) {
+      const isa::Instruction& in = program.code[i];
+      if (in.op == isa::DataOp::Pmap && in.constant == profile.entry->segment) profiled_maps[i] = profile.segment;
+    }
+  }
+
   Constants constants(program);
-  for (std::size_t i = 0; i < general_size(program); ++i) {
+  for (std::size_t i = 0; i < (profiles.empty() ? general_size(program) : program.code.size()); ++i) {
     isa::Instruction in = program.code[i];
     in.constant = constants.index_of_instruction(i);
+    if (const auto at = profiled_maps.find(i); at != profiled_maps.end()) in.constant = at->second;
     in.slot = constants.slot_of_instruction(i);
     const std::uint64_t word = isa::encode(in);
     writer.entry(Table::Program, i, {low(word), high(word)});
@@ -292,7 +346,24 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   for (std::size_t i = 0; i < program.blocks.size(); ++i)
     writer.entry(Table::Blocks, i, {block_word(program.blocks[i])});
 
-  const Ways ways = place_templates(program).value();
+  for (unsigned way = 0; way < profile_ways.size(); ++way) {
+    for (std::size_t i = 0; i < kTemplatesPerWay; ++i) {
+      const DeviceProfile* const profile = profile_ways[way][i];
+      const std::size_t index = way * kTemplatesPerWay + i;
+      if (profile == nullptr) {
+        writer.entry(Table::Profiles, index, {0, 0, 0, 0});
+        continue;
+      }
+      constexpr std::uint32_t kValid = 1U << 26;
+      writer.entry(Table::Profiles, index,
+                   {low(profile->entry->presence_bits), high(profile->entry->presence_bits),
+                    profile->segment | std::uint32_t{profile->entry->entry} << 6 |
+                        std::uint32_t{profile->entry->taken} << 20 | kValid,
+                    0});
+    }
+  }
+
+  const Ways<DispatchEntry> ways = place_templates(program).value();
   for (unsigned way = 0; way < ways.size(); ++way) {
     for (std::size_t i = 0; i < kTemplatesPerWay; ++i) {
       const DispatchEntry* const entry = ways[way][i];
@@ -322,7 +393,8 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   const auto nesting = static_cast<std::uint16_t>(std::min<std::size_t>(options.limits.nesting, limits::kMaxLoopDepth));
   writer.entry(Table::Limits, 0,
                {program.max_record_slots | static_cast<std::uint32_t>(nesting) << 16, options.limits.elements,
-                options.limits.empty_elements, options.limits.string_bytes, options.strict ? 2U : 0U, 0, 0, 0});
+                options.limits.empty_elements, options.limits.string_bytes,
+                (device.pairs ? 0U : 1U) | (options.strict ? 2U : 0U), 0, 0, 0});
   return writer.take();
 }
 

@@ -23,7 +23,8 @@ inline constexpr unsigned kTableBits = 10;                ///< As many tables as
 inline constexpr std::size_t kMaxEntries = 1U << 12;
 inline constexpr std::size_t kMaxStringWords = 1U << 13;  ///< Eight bytes of a string slot.
 inline constexpr std::size_t kMaxChannels = 1U << 6;
-inline constexpr std::size_t kMaxPresenceBits = 252;  ///< That instructions use; a map may have more.
+inline constexpr std::size_t kMaxProfiledSegments = 63;  ///< That have profile programs.
+inline constexpr std::size_t kMaxPresenceBits = 252;     ///< That instructions use; a map may have more.
 
 /// isa::Capability bits of the device.
 inline constexpr std::uint64_t kCapabilities =
@@ -53,10 +54,20 @@ struct Need {
 /// can. `program` has passed verify::check.
 [[nodiscard]] std::vector<std::string> obstacles(const Program& program, const EngineOptions& options);
 
-/// The words of the program for a bank, in the order in which they have to be written. The general program only:
-/// profile programs do the same in fewer instructions, and the device does not look them up.
+/// What the device does to be fast. Records are the same without.
+struct DeviceOptions {
+  bool pairs = true;     ///< Instructions with the pair bit issue together with the next.
+  bool profiles = true;  ///< Presence maps of elements and groups are looked up for profile programs.
+  /// Instructions that a profile program has to save: a map that is another one than the segment had before costs two
+  /// cycles.
+  unsigned least_saved = 4;
+};
+
+/// The words of the program for a bank, in the order in which they have to be written. Of the profile programs those
+/// that save enough and find a place; other maps run in the general program.
 /// Fails with the obstacles, if there are any.
-[[nodiscard]] Result<std::vector<Word>> device_words(const Program& program, const EngineOptions& options);
+[[nodiscard]] Result<std::vector<Word>> device_words(const Program& program, const EngineOptions& options,
+                                                     const DeviceOptions& device = {});
 
 /// The words that give `options.channels` channels their places in the dictionary, from channel 0 on. With a reset per
 /// packet nothing outlives a datagram and they share one. Writing those of

@@ -13,6 +13,8 @@ module stopbit_fetch
   input  logic                   is_last_element_i,  // the element in work is the last of its loop
   input  logic [ProgramBits-1:0] next_message_i,     // where the message behind this one will begin, it is thought
   input  logic                   single_issue_i,
+  input  logic                   is_guessed_i,       // if a presence map is loaded, it goes on at
+  input  logic [ProgramBits-1:0] guess_i,            // this, it is thought
 
   output logic [ProgramBits-1:0] address_o,  // to the program memory
   input  insn_t [1:0]            insn_i,     // what stood at the address of the cycle before, and behind it
@@ -41,6 +43,7 @@ module stopbit_fetch
       CONTROL_JOIN: foreseen_o = target;
       default:      foreseen_o = behind;
     endcase
+    if (insn_i[0].op == OP_PMAP && is_guessed_i) foreseen_o = guess_i;
     address_o = redirect_i ? redirect_address_i : load_o ? foreseen_o : pc_o;
   end
 

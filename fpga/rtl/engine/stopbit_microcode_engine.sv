@@ -49,6 +49,7 @@ module stopbit_microcode_engine
     START,       // a message begins
     RUN,         // an instruction at its beginning
     PMAP_MORE,   // the rest of a presence map of more than nine bytes
+    PROFILE,     // a presence map was looked up: a profile program, or the general one
     CONTROL,     // the control-op of PMAP
     SEQ_WAIT,    // the length of a sequence is on its way
     SEQ,         // the loop begins
@@ -141,6 +142,8 @@ module stopbit_microcode_engine
     .is_last_element_i (is_last_element),
     .next_message_i    (last_q.entry),
     .single_issue_i    (limits.single_issue || limits.strict),
+    .is_guessed_i      (guess.valid),
+    .guess_i           (guess.entry),
     .address_o         (fetch_address),
     .insn_i            (program_insn),
     .load_o            (load_c),
@@ -149,8 +152,22 @@ module stopbit_microcode_engine
     .pc_o              (f_pc),
     .foreseen_o        (foreseen)
   );
+  // Profile programs: what came of the presence map that the segment had before, and what comes of this one.
+  profile_t guess, guess_q, profile, lesson;
+  logic learns;
+  stopbit_map_predictor i_predictor (
+    .clk_i,
+    .rst_ni,
+    .forget_i (load_i.valid),
+    .bank_i   (channel.bank),
+    .segment_i(f_insn[0].constant[5:0]),
+    .guess_o  (guess),
+    .learn_i  (learns && advance),
+    .profile_i(lesson)
+  );
   always_ff @(posedge clk_i) begin
     if (load_c) begin
+      guess_q      <= guess;
       insn_q       <= f_insn;
       pair_q       <= f_pair;
       c_pc_q       <= f_pc;
@@ -202,6 +219,9 @@ module stopbit_microcode_engine
     .template_found_o  (is_found),
     .template_o        (chosen),
     .limits_o          (limits),
+    .segment_i         (insn_q[0].constant[5:0]),
+    .map_i             (state_q == PROFILE ? loading_q[MaxMapBits-1-:64] : {map_bits, 1'b0}),
+    .profile_o         (profile),
     .channel_address_i (coming_i.channel[ChannelBits-1:0]),
     .channel_o         (loaded),
     .channel_loaded_o  (channel_loaded),
@@ -426,6 +446,19 @@ module stopbit_microcode_engine
   logic clear_stacks;
   assign clear_stacks = starts || (message_begins && c_valid_q);
   logic push_map, restore_map, push_loop, end_element;
+  // The map that is pushed: behind the bit of a template identifier, or the bits that a profile program stands for.
+  map_t pushed_map;
+  logic [5:0] skipped_bits;
+  logic is_guessed, is_profiled;
+  assign is_profiled  = insn_q[0].constant[5:0] != '0;  // of PMAP: the segment has profile programs
+  assign is_guessed   = guess_q.valid && guess_q.bits == {map_bits, 1'b0};
+  assign skipped_bits = state_q == PROFILE ? (profile.valid ? profile.taken : '0) : starts ? 6'd1 : is_guessed ? guess_q.taken : '0;
+  always_comb begin
+    pushed_map = state_q == PROFILE ? loading_q : loading_d;
+    if (state_q == PROFILE || starts || (is_profiled && window_i.length inside {[4'd1:4'd9]} && state_q == RUN)) begin
+      pushed_map[MaxMapBits-1-:MapChunk] = pushed_map[MaxMapBits-1-:MapChunk] << skipped_bits;
+    end
+  end
   logic [1:0] bits_taken;
   logic [4:0] map_depth, restore_depth, loop_map_depth;
   logic [3:0] loop_depth;
@@ -434,7 +467,7 @@ module stopbit_microcode_engine
     .advance_i      (advance),
     .clear_i        (clear_stacks),
     .push_i         (push_map),
-    .map_i          (starts ? loading_d << 1 : loading_d),  // behind the bit of the template identifier
+    .map_i          (pushed_map),
     .has_more_i     (has_more_d),
     .begin_i        (entity_q),
     .take_i         (bits_taken),
@@ -625,6 +658,10 @@ module stopbit_microcode_engine
     root_reach       = root.root.words + (state_q == DISPATCH && is_call_q ? 8'd1 : 8'(HeaderWords));
     root_slots       = 6'((9'(root_reach) + 9'(ValueWords - 1)) / 9'(ValueWords));
     keep_last        = 1'b0;
+    learns           = 1'b0;
+    lesson           = profile;
+    lesson.segment   = insn_q[0].constant[5:0];
+    lesson.bits      = loading_q[MaxMapBits-1-:64];
     write_state      = '0;
     write_entry      = entry;
     new_state        = '0;
@@ -769,7 +806,15 @@ module stopbit_microcode_engine
                     push_map    = 1'b1;
                     if (limits.strict && (chunk != '0 || window_i.length != 4'd1) && last_byte == '0) code = ERROR_R7;
                     has_control = insn_q[0].control == CONTROL_NEXT || insn_q[0].control == CONTROL_BLOCK;
-                    if (!has_control) state_d = CONTROL;
+                    if (!has_control) begin
+                      state_d = CONTROL;
+                    end else if (is_profiled && state_q == RUN) begin
+                      // It is looked up, unless it is the one that was looked up last.
+                      push_map     = is_guessed;
+                      has_control  = is_guessed;
+                      next_address = guess_q.entry;
+                      if (!is_guessed) state_d = PROFILE;
+                    end
                   end
                 end
               end else if (plan[0].source_code != ERROR_NONE) begin
@@ -841,6 +886,20 @@ module stopbit_microcode_engine
                 end else if (window_i.is_whole) begin
                   code = ERROR_X1;
                 end
+              end
+            end
+
+            PROFILE: begin
+              uop.lane[0].source = SOURCE_NONE;
+              push_map           = 1'b1;
+              has_control        = 1'b1;
+              learns             = 1'b1;
+              lesson.valid       = 1'b1;
+              if (profile.valid) begin
+                next_address = profile.entry;
+              end else begin
+                lesson.entry = next_address;
+                lesson.taken = '0;
               end
             end
 

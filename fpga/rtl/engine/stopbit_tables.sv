@@ -27,6 +27,9 @@ module stopbit_tables
   output logic                    template_found_o,
   output dispatch_t               template_o,
   output limits_t                 limits_o,
+  input  logic [5:0]              segment_i,
+  input  logic [63:0]             map_i,
+  output profile_t                profile_o,  // of a segment's map, if it is valid
 
   input  logic [ChannelBits-1:0]  channel_address_i,
   output channel_t                channel_o,
@@ -43,9 +46,9 @@ module stopbit_tables
 
   logic [15:0] at;
   assign at = load_i.address[15:0];
-  logic [7:0] loads;  // by table
+  logic [8:0] loads;  // by table
   always_comb begin
-    for (int unsigned i = 0; i < 8; i++) loads[i] = load_i.valid && load_i.address[19:16] == 4'(i);
+    for (int unsigned i = 0; i < 9; i++) loads[i] = load_i.valid && load_i.address[19:16] == 4'(i);
   end
 
   logic [63:0]                 program_back, bytes_back;
@@ -55,7 +58,7 @@ module stopbit_tables
   logic [$bits(dispatch_t)-1:0] dispatch_back[2];
 
   logic write_channel;
-  assign write_channel    = loads[TABLE_CHANNELS[2:0]] && at[0];
+  assign write_channel    = loads[TABLE_CHANNELS] && at[0];
   assign channel_loaded_o = write_channel;
   assign loaded_channel_o = at[1+:ChannelBits];
 
@@ -68,7 +71,7 @@ module stopbit_tables
   for (genvar odd = 0; odd < 2; odd++) begin : g_program
     stopbit_loaded_ram #(.Width(64), .Depth(1 << ProgramBits)) i_ram (
       .back_data_o(neighbours_back[odd]),
-      .write_clk_i(clk_i), .write_i(loads[TABLE_PROGRAM[2:0]] && at[0] && at[1] == (odd != 0)),
+      .write_clk_i(clk_i), .write_i(loads[TABLE_PROGRAM] && at[0] && at[1] == (odd != 0)),
       .write_address_i({load_i.bank, at[2+:ProgramBits-1]}), .write_data_i({load_i.data, words_q[6]}),
       .read_clk_i(clk_i),
       .read_address_i({bank_i, odd != 0 ? program_address_i[ProgramBits-1:1] : even_address}),
@@ -87,7 +90,7 @@ module stopbit_tables
   for (genvar i = 0; i < 2; i++) begin : g_constants
     stopbit_loaded_ram #(.Width(ConstantWidth), .Depth(2 << ConstantBits)) i_ram (
       .back_data_o(copies_back[i]),
-      .write_clk_i(clk_i), .write_i(loads[TABLE_CONSTANTS[2:0]] && (&at[2:0])),
+      .write_clk_i(clk_i), .write_i(loads[TABLE_CONSTANTS] && (&at[2:0])),
       .write_address_i({load_i.bank, at[3+:ConstantBits]}),
       .write_data_i(ConstantWidth'({words_q[4], words_q[3], words_q[2], words_q[1], words_q[0]})),
       .read_clk_i(clk_i), .read_address_i({bank_i, constant_address_i[i]}), .read_data_o(constant_o[i])
@@ -98,19 +101,19 @@ module stopbit_tables
 
   stopbit_loaded_ram #(.Width(64), .Depth(2 << ByteBits)) i_bytes (
     .back_data_o(bytes_back),
-    .write_clk_i(clk_i), .write_i(loads[TABLE_BYTES[2:0]] && at[0]),
+    .write_clk_i(clk_i), .write_i(loads[TABLE_BYTES] && at[0]),
     .write_address_i({load_i.bank, at[1+:ByteBits]}), .write_data_i({load_i.data, words_q[6]}),
     .read_clk_i(clk_i), .read_address_i({bank_i, bytes_address_i}), .read_data_o(bytes_o)
   );
   stopbit_loaded_ram #(.Width($bits(block_t)), .Depth(2 << BlockBits)) i_blocks (
     .back_data_o(block_back),
-    .write_clk_i(clk_i), .write_i(loads[TABLE_BLOCKS[2:0]]),
+    .write_clk_i(clk_i), .write_i(loads[TABLE_BLOCKS]),
     .write_address_i({load_i.bank, at[BlockBits-1:0]}), .write_data_i(load_i.data[15:0]),
     .read_clk_i(clk_i), .read_address_i({bank_i, block_address_i}), .read_data_o(block_o)
   );
   stopbit_loaded_ram #(.Width($bits(string_slot_t)), .Depth(2 << SlotBits)) i_slots (
     .back_data_o(slot_back),
-    .write_clk_i(clk_i), .write_i(loads[TABLE_SLOTS[2:0]]),
+    .write_clk_i(clk_i), .write_i(loads[TABLE_SLOTS]),
     .write_address_i({load_i.bank, at[SlotBits-1:0]}), .write_data_i(load_i.data[25:0]),
     .read_clk_i(clk_i), .read_address_i({bank_i, slot_address_i}), .read_data_o(slot_o)
   );
@@ -134,7 +137,7 @@ module stopbit_tables
   for (genvar w = 0; w < 2; w++) begin : g_way
     stopbit_loaded_ram #(.Width($bits(dispatch_t)), .Depth(2 << DispatchBits)) i_ram (
       .back_data_o(dispatch_back[w]),
-      .write_clk_i(clk_i), .write_i(loads[TABLE_DISPATCH[2:0]] && (&at[1:0]) && at[2+DispatchBits] == w),
+      .write_clk_i(clk_i), .write_i(loads[TABLE_DISPATCH] && (&at[1:0]) && at[2+DispatchBits] == w),
       .write_address_i({load_i.bank, at[2+:DispatchBits]}),
       .write_data_i({load_i.data[11:0], words_q[6], words_q[5][27:0], words_q[4]}),
       .read_clk_i(clk_i), .read_address_i({bank_i, place(template_table_i, template_id_i, w != 0)}), .read_data_o(way[w])
@@ -150,9 +153,35 @@ module stopbit_tables
     template_found_o = template_o.valid && template_o.id == template_id_q && template_o.in_table == template_table_q;
   end
 
+  // Profile programs, in the same way.
+  localparam int unsigned ProfileWidth = $bits(profile_t);
+  profile_t profile[2];
+  logic [1:0][ProfileWidth-1:0] profile_back;
+  logic [31:0] folded_map;
+  logic [63:0] map_q;
+  logic [5:0] segment_q;
+  assign folded_map = map_i[63:32] ^ {map_i[8:0], map_i[31:9]} ^ {segment_i, 20'b0, segment_i};
+  for (genvar w = 0; w < 2; w++) begin : g_profile
+    stopbit_loaded_ram #(.Width(ProfileWidth), .Depth(2 << ProfileBits)) i_ram (
+      .back_data_o(profile_back[w]),
+      .write_clk_i(clk_i), .write_i(loads[TABLE_PROFILES] && (&at[1:0]) && at[2+ProfileBits] == w),
+      .write_address_i({load_i.bank, at[2+:ProfileBits]}),
+      .write_data_i(ProfileWidth'({words_q[6], words_q[5], words_q[4]})),
+      .read_clk_i(clk_i), .read_address_i({bank_i, place('0, folded_map, w != 0)}), .read_data_o(profile[w])
+    );
+  end
+  always_ff @(posedge clk_i) begin
+    map_q     <= map_i;
+    segment_q <= segment_i;
+  end
+  always_comb begin
+    profile_o = profile[0].valid && profile[0].bits == map_q && profile[0].segment == segment_q ? profile[0] : profile[1];
+    if (profile_o.bits != map_q || profile_o.segment != segment_q) profile_o.valid = 1'b0;
+  end
+
   limits_t limits_q[2];
   always_ff @(posedge clk_i) begin
-    if (loads[TABLE_LIMITS[2:0]] && (&at[2:0])) begin
+    if (loads[TABLE_LIMITS] && (&at[2:0])) begin
       limits_q[load_i.bank] <= {words_q[4][1:0], words_q[3], words_q[2], words_q[1], words_q[0]};
     end
   end
@@ -184,6 +213,7 @@ module stopbit_tables
       TABLE_DISPATCH:  back_entry = {2{32'(back_dispatch[103:92]), back_dispatch[91:60], 32'(back_dispatch[59:32]),
                                        back_dispatch[31:0]}};
       TABLE_SLOTS:     back_entry = {8{32'(slot_back)}};
+      TABLE_PROFILES:  back_entry = {2{128'(profile_back[back_way_q])}};
       TABLE_LIMITS:    back_entry = 256'(back_limits_q);
       TABLE_CHANNELS:  back_entry = {4{64'(back_channel_q)}};
       default: ;

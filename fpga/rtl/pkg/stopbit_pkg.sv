@@ -54,7 +54,8 @@ package stopbit_pkg;
     TABLE_DISPATCH  = 4'd4,  // 4 words: see dispatch_t; entries of the first, then of the second way
     TABLE_SLOTS     = 4'd5,  // 1 word: see string_slot_t
     TABLE_LIMITS    = 4'd6,  // entry 0, 8 words: see limits_t
-    TABLE_CHANNELS  = 4'd7   // 2 words by channel: see channel_t; makes the channel's dictionary undefined
+    TABLE_CHANNELS  = 4'd7,  // 2 words by channel: see channel_t; makes the channel's dictionary undefined
+    TABLE_PROFILES  = 4'd8   // 4 words: see profile_t; entries of the first, then of the second way
   } table_e;
 
   // Sizes of a bank's tables, in entries; the same numbers stand in fpga/firmware/device.hpp.
@@ -64,6 +65,7 @@ package stopbit_pkg;
   localparam int unsigned BlockBits    = 12;
   localparam int unsigned DispatchBits = 9;   // of each of the two ways
   localparam int unsigned TableBits    = 10;  // tables of templates
+  localparam int unsigned ProfileBits  = 9;   // of each of the two ways
   localparam int unsigned SlotBits     = 12;
   // Shared by the banks.
   localparam int unsigned ContextBits  = 12;  // dictionary entries of all channels
@@ -114,6 +116,15 @@ package stopbit_pkg;
     logic [15:0] template_index;
     logic [31:0] id;
   } dispatch_t;
+
+  /// A profile program: what a segment is with a presence map.
+  typedef struct packed {
+    logic        valid;
+    logic [5:0]  taken;    // bits of the map that it stands for
+    logic [13:0] entry;
+    logic [5:0]  segment;  // number that the constant column of its PMAP has; 0 for segments without programs
+    logic [63:0] bits;     // the map's, the first on top
+  } profile_t;
 
   typedef struct packed {
     logic [12:0] capacity;  // bytes; there are two places of as many where deltas or tails write

@@ -262,8 +262,12 @@ class Core::Model {
 };
 
 Core::Core(const Program& program, const EngineOptions& engine, const CoreOptions& options)
-    : model_(std::make_unique<Model>(options)), program_(program), engine_(engine), bank_(options.seed % 2) {
-  const Result<std::vector<firmware::Word>> words = firmware::device_words(program, engine);
+    : model_(std::make_unique<Model>(options)),
+      program_(program),
+      engine_(engine),
+      device_(options.device),
+      bank_(options.seed % 2) {
+  const Result<std::vector<firmware::Word>> words = firmware::device_words(program, engine, options.device);
   if (!words) throw std::runtime_error(words.message());
   model_->load(words.value(), bank_);
   channel_words_ = firmware::channel_words(program, engine, bank_);
@@ -295,7 +299,7 @@ void Core::reset(std::uint16_t channel) {
 
 void Core::load_beside(const Program& other, std::uint16_t channel) {
   const unsigned bank = bank_ ^ 1;
-  const Result<std::vector<firmware::Word>> words = firmware::device_words(other, engine_);
+  const Result<std::vector<firmware::Word>> words = firmware::device_words(other, engine_, device_);
   if (!words) throw std::runtime_error(words.message());
   model_->load_later(words.value(), bank);
   const std::vector<firmware::Word> channels = firmware::channel_words(other, engine_, bank);

@@ -26,6 +26,7 @@ struct CoreOptions {
   std::uint64_t seed = 1;         ///< Of stalls and of registers without reset.
   std::uint32_t input_stall = 0;  ///< Percent of cycles.
   std::uint32_t output_stall = 0;
+  firmware::DeviceOptions device = {};
 };
 
 /// What some datagrams cost.
@@ -79,6 +80,7 @@ class Core {
   std::unique_ptr<Model> model_;
   const Program& program_;
   EngineOptions engine_;
+  firmware::DeviceOptions device_;
   unsigned bank_;
   std::vector<firmware::Word> channel_words_;
   CoreFigures figures_;

@@ -15,6 +15,7 @@
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/profiled.hpp"
 #include "tests/property/random_case.hpp"
 #include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"
@@ -67,6 +68,15 @@ class Pair {
   Core core_;
 };
 
+/// The program with programs for the presence maps of the case.
+Program with_profiles(const Program& program, const EngineOptions& options, const std::vector<cases::Step>& steps) {
+  std::vector<cases::Datagram> datagrams;
+  for (const cases::Step& step : steps) {
+    if (step.kind != cases::Step::Kind::Reset) datagrams.push_back({step.bytes, step.channel});
+  }
+  return cases::with_profiles(program, options, datagrams);
+}
+
 /// Every prefix of a datagram, and every datagram with one bit turned.
 std::vector<Bytes> mutations(const Bytes& datagram) {
   constexpr std::size_t kMaxBytes = 80;
@@ -105,9 +115,22 @@ TEST(Cosim, cases_within_the_capabilities_give_the_same_records) {
     const auto steps = cases::parse_bytes(source, bytes->begin, bytes->end, diagnostics);
     ASSERT_TRUE(steps) << path;
     ++ran;
-    for (const std::uint32_t stall : {0U, 30U + static_cast<std::uint32_t>(seed % 61)}) {
-      SCOPED_TRACE(path.string() + ", stalls of " + std::to_string(stall) + " %");
-      Pair pair(*program, options.engine, {++seed, stall, stall});
+    struct Way {
+      const char* name;
+      std::uint32_t stall;
+      bool pairs;
+      bool profiles;
+    };
+    const auto stall = 30U + static_cast<std::uint32_t>(seed % 61);
+    const Program profiled = with_profiles(*program, options.engine, *steps);
+    for (const Way way : {Way{"as it is", 0, true, false}, Way{"with profile programs", 0, true, true},
+                          Way{"with profile programs, stalls", stall, true, true},
+                          Way{"one instruction at a time, stalls", stall, false, false}}) {
+      if (way.profiles && profiled.profiles.empty()) continue;
+      SCOPED_TRACE(path.string() + ", " + way.name + ", " + std::to_string(way.stall) + " %");
+      CoreOptions core{++seed, way.stall, way.stall};
+      core.device = {.pairs = way.pairs, .profiles = way.profiles, .least_saved = 0};
+      Pair pair(way.profiles ? profiled : *program, options.engine, core);
       std::vector<Datagram> datagrams;
       std::vector<Bytes> kept;
       std::uint64_t number = 0;
@@ -124,7 +147,7 @@ TEST(Cosim, cases_within_the_capabilities_give_the_same_records) {
         datagrams.push_back({step.bytes, info});
       }
       ASSERT_EQ(pair.decode(datagrams), "");
-      if (stall != 0) continue;
+      if (way.stall != 0) continue;
       for (const cases::Step& step : *steps) {
         if (step.kind == cases::Step::Kind::Reset) continue;
         kept = mutations(step.bytes);
@@ -153,11 +176,19 @@ TEST(Cosim, captures_give_the_same_records) {
     for (std::size_t i = 0; i < std::min(kDatagrams, work.datagrams.size()); ++i) {
       datagrams.push_back({work.datagram(i), work.datagrams[i].info});
     }
+    std::vector<cases::Datagram> met;
+    for (const Datagram& datagram : datagrams) met.push_back({datagram.bytes, datagram.info.channel});
+    const Program profiled = cases::with_profiles(work.program, work.options, met);
     for (const std::uint32_t stall : {0U, 60U}) {
       SCOPED_TRACE(source.name + ", stalls of " + std::to_string(stall) + " %");
       Pair pair(work.program, work.options, {11 + stall, stall, stall});
       ASSERT_EQ(pair.decode(datagrams), "");
     }
+    SCOPED_TRACE(source.name + ", with profile programs");
+    CoreOptions core{.seed = 13, .input_stall = 20, .output_stall = 20};
+    core.device.least_saved = 0;
+    Pair pair(profiled, work.options, core);
+    ASSERT_EQ(pair.decode(datagrams), "");
   }
 }
 
@@ -188,7 +219,9 @@ TEST(Cosim, every_operator_of_every_type_gives_the_same_records) {
         bytes.push_back(std::move(datagram));
       }
       const auto stall = static_cast<std::uint32_t>(seed % 4 == 0 ? seed % 91 : 0);
-      Pair pair(feed->program, options, {seed, stall, stall});
+      CoreOptions core{seed, stall, stall};
+      core.device.pairs = seed % 5 != 0;
+      Pair pair(feed->program, options, core);
       ASSERT_EQ(pair.decode(as_datagrams(bytes, 0, 1)), "") << "seed " << seed;
     }
   }
