@@ -346,23 +346,6 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
   for (std::size_t i = 0; i < program.blocks.size(); ++i)
     writer.entry(Table::Blocks, i, {block_word(program.blocks[i])});
 
-  for (unsigned way = 0; way < profile_ways.size(); ++way) {
-    for (std::size_t i = 0; i < kTemplatesPerWay; ++i) {
-      const DeviceProfile* const profile = profile_ways[way][i];
-      const std::size_t index = way * kTemplatesPerWay + i;
-      if (profile == nullptr) {
-        writer.entry(Table::Profiles, index, {0, 0, 0, 0});
-        continue;
-      }
-      constexpr std::uint32_t kValid = 1U << 26;
-      writer.entry(Table::Profiles, index,
-                   {low(profile->entry->presence_bits), high(profile->entry->presence_bits),
-                    profile->segment | std::uint32_t{profile->entry->entry} << 6 |
-                        std::uint32_t{profile->entry->taken} << 20 | kValid,
-                    0});
-    }
-  }
-
   const Ways<DispatchEntry> ways = place_templates(program).value();
   for (unsigned way = 0; way < ways.size(); ++way) {
     for (std::size_t i = 0; i < kTemplatesPerWay; ++i) {
@@ -395,6 +378,23 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
                {program.max_record_slots | static_cast<std::uint32_t>(nesting) << 16, options.limits.elements,
                 options.limits.empty_elements, options.limits.string_bytes,
                 (device.pairs ? 0U : 1U) | (options.strict ? 2U : 0U), 0, 0, 0});
+  // Without profile programs nothing is looked up in what stands there.
+  for (unsigned way = 0; !profiles.empty() && way < profile_ways.size(); ++way) {
+    for (std::size_t i = 0; i < kTemplatesPerWay; ++i) {
+      const DeviceProfile* const profile = profile_ways[way][i];
+      const std::size_t index = way * kTemplatesPerWay + i;
+      if (profile == nullptr) {
+        writer.entry(Table::Profiles, index, {0, 0, 0, 0});
+        continue;
+      }
+      constexpr std::uint32_t kValid = 1U << 26;
+      writer.entry(Table::Profiles, index,
+                   {low(profile->entry->presence_bits), high(profile->entry->presence_bits),
+                    profile->segment | std::uint32_t{profile->entry->entry} << 6 |
+                        std::uint32_t{profile->entry->taken} << 20 | kValid,
+                    0});
+    }
+  }
   return writer.take();
 }
 

@@ -19,6 +19,7 @@ module stopbit_fetch
   output logic [ProgramBits-1:0] address_o,  // to the program memory
   input  insn_t [1:0]            insn_i,     // what stood at the address of the cycle before, and behind it
 
+  output logic                   valid_o,    // something comes next
   output logic                   load_o,     // what comes next enters the consume stage
   output insn_t [1:0]            insn_o,     // it:
   output logic                   pair_o,     // both, or the first alone,
@@ -26,6 +27,7 @@ module stopbit_fetch
   output logic [ProgramBits-1:0] foreseen_o  // and the address of what will follow
 );
   logic valid_q;
+  assign valid_o = valid_q;
   logic [ProgramBits-1:0] behind;
   logic [3:0]  control;
   logic [13:0] target;

@@ -130,7 +130,7 @@ module stopbit_microcode_engine
   // Fetch
 
   logic [ProgramBits-1:0] fetch_address, f_pc, foreseen, next_address, redirect_address;
-  logic redirect, load_c, f_pair, done, steps, advance, flush, fails, is_settled;
+  logic redirect, f_valid, load_c, f_pair, done, steps, advance, flush, fails, is_settled;
   insn_t [1:0] program_insn, f_insn;
   logic is_last_element;
   stopbit_fetch i_fetch (
@@ -146,6 +146,7 @@ module stopbit_microcode_engine
     .guess_i           (guess.entry),
     .address_o         (fetch_address),
     .insn_i            (program_insn),
+    .valid_o           (f_valid),
     .load_o            (load_c),
     .insn_o            (f_insn),
     .pair_o            (f_pair),
@@ -188,7 +189,10 @@ module stopbit_microcode_engine
   logic channel_loaded;
   logic [ChannelBits-1:0] loaded_channel;
   channel_t loaded;
+  logic bank;
   assign channel = state_q == IDLE ? head_q : channel_q;
+  // What is fetched ahead comes from the bank of the datagram before.
+  assign bank    = state_q == IDLE && !active_i ? channel_q.bank : channel.bank;
   always_comb begin
     next_insn = insn_q;
     if (load_c) next_insn = f_insn;
@@ -203,7 +207,7 @@ module stopbit_microcode_engine
     .clk_i,
     .load_i,
     .back_data_o,
-    .bank_i            (channel.bank),
+    .bank_i            (bank),
     .program_address_i (fetch_address),
     .insn_o            (program_insn),
     .constant_address_i({next_insn[1].constant[ConstantBits-1:0], next_insn[0].constant[ConstantBits-1:0]}),
@@ -582,9 +586,10 @@ module stopbit_microcode_engine
   logic        release_window;
   dispatch_t   root;       // the template that begins
   logic        opens_root;
-  logic        is_same;    // it is that of the message before, whose beginning is in C
+  logic        is_same;    // it is that of the message before, whose beginning is in C or comes next
   logic [13:0] quick_id;
   logic        length_is_wrong;
+  logic        ends_alone, is_overfull, ends_message;
 
   assign take_o          = take;
   assign release_o       = release_window;
@@ -592,8 +597,11 @@ module stopbit_microcode_engine
   assign issued_o        = {both && done, (done && !both) || steps};
   assign which           = state_q == IDLE ? which_q + 2'd1 : which_q;
   assign quick_id        = short_value(window_i.second_bytes[6:0], window_i.second_bytes[14:8], window_i.second_length);
-  assign is_same         = last_valid_q && last_bank_q == channel.bank && last_q.id == 32'(quick_id) && c_valid_q &&
-                           c_pc_q == last_q.entry;
+  assign is_same         = last_valid_q && last_bank_q == channel.bank && channel_q.bank == channel.bank && last_q.id == 32'(quick_id) &&
+                           (c_valid_q ? c_pc_q == last_q.entry : f_valid && f_pc == last_q.entry);
+  // What is left of the template behind its last sequence is an END alone: it goes with the last element.
+  assign ends_alone      = f_valid && f_pc == c_foreseen_q && f_insn[0].op == OP_NOP && f_insn[0].control == CONTROL_END &&
+                           f_insn[0].word == NoWord;
   assign element_bytes   = 33'(awaited_q[16:0]) * 33'(length_constant_q.min_bytes);
   assign length_is_wrong = awaited_q[31:17] != '0 || element_bytes > 33'(left) || awaited_q > 32'(elements_left_q) ||
                            awaited_q > message_elements_left_q ||
@@ -646,6 +654,8 @@ module stopbit_microcode_engine
     pop_call         = 1'b0;
     code             = ERROR_NONE;
     end_element      = 1'b0;
+    ends_message     = 1'b0;
+    is_overfull      = 1'b0;
     restore_map      = 1'b0;
     restore_depth    = map_depth - 5'd1;
     text_active      = 1'b0;
@@ -961,6 +971,7 @@ module stopbit_microcode_engine
         if (has_control && code == ERROR_NONE) begin
           issue      = 1'b1;
           steps      = pair_q && !both;
+          is_overfull = 17'(next_slot_q) + 17'(string_slots_d) > 17'(limits.max_record_slots);
           uop.is_pair = both;
           done       = !steps;
           bits_taken = own_bits;
@@ -1034,7 +1045,12 @@ module stopbit_microcode_engine
                 end_element   = 1'b1;
                 restore_map   = 1'b1;
                 restore_depth = loop_map_depth;
-                if (!is_last_element) next_address = last_insn.target;
+                if (!is_last_element) begin
+                  next_address = last_insn.target;
+                end else if (ends_alone && !is_overfull && !limits.strict && call_depth == '0 && loop_depth == 4'd1 &&
+                             next_address == c_foreseen_q) begin
+                  ends_message = 1'b1;
+                end
               end
               CONTROL_SKIP: begin
                 bits_taken = own_bits + 2'(last_insn.known == 2'd0);
@@ -1069,17 +1085,20 @@ module stopbit_microcode_engine
                   restore_map  = 1'b1;
                   pop_call     = 1'b1;
                   template_d   = caller;
-                end else if (17'(next_slot_q) + 17'(string_slots_d) > 17'(limits.max_record_slots)) begin
+                end else if (is_overfull) begin
                   done    = 1'b0;
                   state_d = OVERFULL;
                 end else begin
-                  uop.command.commit = 1'b1;
-                  uop.command.flags  = left == 17'(take) ? FlagLastOfPacket : '0;
-                  message_index_d    = message_index_q + 16'd1;
+                  ends_message = 1'b1;
                 end
               end
               default: ;
             endcase
+            if (ends_message) begin
+              uop.command.commit = 1'b1;
+              uop.command.flags  = left == 17'(take) ? FlagLastOfPacket : '0;
+              message_index_d    = message_index_q + 16'd1;
+            end
           end
         end
 
@@ -1090,6 +1109,10 @@ module stopbit_microcode_engine
           state_d          = RUN;
           redirect         = next_address != c_foreseen_q;
           redirect_address = next_address;
+          if (ends_message && last_insn.control == CONTROL_LEND) begin
+            redirect         = 1'b1;
+            redirect_address = last_q.entry;
+          end
           if (uop.command.commit && left != 17'(take)) begin
             state_d = START;
           end else if (uop.command.commit) begin
@@ -1252,6 +1275,7 @@ module stopbit_microcode_engine
         c_valid_q <= load_c || (c_valid_q && !done && !redirect);
       end
       if (advance && keep_last) last_valid_q <= 1'b1;
+      if (advance && state_q == IDLE && active_i && head_q.bank != channel_q.bank) last_valid_q <= 1'b0;
       if (load_i.valid && load_i.address[19:16] != TABLE_CHANNELS) last_valid_q <= 1'b0;
     end
     if (advance) begin
@@ -1278,7 +1302,7 @@ module stopbit_microcode_engine
       checks_q                <= checks_d;
       length_constant_q       <= length_constant_d;
       length_place_q          <= length_place_d;
-      opened_q                <= !load_c && !steps && state_q inside {RUN, PMAP_MORE, CONTROL, SEQ_WAIT, SEQ, OVERFULL} &&
+      opened_q                <= !load_c && !steps && !done && state_q inside {RUN, PMAP_MORE, CONTROL, SEQ_WAIT, SEQ, OVERFULL} &&
                                  (opened_q || issue);
       padded_q                <= !load_c && !steps && padded_d;
       negative_q              <= !load_c && !steps && negative_d;

@@ -21,8 +21,9 @@
 #include "microcode/profile/add.hpp"
 
 /// Prints what the decode core needs for the bundled sample, the generated workloads and the captures of
-/// STOPBIT_CORPUS: stopbit_rtl_cycles [DATAGRAMS], so many of each (default 2000); then the latency of two messages.
-/// Records are compared with the interpreter's first: figures of a core that decodes wrong are not printed.
+/// STOPBIT_CORPUS: stopbit_rtl_cycles [DATAGRAMS [WORKLOAD]], so many of each (default 2000) or of one; then the
+/// latency of two messages. Records are compared with the interpreter's first: figures of a core that decodes wrong are
+/// not printed.
 namespace stopbit::sim {
 namespace {
 
@@ -161,13 +162,14 @@ bool print_latency(const std::vector<std::size_t>& lengths) {
   return true;
 }
 
-int run(std::size_t most) {
+int run(std::size_t most, std::string_view only) {
   fmt::print("{:24} {:16} {:>5} {:>8} {:>8} {:>9} {:>7} {:>7} {:>7} {:>8} {:>7} {:^22}\n", "", "", "stall", "data-",
              "messages", "cycles a", "field", "value", "word", "instruc-", "bytes a", "a datagram alone:");
   fmt::print("{:24} {:16} {:>5} {:>8} {:>8} {:>9} {:>7} {:>7} {:>7} {:>8} {:>7} {:>6} {:>8} {:>6}\n", "", "", "",
              "grams", "", "message", "", "decoded", "stored", "tion", "cycle", "least", "mean", "most");
   int status = 0;
   for (const bench::WorkloadSource& source : bench::workload_sources()) {
+    if (!only.empty() && source.name != only) continue;
     const auto work = source.make();
     if (!work.ok()) {
       std::fputs(fmt::format("{}: {}\n", source.name, work.message()).c_str(), stderr);
@@ -198,15 +200,15 @@ int run(std::size_t most) {
 }  // namespace stopbit::sim
 
 int main(int argc, char** argv) {
-  const std::string_view help = "usage: stopbit_rtl_cycles [DATAGRAMS]\n";
+  const std::string_view help = "usage: stopbit_rtl_cycles [DATAGRAMS [WORKLOAD]]\n";
   char* end = nullptr;
-  const unsigned long datagrams = argc == 2 ? std::strtoul(argv[1], &end, 10) : 2'000;
-  if (argc > 2 || (argc == 2 && (end == argv[1] || *end != '\0' || datagrams == 0))) {
+  const unsigned long datagrams = argc >= 2 ? std::strtoul(argv[1], &end, 10) : 2'000;
+  if (argc > 3 || (argc >= 2 && (end == argv[1] || *end != '\0' || datagrams == 0))) {
     std::fputs(help.data(), stderr);
     return 2;
   }
   try {
-    return stopbit::sim::run(datagrams);
+    return stopbit::sim::run(datagrams, argc == 3 ? argv[2] : "");
   } catch (const std::exception& error) {
     std::fputs(fmt::format("stopbit_rtl_cycles: {}\n", error.what()).c_str(), stderr);
     return 1;

@@ -22,6 +22,20 @@ constexpr std::size_t kMaxSteps = 1'000'000;
 constexpr std::uint16_t kFirstOfTemplates = 2;
 constexpr std::size_t kWindowBytes = 20;
 
+/// Whether the core shows the instruction at all times: not those that begin a message, nor an END alone, which may go
+/// with the last element before it.
+bool is_shown(const Program& program, std::size_t address) {
+  if (address < kFirstOfTemplates || address >= program.code.size()) return address >= kFirstOfTemplates;
+  const isa::Instruction& in = program.code[address];
+  return in.op != isa::DataOp::Nop || in.control != isa::ControlOp::End;
+}
+
+/// Without profile programs, which the tracing interpreter does not enter.
+CoreOptions general(CoreOptions options) {
+  options.device.profiles = false;
+  return options;
+}
+
 std::string hex(std::string_view bytes) {
   std::string text;
   for (const char byte : bytes) text += fmt::format("{:02x} ", static_cast<unsigned char>(byte));
@@ -109,7 +123,7 @@ class LockStep::Recorder final : public trace::Observer {
     if (is_open_) steps_.back().block = block;
   }
   void step(std::uint16_t address, std::uint32_t offset) noexcept override {
-    is_open_ = address >= kFirstOfTemplates && steps_.size() < kMaxSteps;
+    is_open_ = is_shown(program_, address) && steps_.size() < kMaxSteps;
     if (!is_open_) return;
     Step& step = steps_.emplace_back();
     step.address = address;
@@ -186,7 +200,7 @@ LockStep::LockStep(const Program& program, const EngineOptions& engine, const Co
     : program_(program),
       recorder_(std::make_unique<Recorder>(program)),
       reference_(make_tracing_interpreter(program, engine, *recorder_)),
-      core_(of_core != nullptr ? *of_core : program, engine, options) {}
+      core_(of_core != nullptr ? *of_core : program, engine, general(options)) {}
 
 LockStep::~LockStep() = default;
 
@@ -201,7 +215,7 @@ std::optional<Divergence> LockStep::decode(const Datagram& datagram) {
   const Outcome outcome = reference_->decode(datagram.bytes, datagram.info, wanted);
   std::vector<CoreStep> steps;
   const std::vector<Record> got = core_.decode({&datagram, 1}, steps);
-  std::erase_if(steps, [](const CoreStep& step) { return step.address < kFirstOfTemplates; });
+  std::erase_if(steps, [&](const CoreStep& step) { return !is_shown(program_, step.address); });
   ErrorCode ended = ErrorCode::None;
   if (!got.empty() && record::HeaderView(got.back()[0]).is_event()) ended = record::EventView(got.back()[0]).code();
   if (std::optional<Divergence> found = compare(datagram, outcome, steps, ended)) return found;

@@ -13,6 +13,7 @@
 #include <sstream>
 #include <string>
 
+#include "microcode/profile/add.hpp"
 #include "templates/compiler.hpp"
 #include "tests/unit/record/markdown.hpp"
 
@@ -143,6 +144,59 @@ TEST(Device, words_stand_at_increasing_addresses_inside_their_tables) {
     tables.insert(word.address >> 16);
   }
   EXPECT_EQ(tables, (std::set<std::uint32_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
+/// An optional field with default for each bit of the map of an element.
+Program profiled() {
+  std::string fields;
+  for (int i = 0; i < 8; ++i)
+    fields += "<uInt32 name=\"F" + std::to_string(i) + "\" presence=\"optional\"><default/></uInt32>";
+  Program program = compile("<sequence name=\"S\"><uInt32 name=\"A\"/>" + fields + "</sequence>");
+  std::uint16_t segment = 0;
+  for (const isa::Instruction& in : program.code) {
+    if (in.op == isa::DataOp::Pmap) segment = std::max(segment, in.constant);
+  }
+  profile::Counts counts;
+  counts[segment].maps = {{0x8000'0000'0000'0000, 9}, {0xFF00'0000'0000'0000, 8}, {0, 7}};
+  (void)profile::add_profiles(program, counts, {});
+  return program;
+}
+
+std::vector<Word> words_of(const Program& program, const DeviceOptions& device) {
+  Result<std::vector<Word>> words = device_words(program, {}, device);
+  EXPECT_TRUE(words.ok()) << words.message();
+  return words.ok() ? words.value() : std::vector<Word>();
+}
+
+std::size_t count_of(const std::vector<Word>& words, std::uint32_t table, std::uint32_t column, std::uint32_t bit) {
+  return static_cast<std::size_t>(std::count_if(words.begin(), words.end(), [&](const Word& word) {
+    return word.address >> 16 == table && word.address % 4 == column && (word.data & bit) != 0;
+  }));
+}
+
+TEST(Device, profile_programs_that_save_enough_are_looked_up) {
+  constexpr std::uint32_t kProfiles = 8;
+  constexpr std::uint32_t kValid = 1U << 26;
+  const Program program = profiled();
+  ASSERT_EQ(program.profiles.size(), 3U);
+  // With all bits set nothing is left out.
+  EXPECT_EQ(count_of(words_of(program, {}), kProfiles, 2, kValid), 2U);
+  EXPECT_EQ(count_of(words_of(program, {.least_saved = 0}), kProfiles, 2, kValid), 3U);
+  EXPECT_EQ(count_of(words_of(program, {.least_saved = 100}), kProfiles, 2, kValid), 0U);
+  EXPECT_EQ(count_of(words_of(program, {.profiles = false}), kProfiles, 2, kValid), 0U);
+}
+
+TEST(Device, pair_bits_count_unless_it_is_told_otherwise) {
+  constexpr std::uint32_t kLimits = 6;
+  const Program program = compile("<uInt32 name=\"A\"/>");
+  const auto switch_of = [&](const DeviceOptions& device) {
+    for (const Word& word : words_of(program, device)) {
+      if (word.address == (kLimits << 16 | 4)) return word.data;
+    }
+    return 2U;
+  };
+  EXPECT_EQ(switch_of({}), 0U);
+  EXPECT_EQ(switch_of({.pairs = false}), 1U);
 }
 
 TEST(Device, channels_have_places_of_their_own) {
