@@ -93,7 +93,7 @@ struct ByteStream::Zstd final : ByteStream::Decompressor {
 
   std::string_view name() const noexcept override { return "zstd"; }
   bool begins(std::byte first) const noexcept override {
-    return first == kZstdMagic[0] || first >> 4 == std::byte{5};  // a skippable frame: 50 to 5f
+    return first == kZstdMagic[0] || (first >> 4) == std::byte{5};  // a skippable frame: 50 to 5f
   }
   void begin() noexcept override { (void)ZSTD_DCtx_reset(context, ZSTD_reset_session_only); }
   Work run(std::span<const std::byte> input, std::span<std::byte> output) noexcept override {

@@ -125,7 +125,7 @@ bool is_igmp_query(std::span<const std::byte> frame) noexcept {
   if (frame.size() < kEthernetBytes + 20 || net::load_be<std::uint16_t>(&frame[12]) != 0x0800) return false;
   const auto packet = frame.subspan(kEthernetBytes);
   const std::size_t header_bytes = std::to_integer<std::size_t>(packet[0] & std::byte{0x0F}) * 4;
-  return packet[0] >> 4 == std::byte{4} && header_bytes >= 20 && packet[9] == kIgmp &&
+  return (packet[0] >> 4) == std::byte{4} && header_bytes >= 20 && packet[9] == kIgmp &&
          packet.size() >= header_bytes + 8 && packet[header_bytes] == kQuery;
 }
 
