@@ -88,7 +88,7 @@ TEST(Completion, bash_completes_commands_options_and_values) {
 source <("$stopbit" completion bash) || exit 9
 complete_words() { COMP_WORDS=(stopbit "$@"); COMP_CWORD=$#; _stopbit; echo "${COMPREPLY[*]}"; }
 complete -p stopbit
-complete_words re
+complete_words rep
 complete_words replay --fra
 complete_words replay --framing m
 complete_words replay --engine ""
@@ -140,7 +140,9 @@ TEST(ManPages, there_is_one_for_every_command_and_roff_takes_it) {
   EXPECT_TRUE(scratch.read("stopbit.1").starts_with(".TH stopbit 1 "));
   for (const Command& command : commands()) {
     const std::string page = scratch.read("stopbit-" + command.name + ".1");
-    EXPECT_TRUE(page.starts_with(".TH stopbit\\-" + command.name + " 1 ")) << page.substr(0, 60);
+    std::string title = "stopbit-" + command.name;
+    for (std::size_t at = 0; (at = title.find('-', at)) != std::string::npos; at += 2) title.insert(at, 1, '\\');
+    EXPECT_TRUE(page.starts_with(".TH " + title + " 1 ")) << page.substr(0, 60);
     for (const char* section : {".SH NAME", ".SH SYNOPSIS", ".SH OPTIONS", ".SH EXAMPLES", ".SH EXIT STATUS"}) {
       EXPECT_TRUE(contains(page, section)) << command.name << ' ' << section;
     }
