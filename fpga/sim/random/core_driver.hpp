@@ -67,7 +67,8 @@ class RecordCollector {
     const bool is_event = is_last && (slot.words[0] & 0xFFFF) == record::kEventIndex;
     for (unsigned word = 0; word < record::kValueWords; ++word) {
       const std::uint64_t tag = tags >> 8 * word & 0xFF;
-      bool is_right = tag <= record::kMaxValueTag || (tag == record::kStringTag && !is_last);
+      bool is_right = tag <= record::kMaxValueTag || (tag == record::kStringTag && !is_last) ||
+                      (tag == record::kReferenceTag && !is_last && word == 0);
       if (is_last && word < record::kHeaderWords) is_right = tag == record::kHeaderTag + word;
       if (is_event && word >= record::kHeaderWords) is_right = tag == record::kEventTag;
       if (!is_right) throw Broken(fmt::format("tag {} at word {} of slot {}", tag, word, due));
