@@ -90,7 +90,8 @@ std::string value_text(bool has_value, bool has_text, trace::Source source, std:
 /// The words of a string that is in pieces of eight bytes.
 std::uint64_t last_word_of(std::string_view text) {
   std::uint64_t word = 0;
-  const std::size_t begin = text.empty() ? 0 : (text.size() - 1) / 8 * 8;
+  if (text.empty()) return word;
+  const std::size_t begin = (text.size() - 1) / 8 * 8;
   std::memcpy(&word, text.data() + begin, text.size() - begin);
   return word;
 }
