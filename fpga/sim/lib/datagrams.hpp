@@ -74,7 +74,8 @@ class DatagramCollector {
     if (!begun_) open_ = {info, {}};
     begun_ = true;
     if (count > 16 || (!last && count != 16)) fault = "a beat that is not the last is not full";
-    if (count == 0 && !open_.bytes.empty() && !may_be_short_) fault = "a beat without bytes ends a datagram that has some";
+    if (count == 0 && !open_.bytes.empty() && !may_be_short_)
+      fault = "a beat without bytes ends a datagram that has some";
     for (std::size_t i = 0; i < count; ++i) {
       open_.bytes.push_back(static_cast<std::byte>(bits_at(beat, 6 + 8 * static_cast<unsigned>(i), 8)));
     }
