@@ -108,4 +108,16 @@ struct ErrorsValue {
   // ErrorValue[Entry::size] follows.
 };
 
+/// Bytes of a value; `size` is Entry::size. 0 for a kind that there is not.
+[[nodiscard]] constexpr std::size_t value_bytes(Kind kind, std::size_t size) noexcept {
+  switch (kind) {
+    case Kind::Counter:
+    case Kind::Gauge: return sizeof(std::uint64_t);
+    case Kind::Histogram: return sizeof(HistogramValue);
+    case Kind::Text: return sizeof(TextValue);
+    case Kind::Errors: return sizeof(ErrorsValue) + size * sizeof(ErrorValue);
+  }
+  return 0;
+}
+
 }  // namespace stopbit::counters

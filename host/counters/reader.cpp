@@ -11,17 +11,6 @@ namespace {
 
 constexpr int kTries = 100;  ///< To read a value of several words while its writer changes it.
 
-std::size_t value_bytes(Kind kind, std::size_t size) {
-  switch (kind) {
-    case Kind::Counter:
-    case Kind::Gauge: return sizeof(std::uint64_t);
-    case Kind::Histogram: return sizeof(HistogramValue);
-    case Kind::Text: return sizeof(TextValue);
-    case Kind::Errors: return sizeof(ErrorsValue) + size * sizeof(ErrorValue);
-  }
-  return 0;
-}
-
 /// Whether [offset, offset + bytes) lies inside `whole`.
 bool is_inside(std::uint64_t offset, std::uint64_t bytes, std::uint64_t whole) {
   return offset <= whole && bytes <= whole - offset;

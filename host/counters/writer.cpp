@@ -22,17 +22,6 @@ std::size_t round_up(std::size_t value, std::size_t to) {
   return (value + to - 1) / to * to;
 }
 
-std::size_t value_bytes(Kind kind, std::size_t size) {
-  switch (kind) {
-    case Kind::Counter:
-    case Kind::Gauge: return sizeof(std::uint64_t);
-    case Kind::Histogram: return sizeof(HistogramValue);
-    case Kind::Text: return sizeof(TextValue);
-    case Kind::Errors: return sizeof(ErrorsValue) + size * sizeof(ErrorValue);
-  }
-  return 0;
-}
-
 /// A value of several words changes between two odd steps of its version: readers then know that what they copied is
 /// void. Every store has release order, so who sees one of the new words sees that the version had become odd.
 class Change {

@@ -80,7 +80,7 @@ Command explain_command() {
   arguments->framing = "none";
   std::vector<Option> options = {{.names = "",
                                   .value = "CAPTURE",
-                                  .help = "The capture: pcap or pcapng, plain or gzip; - is stdin.",
+                                  .help = "The capture: pcap or pcapng, plain, gzip or zstd; - is stdin.",
                                   .target = &arguments->capture,
                                   .hint = file_hint()},
                                  {.names = "--packet",

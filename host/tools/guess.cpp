@@ -56,7 +56,7 @@ Command guess_command() {
   const auto arguments = std::make_shared<GuessArguments>();
   std::vector<Option> options = {{.names = "",
                                   .value = "CAPTURE",
-                                  .help = "The capture: pcap or pcapng, plain or gzip; - is stdin.",
+                                  .help = "The capture: pcap or pcapng, plain, gzip or zstd; - is stdin.",
                                   .target = &arguments->capture,
                                   .hint = file_hint(),
                                   .required = true}};

@@ -110,7 +110,7 @@ Command profile_command() {
   const auto arguments = std::make_shared<ProfileArguments>();
   std::vector<Option> options = {{.names = "",
                                   .value = "CAPTURE",
-                                  .help = "Captures: pcap or pcapng, plain or gzip; - is stdin.",
+                                  .help = "Captures: pcap or pcapng, plain, gzip or zstd; - is stdin.",
                                   .target = &arguments->captures,
                                   .hint = file_hint(),
                                   .required = true}};

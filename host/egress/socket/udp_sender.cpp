@@ -11,18 +11,12 @@
 #include <cstring>
 #include <utility>
 
+#include "host/net/socket_address.hpp"
+
 namespace stopbit::egress {
 namespace {
 
 constexpr int kSendBuffer = 4 << 20;
-
-sockaddr_in socket_address(net::Endpoint endpoint) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(endpoint.port);
-  address.sin_addr.s_addr = htonl(endpoint.address);
-  return address;
-}
 
 }  // namespace
 
@@ -70,7 +64,7 @@ Result<UdpSender> UdpSender::open(const UdpSenderOptions& options) {
     request.imr_ifindex = static_cast<int>(::if_nametoindex(options.interface.c_str()));
     if (request.imr_ifindex == 0 || !set(IPPROTO_IP, IP_MULTICAST_IF, request)) return failure("interface");
   }
-  const sockaddr_in source = socket_address(options.source);
+  const sockaddr_in source = net::socket_address(options.source);
   if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&source), sizeof(source)) != 0) return failure("bind");
   return UdpSender(std::move(batch));
 }
@@ -81,7 +75,7 @@ UdpSender::~UdpSender() = default;
 
 void UdpSender::add(net::Endpoint destination, std::span<const std::byte> payload) noexcept {
   const std::size_t at = batch_->filled++;
-  batch_->addresses[at] = socket_address(destination);
+  batch_->addresses[at] = net::socket_address(destination);
   batch_->vectors[at] = {const_cast<std::byte*>(payload.data()), payload.size()};  // sending does not write
   if (batch_->filled == batch_->messages.size()) flush();
 }

@@ -19,6 +19,8 @@
 #include <cstring>
 #include <vector>
 
+#include "host/net/socket_address.hpp"
+
 namespace stopbit::ingest {
 namespace {
 
@@ -51,14 +53,6 @@ bool is_multicast(std::uint32_t address) {
 std::string address_text(std::uint32_t address) {
   const std::string text = net::to_text({address, 0});
   return text.substr(0, text.find(':'));
-}
-
-sockaddr_in socket_address(net::Endpoint endpoint) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(endpoint.port);
-  address.sin_addr.s_addr = htonl(endpoint.address);
-  return address;
 }
 
 template <class T>
@@ -176,7 +170,7 @@ class SocketPort final : public Port {
     set_receive_buffer(descriptor);
     set_busy_poll(descriptor);
     set_times(descriptor);
-    const sockaddr_in address = socket_address(membership.group);
+    const sockaddr_in address = net::socket_address(membership.group);
     if (::bind(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
       return failure(membership, "bind: " + system_error());
     }
@@ -231,13 +225,13 @@ class SocketPort final : public Port {
       if (membership.source) return failure(membership, "only multicast groups can be joined from a source");
       return Done{};
     }
-    const sockaddr_in group = socket_address({membership.group.address, 0});
+    const sockaddr_in group = net::socket_address({membership.group.address, 0});
     int status = 0;
     if (membership.source) {
       if (socket.any_source) return failure(membership, "the group has been joined from any source already");
       group_source_req request{};
       request.gsr_interface = interface_index_;
-      const sockaddr_in source = socket_address({*membership.source, 0});
+      const sockaddr_in source = net::socket_address({*membership.source, 0});
       std::memcpy(&request.gsr_group, &group, sizeof(group));
       std::memcpy(&request.gsr_source, &source, sizeof(source));
       status = ::setsockopt(socket.descriptor.get(), IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, &request, sizeof(request));
