@@ -59,7 +59,7 @@ cat >feed.toml <<TOML
 name = "live"
 [[image]]
 name = "cme"
-templates = ["cme.xml"]
+templates = ["simulated/cme.xml"]
 [[channel]]
 number = 1
 name = "incremental"
@@ -82,7 +82,7 @@ interface = "rx0"
 file = "feed.toml"
 a = "wire"
 TOML
-"$bin/stopbit" simulate sim.toml -o /dev/null --write-templates . -q 2>/dev/null
+"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
 
 start() {
   nsenter -t $there -n "$bin/stopbit" run appliance.toml -q 2>>log &
