@@ -148,7 +148,7 @@ TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_on
   ASSERT_EQ(keeper.prepare(), "");
   std::uint32_t n = 0;
   const auto pass = [&] {
-    for (int i = 0; i < 1'500; ++i) one.give(0, tick(++n, n));
+    for (int i = 0; i < 1'500; ++i) one.give(0, tick(++n, 1));
     one.work();
     while (one.made->recording()->do_work() != 0) {
     }
