@@ -94,7 +94,8 @@ interface = "rx0"
 file = "feed.toml"
 a = "wire"
 TOML
-"$bin/stopbit" simulate sim.toml -o /dev/null --write-templates . -q 2>/dev/null
+"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
+cp simulated/cme.xml .
 
 # Up to a minute, for a machine that is busy.
 wait_for() {
