@@ -14,13 +14,17 @@ Agent::Agent(Parts parts, Clock clock)
       shared_{.notices = notices_,
               .tally = *parts_.tally,
               .silence_ns = parts_.silence_ns,
-              .stale_after = parts_.stale_after},
+              .stale_after = parts_.stale_after,
+              .recorder = parts_.recorder},
       lines_(2 * feed::kMaxChannels),
-      batch_(parts_.batch) {}
+      batch_(parts_.batch),
+      record_as_(parts_.batch, kNotRecorded) {}
 
-void Agent::add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally) {
+void Agent::add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
+                const RecordLines& record_as) {
   const auto place = static_cast<std::uint32_t>(channels_.size());
   channels_.push_back(std::make_unique<Channel>(description, index, outlet, tally, shared_));
+  channels_.back()->record_as = record_as;
   outlet_of_.push_back(&outlet);
   for (std::size_t i = 0; i < description.lines.size(); ++i) {
     const auto& line = description.lines[i];
@@ -35,15 +39,18 @@ std::size_t Agent::poll(AgentPort& port, std::uint64_t& now) noexcept {
   const std::size_t count = port.port->poll(batch_);
   if (count == 0) return 0;
   now = clock_();
+  note_drops(port, now);
   for (std::size_t i = 0; i < count; ++i) {
     const ingest::Arrival& arrival = batch_[i];
     const feed::LineTable::Target* target = lines_.find(arrival.destination, arrival.source.address);
     if (target == nullptr) {
       port.tally->foreign.add();
+      record_as_[i] = kNotRecorded;
       continue;
     }
     Channel& channel = *channels_[target->channel];
     channel.take(target->line, arrival, now);
+    record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
     if (!channel.is_dirty) {
       channel.is_dirty = true;
       dirty_.push_back(target->channel);
@@ -59,7 +66,26 @@ std::size_t Agent::poll(AgentPort& port, std::uint64_t& now) noexcept {
     const std::uint64_t arrived = batch_[0].arrival_ns;
     parts_.tally->latency.add(now > arrived ? now - arrived : 0);
   }
+  if (parts_.recorder != nullptr) record(count);
   return count;
+}
+
+/// Before the datagrams that follow a drop are looked at: the gap in their numbers has this cause.
+void Agent::note_drops(AgentPort& port, std::uint64_t now) noexcept {
+  const ingest::PortCounters& counters = port.port->counters();
+  const std::uint64_t dropped = counters.dropped_by_nic.value() + counters.dropped_by_kernel.value();
+  if (dropped == port.dropped) return;
+  port.dropped = dropped;
+  shared_.dropped_here_ns = now;
+}
+
+/// Behind the decoding of all of the batch, so that recording costs its records no time.
+void Agent::record(std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    const ingest::Arrival& arrival = batch_[i];
+    if (record_as_[i] == kNotRecorded) continue;
+    parts_.recorder->add(record_as_[i], arrival.source, arrival.destination, arrival.payload, arrival.arrival_ns);
+  }
 }
 
 std::size_t Agent::do_work() noexcept {
@@ -83,10 +109,8 @@ void Agent::start_loads(std::uint64_t now) noexcept {
     for (std::size_t i = 0; i < channels_.size(); ++i) {
       if (outlet_of_[i] == &outlet) channels_[i]->image_changed();
     }
-    notices_.push({.kind = Notice::Kind::Image,
-                   .channel = static_cast<std::uint32_t>(exchange.outlet),
-                   .time_ns = now,
-                   .first = outlet.generation()});
+    notices_.push(
+        {.kind = Notice::Kind::Image, .channel = outlet.plan().index, .time_ns = now, .first = outlet.generation()});
     retired_.push(std::move(exchange));
   }
 }
@@ -114,6 +138,7 @@ void Agent::run_deadlines(std::uint64_t now) noexcept {
 
 void Agent::publish(std::uint64_t now) noexcept {
   next_publish_ns_ = now + kPublishNs;
+  for (AgentPort& port : parts_.ports) note_drops(port, now);
   publish_ports();
   for (const std::uint32_t index : dirty_) {
     channels_[index]->is_dirty = false;
@@ -128,7 +153,6 @@ void Agent::publish(std::uint64_t now) noexcept {
 }
 
 void Agent::publish_ports() noexcept {
-  std::uint64_t dropped = 0;
   for (const AgentPort& port : parts_.ports) {
     const ingest::PortCounters& from = port.port->counters();
     const PortTally& to = *port.tally;
@@ -138,9 +162,7 @@ void Agent::publish_ports() noexcept {
     to.kernel.set(from.dropped_by_kernel.value());
     to.failures.set(from.failures.value());
     for (std::size_t i = 0; i < net::kVerdicts; ++i) to.verdicts[i].set(from.verdicts[i].value());
-    dropped += from.dropped_by_nic.value() + from.dropped_by_kernel.value();
   }
-  shared_.dropped_here = dropped;
 }
 
 bool Agent::ended() const noexcept {

@@ -19,7 +19,8 @@ using Clock = std::function<std::uint64_t()>;
 struct AgentPort {
   std::unique_ptr<ingest::Port> port;
   const PortTally* tally = nullptr;
-  bool is_live = true;  ///< Its arrival times are of this moment: latency can be measured.
+  bool is_live = true;        ///< Its arrival times are of this moment: latency can be measured.
+  std::uint64_t dropped = 0;  ///< By card and kernel, at the last look.
 };
 
 /// A load that is to run from the next datagram on, and where the one before is left. Filled and emptied by another
@@ -42,11 +43,13 @@ class Agent {
     std::size_t batch = 32;
     std::uint64_t silence_ns = 0;
     std::uint32_t stale_after = 3;
+    recorder::Recorder* recorder = nullptr;  ///< Takes every datagram of a channel; null: nothing is recorded.
   };
   Agent(Parts parts, Clock clock);
 
   /// At set-up: a channel of an outlet, with its lines.
-  void add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally);
+  void add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
+           const RecordLines& record_as = {kNotRecorded, kNotRecorded});
 
   /// Takes a batch from each port. @returns how many datagrams there were.
   std::size_t do_work() noexcept;
@@ -66,6 +69,8 @@ class Agent {
 
  private:
   std::size_t poll(AgentPort& port, std::uint64_t& now) noexcept;
+  void record(std::size_t count) noexcept;
+  void note_drops(AgentPort& port, std::uint64_t now) noexcept;
   void start_loads(std::uint64_t now) noexcept;
   void run_deadlines(std::uint64_t now) noexcept;
   void publish(std::uint64_t now) noexcept;
@@ -86,8 +91,9 @@ class Agent {
   std::vector<Outlet*> outlet_of_;  ///< By channel.
   feed::LineTable lines_;
   std::vector<ingest::Arrival> batch_;
-  std::vector<std::uint32_t> dirty_;    ///< Channels whose counters are behind.
-  std::vector<std::uint32_t> waiting_;  ///< Channels with a deadline.
+  std::vector<std::uint32_t> record_as_;  ///< By place in the batch.
+  std::vector<std::uint32_t> dirty_;      ///< Channels whose counters are behind.
+  std::vector<std::uint32_t> waiting_;    ///< Channels with a deadline.
   std::uint64_t next_publish_ns_ = 0;
   std::uint64_t next_beat_ns_ = 0;
 };

@@ -32,6 +32,29 @@ void rest(const AgentSettings& settings) {
   }
 }
 
+/// Runs the calling thread on an agent's core for a while, so that what it makes there lies in the memory of that
+/// core's node. Where that is not allowed, it lies somewhere.
+class Visit {
+ public:
+  explicit Visit(const AgentSettings& agent) {
+    if (!agent.core || *agent.core >= CPU_SETSIZE) return;
+    cpu_set_t there;
+    CPU_ZERO(&there);
+    CPU_SET(*agent.core, &there);
+    is_there_ =
+        ::sched_getaffinity(0, sizeof(home_), &home_) == 0 && ::sched_setaffinity(0, sizeof(there), &there) == 0;
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit() {
+    if (is_there_) (void)::sched_setaffinity(0, sizeof(home_), &home_);
+  }
+
+ private:
+  cpu_set_t home_{};
+  bool is_there_ = false;
+};
+
 }  // namespace
 
 std::uint64_t wall_clock_ns() {
@@ -42,7 +65,9 @@ std::uint64_t wall_clock_ns() {
 Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOptions options, Diagnostics& diagnostics) {
   std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clock));
   std::string problem = made->make_outlets(diagnostics);
+  if (problem.empty()) made->plan_recording();
   if (problem.empty()) problem = made->make_counters(options.has_private_counters);
+  if (problem.empty() && made->recording_) problem = made->recording_->open();
   if (problem.empty()) problem = made->start_loads();
   if (problem.empty()) {
     problem = made->make_agents(options.open_port ? options.open_port : standard_ports(options.clock));
@@ -74,6 +99,7 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
       const auto [found, is_new] = known.try_emplace({channel.ring, channel.image}, outlets_.size());
       if (is_new) {
         OutletPlan plan;
+        plan.index = static_cast<std::uint32_t>(outlets_.size());
         plan.ring = channel.ring;
         plan.slots = settings_.slots_of(channel.ring);
         plan.engine = settings_.engine;
@@ -94,6 +120,17 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
     }
   }
   return {};
+}
+
+void Appliance::plan_recording() {
+  if (!settings_.recorder) return;
+  recording_ = std::make_unique<Recording>(*settings_.recorder, settings_.agents.size());
+  std::size_t c = 0;
+  for (const FeedSettings& feed : settings_.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) {
+      channels_[c++].record_as = recording_->add(feed.agent, channel);
+    }
+  }
 }
 
 std::string Appliance::make_counters(bool is_private) {
@@ -126,6 +163,7 @@ std::string Appliance::make_counters(bool is_private) {
       }
     }
   }
+  if (recording_) recording_->add_counters(builder, settings_.agents);
   builder.writer();
   builder.info(infos_[0], "appliance_info",
                {{"name", settings_.name},
@@ -162,6 +200,7 @@ std::string Appliance::start_loads() {
   std::set<std::string> said;
   for (std::size_t o = 0; o < outlets_.size(); ++o) {
     const OutletEntry& entry = outlet_entries_[o];
+    const Visit visit(settings_.agents[entry.agent]);
     std::string note;
     auto load = outlets_[o]->prepare(settings_.feeds[entry.feed].description.images[entry.image].name,
                                      programs_[entry.feed][entry.image], entry.generation, note);
@@ -195,6 +234,7 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
     parts.batch = settings_.agents[a].batch;
     parts.silence_ns = settings_.silence_ns;
     parts.stale_after = settings_.stale_after;
+    if (recording_) parts.recorder = &recording_->recorder(a);
     for (std::size_t p = 0; p < ports.size(); ++p) {
       if (settings_.ports[p].agent != a) continue;
       for (const std::string& note : ports[p]->notes()) {
@@ -209,14 +249,16 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       outlet_entries_[o].place = parts.outlets.size();
       parts.outlets.push_back(outlets_[o].get());
     }
+    const Visit visit(settings_.agents[a]);
     agents_.push_back(std::make_unique<Agent>(std::move(parts), clock_));
   }
   std::uint32_t index = 0;
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
     const FeedSettings& feed = settings_.feeds[f];
+    const Visit visit(settings_.agents[feed.agent]);
     for (std::size_t c = 0; c < feed.description.channels.size(); ++c, ++index) {
       agents_[feed.agent]->add(feed.description.channels[c], index, *outlets_[outlet_of_.at({f, c})],
-                               channels_[index].tally);
+                               channels_[index].tally, channels_[index].record_as);
     }
   }
   return {};
@@ -233,6 +275,7 @@ void Appliance::run(Agent& agent, const AgentSettings& settings) {
 }
 
 Result<bool> Appliance::start() {
+  if (recording_) recording_->start();
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
     running_.fetch_add(1, std::memory_order_relaxed);
@@ -261,6 +304,7 @@ void Appliance::stop() {
   stop_.store(true, std::memory_order_relaxed);
   for (std::thread& thread : threads_) thread.join();
   for (const auto& agent : agents_) agent->finish();
+  if (recording_) recording_->stop();
   if (segment_) segment_->beat(clock_());
 }
 
@@ -284,6 +328,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
       for (std::size_t o = 0; o < outlets_.size(); ++o) {
         OutletEntry& entry = outlet_entries_[o];
         if (entry.feed != f || entry.image != i) continue;
+        const Visit visit(settings_.agents[entry.agent]);
         std::string note;
         auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1), note);
         if (!load) return Failure{load.message() + "; the image before runs on"};

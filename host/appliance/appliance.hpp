@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/appliance/agent.hpp"
+#include "host/appliance/recording.hpp"
 #include "host/appliance/settings.hpp"
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/base/result.hpp"
@@ -53,6 +54,11 @@ class Appliance {
   [[nodiscard]] const std::vector<std::unique_ptr<Agent>>& agents() const noexcept { return agents_; }
   [[nodiscard]] const counters::Segment& segment() const noexcept { return *segment_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Outlet>>& outlets() const noexcept { return outlets_; }
+  /// The name of the image of an outlet.
+  [[nodiscard]] const std::string& image_of(std::uint32_t outlet) const {
+    const OutletEntry& entry = outlet_entries_.at(outlet);
+    return settings_.feeds[entry.feed].description.images[entry.image].name;
+  }
   /// What was asked for and could not be had; a sentence each.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
 
@@ -62,6 +68,9 @@ class Appliance {
   [[nodiscard]] bool ended() const noexcept;
   /// Ends the threads, and the channels in good order. Without threads: only the latter. Once.
   void stop();
+
+  /// Null: the settings say that nothing is recorded.
+  [[nodiscard]] Recording* recording() const noexcept { return recording_.get(); }
 
   /// Tells readers of the counters that the appliance is well; from the thread that looks after it, every second or so.
   void beat() const noexcept { segment_->beat(clock_()); }
@@ -83,6 +92,7 @@ class Appliance {
     const feed::Channel* description = nullptr;
     std::string feed;
     ChannelTally tally;
+    RecordLines record_as = {kNotRecorded, kNotRecorded};
   };
   struct OutletEntry {
     std::size_t feed = 0;
@@ -94,6 +104,7 @@ class Appliance {
 
   Appliance(Settings settings, Clock clock) : settings_(std::move(settings)), clock_(std::move(clock)) {}
   [[nodiscard]] std::string make_outlets(Diagnostics& diagnostics);
+  void plan_recording();
   [[nodiscard]] std::string make_counters(bool is_private);
   [[nodiscard]] std::string start_loads();
   [[nodiscard]] std::string make_agents(const OpenPort& open_port);
@@ -111,6 +122,7 @@ class Appliance {
   std::vector<AgentTally> agent_tallies_;
   std::vector<counters::Counter> infos_;
   std::optional<counters::Segment> segment_;
+  std::unique_ptr<Recording> recording_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<std::thread> threads_;
   std::size_t pending_loads_ = 0;  ///< Given to agents, and not yet back.

@@ -47,6 +47,7 @@ void Channel::take(Line line, const ingest::Arrival& arrival, std::uint64_t now_
                                  .time_quality = arrival.time_quality,
                                  .arrival_ns = arrival.arrival_ns,
                                  .number = ++shared_.datagrams};
+  shared_.newest_ns = arrival.arrival_ns;
   const std::uint64_t late = arbiter_.late_packets();
   arbiter_.offer(packet, now_ns, *this);
   if (arbiter_.late_packets() != late) note_late(packet, now_ns);
@@ -186,15 +187,20 @@ void Channel::gap(const arbitrate::Gap& gap) noexcept {
                         .sender_epoch = gap.epoch};
   write_event(info, {.kind = record::EventKind::Gap, .word5 = gap.first, .word6 = gap.count});
   gaps_[next_gap_++ % kRememberedGaps] = {.first = gap.first, .count = gap.count, .time_ns = gap.now_ns};
-  shared_.notices.push({.kind = Notice::Kind::Gap,
-                        .channel = index_,
-                        .time_ns = gap.now_ns,
-                        .first = gap.first,
-                        .count = gap.count,
-                        .epoch = gap.epoch,
-                        .lines = gap.lines,
-                        .dropped_here = shared_.dropped_here != dropped_before_});
-  dropped_before_ = shared_.dropped_here;
+  shared_.notices.push(
+      {.kind = Notice::Kind::Gap,
+       .channel = index_,
+       .time_ns = gap.now_ns,
+       .first = gap.first,
+       .count = gap.count,
+       .epoch = gap.epoch,
+       .lines = gap.lines,
+       .dropped_here = shared_.dropped_here_ns != 0 && gap.now_ns - shared_.dropped_here_ns <= kDropsExplainNs});
+  if (shared_.recorder == nullptr) return;
+  // In the time of the packets, which need not be that of the clock.
+  for (const std::uint32_t line : record_as) {
+    if (line != kNotRecorded) shared_.recorder->freeze(shared_.newest_ns, line);
+  }
 }
 
 void Channel::epoch(const arbitrate::NewRun& run) noexcept {

@@ -8,6 +8,7 @@
 #include "decoder/record/buffer_sink.hpp"
 #include "host/appliance/notice.hpp"
 #include "host/appliance/outlet.hpp"
+#include "host/appliance/recording.hpp"
 #include "host/appliance/tally.hpp"
 #include "host/arbitrate/arbiter.hpp"
 #include "host/feed/description.hpp"
@@ -22,8 +23,10 @@ struct Shared {
   const AgentTally& tally;
   std::uint64_t silence_ns = 0;
   std::uint32_t stale_after = 3;
-  std::uint64_t datagrams = 0;     ///< Of all channels: numbers the packets.
-  std::uint64_t dropped_here = 0;  ///< What card and kernel have dropped on the ports of the thread.
+  std::uint64_t datagrams = 0;             ///< Of all channels: numbers the packets.
+  std::uint64_t dropped_here_ns = 0;       ///< When a drop by card or kernel was last seen on the ports of the thread.
+  std::uint64_t newest_ns = 0;             ///< Arrival of the datagram that came last.
+  recorder::Recorder* recorder = nullptr;  ///< Null: nothing is recorded.
 };
 
 /// One channel, from a datagram of one of its lines to records in its outlet:
@@ -50,7 +53,8 @@ class Channel final : private arbitrate::Sink {
 
   [[nodiscard]] const arbitrate::Arbiter& arbiter() const noexcept { return arbiter_; }
 
-  // For the thread's lists.
+  // For the thread.
+  RecordLines record_as = {kNotRecorded, kNotRecorded};
   bool is_dirty = false;    ///< Its counters are behind.
   bool is_waiting = false;  ///< It has, or had, a deadline.
 
@@ -74,6 +78,8 @@ class Channel final : private arbitrate::Sink {
     std::uint64_t time_ns = 0;
   };
   static constexpr std::size_t kRememberedGaps = 16;
+  /// Cards tell of drops a little later, and windows of what was missed.
+  static constexpr std::uint64_t kDropsExplainNs = 1'000'000'000;
 
   const feed::Channel& description_;
   std::uint32_t index_;
@@ -86,7 +92,6 @@ class Channel final : private arbitrate::Sink {
   ChannelState state_ = ChannelState::Waiting;
   std::uint32_t bad_in_a_row_ = 0;
   std::uint32_t good_in_a_row_ = 0;
-  std::uint64_t dropped_before_ = 0;  ///< Shared::dropped_here at the last gap.
   std::array<RememberedGap, kRememberedGaps> gaps_{};
   std::size_t next_gap_ = 0;
 };

@@ -14,7 +14,7 @@ namespace stopbit::appliance {
 enum class GapCause : std::uint8_t {
   LostOnBoth,  ///< Every line has passed the range or is alive, and none brought it. A channel with one line: on that.
   LineDown,    ///< A line was silent, so the other one had nobody to save it.
-  LocalDrop,   ///< This machine has dropped packets since the gap before: card or kernel.
+  LocalDrop,   ///< This machine has dropped packets within the second before: card or kernel.
 };
 [[nodiscard]] std::string_view to_text(GapCause cause) noexcept;
 

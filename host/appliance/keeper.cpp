@@ -78,7 +78,11 @@ void Keeper::step() {
 
 void Keeper::take(const Notice& notice) {
   if (notice.kind == Notice::Kind::Image) {
-    tell_({Level::Info, "layout changed", {{"generation", std::to_string(notice.first)}}});
+    tell_({Level::Info,
+           "layout changed",
+           {{"ring", appliance_.outlets().at(notice.channel)->label()},
+            {"image", appliance_.image_of(notice.channel)},
+            {"generation", std::to_string(notice.first)}}});
     return;
   }
   const feed::Channel& channel = appliance_.channel(notice.channel);
@@ -163,17 +167,57 @@ void Keeper::watch(const std::string& what, const char* key, const std::string& 
   before = value;
 }
 
+void Keeper::look_at_recorder(const RecorderStatus& recorder) {
+  const bool fails = recorder.failing_lines != 0;
+  if (fails != recorder_fails_) {
+    if (fails) {
+      tell_({Level::Error,
+             "recording stops",
+             {{"lines", std::to_string(recorder.failing_lines)}, {"why", recorder.problem}}});
+    } else {
+      tell_({Level::Info, "recording goes on", {{"not_recorded", std::to_string(recorder.failed)}}});
+    }
+    recorder_fails_ = fails;
+  }
+  watch("disk too slow", "thread", "recorder", recorder.no_room, Level::Warning);
+  watch("not frozen", "thread", "recorder", recorder.refused_freezes, Level::Warning);
+}
+
+void Keeper::look_at_readers(const Status& status) {
+  const auto tell = [&](Level level, const char* what, const auto& key) {
+    const auto& [ring, name, process] = key;
+    tell_({level, what, {{"reader", name}, {"ring", ring}, {"process", std::to_string(process)}}});
+  };
+  decltype(readers_) now;
+  for (const RingStatus& ring : status.rings) {
+    for (const ring::SeenReader& seen : ring.readers) {
+      const auto key = std::tuple(ring.name, seen.name, seen.pid);
+      now[key] = seen.is_running;
+      const auto before = readers_.find(key);
+      if (before == readers_.end() && seen.is_running) tell(Level::Info, "reader comes", key);
+      if (before != readers_.end() && before->second && !seen.is_running) tell(Level::Warning, "reader gone", key);
+      watch("overrun", "reader", seen.name + " at " + ring.name, seen.lost_records, Level::Warning);
+    }
+  }
+  for (const auto& [key, was_running] : readers_) {
+    if (was_running && !now.contains(key)) tell(Level::Info, "reader leaves", key);
+  }
+  readers_ = std::move(now);
+}
+
 void Keeper::look(std::uint64_t now) {
   const Status status = read_status(reader_, now);
   for (const ChannelStatus& channel : status.channels) {
     const auto [state, is_new] = states_.try_emplace(channel.name, ChannelState::Waiting);
+    // Of stale and recovered the notices tell more.
+    const bool is_told = state->second == ChannelState::Stale || channel.state == ChannelState::Stale;
     if (state->second != channel.state) {
-      const bool is_bad = channel.state == ChannelState::Silent || channel.state == ChannelState::Stale;
-      tell_({is_bad ? Level::Error : Level::Info,
-             "channel state",
-             {{"channel", channel.name},
-              {"before", std::string(to_text(state->second))},
-              {"now", std::string(to_text(channel.state))}}});
+      if (!is_told)
+        tell_({channel.state == ChannelState::Silent ? Level::Error : Level::Info,
+               "channel state",
+               {{"channel", channel.name},
+                {"before", std::string(to_text(state->second))},
+                {"now", std::string(to_text(channel.state))}}});
       state->second = channel.state;
     }
     for (std::size_t i = 0; i < channel.lines.size(); ++i) {
@@ -195,6 +239,8 @@ void Keeper::look(std::uint64_t now) {
   for (const AgentStatus& agent : status.agents) {
     watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning);
   }
+  look_at_readers(status);
+  if (status.recorder.exists) look_at_recorder(status.recorder);
   watch("gaps not written", "why", gaps_.problem(), gaps_.lost(), Level::Error);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -47,6 +48,8 @@ class Keeper {
   void take(const Notice& notice);
   void take_gap(const Notice& notice, const feed::Channel& channel);
   void look(std::uint64_t now);
+  void look_at_recorder(const RecorderStatus& recorder);
+  void look_at_readers(const Status& status);
   void tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
   /// Tells when a number that should stay as it is has grown.
   void watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
@@ -60,6 +63,8 @@ class Keeper {
   std::map<std::string, ChannelState> states_;
   std::map<std::pair<std::string, char>, bool> silent_;
   std::map<std::pair<std::string, std::string>, std::uint64_t> watched_;
+  bool recorder_fails_ = false;
+  std::map<std::tuple<std::string, std::string, std::uint32_t>, bool> readers_;  ///< By ring, name, process: it runs.
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_clean_ns_ = 0;
 };

@@ -28,7 +28,7 @@ struct Notice {
   std::uint64_t count = 0;  ///< Gap: numbers. Late: ns after it was given up. Stale: datagrams.
   std::uint16_t epoch = 0;
   std::uint8_t detail = 0;  ///< Run: NewRun::Reason. Stale: ErrorCode.
-  /// Gap: what the lines had, and whether the machine itself has dropped packets since the last gap.
+  /// Gap: what the lines had, and whether the machine itself has just dropped packets.
   std::array<arbitrate::Gap::Had, 2> lines{};
   bool dropped_here = false;
 };

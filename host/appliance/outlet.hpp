@@ -61,7 +61,8 @@ struct Load {
 
 /// How the loads of an outlet are made.
 struct OutletPlan {
-  std::string ring;  ///< Empty: records are decoded and thrown away.
+  std::uint32_t index = 0;  ///< In the appliance.
+  std::string ring;         ///< Empty: records are decoded and thrown away.
   std::uint64_t slots = 0;
   std::array<bool, 3> rules{};  ///< Which reset rules its channels have.
   std::uint16_t channels = 1;   ///< One more than the highest channel number.

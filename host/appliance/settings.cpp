@@ -40,6 +40,7 @@ class Reader {
     settings_.confined = root_.flag("confined", true);
     read_limits();
     read_control();
+    read_recorder();
     read_rings();
     read_agents();
     read_ports();
@@ -97,6 +98,24 @@ class Reader {
       }
       table->finish();
     }
+  }
+
+  void read_recorder() {
+    auto table = root_.table("recorder");
+    if (!table) return;
+    RecorderSettings& recorder = settings_.recorder.emplace();
+    constexpr std::uint64_t kMaxBytes = 1ULL << 50;
+    recorder.folder = in_folder(folder_, table->text("folder"));
+    recorder.file_bytes = table->bytes("file", {1U << 20, 1ULL << 40}, recorder.file_bytes);
+    recorder.line_bytes = table->bytes("line", {2U << 20, kMaxBytes}, recorder.line_bytes);
+    recorder.frozen_bytes = table->bytes("frozen", {0, kMaxBytes}, recorder.frozen_bytes);
+    recorder.queue_bytes = table->bytes("queue", {1U << 20, 1ULL << 36}, recorder.queue_bytes);
+    recorder.before_ns = table->duration_ns("before", {0, kHour}, recorder.before_ns);
+    recorder.after_ns = table->duration_ns("after", {0, kHour}, recorder.after_ns);
+    if (recorder.line_bytes < 2 * recorder.file_bytes) {
+      table->error("line", "the packets of a line need room for two files at least");
+    }
+    table->finish();
   }
 
   std::uint64_t slots(config::Table& table, std::string_view key, std::uint64_t fallback) {

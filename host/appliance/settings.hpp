@@ -70,6 +70,17 @@ struct ControlSettings {
   std::string token_file;             ///< Holds the token that HTTP clients have to know; empty: none.
 };
 
+/// The packets of every line on disk, within a size.
+struct RecorderSettings {
+  std::string folder;
+  std::uint64_t file_bytes = 64U << 20;
+  std::uint64_t line_bytes = 1ULL << 30;     ///< Of each line, not frozen.
+  std::uint64_t frozen_bytes = 1ULL << 30;   ///< Of each line, frozen.
+  std::uint64_t queue_bytes = 64U << 20;     ///< Of each agent.
+  std::uint64_t before_ns = 30'000'000'000;  ///< What is frozen of the time before a gap,
+  std::uint64_t after_ns = 30'000'000'000;   ///< and behind it.
+};
+
 struct Settings {
   std::string name;          ///< Of the counters: /dev/shm/stopbit-NAME.counters.
   std::string state_folder;  ///< Gaps of the last days, and what else outlives the process.
@@ -84,6 +95,7 @@ struct Settings {
   bool lock_memory = false;
   bool confined = true;  ///< Gives up privileges, files and system calls once everything is set up.
   ControlSettings control;
+  std::optional<RecorderSettings> recorder;
 
   std::vector<AgentSettings> agents;
   std::vector<PortSettings> ports;

@@ -127,6 +127,21 @@ ChannelStatus read_channel(const Index& index, const Metric& info, std::uint64_t
   return status;
 }
 
+RecorderStatus read_recorder(const Reader& reader) {
+  RecorderStatus status;
+  const Metric* const problem = reader.find("recorder_problem");
+  status.exists = problem != nullptr && problem->kind == counters::Kind::Text;
+  if (!status.exists) return status;
+  status.problem = reader.text(*problem);
+  status.failing_lines = reader.sum("recorder_failing_lines");
+  status.no_room = reader.sum("recorder_no_room");
+  status.recorded = reader.sum("record_packets");
+  status.failed = reader.sum("record_packets_failed");
+  status.frozen_files = reader.sum("record_frozen_files");
+  status.refused_freezes = reader.sum("record_refused_freezes");
+  return status;
+}
+
 /// Whether frames with this verdict were for us and could not be used.
 bool is_damage(std::string_view text) {
   for (std::size_t i = 0; i < net::kVerdicts; ++i) {
@@ -231,10 +246,16 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
       status.errors_beyond += reader.errors_beyond(metric);
     }
   }
+  status.recorder = read_recorder(reader);
+  std::vector<std::string> names;
+  for (const RingStatus& ring : status.rings) names.push_back(ring.name);
+  for (ring::SeenReader& seen : ring::find_readers(names)) {
+    status.rings[seen.ring].readers.push_back(std::move(seen));
+  }
   return status;
 }
 
-std::vector<std::pair<std::string_view, std::uint64_t>> Status::drops() const {
+std::vector<std::pair<std::string, std::uint64_t>> Status::drops() const {
   const auto over_ports = [&](std::uint64_t PortStatus::*member) {
     std::uint64_t sum = 0;
     for (const PortStatus& port : ports) sum += port.*member;
@@ -245,18 +266,28 @@ std::vector<std::pair<std::string_view, std::uint64_t>> Status::drops() const {
     for (const ChannelStatus& channel : channels) sum += channel.*member;
     return sum;
   };
-  return {{"NIC", over_ports(&PortStatus::nic)},
-          {"kernel", over_ports(&PortStatus::kernel)},
-          {"damaged frame", over_ports(&PortStatus::damaged)},
-          {"foreign", over_ports(&PortStatus::foreign)},
-          {"malformed", over_channels(&ChannelStatus::malformed)},
-          {"duplicate", over_channels(&ChannelStatus::duplicate)},
-          {"late", over_channels(&ChannelStatus::late)},
-          {"incomplete", over_channels(&ChannelStatus::incomplete)},
-          {"lost numbers", over_channels(&ChannelStatus::numbers_lost)},
-          {"decode error", over_channels(&ChannelStatus::decode_errors)},
-          {"unknown template", over_channels(&ChannelStatus::unknown_template)},
-          {"waiting for reset", over_channels(&ChannelStatus::waiting_for_reset)}};
+  std::vector<std::pair<std::string, std::uint64_t>> all = {
+      {"NIC", over_ports(&PortStatus::nic)},
+      {"kernel", over_ports(&PortStatus::kernel)},
+      {"damaged frame", over_ports(&PortStatus::damaged)},
+      {"foreign", over_ports(&PortStatus::foreign)},
+      {"malformed", over_channels(&ChannelStatus::malformed)},
+      {"duplicate", over_channels(&ChannelStatus::duplicate)},
+      {"late", over_channels(&ChannelStatus::late)},
+      {"incomplete", over_channels(&ChannelStatus::incomplete)},
+      {"lost numbers", over_channels(&ChannelStatus::numbers_lost)},
+      {"decode error", over_channels(&ChannelStatus::decode_errors)},
+      {"unknown template", over_channels(&ChannelStatus::unknown_template)},
+      {"waiting for reset", over_channels(&ChannelStatus::waiting_for_reset)}};
+  for (const RingStatus& ring : rings) {
+    for (const ring::SeenReader& reader : ring.readers) {
+      const std::string place = "overrun of " + reader.name + " at " + ring.name;
+      // Two processes may have one name.
+      if (all.back().first != place) all.emplace_back(place, 0);
+      all.back().second += reader.lost_records;
+    }
+  }
+  return all;
 }
 
 std::optional<ProposedWindow> propose_window(const ChannelStatus& channel, std::uint64_t running_ns) {
@@ -361,6 +392,15 @@ std::string to_json(const Status& status) {
                              {"failures", port.failures}});
   }
   for (const RingStatus& ring : status.rings) {
+    json readers = json::array();
+    for (const ring::SeenReader& seen : ring.readers) {
+      readers.push_back({{"name", seen.name},
+                         {"pid", seen.pid},
+                         {"running", seen.is_running},
+                         {"delivered", seen.delivered},
+                         {"lost_records", seen.lost_records},
+                         {"lost_slots", seen.lost_slots}});
+    }
     json templates = json::object();
     for (const auto& [name, messages] : ring.templates) templates[name] = messages;
     root["rings"].push_back({{"name", ring.name},
@@ -370,7 +410,8 @@ std::string to_json(const Status& status) {
                              {"records", ring.records},
                              {"events", ring.events},
                              {"slots", ring.slots},
-                             {"messages", std::move(templates)}});
+                             {"messages", std::move(templates)},
+                             {"readers", std::move(readers)}});
   }
   for (const AgentStatus& agent : status.agents) {
     root["agents"].push_back({{"name", agent.name},
@@ -380,6 +421,15 @@ std::string to_json(const Status& status) {
                               {"notices_lost", agent.notices_lost},
                               {"batch", quantiles(agent.batch)},
                               {"latency_ns", quantiles(agent.latency)}});
+  }
+  if (const RecorderStatus& recorder = status.recorder; recorder.exists) {
+    root["recorder"] = {{"recorded", recorder.recorded},
+                        {"failed", recorder.failed},
+                        {"no_room", recorder.no_room},
+                        {"frozen_files", recorder.frozen_files},
+                        {"refused_freezes", recorder.refused_freezes},
+                        {"failing_lines", recorder.failing_lines},
+                        {"problem", recorder.problem}};
   }
   for (const counters::SeenError& error : status.errors) {
     root["errors"].push_back({{"code", code_text(error.code)},
@@ -393,7 +443,7 @@ std::string to_json(const Status& status) {
                               {"template_id", error.template_id},
                               {"offset", error.offset}});
   }
-  for (const auto& [place, count] : status.drops()) root["drops"][std::string(place)] = count;
+  for (const auto& [place, count] : status.drops()) root["drops"][place] = count;
   // What is not UTF-8 in a hostile segment must not end the program.
   return root.dump(-1, ' ', false, json::error_handler_t::replace);
 }

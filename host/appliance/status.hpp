@@ -10,6 +10,7 @@
 
 #include "host/appliance/tally.hpp"
 #include "host/counters/reader.hpp"
+#include "host/ring/sign.hpp"
 
 /// What the counters of an appliance say, put together by channel, line, port and ring. Everything that shows an
 /// appliance to people begins here.
@@ -66,12 +67,24 @@ struct RingStatus {
   std::string image;
   std::uint64_t records = 0, events = 0, slots = 0, generation = 0, layout_hash = 0;
   std::vector<std::pair<std::string, std::uint64_t>> templates;  ///< Messages of each.
+  std::vector<ring::SeenReader> readers;                         ///< Those with a name.
 };
 
 struct AgentStatus {
   std::string name;
   std::uint64_t turns = 0, busy_turns = 0, last_turn_ns = 0, notices_lost = 0;
   counters::Distribution batch, latency;
+};
+
+/// What is written to disk, over all lines.
+struct RecorderStatus {
+  bool exists = false;
+  std::uint64_t recorded = 0;
+  std::uint64_t failed = 0;   ///< Could not be written.
+  std::uint64_t no_room = 0;  ///< The disk was too slow.
+  std::uint64_t frozen_files = 0, refused_freezes = 0;
+  std::uint64_t failing_lines = 0;  ///< Now.
+  std::string problem;              ///< What the system said last; empty: nothing was wrong so far.
 };
 
 struct Status {
@@ -86,14 +99,16 @@ struct Status {
   std::vector<PortStatus> ports;
   std::vector<RingStatus> rings;
   std::vector<AgentStatus> agents;
+  RecorderStatus recorder;
   std::vector<counters::SeenError> errors;
   std::uint64_t errors_beyond = 0;
 
-  /// What was dropped, by place; every place is there, with 0 if nothing was.
-  [[nodiscard]] std::vector<std::pair<std::string_view, std::uint64_t>> drops() const;
+  /// What was dropped, by place; every place is there, with 0 if nothing was. At the end records that readers with a
+  /// name have lost.
+  [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> drops() const;
 };
 
-/// `now_ns` is the time that ages are counted to.
+/// From the counters, and from the signs of readers beside the rings. `now_ns` is the time that ages are counted to.
 [[nodiscard]] Status read_status(const counters::Reader& reader, std::uint64_t now_ns);
 
 /// A window for a channel, from what its lines have been seen to do.

@@ -116,6 +116,25 @@ void TallyBuilder::channel(ChannelTally& tally, std::string_view name, bool has_
   add(tally.stale_events, "stale_events", labels, "Times the channel became stale");
 }
 
+void TallyBuilder::record(RecordTally& tally, std::string_view channel, bool is_b) {
+  const Labels labels = {{"channel", channel}, {"line", is_b ? "B" : "A"}};
+  add(tally.recorded, "record_packets", labels, "Packets of the line written to disk");
+  add(tally.not_recorded, "record_packets_failed", labels, "Packets of the line that could not be written");
+  add(tally.frozen_files, "record_frozen_files", labels, "Files that stay because something was lost");
+  add(tally.refused_freezes, "record_refused_freezes", labels,
+      "Files that should have stayed and did not, because too many bytes are frozen");
+}
+
+void TallyBuilder::recorder(RecorderTally& tally) {
+  gauge(tally.failing_lines, "recorder_failing_lines", {}, "Lines whose packets cannot be written");
+  const auto id = schema_.add(Kind::Text, "recorder_problem", {}, "What the system said last");
+  binders_.push_back([&tally, id](const counters::Segment& segment) { tally.problem = segment.text(id); });
+}
+
+void TallyBuilder::record_queue(counters::Counter& counter, std::string_view agent) {
+  add(counter, "recorder_no_room", {{"agent", agent}}, "Packets that found no room on their way to the disk");
+}
+
 void TallyBuilder::info(counters::Counter& counter, std::string_view family, Labels labels, std::string_view help) {
   gauge(counter, family, labels, help);
 }

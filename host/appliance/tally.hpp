@@ -52,6 +52,17 @@ struct AgentTally {
   counters::Errors errors;
 };
 
+/// One line on disk.
+struct RecordTally {
+  counters::Counter recorded, not_recorded, frozen_files, refused_freezes;
+};
+
+/// The recorder as a whole.
+struct RecorderTally {
+  counters::Counter failing_lines;
+  counters::Text problem;
+};
+
 /// Collects what there is, then makes the segment and fills the handles, which must stay where they are until then.
 class TallyBuilder {
  public:
@@ -63,6 +74,10 @@ class TallyBuilder {
   /// Messages of one template.
   void templates(counters::Counter& counter, std::string_view outlet, std::string_view name);
   void channel(ChannelTally& tally, std::string_view name, bool has_b);
+  void record(RecordTally& tally, std::string_view channel, bool is_b);
+  void recorder(RecorderTally& tally);
+  /// Packets of an agent that found no room on their way to the disk.
+  void record_queue(counters::Counter& counter, std::string_view agent);
   /// A gauge that is always 1: its labels are what there is to say.
   void info(counters::Counter& counter, std::string_view family, Labels labels, std::string_view help);
   void writer() noexcept { schema_.writer(); }

@@ -13,6 +13,7 @@ struct Command {
   enum class Kind : std::uint8_t {
     Status,  ///< `status`: a JSON object, as `stopbit stat --json` prints.
     Load,    ///< `load IMAGE`: reads its files again; the new image starts between two datagrams, or is refused.
+    Freeze,  ///< `freeze`: what was recorded around this moment stays.
     Stop,    ///< `stop`: ends the appliance in good order.
   };
   Kind kind = Kind::Status;

@@ -57,6 +57,8 @@ class Archive::File {
   ~File() { ::close(file_); }
 
   [[nodiscard]] PcapngWriter& writer() { return *writer_; }
+  /// Bytes that the system has taken.
+  [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
 
   void flush() {
     std::span<const std::byte> rest(buffer_);
@@ -65,6 +67,7 @@ class Archive::File {
       if (written < 0 && errno == EINTR) continue;
       if (written <= 0) throw WriteError{written < 0 ? errno : ENOSPC};
       rest = rest.subspan(static_cast<std::size_t>(written));
+      written_ += static_cast<std::uint64_t>(written);
     }
     buffer_.clear();
   }
@@ -76,6 +79,7 @@ class Archive::File {
   }
 
   int file_;
+  std::uint64_t written_ = 0;
   std::vector<std::byte> buffer_;
   std::optional<PcapngWriter> writer_;
 };
@@ -148,6 +152,7 @@ void Archive::add(net::Endpoint source, net::Endpoint group, std::span<const std
   open_.bytes = file_->writer().bytes();
   open_.last_ns = time_ns;
   ++counts_.recorded;
+  note_success();
 }
 
 void Archive::open() {
@@ -158,7 +163,6 @@ void Archive::open() {
   failed_bytes_ = 0;
   try {
     file_ = std::make_unique<File>(open_.path, options_.name);
-    is_failing_ = false;
   } catch (const WriteError& error) {
     fail(open_.path + ": " + std::strerror(error.error));
   }
@@ -185,7 +189,7 @@ void Archive::make_room() {
   while (!closed_.empty() && closed_bytes_ + options_.file_bytes > options_.total_bytes) {
     std::error_code error;
     fs::remove(closed_.front().path, error);
-    if (error) fail(closed_.front().path + ": " + error.message());
+    if (error) counts_.last_error = closed_.front().path + ": " + error.message();
     closed_bytes_ -= closed_.front().bytes;
     closed_.pop_front();
     ++counts_.deleted_files;
@@ -217,7 +221,7 @@ bool Archive::freeze(const Closed& file) {
   std::error_code error;
   fs::rename(from, from.parent_path() / (std::string(kFrozen) + from.filename().string()), error);
   if (error) {
-    fail(file.path + ": " + error.message());
+    counts_.last_error = file.path + ": " + error.message();
     return false;
   }
   frozen_bytes_ += file.bytes;
@@ -229,6 +233,7 @@ void Archive::flush() {
   if (!file_) return;
   try {
     file_->flush();
+    note_success();
   } catch (const WriteError& error) {
     give_up(error.error);
   }
@@ -237,15 +242,27 @@ void Archive::flush() {
 /// The open file, of which a part is on disk.
 void Archive::give_up(int error) {
   fail(open_.path + ": " + std::strerror(error));
+  const bool is_empty = file_->written() == 0;
   file_.reset();
-  closed_bytes_ += open_.bytes;
-  closed_.push_back(std::move(open_));
+  if (is_empty) {
+    // A disk that stays full would collect them.
+    std::error_code ignored;
+    fs::remove(open_.path, ignored);
+  } else {
+    closed_bytes_ += open_.bytes;
+    closed_.push_back(std::move(open_));
+  }
   open_ = {};
 }
 
 void Archive::fail(const std::string& what) {
   is_failing_ = true;
   counts_.last_error = what;
+}
+
+/// A file that can be made is no success yet: on a full disk that works.
+void Archive::note_success() noexcept {
+  if (is_failing_ && file_->written() != 0) is_failing_ = false;
 }
 
 }  // namespace stopbit::recorder

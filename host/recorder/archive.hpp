@@ -30,7 +30,7 @@ struct ArchiveOptions {
 /// frozen-NAME-000007.pcapng and stay.
 ///
 /// Does I/O, so it belongs to a thread of its own, never to the one that decodes. A file that cannot be written (a full
-/// disk) is given up: its packets are counted as not recorded, and the next attempt comes with the next file's worth.
+/// disk) is given up: its packets are counted as not recorded, and the next attempt comes after a sixteenth of a file.
 class Archive {
  public:
   explicit Archive(ArchiveOptions options);
@@ -56,6 +56,8 @@ class Archive {
     std::string last_error;             ///< What the system said; empty if nothing went wrong.
   };
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
+  /// Writing has failed, and no bytes have reached the disk since.
+  [[nodiscard]] bool is_failing() const noexcept { return is_failing_; }
 
  private:
   class File;
@@ -74,6 +76,7 @@ class Archive {
   bool freeze(const Closed& file);
   void give_up(int error);
   void fail(const std::string& what);
+  void note_success() noexcept;
 
   ArchiveOptions options_;
   egress::FrameBuilder frames_{{}, {}};

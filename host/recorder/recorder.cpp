@@ -9,7 +9,7 @@ namespace stopbit::recorder {
 
 Queue::Queue(std::size_t bytes)
     : capacity_(std::bit_ceil(std::max<std::size_t>(bytes, std::size_t{4} * 65'536))),
-      bytes_(std::make_unique_for_overwrite<std::byte[]>(capacity_)) {
+      bytes_(std::make_unique<std::byte[]>(capacity_)) {
   static_assert(std::is_trivially_copyable_v<Header>);
 }
 
@@ -20,9 +20,10 @@ void Queue::add(const Item& item) noexcept {
   const std::size_t to_end = capacity_ - at;
   // An item lies in one piece: what is left at the end may have to be passed over.
   const std::size_t passed = to_end < needed ? to_end : 0;
-  if (added + passed + needed - known_taken_ > capacity_) {
+  const std::size_t usable = item.kind == Item::Kind::Freeze ? capacity_ : capacity_ - kRoomForFreezes;
+  if (added + passed + needed - known_taken_ > usable) {
     known_taken_ = taken_.load(std::memory_order_acquire);
-    if (added + passed + needed - known_taken_ > capacity_) {
+    if (added + passed + needed - known_taken_ > usable) {
       lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       return;
     }
@@ -79,8 +80,11 @@ std::size_t Recorder::do_work(std::size_t max_items) {
   while (done < max_items && queue_.take(item)) {
     ++done;
     if (item.kind == Queue::Item::Kind::Freeze) {
-      for (Archive& archive : archives_) archive.freeze(item.time_ns);
+      for (std::uint32_t i = 0; i < archives_.size(); ++i) {
+        if (item.line == Queue::kAllLines || item.line == i) archives_[i].freeze(item.time_ns);
+      }
     } else if (item.line < archives_.size()) {
+      newest_ns_ = std::max(newest_ns_, item.time_ns);
       archives_[item.line].add(item.source, item.group, item.payload, item.time_ns);
     }
   }
@@ -89,6 +93,11 @@ std::size_t Recorder::do_work(std::size_t max_items) {
   }
   is_dirty_ = done != 0;
   return done;
+}
+
+void Recorder::freeze_newest() {
+  if (newest_ns_ == 0) return;
+  for (Archive& archive : archives_) archive.freeze(newest_ns_);
 }
 
 }  // namespace stopbit::recorder

@@ -16,8 +16,11 @@ namespace stopbit::recorder {
 /// neither waits for the other. A datagram that finds no room is counted and not recorded.
 class Queue {
  public:
-  /// Rounded up to a power of two. Allocates here, never later.
+  /// Rounded up to a power of two. Allocates and touches all of it here, never later.
   explicit Queue(std::size_t bytes);
+
+  /// Freeze: of all archives.
+  static constexpr std::uint32_t kAllLines = 0xFFFF'FFFF;
 
   struct Item {
     enum class Kind : std::uint32_t { Datagram, Freeze };
@@ -29,7 +32,8 @@ class Queue {
     std::span<const std::byte> payload;
   };
 
-  /// From the decoding thread. Copies the payload; no system call, no allocation, no wait.
+  /// From the decoding thread. Copies the payload; no system call, no allocation, no wait. Some room is kept for
+  /// freezes: packets that fill the queue are when there is something to keep.
   void add(const Item& item) noexcept;
   /// From the writing thread. False: there is nothing. The payload is valid until the next call.
   [[nodiscard]] bool take(Item& item) noexcept;
@@ -38,6 +42,7 @@ class Queue {
 
  private:
   static constexpr std::size_t kAlign = 16;
+  static constexpr std::size_t kRoomForFreezes = 16'384;
   struct Header {
     std::uint32_t bytes = 0;  ///< With this header, rounded up. 0 = the rest up to the end is unused.
     std::uint32_t kind = 0;
@@ -72,22 +77,31 @@ class Recorder {
                 .time_ns = time_ns,
                 .payload = payload});
   }
-  /// Something was lost: what lies around this time stays, of every line.
-  void freeze(std::uint64_t time_ns) noexcept {
-    queue_.add(
-        {.kind = Queue::Item::Kind::Freeze, .line = 0, .source = {}, .group = {}, .time_ns = time_ns, .payload = {}});
+  /// Something was lost: what lies around this time stays, of this line or of all.
+  void freeze(std::uint64_t time_ns, std::uint32_t line = Queue::kAllLines) noexcept {
+    queue_.add({.kind = Queue::Item::Kind::Freeze,
+                .line = line,
+                .source = {},
+                .group = {},
+                .time_ns = time_ns,
+                .payload = {}});
   }
 
   /// From the writing thread. Writes what has come, at most `max_items`. @returns how many there were. Flushes the
   /// files when there is nothing more.
   std::size_t do_work(std::size_t max_items = 4'096);
 
+  /// From the writing thread: what lies around the newest packet stays, of every line.
+  void freeze_newest();
+
   [[nodiscard]] const Archive& archive(std::size_t line) const { return archives_.at(line); }
+  [[nodiscard]] std::size_t lines() const noexcept { return archives_.size(); }
   [[nodiscard]] std::uint64_t lost() const noexcept { return queue_.lost(); }
 
  private:
   Queue queue_;
   std::vector<Archive> archives_;
+  std::uint64_t newest_ns_ = 0;
   bool is_dirty_ = false;
 };
 

@@ -125,7 +125,7 @@ std::string stat_text(const Status& status) {
   out += "Lines\n" + lines.text(2) + "\nPackets\n" + packets.text(1) + "\nSequence numbers\n" + numbers.text(1);
 
   Grid drops({"dropped at", "count"});
-  for (const auto& [place, count] : status.drops()) drops.add({std::string(place), thousands(count)});
+  for (const auto& [place, count] : status.drops()) drops.add({plain(place), thousands(count)});
   out += "\nDrops by place\n" + drops.text(1);
 
   Grid ports({"port", "frames", "bytes", "NIC drops", "kernel drops", "damaged", "foreign", "failures"});
@@ -138,6 +138,15 @@ std::string stat_text(const Status& status) {
     rings.add({plain(ring.name), plain(ring.image), std::to_string(ring.generation), thousands(ring.records),
                thousands(ring.events), thousands(ring.slots)});
   }
+  Grid readers({"reader", "ring", "process", "state", "delivered", "lost"});
+  bool has_readers = false;
+  for (const appliance::RingStatus& ring : status.rings) {
+    for (const ring::SeenReader& seen : ring.readers) {
+      has_readers = true;
+      readers.add({plain(seen.name), plain(ring.name), std::to_string(seen.pid), seen.is_running ? "runs" : "is gone",
+                   thousands(seen.delivered), thousands(seen.lost_records)});
+    }
+  }
   Grid agents({"agent", "turns", "busy", "batch 99%", "latency 50%", "99%", "99.9%", "largest"});
   for (const appliance::AgentStatus& agent : status.agents) {
     const auto latency = [&](double part) {
@@ -146,7 +155,16 @@ std::string stat_text(const Status& status) {
     agents.add({plain(agent.name), thousands(agent.turns), thousands(agent.busy_turns),
                 std::to_string(agent.batch.quantile(0.99)), latency(0.5), latency(0.99), latency(0.999), latency(1)});
   }
-  out += "\nPorts\n" + ports.text(1) + "\nRings\n" + rings.text(2) + "\nAgents\n" + agents.text(1);
+  out += "\nPorts\n" + ports.text(1) + "\nRings\n" + rings.text(2) +
+         (has_readers ? "\nReaders with a name\n" + readers.text(2) : std::string()) + "\nAgents\n" + agents.text(1);
+  if (const appliance::RecorderStatus& recorder = status.recorder; recorder.exists) {
+    Grid disk({"recorded", "not written", "no room", "frozen files", "not frozen", "failing lines"});
+    disk.add({thousands(recorder.recorded), thousands(recorder.failed), thousands(recorder.no_room),
+              thousands(recorder.frozen_files), thousands(recorder.refused_freezes),
+              thousands(recorder.failing_lines)});
+    out += "\nRecorder\n" + disk.text(0);
+    if (!recorder.problem.empty()) out += "  " + plain(recorder.problem) + '\n';
+  }
   const std::string errors = errors_text(status);
   if (!errors.empty()) out += "\nDistinct errors\n" + errors;
   return out;
@@ -180,7 +198,7 @@ std::string screen_text(const Status& status, const Status& before, std::size_t 
   out.push_back(head_line(status));
   std::string drops = "drops:";
   for (const auto& [place, count] : status.drops()) {
-    if (count != 0) drops += fmt::format(" {} {},", place, short_number(static_cast<double>(count)));
+    if (count != 0) drops += fmt::format(" {} {},", plain(place), short_number(static_cast<double>(count)));
   }
   if (drops.back() == ',') drops.pop_back();
   out.push_back(drops == "drops:" ? "drops: none" : drops);

@@ -66,6 +66,7 @@ class Desk {
       case Kind::Status: return status();
       case Kind::Stop: stops_ = true; return "the appliance stops";
       case Kind::Load: return load(command.image);
+      case Kind::Freeze: return freeze();
     }
     return "error: unknown command";
   }
@@ -85,6 +86,14 @@ class Desk {
   }
   [[nodiscard]] std::string status() const {
     return appliance::to_json(appliance::read_status(reader_, appliance::wall_clock_ns()));
+  }
+  std::string freeze() {
+    const auto& recorder = appliance_.settings().recorder;
+    if (!recorder) return "error: nothing is recorded; [recorder] of the settings says where to";
+    appliance_.recording()->freeze();
+    log({appliance::Change::Level::Info, "freeze", {{"by", "command"}}});
+    return "what came in the last " + appliance::duration_text(recorder->before_ns) +
+           " stays, and what comes in the next " + appliance::duration_text(recorder->after_ns);
   }
   std::string load(const std::string& image) {
     Diagnostics diagnostics;
@@ -113,6 +122,7 @@ appliance::Confinement confinement_of(const appliance::Settings& settings) {
   appliance::Confinement confinement;
   confinement.written = {"/dev/shm", settings.state_folder};
   if (!settings.control.socket.empty()) confinement.written.push_back(folder_of(settings.control.socket));
+  if (settings.recorder) confinement.written.push_back(settings.recorder->folder);
   confinement.read = {"/proc/self", "/sys/devices/system/cpu", "/etc/localtime"};
   for (const appliance::FeedSettings& feed : settings.feeds) {
     for (const feed::Image& image : feed.description.images) {
@@ -214,6 +224,8 @@ Command run_command() {
           "  [[agent]] name, core, idle = spin|yield|sleep, sleep, batch\n"
           "\n"
           "  [[port]] name, agent, kind = socket|dpdk|capture, interface | device | file\n"
+          "\n"
+          "  [recorder] folder, file, line, frozen, before, after, queue\n"
           "\n"
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B\n"
           "\n"

@@ -3,10 +3,12 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "host/ring/name.hpp"
 #include "host/ring/reader.hpp"
+#include "host/ring/sign.hpp"
 #include "host/tools/commands.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/record_printer.hpp"
@@ -23,6 +25,7 @@ constexpr auto kNameWait = 50ms;
 struct TailArguments {
   std::string ring;
   std::string format = "jsonl";
+  std::string reader;
   bool wait = false;
   bool watch = false;
 };
@@ -38,12 +41,17 @@ bool wait_for_ring(const TailArguments& arguments) {
 }
 
 /// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more.
-int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name) {
+int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name, ring::ReaderSign* sign) {
+  constexpr std::uint64_t kShowEvery = 256;
   bool writer_ended = false;
   while (!stop_requested() && !printer.failed()) {
     switch (reader.poll()) {
-      case ring::Poll::Record: printer.print(reader.record()); continue;
+      case ring::Poll::Record:
+        printer.print(reader.record());
+        if (sign != nullptr && reader.delivered() % kShowEvery == 0) sign->show(reader);
+        continue;
       case ring::Poll::Lost:
+        if (sign != nullptr) sign->show(reader);
         fmt::print(stderr, "stopbit: {}: {} records lost in {} slots, {}\n", name, reader.lost_records(), reader.lost(),
                    reader.is_detached() ? "the writer no longer waited for this reader" : "the writer was faster");
         continue;
@@ -55,6 +63,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
     // What the writer wrote last may have come between this poll and its end: once more after it.
     if (writer_ended) break;
     printer.flush();
+    if (sign != nullptr) sign->show(reader);
     writer_ended = reader.writer() != ring::WriterState::Running;
     if (!writer_ended) std::this_thread::sleep_for(kIdleWait);
   }
@@ -79,7 +88,13 @@ int tail(const TailArguments& arguments) {
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);
   RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
-  const int status = print_records(reader, printer, arguments.ring);
+  std::optional<ring::ReaderSign> sign;
+  if (!arguments.reader.empty()) {
+    Result<ring::ReaderSign> made = ring::ReaderSign::create(arguments.ring, arguments.reader);
+    if (!made) throw ToolError(kExitEnvironment, made.message());
+    sign.emplace(std::move(made).value());
+  }
+  const int status = print_records(reader, printer, arguments.ring, sign ? &*sign : nullptr);
   printer.finish();
   if (reader.total_lost() != 0) {
     fmt::print(stderr, "stopbit: {}: {} records read, {} lost, of {} from record {} on\n", arguments.ring,
@@ -118,6 +133,10 @@ Command tail_command() {
                    .value = "",
                    .help = "Waits for the ring if it is not there yet.",
                    .target = &arguments->wait},
+                  {.names = "--name",
+                   .value = "NAME",
+                   .help = "Shows under this name how many records it has read and lost: `stopbit stat` lists it.",
+                   .target = &arguments->reader},
                   {.names = "--watch",
                    .value = "",
                    .help = "Takes no seat at a lossless ring: its writer does not wait, and records may be lost.",

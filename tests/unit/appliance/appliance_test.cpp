@@ -106,6 +106,27 @@ TEST(Appliance, says_that_the_machine_itself_dropped_packets) {
   EXPECT_EQ(one.counts().value("port_dropped_by_kernel", {{"port", "left"}}), 3U);
 }
 
+TEST(Appliance, blames_the_machine_for_what_is_missing_behind_a_drop_and_for_nothing_else) {
+  OneChannel one("mode = \"fast\"\n");
+  one.give(0, tick(1, 1));
+  one.work();
+  // The drop is known with the datagram that follows it, and that is when the gap is told.
+  one.port("left").counters().dropped_by_kernel.set(1);
+  one.give(0, tick(3, 3));
+  one.work();
+  one.now += 100'000'000;
+  one.give(0, tick(5, 5));  // so soon behind it the drop explains this, too
+  one.work();
+  one.now += 2'000'000'000;
+  one.give(0, tick(7, 7));
+  one.work();
+  std::vector<int> dropped_here;
+  for (const Notice& notice : notices(one)) {
+    if (notice.kind == Notice::Kind::Gap) dropped_here.push_back(notice.dropped_here ? 1 : 0);
+  }
+  EXPECT_THAT(dropped_here, testing::ElementsAre(1, 1, 0));
+}
+
 TEST(Appliance, counts_foreign_datagrams_and_never_decodes_them) {
   OneChannel one;
   one.port("left").items.push_back({tick(1, 1), {0xE000'0003, 1000}, one.now, 1});

@@ -9,6 +9,7 @@ namespace {
 
 using test::OneChannel;
 using test::tick;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -79,6 +80,72 @@ TEST(Keeper, writes_gaps_with_their_cause) {
   EXPECT_EQ(history.gaps[1].channel, "seven");
   EXPECT_EQ(history.gaps[1].feed, "test");
   EXPECT_EQ(history.gaps[2].cause, GapCause::LocalDrop);
+}
+
+TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
+  Kept kept;
+  kept.give(0, tick(1, 1));
+  kept.pass(600'000'000);
+  (void)kept.take();
+  {
+    auto sign = ring::ReaderSign::create(kept.folder.path("ring"), "book");
+    ASSERT_TRUE(sign) << sign.message();
+    kept.pass(100'000'000);
+    kept.give(0, tick(2, 2));
+    kept.pass(600'000'000);
+    EXPECT_THAT(kept.take(), testing::Contains(HasSubstr("info what=\"reader comes\" reader=\"book\"")));
+    // The ring has 65,536 slots.
+    std::uint32_t n = 2;
+    for (std::uint32_t i = 0; i < 70'000; ++i) kept.give(0, tick(++n, 1));
+    kept.pass(600'000'000);
+    while (kept.reader->poll() != ring::Poll::Nothing) {
+    }
+    sign.value().show(*kept.reader);
+    kept.give(0, tick(n + 1, 1));
+    kept.pass(600'000'000);
+    const std::string lost = std::to_string(kept.reader->total_lost_records());
+    EXPECT_THAT(kept.take(), testing::Contains(AllOf(HasSubstr("warning what=\"overrun\" reader=\"book at "),
+                                                     HasSubstr("more=" + lost + " all=" + lost))));
+    const Status status = read_status(kept.counts(), kept.now);
+    EXPECT_EQ(status.drops().back().first, "overrun of book at " + kept.folder.path("ring"));
+    EXPECT_EQ(status.drops().back().second, kept.reader->total_lost_records());
+    EXPECT_THAT(to_json(status), HasSubstr("\"name\":\"book\""));
+  }
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), testing::Contains(HasSubstr("info what=\"reader leaves\" reader=\"book\"")));
+}
+
+TEST(Keeper, tells_that_a_channel_is_stale_and_well_again_once_each) {
+  Kept kept;
+  std::uint32_t n = 0;
+  const auto bad = [&] {
+    auto bytes = tick(++n, 1);
+    bytes[6] = std::byte{0x85};  // there is no template 5
+    kept.give(0, bytes);
+    kept.give(1, bytes);
+  };
+  kept.give(0, tick(++n, 1));
+  kept.give(1, tick(n, 1));
+  kept.pass(600'000'000);
+  (void)kept.take();
+  for (int i = 0; i < 3; ++i) bad();
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), ElementsAre(HasSubstr("error what=\"stale\" channel=\"seven\" datagrams=3")));
+  for (int i = 0; i < 3; ++i) {
+    kept.give(0, tick(++n, 1));
+    kept.give(1, tick(n, 1));
+  }
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), ElementsAre(HasSubstr("info what=\"recovered\" channel=\"seven\"")));
+}
+
+TEST(Keeper, tells_which_image_of_which_ring_has_changed) {
+  Kept kept;
+  Diagnostics diagnostics;
+  ASSERT_TRUE(kept.made->reload("ticks", diagnostics)) << diagnostics.format();
+  kept.pass(1'000'000);
+  EXPECT_THAT(kept.take(), testing::Contains(AllOf(HasSubstr("info what=\"layout changed\" ring=\""),
+                                                   HasSubstr("image=\"ticks\" generation=1"))));
 }
 
 TEST(Keeper, goes_on_with_a_full_disk_and_says_so) {

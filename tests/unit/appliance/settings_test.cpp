@@ -41,6 +41,21 @@ TEST(ApplianceSettings, are_read_with_their_feeds) {
   ASSERT_EQ(parsed.settings->feeds[0].description.channels.size(), 1U);
 }
 
+TEST(ApplianceSettings, say_where_and_how_much_is_recorded) {
+  const Parsed parsed(kGood + std::string("[recorder]\nfolder = \"packets\"\nline = \"2GiB\"\nbefore = \"5s\"\n"));
+  ASSERT_TRUE(parsed.settings) << parsed.errors();
+  ASSERT_TRUE(parsed.settings->recorder);
+  EXPECT_EQ(parsed.settings->recorder->folder, parsed.folder.path("packets"));
+  EXPECT_EQ(parsed.settings->recorder->line_bytes, 2ULL << 30);
+  EXPECT_EQ(parsed.settings->recorder->before_ns, 5'000'000'000U);
+  EXPECT_EQ(parsed.settings->recorder->after_ns, 30'000'000'000U);
+  EXPECT_FALSE(Parsed(kGood).settings->recorder);
+  const Parsed small(kGood + std::string("[recorder]\nfolder = \"packets\"\nline = \"100MiB\"\nfrozne = \"1GiB\"\n"));
+  EXPECT_FALSE(small.settings);
+  EXPECT_THAT(small.errors(), HasSubstr("the packets of a line need room for two files at least"));
+  EXPECT_THAT(small.errors(), HasSubstr("frozne"));
+}
+
 TEST(ApplianceSettings, tell_everything_that_is_wrong_with_its_place) {
   const Parsed parsed(
       "name = \"a/b\"\n[[agent]]\nname = \"md\"\nidel = \"spin\"\n[[port]]\nname = \"p\"\nkind = \"sokcet\"\n"

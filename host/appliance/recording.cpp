@@ -1,0 +1,128 @@
+#include "host/appliance/recording.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+
+namespace stopbit::appliance {
+namespace {
+
+/// So long the thread rests when there is nothing to write: files are at most so far behind.
+constexpr auto kRest = std::chrono::milliseconds(10);
+
+bool is_plain(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '.' || c == '_' || c == '-';
+}
+
+}  // namespace
+
+/// Of letters that every file system takes; no two are the same, and none looks like a frozen file.
+std::string Recording::file_name(const std::string& channel, bool is_b) {
+  constexpr std::size_t kMaxBytes = 100;
+  std::string base = channel.substr(0, kMaxBytes);
+  std::replace_if(
+      base.begin(), base.end(), [](char c) { return !is_plain(c); }, '_');
+  if (base.starts_with("frozen-") || base.starts_with('.')) base.insert(0, 1, '_');
+  const std::string line = is_b ? "-b" : "-a";
+  std::string name = base + line;
+  for (std::size_t i = 2; std::find(names_.begin(), names_.end(), name) != names_.end(); ++i) {
+    name = base + '.' + std::to_string(i) + line;
+  }
+  names_.push_back(name);
+  return name;
+}
+
+RecordLines Recording::add(std::size_t agent, const feed::Channel& channel) {
+  RecordLines lines = {kNotRecorded, kNotRecorded};
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!channel.lines[i]) continue;
+    lines[i] = static_cast<std::uint32_t>(plans_[agent].size());
+    plans_[agent].push_back({.file_name = file_name(channel.name, i == 1), .channel = channel.name, .is_b = i == 1});
+  }
+  return lines;
+}
+
+void Recording::add_counters(TallyBuilder& builder, const std::vector<AgentSettings>& agents) {
+  builder.writer();
+  builder.recorder(tally_);
+  for (std::size_t a = 0; a < plans_.size(); ++a) {
+    builder.record_queue(no_room_[a], agents[a].name);
+    tallies_[a].resize(plans_[a].size());
+    for (std::size_t i = 0; i < plans_[a].size(); ++i) {
+      builder.record(tallies_[a][i], plans_[a][i].channel, plans_[a][i].is_b);
+    }
+  }
+}
+
+std::string Recording::open() {
+  std::error_code error;
+  std::filesystem::create_directories(settings_.folder, error);
+  if (error) return settings_.folder + ": " + error.message();
+  for (const std::vector<Plan>& plans : plans_) {
+    std::vector<recorder::ArchiveOptions> lines;
+    for (const Plan& plan : plans) {
+      lines.push_back({.folder = settings_.folder,
+                       .name = plan.file_name,
+                       .file_bytes = settings_.file_bytes,
+                       .total_bytes = settings_.line_bytes,
+                       .frozen_bytes = settings_.frozen_bytes,
+                       .freeze_before_ns = settings_.before_ns,
+                       .freeze_after_ns = settings_.after_ns});
+    }
+    recorders_.push_back(std::make_unique<recorder::Recorder>(std::move(lines), settings_.queue_bytes));
+  }
+  return {};
+}
+
+void Recording::start() {
+  thread_ = std::thread([this] {
+    while (!stop_.load(std::memory_order_acquire)) {
+      if (do_work() == 0) std::this_thread::sleep_for(kRest);
+    }
+  });
+  ::pthread_setname_np(thread_.native_handle(), "recorder");
+}
+
+void Recording::stop() {
+  stop_.store(true, std::memory_order_release);
+  if (thread_.joinable()) thread_.join();
+  while (do_work() != 0) {
+  }
+}
+
+std::size_t Recording::do_work() {
+  std::size_t done = 0;
+  for (const auto& recorder : recorders_) done += recorder->do_work();
+  // After the packets: those that the freeze is about are in the files.
+  if (freeze_.exchange(false, std::memory_order_relaxed)) {
+    for (const auto& recorder : recorders_) recorder->freeze_newest();
+  }
+  publish();
+  return done;
+}
+
+void Recording::publish() {
+  if (recorders_.empty()) return;  // not open: there are no counters yet
+  std::uint64_t failing = 0;
+  for (std::size_t a = 0; a < recorders_.size(); ++a) {
+    const recorder::Recorder& recorder = *recorders_[a];
+    no_room_[a].set(recorder.lost());
+    for (std::size_t i = 0; i < recorder.lines(); ++i) {
+      const recorder::Archive& archive = recorder.archive(i);
+      const RecordTally& to = tallies_[a][i];
+      to.recorded.set(archive.counts().recorded);
+      to.not_recorded.set(archive.counts().not_recorded);
+      to.frozen_files.set(archive.counts().frozen_files);
+      to.refused_freezes.set(archive.counts().refused_freezes);
+      if (!archive.is_failing()) continue;
+      // Before the number, which is what people look at first.
+      if (failing++ == 0) tally_.problem.set(archive.counts().last_error);
+    }
+  }
+  tally_.failing_lines.set(failing);
+}
+
+}  // namespace stopbit::appliance

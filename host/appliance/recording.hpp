@@ -1,0 +1,72 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/appliance/settings.hpp"
+#include "host/appliance/tally.hpp"
+#include "host/recorder/recorder.hpp"
+
+namespace stopbit::appliance {
+
+/// Which lines of a channel are recorded as what: an index of the agent's recorder.
+inline constexpr std::uint32_t kNotRecorded = 0xFFFF'FFFF;
+using RecordLines = std::array<std::uint32_t, 2>;
+
+/// The packets of all lines on disk: a recorder for each agent, and the thread that writes.
+///
+/// add and open are for set-up. Agents hand over packets and freezes through `recorder`, without waiting for anybody.
+/// Then either start() makes the thread, or the caller calls do_work.
+class Recording {
+ public:
+  explicit Recording(const RecorderSettings& settings, std::size_t agents)
+      : settings_(settings), plans_(agents), tallies_(agents), no_room_(agents) {}
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+  ~Recording() { stop(); }
+
+  /// The lines of a channel. Names of files are made of its name.
+  [[nodiscard]] RecordLines add(std::size_t agent, const feed::Channel& channel);
+  /// The counters, in the writing thread's part of the segment.
+  void add_counters(TallyBuilder& builder, const std::vector<AgentSettings>& agents);
+  /// Makes the folder and looks at what an earlier run has left. Empty on success.
+  [[nodiscard]] std::string open();
+
+  [[nodiscard]] recorder::Recorder& recorder(std::size_t agent) noexcept { return *recorders_[agent]; }
+
+  void start();
+  /// Writes what has come, and ends. Agents must have ended before. Once; without a thread, too.
+  void stop();
+  /// Writes some of what has come. @returns how many packets that were.
+  std::size_t do_work();
+  /// What lies around the newest packet stays, of every line. From any thread.
+  void freeze() noexcept { freeze_.store(true, std::memory_order_relaxed); }
+
+ private:
+  struct Plan {
+    std::string file_name;
+    std::string channel;
+    bool is_b = false;
+  };
+
+  [[nodiscard]] std::string file_name(const std::string& channel, bool is_b);
+  void publish();
+
+  RecorderSettings settings_;
+  std::vector<std::vector<Plan>> plans_;           ///< By agent and line.
+  std::vector<std::vector<RecordTally>> tallies_;  ///< The same.
+  std::vector<counters::Counter> no_room_;         ///< By agent.
+  RecorderTally tally_;
+  std::vector<std::string> names_;
+  std::vector<std::unique_ptr<recorder::Recorder>> recorders_;
+  std::thread thread_;
+  std::atomic<bool> freeze_ = false;
+  std::atomic<bool> stop_ = false;
+};
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// The units of a user-level network interface, and what they call things. README.md is the page of the design.
+namespace stopbit::nic {
+
+using NodeId = std::uint16_t;      ///< A host.
+using Vpid = std::uint16_t;        ///< A virtual port of a node: an end point, and who owns memory.
+using Pdid = std::uint16_t;        ///< Protection domain: only ports of equal domain exchange messages.
+using Nla = std::uint64_t;         ///< Network logical address: what a process calls registered memory.
+using Capability = std::uint64_t;  ///< The key of a window, drawn at random when it is opened.
+
+inline constexpr std::size_t kPageBytes = 4096;
+inline constexpr std::size_t kLineBytes = 64;
+
+/// A bounded piece of somebody's registered memory, as those see it who may reach it.
+struct WindowName {
+  std::uint16_t id = 0;
+  Capability capability = 0;
+};
+
+/// What a page, or a window, may be used for.
+enum class Access : std::uint8_t { Read = 1, Write = 2, ReadWrite = 3 };
+[[nodiscard]] constexpr bool allows(Access granted, Access wanted) noexcept {
+  return (static_cast<unsigned>(granted) & static_cast<unsigned>(wanted)) == static_cast<unsigned>(wanted);
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "host/nic/names.hpp"
+
+namespace stopbit::nic {
+
+/// What a port can ask its node for. 0 is no command: memory that nobody wrote asks for nothing.
+enum class Operation : std::uint8_t {
+  FastSend = 1,         ///< A message of up to 40 bytes, carried in the command.
+  Send = 2,             ///< A message from registered memory.
+  Put = 3,              ///< Registered memory into a window.
+  ImmediatePut = 4,     ///< The word of the command into a window.
+  NotificationPut = 5,  ///< The word of the command into a notification.
+  Get = 6,              ///< From a window into registered memory.
+};
+[[nodiscard]] const char* to_text(Operation operation) noexcept;
+
+inline constexpr std::size_t kMaxFastBytes = 40;
+inline constexpr std::size_t kMaxMessageBytes = 2048;
+inline constexpr std::size_t kMaxTransferBytes = 1U << 20U;
+
+/// Who is told, and how a message travels.
+enum Modifier : std::uint8_t {
+  kNotifyRequester = 1,  ///< The origin, as soon as its memory may be used again.
+  kNotifyCompleter = 2,  ///< Whoever got the data: the target of a put, the origin of a get.
+  kNotifyResponder = 4,  ///< The target of a get, when its memory has been read.
+  kAcknowledge = 8,      ///< The origin, when the target has done it, or refused.
+  kHighPriority = 16,    ///< A message that low ones never hold up.
+};
+inline constexpr std::uint8_t kAllModifiers = 31;
+
+/// A command: 64 bytes, one cache line. What a field means depends on the operation; unused ones are 0.
+///
+/// The bytes of a FastSend are bytes 16 to 55. The origin is not in it: whose page it lies in, is who it is from.
+struct alignas(kLineBytes) Command {
+  Operation operation = {};
+  std::uint8_t modifiers = 0;
+  std::uint16_t target_vpid = 0;
+  NodeId target_node = 0;
+  std::uint16_t window = 0;      ///< Put, ImmediatePut, Get: the target's. FastSend: number of bytes, from 1.
+  std::uint64_t tag = 0;         ///< The user's; comes back in every notification, and with a message its low byte.
+  std::uint64_t capability = 0;  ///< Put, ImmediatePut, Get: the window's.
+  std::uint64_t address = 0;     ///< Send, Put, Get: the origin's NLA. ImmediatePut, NotificationPut: the word.
+  std::uint64_t offset = 0;      ///< Put, ImmediatePut, Get: into the target's window, in bytes.
+  std::uint32_t length = 0;      ///< Send, Put, Get: in bytes, from 1.
+  std::uint32_t reserved = 0;
+  std::uint64_t more = 0;
+  std::uint64_t number = 0;  ///< The valid word, stored last: the command's absolute number in its queue, plus 1.
+};
+static_assert(sizeof(Command) == kLineBytes);
+static_assert(offsetof(Command, tag) == 8 && offsetof(Command, capability) == 16 && offsetof(Command, address) == 24);
+static_assert(offsetof(Command, offset) == 32 && offsetof(Command, length) == 40 && offsetof(Command, number) == 56);
+
+}  // namespace stopbit::nic

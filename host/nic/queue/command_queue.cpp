@@ -1,0 +1,110 @@
+#include "host/nic/queue/command_queue.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::size_t kWords = sizeof(Command) / sizeof(std::uint64_t);
+constexpr std::size_t kNumberWord = kWords - 1;
+using Words = std::array<std::uint64_t, kWords>;
+
+constexpr std::size_t slot_at(std::uint64_t number) noexcept {
+  return PageLayout::kCommandsAt + (number % PageLayout::kCommands) * kLineBytes;
+}
+
+bool is_command(const Command& command) noexcept {
+  return command.operation >= Operation::FastSend && command.operation <= Operation::Get;
+}
+
+}  // namespace
+
+const char* to_text(Operation operation) noexcept {
+  switch (operation) {
+    case Operation::FastSend: return "fast-send";
+    case Operation::Send: return "send";
+    case Operation::Put: return "put";
+    case Operation::ImmediatePut: return "immediate-put";
+    case Operation::NotificationPut: return "notification-put";
+    case Operation::Get: return "get";
+  }
+  return "?";
+}
+
+const char* to_text(Reply reply) noexcept {
+  switch (reply) {
+    case Reply::NoError: return "no error";
+    case Reply::Partial: return "partially executed";
+    case Reply::Full: return "full";
+    case Reply::Invalid: return "invalid";
+    case Reply::Forbidden: return "forbidden";
+    case Reply::Disabled: return "disabled";
+  }
+  return "?";
+}
+
+Issue CommandQueue::insert(std::span<const Command> commands) const noexcept {
+  switch (page_.state()) {
+    case PortState::Enabled: break;
+    case PortState::Disabled: return {Reply::Disabled, 0};
+    default: return {Reply::Forbidden, 0};
+  }
+  const auto first_bad = std::find_if_not(commands.begin(), commands.end(), is_command);
+  const auto wanted = static_cast<std::uint64_t>(first_bad - commands.begin());
+
+  // `claimed` is read before `taken`: if it has not changed when it is exchanged, at least so many slots are free.
+  const auto claimed_word = page_.word(PageWord::Claimed);
+  std::uint64_t claimed = claimed_word.load(std::memory_order_relaxed);
+  std::uint64_t count = 0;
+  for (;;) {
+    // Acquire: the node has read what lay in the slots before it gave them back.
+    const std::uint64_t taken = page_.word(PageWord::Taken).load(std::memory_order_acquire);
+    const auto used = static_cast<std::int64_t>(claimed - taken);
+    if (used < 0) {  // others were faster in between
+      claimed = claimed_word.load(std::memory_order_relaxed);
+      if (static_cast<std::int64_t>(claimed - taken) < 0) return {Reply::Full, 0};  // nonsense in the page
+      continue;
+    }
+    const std::uint64_t room =
+        PageLayout::kCommands - std::min<std::uint64_t>(PageLayout::kCommands, static_cast<std::uint64_t>(used));
+    count = std::min(wanted, room);
+    if (count == 0) break;
+    if (claimed_word.compare_exchange_weak(claimed, claimed + count, std::memory_order_relaxed)) break;
+  }
+
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t number = claimed + i;
+    const auto words = std::bit_cast<Words>(commands[i]);
+    const std::size_t at = slot_at(number);
+    for (std::size_t w = 0; w < kNumberWord; ++w) page_.word(at, w).store(words[w], std::memory_order_relaxed);
+    page_.word(at, kNumberWord).store(number + 1, std::memory_order_release);  // the command is there
+  }
+
+  if (count == commands.size()) return {Reply::NoError, count};
+  if (count == wanted) return {Reply::Invalid, count};
+  return {count == 0 ? Reply::Full : Reply::Partial, count};
+}
+
+bool CommandSource::take(Command& command) noexcept {
+  const std::size_t at = slot_at(taken_);
+  if (page_.word(at, kNumberWord).load(std::memory_order_acquire) != taken_ + 1) {
+    tell();
+    return false;
+  }
+  Words words;
+  for (std::size_t w = 0; w < kNumberWord; ++w) words[w] = page_.word(at, w).load(std::memory_order_relaxed);
+  words[kNumberWord] = ++taken_;
+  command = std::bit_cast<Command>(words);
+  if (taken_ - told_ >= kTellEvery) tell();
+  return true;
+}
+
+void CommandSource::tell() noexcept {
+  if (told_ == taken_) return;
+  told_ = taken_;
+  page_.word(PageWord::Taken).store(taken_, std::memory_order_release);
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "host/nic/queue/command.hpp"
+#include "host/nic/queue/page.hpp"
+
+namespace stopbit::nic {
+
+/// What became of an attempt to insert commands; codes of the trigger page (table 4.4).
+enum class Reply : std::uint8_t {
+  NoError = 0,    ///< All were inserted.
+  Partial = 1,    ///< Only the first `accepted`; the rest again, later.
+  Full = 2,       ///< None: again later.
+  Invalid = 3,    ///< The first one not accepted is not a command.
+  Forbidden = 5,  ///< The port is not open.
+  Disabled = 6,   ///< The port is stopped for now.
+};
+[[nodiscard]] const char* to_text(Reply reply) noexcept;
+
+struct Issue {
+  Reply reply = Reply::NoError;
+  std::size_t accepted = 0;
+};
+
+/// The port's side: inserts commands if there is room, never waits. Any number of threads of the process at once; the
+/// commands of one call, and those of one thread, keep their order. Nothing is lost or doubled.
+///
+/// The checks save the way; the node makes its own and believes nothing that stands in the page. A thread that dies
+/// between claim and store stops the queue of its own port, and of no other.
+class CommandQueue {
+ public:
+  explicit CommandQueue(const Page& page) noexcept : page_(page) {}
+  [[nodiscard]] Issue insert(std::span<const Command> commands) const noexcept;
+
+ private:
+  Page page_;
+};
+
+/// The node's side. One thread.
+class CommandSource {
+ public:
+  explicit CommandSource(const Page& page) noexcept : page_(page) {}
+
+  /// Copies the next command out, if there is one. Its contents are as the port wrote them, whatever that is.
+  [[nodiscard]] bool take(Command& command) noexcept;
+  /// How many have been taken.
+  [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+
+ private:
+  /// The port learns that slots are free when a quarter of them is, or when nothing is left to take.
+  static constexpr std::uint64_t kTellEvery = PageLayout::kCommands / 4;
+
+  void tell() noexcept;
+
+  Page page_;
+  std::uint64_t taken_ = 0;
+  std::uint64_t told_ = 0;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "host/nic/names.hpp"
+
+/// The memory that a port and its node share: the command page and the rings behind it. README.md has the picture.
+namespace stopbit::nic {
+
+inline constexpr std::uint64_t kPageMagic = 0x0001'4349'4E42'5453U;  ///< "STBNIC", version 1.
+
+/// Words of the first page, each group on a cache line of its own. Only the side named writes.
+enum class PageWord : std::size_t {
+  Magic = 0,                 ///< Node: kPageMagic, stored last when the page is made.
+  State = 1,                 ///< Node: a PortState.
+  DroppedNotifications = 2,  ///< Node: for lack of room.
+  DroppedMessages = 3,       ///< Node: for lack of room in a mailbox.
+  Claimed = 8,               ///< Port: commands whose slots have been given to producers.
+  Taken = 16,                ///< Node: commands whose slots may be used again; told now and then.
+  NotificationsRead = 24,    ///< Port: told now and then.
+  HighRead = 32,             ///< Port: mailbox slots.
+  LowRead = 40,              ///< Port: mailbox slots.
+};
+
+enum class PortState : std::uint64_t { Closed = 0, Enabled = 1, Disabled = 2 };
+
+/// Where everything of a port lies. All counts are fixed: what a port can say never depends on what it wrote there.
+struct PageLayout {
+  static constexpr std::size_t kCommands = 64;
+  static constexpr std::size_t kNotifications = 64;
+  static constexpr std::size_t kMailboxSlots = 64;
+  static constexpr std::size_t kCommandsAt = kPageBytes;
+  static constexpr std::size_t kNotificationsAt = kCommandsAt + kCommands * kLineBytes;
+  static constexpr std::size_t kHighAt = kNotificationsAt + kNotifications * kLineBytes;
+  static constexpr std::size_t kLowAt = kHighAt + kMailboxSlots * kLineBytes;
+  static constexpr std::size_t kBytes = kLowAt + kMailboxSlots * kLineBytes;
+};
+
+/// A view of these pages as words. The other side may write anything there at any time, so each word is read once.
+/// The memory must be page-aligned, PageLayout::kBytes long, and outlive the view.
+class Page {
+ public:
+  explicit Page(std::span<std::byte, PageLayout::kBytes> memory) noexcept
+      : words_(reinterpret_cast<std::uint64_t*>(memory.data())) {}
+
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word(PageWord which) const noexcept {
+    return std::atomic_ref<std::uint64_t>(words_[static_cast<std::size_t>(which)]);
+  }
+  /// Word `index` of the line at byte `at`, which must be inside.
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t at, std::size_t index) const noexcept {
+    return std::atomic_ref<std::uint64_t>(words_[at / sizeof(std::uint64_t) + index]);
+  }
+  [[nodiscard]] PortState state() const noexcept {
+    return static_cast<PortState>(word(PageWord::State).load(std::memory_order_acquire));
+  }
+
+ private:
+  std::uint64_t* words_;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,455 @@
+#!/usr/bin/env python3
+"""An exchange, a bad network and an appliance, each in a network namespace of its own.
+
+    exchange ──veth── stopbit_relay ──veth── stopbit run ── ring ─┬─ stopbit_witness
+    stopbit simulate   loses, doubles, swaps,                     └─ readers, killed and stopped at random
+                       damages, delays, lets A die
+
+The appliance is killed (-9) and ended (-TERM) in turn and started again. For each of its lives the witness has seen every
+number from the first to the last, each in a record or in a gap; and the gaps are exactly the numbers that the relay's log
+says went out on neither line. `stopbit gaps` says the same from disk, the accounts balance, memory and descriptors stay as
+they are. Says in one line of JSON what was seen; status 1 if anything was not as promised, 77 without namespaces.
+
+    appliance_soak.py BIN_FOLDER [--form quick|short|long] [--seed N] [--keep FOLDER]
+"""
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import typing
+
+SKIPPED = 77
+# Where a life begins and where it is ended in good order, copies of a number stand on both sides of that moment: the appliance
+# may rightly miss what the relay has sent. So many numbers.
+EDGE = 500
+# What was given up less than this before a kill may not be on disk yet.
+UNWRITTEN_NS = 5_000_000_000
+GROWTH_KIB = 1024  # that a life may grow in its second half
+
+FORMS = {
+    # rate: packets a second and line. A test that others disturb is to pass, the longer forms want a machine of their own.
+    "quick": {"seconds": 20, "life": 7, "kills": 60, "rate": 500, "is_alone": False},
+    "short": {"seconds": 60, "life": 15, "kills": 300, "rate": 2000, "is_alone": True},
+    "long": {"seconds": 7200, "life": 600, "kills": 10_000, "rate": 2000, "is_alone": True},
+}
+
+SIMULATION = """
+preset = "cme"
+seed = {seed}
+duration = "{seconds}s"
+channels = 1
+instruments = 20
+rate = {rate}
+heartbeat_every = "100ms"
+[line_a]
+group = "239.30.1.1:30001"
+interface = "tx0"
+[line_b]
+group = "239.30.2.1:31001"
+interface = "tx0"
+"""
+FEED = """
+name = "soak"
+[[image]]
+name = "cme"
+templates = ["made/cme.xml"]
+[[channel]]
+number = 1
+name = "incremental"
+framing = "cme"
+ring = "{ring}"
+window = {{ packets = 8192, time = "2s", datagram = "1KiB" }}
+a = {{ group = "239.30.1.1", port = 30001 }}
+b = {{ group = "239.30.2.1", port = 31001 }}
+"""
+APPLIANCE = """
+name = "{name}"
+state = "state"
+silence = "1s"
+[rings]
+slots = 262144
+[[agent]]
+name = "md"
+[[port]]
+name = "wire"
+interface = "rx0"
+[[feed]]
+file = "feed.toml"
+a = "wire"
+"""
+
+
+class Broken(Exception):
+    """A promise that was not kept."""
+
+
+def promise(kept, what):
+    if not kept:
+        raise Broken(what)
+
+
+def ranges_of(numbers):
+    """Sorted numbers as a list of [first, count]."""
+    ranges = []
+    for number in numbers:
+        if ranges and ranges[-1][0] + ranges[-1][1] == number:
+            ranges[-1][1] += 1
+        else:
+            ranges.append([number, 1])
+    return ranges
+
+
+def numbers_of(first, count):
+    return range(first, first + count)
+
+
+class Process:
+    """What /proc says of a process, sampled."""
+
+    def __init__(self, pid):
+        self.pid = pid
+        self.samples = []
+
+    def sample(self):
+        try:
+            with open(f"/proc/{self.pid}/status") as status:
+                anonymous = next(int(line.split()[1]) for line in status if line.startswith("RssAnon:"))
+            self.samples.append((anonymous, len(os.listdir(f"/proc/{self.pid}/fd"))))
+        except (FileNotFoundError, ProcessLookupError, StopIteration):
+            pass
+
+    def second_half(self):
+        """KiB that it grew by, descriptors that it has more at the end than in the middle."""
+        half = self.samples[len(self.samples) // 2:]
+        if len(half) < 3:
+            return 0, 0
+        third = max(1, len(half) // 3)
+        files = min(s[1] for s in half[-third:]) - min(s[1] for s in half[:third])
+        return half[-1][0] - half[0][0], files
+
+
+class Life(typing.NamedTuple):
+    """Of the appliance."""
+
+    pid: int
+    how: str  # it was killed, or ended in good order
+    ended_ns: int
+    excuse: int  # packets that may have been reported as lost though the relay has sent them
+
+
+class Soak:
+    def __init__(self, arguments, folder):
+        self.bin = os.path.abspath(arguments.bin)
+        self.form = FORMS[arguments.form]
+        self.random = random.Random(arguments.seed)
+        self.seed = arguments.seed
+        self.is_sanitized = arguments.sanitized
+        self.folder = folder
+        self.name = f"soak-{os.getpid()}"
+        self.children = []
+        self.starts = 0
+        self.lives = []
+        self.growth_kib = 0
+        self.ring_files = None
+        self.kills = self.stops = 0
+
+    # Processes and namespaces.
+
+    def spawn(self, command, space=None, **options):
+        if space is not None:
+            command = ["nsenter", "-t", str(space), "-n", *command]
+        child = subprocess.Popen(command, cwd=self.folder, stdin=subprocess.DEVNULL, **options)
+        self.children.append(child)
+        return child
+
+    def stopbit(self, *arguments):
+        return subprocess.run([f"{self.bin}/stopbit", *arguments], cwd=self.folder, capture_output=True, text=True, check=False)
+
+    @staticmethod
+    def ip(*arguments, space=None):
+        prefix = [] if space is None else ["nsenter", "-t", str(space), "-n"]
+        subprocess.run([*prefix, "ip", *arguments], check=True)
+
+    def lay_cables(self):
+        sleepers = [self.spawn(["unshare", "--net", "sleep", "infinity"]) for _ in range(2)]
+        own = os.readlink("/proc/self/ns/net")
+        for sleeper in sleepers:
+            while os.readlink(f"/proc/{sleeper.pid}/ns/net") == own:
+                time.sleep(0.01)
+        relay, appliance = (sleeper.pid for sleeper in sleepers)
+        self.ip("link", "add", "tx0", "type", "veth", "peer", "name", "in0", "netns", str(relay))
+        self.ip("link", "add", "out0", "type", "veth", "peer", "name", "rx0", "netns", str(appliance), space=relay)
+        for space, device, address in ((None, "tx0", "10.77.0.1/24"), (relay, "in0", "10.77.0.2/24"),
+                                       (relay, "out0", "10.78.0.1/24"), (appliance, "rx0", "10.78.0.2/24")):
+            self.ip("address", "add", address, "dev", device, space=space)
+            self.ip("link", "set", device, "up", space=space)
+            self.ip("link", "set", "lo", "up", space=space)
+        self.ip("route", "add", "224.0.0.0/4", "dev", "tx0")
+        self.ip("route", "add", "224.0.0.0/4", "dev", "out0", space=relay)
+        return relay, appliance
+
+    def start_appliance(self, space):
+        with open(f"{self.folder}/log", "ab") as log:
+            child = self.spawn([f"{self.bin}/stopbit", "run", "appliance.toml", "-q"], space, stderr=log)
+        self.starts += 1
+        end = time.monotonic() + 120
+        while self.count("log", 'what="started"') < self.starts or self.count("witness.jsonl", '"open"') < self.starts:
+            promise(child.poll() is None and time.monotonic() < end, "the appliance does not start, or nobody sees it: " + self.log())
+            time.sleep(0.05)
+        files = len(os.listdir(f"{self.folder}/rings"))
+        self.ring_files = self.ring_files or files
+        promise(files <= self.ring_files, f"{files} files where there was {self.ring_files} for the ring")
+        return child, Process(child.pid)
+
+    def count(self, name, text):
+        with open(f"{self.folder}/{name}") as file:
+            return file.read().count(text)
+
+    def log(self):
+        with open(f"{self.folder}/log") as log:
+            return log.read()[-2000:]
+
+    def end_appliance(self, child, process, kill):
+        grown, files = process.second_half()
+        if not self.is_sanitized:
+            promise(grown <= GROWTH_KIB, f"memory of the appliance grew by {grown} KiB")
+        promise(files <= 0, f"the appliance has {files} descriptors more than before")
+        self.growth_kib = max(self.growth_kib, grown)
+        promise(child.poll() is None, f"the appliance has ended by itself, {child.returncode}: {self.log()}")
+        status = self.status()
+        child.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
+        child.wait(timeout=60)
+        promise(kill or child.returncode == 0, f"the appliance ended with status {child.returncode}: {self.log()}")
+        ended_ns = time.time_ns()
+        if not kill:
+            status = self.status()
+            self.check_accounts(status)
+        # What a machine that is too busy makes of it: numbers that came, but not in time, or that the kernel had no room for.
+        excuse = status["channels"][0]["packets"]["late"] + sum(port["dropped_by_kernel"] for port in status["ports"])
+        promise(excuse == 0 or not self.form["is_alone"], f"the machine is too busy: {excuse} packets late or dropped")
+        self.lives.append(Life(child.pid, "killed" if kill else "ended", ended_ns, excuse))
+
+    # What it says of itself.
+
+    def status(self):
+        answer = self.stopbit("stat", self.name, "--json")
+        promise(answer.returncode == 0, f"stat: {answer.stderr}")
+        return json.loads(answer.stdout)
+
+    @staticmethod
+    def check_accounts(status):
+        channel = status["channels"][0]
+        packets, numbers = channel["packets"], channel["numbers"]
+        promise(packets["received"] == sum(packets[k] for k in packets if k != "received"), f"packets: {packets}")
+        promise(numbers["expected"] == sum(numbers[k] for k in numbers if k != "expected"), f"numbers: {numbers}")
+        promise(packets["malformed"] == packets["incomplete"] == 0, f"packets: {packets}")
+        promise(sum(a["notices_lost"] for a in status["agents"]) == 0, "gaps were not noted")
+
+    @staticmethod
+    def check_life(life, lived, gaps, lost):
+        pid, how = lived.pid, lived.how
+        promise(life["writer"] == pid and life["finished"] == (how == "ended"), f"not the life of {pid}, {how}: {life}")
+        promise(life["broken"] == life["overrun"] == 0, f"numbers do not go on, or the witness was too slow: {life}")
+        first, last = life["first"], life["last"]
+        promise(life["packets"] + life["missing"] == last - first + 1, f"numbers do not add up: {life}")
+        promise(life["messages"] >= life["packets"] - life["decode_errors"], f"packets without a message: {life}")
+        reported = {number for gap in gaps for number in numbers_of(gap["first"], gap["count"])}
+        expected = {number for number in lost if first <= number <= last}
+        inside = range(first + EDGE, last + 1 - (EDGE if how == "ended" else 0))
+        silent, invented = expected - reported, {n for n in reported - expected if n in inside}
+        promise(not silent, f"life of {pid}: lost and not reported: {ranges_of(sorted(silent))[:5]}")
+        promise(len(invented) <= lived.excuse, f"life of {pid}: reported and not lost: {ranges_of(sorted(invented))[:5]}")
+        return len(expected), len(reported - expected)
+
+    def check_disk(self, lives):
+        answer = self.stopbit("gaps", "--state", "state", "--since", "1d", "--json")
+        promise(answer.returncode == 0 and not answer.stderr, f"gaps: {answer.stderr}")
+        on_disk = {(gap["first"], gap["count"]) for gap in map(json.loads, answer.stdout.splitlines())}
+        seen = set()
+        for (_, gaps), lived in zip(lives, self.lives):
+            for gap in gaps:
+                seen.add((gap["first"], gap["count"]))
+                may_miss = lived.how == "killed" and gap["time_ns"] > lived.ended_ns - UNWRITTEN_NS
+                promise(may_miss or (gap["first"], gap["count"]) in on_disk, f"in the ring and not on disk: {gap}")
+        # Notices of a gap are on their way before its event is in the ring, so a kill may leave one more on disk.
+        beyond = on_disk - seen
+        promise(len(beyond) <= self.killed(), f"on disk and not in the ring: {sorted(beyond)[:5]}")
+        return len(on_disk)
+
+    # What goes wrong on purpose.
+
+    def disturb_reader(self):
+        reader = self.spawn([f"{self.bin}/stopbit", "tail", f"{self.folder}/rings/ring", "--format",
+                             self.random.choice(["jsonl", "csv", "none"])],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(self.random.uniform(0, 0.2))
+        if self.random.random() < 0.125:
+            reader.send_signal(signal.SIGSTOP)
+            self.stops += 1
+            time.sleep(0.05)
+        reader.kill()
+        reader.wait()
+        self.children.remove(reader)
+        self.kills += 1
+
+    def live(self, space, until, exchange=None):
+        """One life of the appliance, up to this time, and to the exchange's end; its readers die all the while."""
+        child, process = self.start_appliance(space)
+        pace = self.form["seconds"] / self.form["kills"]
+        next_kill = next_sample = time.monotonic()
+        until = max(until, time.monotonic() + 2)
+        while time.monotonic() < until or (exchange is not None and exchange.poll() is None):
+            now = time.monotonic()
+            if now >= next_sample:
+                process.sample()
+                next_sample = now + max(0.25, self.form["life"] / 120)
+            if now >= next_kill:
+                self.disturb_reader()
+                next_kill += pace
+            else:
+                time.sleep(max(0.01, min(next_kill, next_sample) - now))
+        return child, process
+
+    def run(self):
+        def write(path, text, /, **values):
+            with open(f"{self.folder}/{path}", "w") as file:
+                file.write(text.format(**values))
+
+        os.mkdir(f"{self.folder}/rings")
+        write("sim.toml", SIMULATION, seed=self.seed, seconds=self.form["seconds"], rate=self.form["rate"])
+        write("feed.toml", FEED, ring=f"{self.folder}/rings/ring")
+        write("appliance.toml", APPLIANCE, name=self.name)
+        write("templates.toml", SIMULATION, seed=1, seconds=1, rate=100)
+        made = self.stopbit("simulate", "templates.toml", "-o", "/dev/null", "--write-feed", "made", "-q")
+        promise(made.returncode == 0, made.stderr)
+        relay_space, appliance_space = self.lay_cables()
+        # Line A dies in the middle of the second life, for a tenth of the time.
+        packets = self.form["rate"] * self.form["seconds"]
+        dies_at = int(self.form["rate"] * self.form["life"] * 1.3)
+        with open(f"{self.folder}/relay.err", "wb") as said:
+            relay = self.spawn([f"{self.bin}/stopbit_relay", "--in", "in0", "--out", "out0", "--a", "239.30.1.1:30001",
+                                "--b", "239.30.2.1:31001", "--log", "relay.jsonl", "--seed", str(self.seed), "--loss", "0.03",
+                                "--burst", "3", "--duplicate", "0.01", "--reorder", "0.02", "--depth", "8", "--corrupt",
+                                "0.001", "--delay-ms", "2", "--dies-at", str(dies_at), "--returns-at",
+                                str(dies_at + packets // 10)], relay_space, stderr=said)
+        witness = self.spawn([f"{self.bin}/stopbit_witness", f"{self.folder}/rings/ring", "witness.jsonl"])
+        while self.count("relay.err", "started") == 0 or not os.path.exists(f"{self.folder}/witness.jsonl"):
+            promise(relay.poll() is None and witness.poll() is None, "the relay or the witness does not start")
+            time.sleep(0.05)
+        begin = time.monotonic()
+        exchange = self.spawn([f"{self.bin}/stopbit", "simulate", "sim.toml", "-q"])
+        kill = True
+        for number in range(1, 1 + self.form["seconds"] // self.form["life"]):
+            child, process = self.live(appliance_space, begin + number * self.form["life"])
+            self.end_appliance(child, process, kill)
+            kill = not kill
+        # The last life sees the end of the day, and everything that was on its way.
+        child, process = self.live(appliance_space, begin, exchange)
+        promise(exchange.wait() == 0, "the exchange failed")
+        time.sleep(1)
+        relay.terminate()
+        promise(relay.wait(timeout=60) == 0, "the relay failed")
+        received = -1
+        while received != (received := self.status()["channels"][0]["packets"]["received"]):
+            time.sleep(1)
+        self.end_appliance(child, process, kill=False)
+        time.sleep(0.5)
+        witness.terminate()
+        promise(witness.wait(timeout=60) == 0, "the witness failed")
+        return self.judge()
+
+    def killed(self):
+        return sum(lived.how == "killed" for lived in self.lives)
+
+    def judge(self):
+        with open(f"{self.folder}/relay.jsonl") as log:
+            told = [json.loads(line) for line in log]
+        summary = told.pop()
+        promise(summary["event"] == "end" and summary["refused"] == 0, f"the relay could not send: {summary}")
+        promise(all(summary[line]["strange"] == 0 for line in "AB"), f"the exchange's numbers do not go up: {summary}")
+        gone = {"A": set(), "B": set()}
+        for entry in told:
+            gone[entry["line"]].update(numbers_of(entry["first"], entry["count"]))
+        lost = gone["A"] & gone["B"]
+
+        lives, gaps = [], []
+        with open(f"{self.folder}/witness.jsonl") as log:
+            for entry in map(json.loads, log):
+                if entry["event"] == "gap":
+                    gaps.append(entry)
+                elif entry["event"] == "life":
+                    lives.append((entry, gaps))
+                    gaps = []
+        promise(len(lives) == len(self.lives), f"{len(self.lives)} lives, of which the witness has seen {len(lives)}")
+        expected = at_edges = 0
+        for (life, gaps), lived in zip(lives, self.lives):
+            exact, edge = self.check_life(life, lived, gaps, lost)
+            expected, at_edges = expected + exact, at_edges + edge
+        promise(expected > 0, "nothing was lost on both lines: this has shown nothing")
+        last = lives[-1][0]["last"]
+        promise(last == max(summary["A"]["last"], summary["B"]["last"]) or last + 1 in lost, f"the end is missing: {last}, {summary}")
+        on_disk = self.check_disk(lives)
+        return {
+            "seconds": self.form["seconds"], "lives": len(lives),
+            "killed": self.killed(), "late_or_dropped": sum(lived.excuse for lived in self.lives),
+            "packets_sent": summary["A"]["out"] + summary["B"]["out"],
+            "packets_delivered": sum(life["packets"] for life, _ in lives),
+            "numbers_lost_and_reported": expected, "missing_at_the_edges_of_lives": at_edges, "gaps_on_disk": on_disk,
+            "decode_errors": sum(life["decode_errors"] for life, _ in lives), "readers_killed": self.kills,
+            "readers_stopped": self.stops, "most_growth_kib": self.growth_kib,
+        }
+
+    def clean(self):
+        for child in self.children:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+        counters = f"/dev/shm/stopbit-{self.name}.counters"
+        if os.path.exists(counters):
+            os.unlink(counters)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bin", help="folder of stopbit, stopbit_relay, stopbit_witness")
+    parser.add_argument("--form", choices=FORMS, default="quick")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--keep", help="leave logs in this folder, which must not exist")
+    parser.add_argument("--sanitized", action="store_true", help="memory is not watched: a sanitizer keeps what was freed")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if not arguments.inside:
+        for tool in ("unshare", "nsenter", "ip"):
+            if shutil.which(tool) is None:
+                print(f"skipped: there is no {tool}")
+                return SKIPPED
+        if subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode != 0:
+            print("skipped: no network namespaces without privilege")
+            return SKIPPED
+        os.execvp("unshare", ["unshare", "--net", sys.executable, *sys.argv, "--inside"])
+    folder = arguments.keep or tempfile.mkdtemp(prefix="stopbit-soak-")
+    if arguments.keep:
+        os.makedirs(folder)
+        folder = os.path.abspath(folder)
+    soak = Soak(arguments, folder)
+    try:
+        seen, status = soak.run(), 0
+    except (Broken, subprocess.SubprocessError) as broken:
+        seen, status = {"broken": str(broken)}, 1
+    finally:
+        soak.clean()
+        if not arguments.keep:
+            shutil.rmtree(folder)
+    print(json.dumps({"soak": "appliance", "form": arguments.form, "seed": arguments.seed, **seen}))
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

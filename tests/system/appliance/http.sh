@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# HTTP of a running appliance: every metric that the shipped rules and the dashboard name is there, and clients that are
+# slow, silent, huge or broken cost it nothing but their own connection.
+#
+#     http.sh BIN_FOLDER MONITORING_FOLDER        status 77: no network namespace here
+set -euo pipefail
+readonly kSkipped=77
+bin=$(readlink -f "$1")
+monitoring=$(readlink -f "$2")
+here=$(dirname "$(readlink -f "$0")")
+
+if [[ ${3:-} != inside ]]; then
+  for tool in unshare ip python3; do
+    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
+  done
+  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
+  exec unshare --net "$0" "$bin" "$monitoring" inside
+fi
+
+folder=$(mktemp -d)
+name=http-$$
+children=()
+# shellcheck disable=SC2329  # the trap calls it
+end() {
+  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
+  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
+}
+trap end EXIT
+ip link set lo up
+ip link set lo multicast on
+ip route add 224.0.0.0/4 dev lo
+cd "$folder"
+"$here/feed.sh" "$name" lo lo
+"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
+"$bin/stopbit" run appliance.toml -q 2>log &
+appliance=$!
+children+=($appliance)
+for _ in $(seq 200); do
+  if grep -q 'what="started"' log; then break; fi
+  sleep 0.1
+done
+"$bin/stopbit" simulate sim.toml -q 2>/dev/null &
+children+=($!)
+sleep 1
+python3 "$here/http_test.py" 9464 $appliance "$monitoring"
+kill -TERM $appliance
+wait $appliance

@@ -1,0 +1,203 @@
+"""Metrics and hostile clients of a running appliance: http_test.py PORT PID MONITORING_FOLDER"""
+
+import json
+import os
+import re
+import socket
+import struct
+import subprocess
+import sys
+import time
+
+port, pid, monitoring = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+PATIENCE = 5.0  # seconds that the server gives a client
+PLACES = 32
+
+
+def connect():
+    client = socket.create_connection(("127.0.0.1", port), timeout=15)
+    return client
+
+
+def hear(client):
+    """All that comes until the other side closes."""
+    answer = b""
+    try:
+        while piece := client.recv(65536):
+            answer += piece
+    except ConnectionResetError:
+        pass
+    client.close()
+    return answer
+
+
+def ask(request):
+    client = connect()
+    try:
+        client.sendall(request)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    return hear(client)
+
+
+def get(path):
+    began = time.monotonic()
+    head, _, body = ask(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n".encode()).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200 OK"), (path, head)
+    assert time.monotonic() - began < 3, f"{path} took {time.monotonic() - began} s"
+    return body.decode()
+
+
+def resident_kib():
+    with open(f"/proc/{pid}/status") as file:
+        return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
+
+
+def descriptors():
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+# ---- Every metric that rules and dashboard name, with every label they choose by
+
+
+def check_names():
+    labels_of = {}
+    for line in get("/metrics").splitlines():
+        if line and not line.startswith("#"):
+            name, labels = re.match(r"([a-zA-Z_:][\w:]*)(?:\{(.*)\})? ", line).groups()
+            labels_of.setdefault(name, set()).update(re.findall(r'(\w+)="(?:[^"\\]|\\.)*"', labels or ""))
+    with open(f"{monitoring}/stopbit.rules.yml") as file:
+        rules = re.findall(r"^\s*expr:\s*(.*)$", file.read(), re.MULTILINE)
+    with open(f"{monitoring}/stopbit.dashboard.json") as file:
+        dashboard = json.load(file)
+    expressions = rules + [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    expressions += [item["query"]["query"] for item in dashboard["templating"]["list"] if item["type"] == "query"]
+    named = 0
+    for expression in expressions:
+        for name, selector in re.findall(r"(stopbit_\w+)(?:\{([^}]*)\})?", expression):
+            assert name in labels_of, f"no such metric: {name} in {expression}"
+            for label in re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", selector):
+                assert label in labels_of[name] | {"instance", "job"}, f"{name} has no label {label}: {expression}"
+            named += 1
+        by = re.findall(r"\bby \(([^)]*)\)", expression)
+        for label in (word.strip() for group in by for word in group.split(",")):
+            assert any(label in labels_of[name] for name in re.findall(r"stopbit_\w+", expression)), expression
+    places = [panel["gridPos"] for panel in dashboard["panels"]]
+    for i, a in enumerate(places):
+        for b in places[i + 1 :]:
+            apart = a["x"] + a["w"] <= b["x"] or b["x"] + b["w"] <= a["x"] or a["y"] + a["h"] <= b["y"] or b["y"] + b["h"] <= a["y"]
+            assert apart, ("panels overlap", a, b)
+    assert len(rules) >= 8 and named >= 30, (len(rules), named)
+    print(f"{len(rules)} rules and {len(places)} panels name {named} metrics, all of them there")
+    if subprocess.run(["which", "promtool"], capture_output=True).returncode == 0:
+        # 3: matters of style, such as names of counters without _total.
+        status = subprocess.run(["promtool", "check", "metrics"], input=get("/metrics").encode(), capture_output=True)
+        assert status.returncode in (0, 3), status.stderr.decode()
+
+
+# ---- Clients that mean no good
+
+
+def check_odd_requests():
+    for request, wanted in (
+        (b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 405"),
+        (b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 405"),
+        (b"GET /../../etc/passwd HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 404"),
+        (b"GET //metrics HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 404"),
+        (b"GET http://elsewhere/metrics HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 404"),
+    ):
+        assert ask(request).startswith(wanted), request
+    # What cannot be read as a request, or is larger than one may be, gets no page.
+    for request in (
+        b"\0" * 100,
+        b"\xff" * 9000,
+        b"\r\n" * 5000,
+        b"GET /metrics\r\n\r\n",
+        b"GET /metrics HTTP/9.9\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\n bad: folding\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST /metrics HTTP/1.1\r\nContent-Length: 1000000000\r\n\r\n" + b"x" * 100000,
+        b"GET /" + b"a" * 100000 + b" HTTP/1.1\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\nX: " + b"a" * 4000000 + b"\r\n\r\n",
+        b"GET /metrics HTTP/1.1\r\n" + b"X: y\r\n" * 300000 + b"\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n" + b"x" * 10000,
+    ):
+        assert b" 200 OK" not in ask(request), request[:80]
+
+
+def check_slow_and_silent():
+    """Silent, slow and half-closed clients are shut out when their time is over; the others are served meanwhile."""
+    began = time.monotonic()
+    silent = [connect() for _ in range(PLACES - 8)]
+    drip = connect()
+    half = connect()
+    half.sendall(b"GET /metr")
+    half.shutdown(socket.SHUT_WR)
+    assert hear(half) == b""
+    for letter in b"GET /metrics HTTP/1.1\r\nX-Slow: ":
+        drip.sendall(bytes([letter]))
+        time.sleep(0.02)
+    get("/metrics")
+    get("/status.json")
+    # A page that is asked for and never taken: the window is tiny, and nobody reads.
+    deaf = []
+    for _ in range(4):
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        client.connect(("127.0.0.1", port))
+        client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+        deaf.append(client)
+    get("/")
+    ends = 0
+    try:
+        for _ in range(100):
+            drip.sendall(b"x")
+            time.sleep(0.1)
+    except (BrokenPipeError, ConnectionResetError):
+        ends = time.monotonic() - began
+    assert PATIENCE - 1 < ends < 2 * PATIENCE, f"a client that sends a byte now and then was served for {ends} s"
+    assert all(hear(client) == b"" for client in silent)
+    for client in deaf:
+        client.close()
+    drip.close()
+
+
+def check_too_many():
+    """More clients than there are places: the others are closed at once, and the places are given back."""
+    many = [connect() for _ in range(PLACES + 20)]
+    time.sleep(0.3)
+    closed = 0
+    for client in many:
+        client.settimeout(0.01)
+        try:
+            closed += client.recv(1) == b""
+        except (TimeoutError, ConnectionResetError) as problem:
+            closed += isinstance(problem, ConnectionResetError)
+    assert closed == 20, closed
+    for client in many:  # reset, not closed
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    time.sleep(0.3)
+    get("/metrics")
+
+
+def status():
+    return json.loads(get("/status.json"))
+
+
+check_names()
+before = status()
+files, memory = descriptors(), resident_kib()
+check_odd_requests()
+check_slow_and_silent()
+check_too_many()
+time.sleep(0.3)
+after = status()
+seconds = (after["time_ns"] - before["time_ns"]) / 1e9
+packets = after["channels"][0]["packets"]["received"] - before["channels"][0]["packets"]["received"]
+assert packets > 500 * seconds, f"{packets} packets in {seconds} s: the data path has waited"
+assert after["time_ns"] - after["heartbeat_ns"] < 2_000_000_000, "the appliance has not said that it is well"
+assert sum(p["dropped_by_kernel"] for p in after["ports"]) == sum(p["dropped_by_kernel"] for p in before["ports"])
+assert descriptors() <= files + 1, (files, descriptors())  # the one that asked may still be closing
+assert resident_kib() < memory + 16 * 1024, (memory, resident_kib())
+print(f"{packets:.0f} packets in {seconds:.1f} s of hostile clients; memory grew by {resident_kib() - memory} KiB")

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The page of a running appliance in headless Chromium: an exchange with a bad network plays into it, and a datagram that
+# does not decode. What the browser made of the page is checked, and a screenshot is kept.
+#
+#     page.sh BIN_FOLDER OUTPUT_FOLDER        status 77: no Chromium or no network namespace here
+set -euo pipefail
+readonly kSkipped=77 kHttpPort=9464
+bin=$(readlink -f "$1")
+mkdir -p "$2"
+output=$(readlink -f "$2")
+here=$(dirname "$(readlink -f "$0")")
+
+if [[ ${3:-} != inside ]]; then
+  for tool in chromium unshare ip python3; do
+    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
+  done
+  # Ports, groups and the browser have a network of their own: nothing outside can be reached.
+  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
+  exec unshare --net "$0" "$bin" "$output" inside
+fi
+
+folder=$(mktemp -d)
+name=page-$$
+children=()
+# shellcheck disable=SC2329  # the trap calls it
+end() {
+  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
+  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
+}
+trap end EXIT
+ip link set lo up
+ip link set lo multicast on
+ip route add 224.0.0.0/4 dev lo
+cd "$folder"
+"$here/feed.sh" "$name" lo lo
+"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
+
+"$bin/stopbit" run appliance.toml -q 2>log &
+appliance=$!
+children+=($appliance)
+for _ in $(seq 100); do
+  if grep -q 'what="started"' log; then break; fi
+  sleep 0.1
+done
+"$bin/stopbit" simulate sim.toml -q 2>/dev/null &
+children+=($!)
+sleep 2
+# A message that is cut short: behind the preamble a presence map, then nothing.
+python3 - <<'PYTHON'
+import socket
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
+sender.sendto(bytes.fromhex("00000001 00 c0"), ("239.30.3.1", 30003))
+PYTHON
+sleep 3
+
+# browse OUTPUT OPTION...: a browser that is short of time may end without a word; then it is asked again.
+browse() {
+  local made=$1
+  shift
+  for _ in $(seq 8); do
+    timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run --disable-extensions \
+      --user-data-dir="$folder/profile" --window-size=1280,1500 --virtual-time-budget=7000 --enable-logging=stderr \
+      "$@" "http://127.0.0.1:$kHttpPort/" >out 2>>browser.log || true
+    [[ $made != page.html ]] || mv out page.html
+    if [[ -s $made ]]; then return; fi
+  done
+  tail -20 browser.log
+  echo "the browser has not made $made"
+  exit 1
+}
+: >browser.log
+rm -f "$output"/page*.png
+browse page.html --dump-dom
+cp page.html "$output/page.html"
+browse "$output/page.png" --screenshot="$output/page.png"
+browse "$output/page-narrow.png" --force-dark-mode --screenshot="$output/page-narrow.png" --window-size=480,1800
+kill -TERM $appliance
+wait $appliance
+python3 "$here/page_test.py" page.html browser.log "$output/page.png"
+echo "screenshots: $output/page.png, $output/page-narrow.png"

@@ -1,0 +1,87 @@
+"""What a browser made of the page: page_test.py PAGE.html BROWSER.log SCREENSHOT.png"""
+
+import html.parser
+import struct
+import sys
+
+
+class Page(html.parser.HTMLParser):
+    """Rows of tables, counts of elements and texts of each element that has an id."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows, self.inside, self.texts, self.elements, self.bare = {}, [], {}, {}, []
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        if tag in ("meta", "link", "br"):
+            self.bare.append((tag, attributes))
+            return
+        self.inside.append((tag, attributes.get("id")))
+        self.bare.append((tag, attributes))
+        place = self.place()
+        self.elements.setdefault(place, []).append(tag)
+        if tag == "tr":
+            self.rows.setdefault(place, []).append([])
+        if tag in ("td", "th"):
+            self.rows[place][-1].append("")
+
+    def handle_endtag(self, tag):
+        while self.inside and self.inside.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data):
+        place = self.place()
+        self.texts[place] = self.texts.get(place, "") + data
+        if self.inside and self.inside[-1][0] in ("td", "th"):
+            self.rows[place][-1][-1] += data
+
+    def place(self):
+        return next((name for _, name in reversed(self.inside) if name), None)
+
+
+def numeral(text):
+    return int(text.replace(",", ""))
+
+
+page = Page()
+with open(sys.argv[1], encoding="utf-8") as file:
+    source = file.read()
+page.feed(source)
+
+channels = page.rows["channels"]
+assert channels[0][:2] == ["channel", "state"], channels
+by_name = {row[0]: dict(zip(channels[0], row)) for row in channels[1:]}
+live = by_name["incremental"]
+assert live["state"] == "live", live
+assert numeral(live["packets/s"]) > 100 and numeral(live["messages/s"]) > 100, live
+assert numeral(live["gaps"]) > 0 and numeral(live["lost"]) >= numeral(live["gaps"]), live
+assert numeral(live["A missing"]) > numeral(live["B missing"]), live
+assert "<b>odd</b>" in by_name, "a name became markup"
+assert not any(tag == "b" for tag, _ in page.bare), "a name became markup"
+
+assert page.elements["rates"].count("path") == 2, "no rates were drawn"
+assert page.elements["gap_chart"].count("rect") > 0, "no gaps were drawn"
+assert page.elements["latency"].count("rect") > 3, "no latency was drawn"
+assert page.elements["latency"].count("line") > 3, "no quantiles were drawn"
+assert dict(page.rows["drops"][1:])["lost numbers"] != "0", page.rows["drops"]
+assert len(page.rows["templates"]) > 1 and numeral(page.rows["templates"][1][1]) > 100, page.rows["templates"]
+
+errors = [dict(zip(page.rows["errors"][0], row)) for row in page.rows["errors"][1:]]
+assert len(errors) == 1 and errors[0]["channel"] == "3" and errors[0]["count"] == "1", errors
+assert errors[0]["first sequence"] == "1" and numeral(errors[0]["byte"]) >= 5 and errors[0]["meaning"], errors
+assert page.texts.get("warning", "").strip() == "", page.texts["warning"]
+
+for tag, attributes in page.bare:
+    for key in ("src", "href"):
+        assert attributes.get(key, "data:,") == "data:,", f"<{tag}> loads {attributes[key]}"
+with open(sys.argv[2], encoding="utf-8", errors="replace") as file:
+    complaints = [line for line in file if "CONSOLE" in line and "source: http" in line]
+assert not complaints, complaints
+
+with open(sys.argv[3], "rb") as file:
+    head = file.read(24)
+assert head[:8] == b"\x89PNG\r\n\x1a\n", head
+width, height = struct.unpack(">II", head[16:24])
+assert (width, height) == (1280, 1500), (width, height)
+print("rates, gaps, latency, templates and", len(errors), "errors were shown")
