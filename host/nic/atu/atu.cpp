@@ -1,0 +1,136 @@
+#include "host/nic/atu/atu.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint32_t kHitCycles = 9;
+constexpr std::uint32_t kMissCycles = 20;  // and the read of the memory
+constexpr unsigned kOwnerAt = 48;
+constexpr unsigned kPageAt = 3;
+constexpr std::uint64_t kPageMask = (std::uint64_t{1} << 40U) - 1;
+constexpr std::uint64_t kPresent = 1;
+
+constexpr std::uint64_t pack(Vpid owner, PageNumber page, Access access) noexcept {
+  return std::uint64_t{owner} << kOwnerAt | (page & kPageMask) << kPageAt | static_cast<std::uint64_t>(access) << 1U |
+         kPresent;
+}
+constexpr bool grants(std::uint64_t bits, Vpid who, Access access) noexcept {
+  return (bits & kPresent) != 0 && bits >> kOwnerAt == who && allows(static_cast<Access>(bits >> 1U & 3U), access);
+}
+
+}  // namespace
+
+Atu::Atu(const AtuOptions& options) : options_(options) {
+  options_.tables = std::clamp<std::size_t>(options_.tables, 1, std::size_t{1} << (kNlaBits - kEntryBits - 12));
+  options_.entries = std::clamp<std::size_t>(options_.entries, 1, std::size_t{1} << kEntryBits);
+  options_.cached = std::bit_floor(std::max<std::size_t>(options_.cached, 1));
+  entries_.resize(options_.tables * options_.entries);
+  cache_.resize(options_.cached);
+  pending_.reserve(entries_.size());
+}
+
+std::optional<Nla> Atu::register_pages(Vpid owner, std::span<const PageNumber> pages, Access access) noexcept {
+  if (pages.empty() || pages.size() > options_.entries) return std::nullopt;
+  if (std::any_of(pages.begin(), pages.end(), [](PageNumber page) { return page > kPageMask; })) return std::nullopt;
+  // First fit, from where the last search ended, once around. A range stays in one table.
+  std::size_t run = 0;
+  const std::size_t all = entries_.size();
+  for (std::size_t tried = 0; tried < all + pages.size(); ++tried) {
+    const std::size_t at = (search_from_ + tried) % all;
+    if (at % options_.entries == 0) run = 0;
+    run = entries_[at].bits == 0 && entries_[at].flush == 0 ? run + 1 : 0;
+    if (run < pages.size()) continue;
+    const std::size_t first = at + 1 - run;
+    for (std::size_t i = 0; i < pages.size(); ++i) entries_[first + i].bits = pack(owner, pages[i], access);
+    search_from_ = (at + 1) % all;
+    return static_cast<Nla>(first / options_.entries << kEntryBits | first % options_.entries) * kPageBytes;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+/// Place of an address in the entries; nothing if no table has it.
+std::optional<std::size_t> place_of(std::uint64_t page, const AtuOptions& options) noexcept {
+  const std::uint64_t table = page >> kEntryBits;
+  const std::uint64_t entry = page & ((std::uint64_t{1} << kEntryBits) - 1);
+  if (table >= options.tables || entry >= options.entries) return std::nullopt;
+  return static_cast<std::size_t>(table * options.entries + entry);
+}
+
+}  // namespace
+
+bool Atu::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
+  if (pages == 0 || pages > entries_.size()) return false;
+  for (std::size_t i = 0; i < pages; ++i) {
+    const auto place = place_of(nla_page(first) + i, options_);
+    if (!place || (entries_[*place].bits & kPresent) == 0 || entries_[*place].bits >> kOwnerAt != owner) return false;
+  }
+  ++flush_number_;
+  for (std::size_t i = 0; i < pages; ++i) {
+    const std::uint64_t page = nla_page(first) + i;
+    entries_[*place_of(page, options_)] = {0, flush_number_};
+    Cached& cached = cache_[page & (options_.cached - 1)];
+    if (cached.nla_page == page) cached = {};
+    pending_.push_back(page);
+    ++counters_.flushes;
+  }
+  return true;
+}
+
+bool Atu::is_flushed(Nla nla) const noexcept {
+  const auto place = place_of(nla_page(nla), options_);
+  return !place || entries_[*place].flush == 0;
+}
+
+Translation Atu::translate(Vpid who, Nla nla, Access access) noexcept {
+  const std::uint64_t page = nla_page(nla);
+  Cached& cached = cache_[page & (options_.cached - 1)];
+  Translation result;
+  std::uint64_t bits = 0;
+  if (cached.bits != 0 && cached.nla_page == page) {
+    bits = cached.bits;
+    result.cycles = kHitCycles;
+    ++counters_.hits;
+  } else {
+    result.cycles = kMissCycles + options_.memory_cycles;
+    ++counters_.misses;
+    if (const auto place = place_of(page, options_)) bits = entries_[*place].bits;
+    if (bits != 0) cached = {page, bits};
+  }
+  result.ok = grants(bits, who, access);
+  if (result.ok) {
+    result.page = bits >> kPageAt & kPageMask;
+  } else {
+    ++counters_.faults;
+  }
+  return result;
+}
+
+void Atu::acknowledge(Unit unit, std::uint64_t flush_number) noexcept {
+  std::uint64_t& of_unit = acknowledged_[static_cast<std::size_t>(unit)];
+  of_unit = std::max(of_unit, std::min(flush_number, flush_number_));
+  collect();
+}
+
+void Atu::collect() noexcept {
+  const std::uint64_t by_all = *std::min_element(acknowledged_.begin(), acknowledged_.end());
+  if (by_all == acknowledged_by_all_) return;
+  acknowledged_by_all_ = by_all;
+  std::size_t kept = 0;
+  for (const std::uint64_t page : pending_) {
+    Entry& entry = entries_[*place_of(page, options_)];
+    if (entry.flush > by_all) {
+      pending_[kept++] = page;
+    } else {
+      entry.flush = 0;
+      ++counters_.flushed;
+    }
+  }
+  pending_.resize(kept);
+}
+
+}  // namespace stopbit::nic
