@@ -20,7 +20,7 @@ constexpr std::array kKnownSections = {
     KnownSection{"error", false},   KnownSection{"warning", false}, KnownSection{"rule", false},
     KnownSection{"listing", false}, KnownSection{"run", false},     KnownSection{"files", true},
     KnownSection{"stdout", false},  KnownSection{"stderr", false},  KnownSection{"exit", false},
-    KnownSection{"json", false},    KnownSection{"encoded", false},
+    KnownSection{"json", false},    KnownSection{"encoded", false}, KnownSection{"steps", false},
 };
 
 bool is_header(std::string_view line) {

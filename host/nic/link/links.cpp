@@ -1,0 +1,209 @@
+#include "host/nic/link/links.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "microcode/image/crc32c.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint8_t kHasPacket = 1;
+constexpr std::uint8_t kIsEarly = 2;
+constexpr std::uint32_t kAcknowledgeEvery = Links::kWindow / 2;
+constexpr std::size_t kFramesPerStep = 64;
+
+std::uint32_t checksum(std::span<const std::byte> frame) {
+  return image::crc32c(frame.subspan(sizeof(std::uint32_t)));
+}
+
+}  // namespace
+
+Links::Links(Transport& transport, const LinkOptions& options)
+    : transport_(transport), options_(options), peers_(transport.nodes()), buffer_(transport.frame_bytes()) {
+  for (Peer& peer : peers_) {
+    for (Window& window : peer.windows) {
+      window.frames.resize(kWindow * transport.frame_bytes());
+      window.packets.resize(kWindow * transport.frame_bytes());
+    }
+  }
+}
+
+std::uint32_t Links::room(NodeId to, Channel channel) const noexcept {
+  const Window& window = peers_[to].windows[static_cast<std::size_t>(channel)];
+  return kWindow - (window.next - window.base);
+}
+
+bool Links::is_idle() const noexcept {
+  return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
+    return peer.is_lost || std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
+             return window.base == window.next && window.owed == 0 && !window.arrived[window.cursor % kWindow].is_here;
+           });
+  });
+}
+
+SendResult Links::send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
+                       std::uint64_t now_ns) {
+  if (peers_[to].is_lost) return SendResult::Lost;
+  if (room(to, channel) == 0) return SendResult::Full;
+  const auto index = static_cast<std::size_t>(channel);
+  Window& out = window(to, index);
+  const std::uint32_t sequence = out.next++;
+  Sent& sent = out.sent[sequence % kWindow];
+  sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns, false};
+  const std::span<std::byte> frame(out.frames.data() + sequence % kWindow * transport_.frame_bytes(), sent.length);
+  std::copy(packet.begin(), packet.end(), frame.begin() + sizeof(LinkHeader));
+  ++counters_.sent;
+  transmit(to, index, frame, static_cast<std::uint8_t>(early ? kHasPacket | kIsEarly : kHasPacket), sequence);
+  return SendResult::Sent;
+}
+
+void Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
+                     std::uint32_t sequence) {
+  Window& window = this->window(to, channel);
+  LinkHeader header;
+  header.magic = kLinkMagic;
+  header.flags = flags;
+  header.channel = static_cast<std::uint8_t>(channel);
+  header.source = transport_.node();
+  header.target = to;
+  header.sequence = sequence;
+  header.acknowledged = window.cursor;
+  for (std::uint32_t i = 0; i + 1 < kWindow; ++i) {
+    if (window.arrived[(window.cursor + 1 + i) % kWindow].is_here) header.received |= std::uint64_t{1} << i;
+  }
+  std::memcpy(frame.data(), &header, sizeof(header));
+  header.crc = checksum(frame);
+  std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
+  // A carrier without room is a carrier that loses the frame: the packet goes again in its time.
+  if (transport_.send(to, frame)) {
+    window.owed = 0;
+    window.is_urgent = false;
+  }
+}
+
+std::size_t Links::step(PacketSink& sink, std::uint64_t now_ns) {
+  std::size_t work = 0;
+  for (; work < kFramesPerStep; ++work) {
+    const std::size_t length = transport_.receive(buffer_);
+    if (length == 0) break;
+    take(std::span<const std::byte>(buffer_).first(length), sink, now_ns);
+  }
+  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
+    for (std::size_t channel = 0; channel < kChannels && !peers_[peer].is_lost; ++channel) {
+      work += look_after(static_cast<NodeId>(peer), channel, sink, now_ns);
+    }
+  }
+  return work;
+}
+
+void Links::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns) {
+  LinkHeader header;
+  if (frame.size() < sizeof(header)) {
+    ++counters_.damaged;
+    return;
+  }
+  std::memcpy(&header, frame.data(), sizeof(header));
+  if (header.crc != checksum(frame)) {
+    ++counters_.damaged;
+    return;
+  }
+  if (header.magic != kLinkMagic || header.target != transport_.node() || header.source >= peers_.size() ||
+      header.channel >= kChannels || header.reserved != 0 || header.flags > (kHasPacket | kIsEarly) ||
+      peers_[header.source].is_lost) {
+    ++counters_.foreign;
+    return;
+  }
+  peers_[header.source].heard_ns = now_ns;
+  Window& in = window(header.source, header.channel);
+  take_acknowledgement(in, header);
+  if ((header.flags & kHasPacket) == 0) return;
+
+  const std::uint32_t ahead = header.sequence - in.cursor;
+  if (ahead >= kWindow) {
+    if (static_cast<std::int32_t>(ahead) < 0) {
+      ++counters_.duplicates;
+      in.is_urgent = true;
+    } else {
+      ++counters_.outside;
+    }
+    return;
+  }
+  Arrived& arrived = in.arrived[header.sequence % kWindow];
+  if (arrived.is_here) {
+    ++counters_.duplicates;
+    in.is_urgent = true;
+    return;
+  }
+  const std::span<const std::byte> packet = frame.subspan(sizeof(header));
+  std::copy(packet.begin(), packet.end(),
+            in.packets.begin() + static_cast<std::ptrdiff_t>(header.sequence % kWindow * transport_.frame_bytes()));
+  arrived = {static_cast<std::uint32_t>(packet.size()), true, 0};
+  if (in.owed++ == 0) in.owed_since_ns = now_ns;
+  if ((header.flags & kIsEarly) != 0) {
+    arrived.early_status = sink.early(header.source, static_cast<Channel>(header.channel), packet);
+  }
+  (void)deliver(header.source, header.channel, sink);
+}
+
+void Links::take_acknowledgement(Window& to, const LinkHeader& header) noexcept {
+  const std::uint32_t under_way = to.next - to.base;
+  const std::uint32_t released = header.acknowledged - to.base;
+  if (released > under_way) return;  // older than what is known, or nonsense
+  to.base = header.acknowledged;
+  for (std::uint32_t i = 0; i + 1 < kWindow; ++i) {
+    const std::uint32_t sequence = header.acknowledged + 1 + i;
+    if ((header.received >> i & 1U) != 0 && sequence - to.base < to.next - to.base) {
+      to.sent[sequence % kWindow].acknowledged = true;
+    }
+  }
+}
+
+std::size_t Links::deliver(NodeId from, std::size_t channel, PacketSink& sink) {
+  Window& in = window(from, channel);
+  std::size_t count = 0;
+  for (; in.arrived[in.cursor % kWindow].is_here; ++count) {
+    Arrived& arrived = in.arrived[in.cursor % kWindow];
+    const std::span<const std::byte> packet(in.packets.data() + in.cursor % kWindow * transport_.frame_bytes(),
+                                            arrived.length);
+    if (!sink.ordered(from, static_cast<Channel>(channel), packet, arrived.early_status)) break;
+    arrived.is_here = false;
+    ++in.cursor;
+    ++counters_.delivered;
+  }
+  return count;
+}
+
+std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
+  Window& window = this->window(peer, channel);
+  // What was held up is delivered: its sender has room again.
+  std::size_t work = deliver(peer, channel, sink);
+  if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;
+  window.owed += static_cast<std::uint32_t>(work);
+  for (std::uint32_t sequence = window.base; sequence != window.next; ++sequence) {
+    Sent& sent = window.sent[sequence % kWindow];
+    if (sent.acknowledged || now_ns - sent.last_ns < options_.resend_ns) continue;
+    if (now_ns - std::max(sent.first_ns, peers_[peer].heard_ns) >= options_.silence_ns) {
+      peers_[peer].is_lost = true;
+      sink.lost(peer);
+      return work + 1;
+    }
+    sent.last_ns = now_ns;
+    ++counters_.resent;
+    ++work;
+    const std::span<std::byte> frame(window.frames.data() + sequence % kWindow * transport_.frame_bytes(), sent.length);
+    LinkHeader header;
+    std::memcpy(&header, frame.data(), sizeof(header));
+    transmit(peer, channel, frame, header.flags, sequence);
+  }
+  const bool is_due = window.owed >= kAcknowledgeEvery || window.is_urgent ||
+                      (window.owed != 0 && now_ns - window.owed_since_ns >= options_.acknowledge_ns);
+  if (is_due) {
+    std::array<std::byte, sizeof(LinkHeader)> frame{};
+    transmit(peer, channel, frame, 0, 0);
+    ++work;
+  }
+  return work;
+}
+
+}  // namespace stopbit::nic

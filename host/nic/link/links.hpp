@@ -1,0 +1,139 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/nic/transport/transport.hpp"
+
+namespace stopbit::nic {
+
+/// Two ways beside each other to every node: what waits on the low one never holds up the high one. Requests go low,
+/// answers high, and who receives an answer can always do with it what must be done; so nothing waits in a circle.
+enum class Channel : std::uint8_t { Low = 0, High = 1 };
+inline constexpr std::size_t kChannels = 2;
+
+/// In front of every packet. Little-endian.
+struct LinkHeader {
+  std::uint32_t crc = 0;  ///< CRC-32C of all behind it.
+  std::uint16_t magic = 0;
+  std::uint8_t flags = 0;
+  std::uint8_t channel = 0;
+  NodeId source = 0;
+  NodeId target = 0;
+  std::uint32_t sequence = 0;      ///< Of the packet.
+  std::uint32_t acknowledged = 0;  ///< All before it have arrived here.
+  std::uint32_t reserved = 0;
+  std::uint64_t received = 0;  ///< Bit i: number acknowledged + 1 + i has arrived, too.
+};
+static_assert(sizeof(LinkHeader) == 32);
+inline constexpr std::uint16_t kLinkMagic = 0x3153;  ///< "S1": another version is another magic.
+
+struct LinkOptions {
+  std::uint64_t resend_ns = 100'000;      ///< A packet that is not acknowledged goes again after this time.
+  std::uint64_t silence_ns = 5'000'000;   ///< Nothing heard for so long while it should answer: the node is lost.
+  std::uint64_t acknowledge_ns = 20'000;  ///< An acknowledgement waits so long for a packet to travel with.
+};
+
+struct LinkCounters {
+  std::uint64_t sent = 0;       ///< Packets, each once.
+  std::uint64_t delivered = 0;  ///< Packets, in order.
+  std::uint64_t resent = 0;
+  std::uint64_t duplicates = 0;
+  std::uint64_t damaged = 0;  ///< Frames with a wrong checksum, or too short.
+  std::uint64_t foreign = 0;  ///< Frames of another version, for another node, or of none that there is.
+  std::uint64_t outside = 0;  ///< Packets with a number that the sender may not use yet.
+};
+
+/// Who gets the packets. `packet` is valid during the call.
+class PacketSink {
+ public:
+  PacketSink() = default;
+  PacketSink(const PacketSink&) = delete;
+  PacketSink& operator=(const PacketSink&) = delete;
+  virtual ~PacketSink() = default;
+
+  /// A packet that was sent as early, once, as soon as it is here, in any order. What it returns comes back in
+  /// `ordered`.
+  [[nodiscard]] virtual std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) = 0;
+  /// Every packet, once, in the order in which it was sent on its channel. False: not now; it is offered again in a
+  /// later step, and those behind it on its channel wait.
+  [[nodiscard]] virtual bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+                                     std::uint8_t early_status) = 0;
+  /// The node does not answer; nothing comes from it, and nothing goes to it any more.
+  virtual void lost(NodeId peer) = 0;
+};
+
+enum class SendResult : std::uint8_t { Sent, Full, Lost };
+
+/// The windows of a node to all others: 64 packets under way per channel, told by number (the sequence window of
+/// network virtual memory), each kept until it is acknowledged, and sent again if it is not. Acknowledgements travel
+/// with packets; alone once for 32, or when they have waited. Every packet is delivered exactly once. One thread;
+/// allocates in the constructor only: 512 KiB per node at frames of 2 KiB.
+class Links {
+ public:
+  static constexpr std::uint32_t kWindow = 64;
+
+  Links(Transport& transport, const LinkOptions& options);
+
+  [[nodiscard]] std::size_t packet_bytes() const noexcept { return transport_.frame_bytes() - sizeof(LinkHeader); }
+  /// The packet is copied. `early`: it may be given to the receiver before those that were sent before it. `to` must be
+  /// a node there is, and the packet no longer than packet_bytes().
+  [[nodiscard]] SendResult send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
+                                std::uint64_t now_ns);
+  /// Packets that may still be sent before the window is full.
+  [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept;
+  /// Receives, delivers, acknowledges, sends again. Returns how much it did.
+  std::size_t step(PacketSink& sink, std::uint64_t now_ns);
+  /// Nothing is under way that has not been acknowledged.
+  [[nodiscard]] bool is_idle() const noexcept;
+
+  [[nodiscard]] const LinkCounters& counters() const noexcept { return counters_; }
+
+ private:
+  struct Sent {
+    std::uint32_t length = 0;  ///< Of the frame.
+    std::uint64_t first_ns = 0;
+    std::uint64_t last_ns = 0;
+    bool acknowledged = false;
+  };
+  struct Arrived {
+    std::uint32_t length = 0;  ///< Of the packet.
+    bool is_here = false;
+    std::uint8_t early_status = 0;
+  };
+  struct Window {
+    std::uint32_t base = 0;    ///< Sending: the oldest not acknowledged,
+    std::uint32_t next = 0;    ///< and the next to be sent.
+    std::uint32_t cursor = 0;  ///< Receiving: the lowest not delivered.
+    std::uint32_t owed = 0;    ///< Packets that came since the last acknowledgement.
+    std::uint64_t owed_since_ns = 0;
+    bool is_urgent = false;  ///< A packet came again: its acknowledgement may be lost.
+    std::array<Sent, kWindow> sent;
+    std::array<Arrived, kWindow> arrived;
+    std::vector<std::byte> frames;   ///< Of those sent.
+    std::vector<std::byte> packets;  ///< Of those that arrived.
+  };
+  struct Peer {
+    std::array<Window, kChannels> windows;
+    std::uint64_t heard_ns = 0;
+    bool is_lost = false;
+  };
+
+  [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
+  void transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags, std::uint32_t sequence);
+  void take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns);
+  void take_acknowledgement(Window& to, const LinkHeader& header) noexcept;
+  std::size_t deliver(NodeId from, std::size_t channel, PacketSink& sink);
+  std::size_t look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
+
+  Transport& transport_;
+  LinkOptions options_;
+  std::vector<Peer> peers_;
+  std::vector<std::byte> buffer_;
+  LinkCounters counters_;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "host/nic/names.hpp"
+
+namespace stopbit::nic {
+
+/// A carrier: takes frames of this node to others, as well as it can. Frames may be lost, doubled, damaged, delayed and
+/// overtaken; `Links` makes up for it. A frame to the own node comes back like any other. One thread per node.
+class Transport {
+ public:
+  Transport() = default;
+  Transport(const Transport&) = delete;
+  Transport& operator=(const Transport&) = delete;
+  virtual ~Transport() = default;
+
+  [[nodiscard]] virtual NodeId node() const noexcept = 0;
+  /// Nodes are 0 up to this, without it.
+  [[nodiscard]] virtual std::size_t nodes() const noexcept = 0;
+  /// The longest frame.
+  [[nodiscard]] virtual std::size_t frame_bytes() const noexcept = 0;
+  /// Never waits. False: the carrier has no room now.
+  [[nodiscard]] virtual bool send(NodeId to, std::span<const std::byte> frame) = 0;
+  /// Copies the next frame for this node, cut to the room there is, and returns its length; 0 if there is none.
+  [[nodiscard]] virtual std::size_t receive(std::span<std::byte> into) = 0;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,83 @@
+// Whatever frames a network brings, and whatever a port writes into its pages: nothing is read or written outside, each
+// packet number is delivered at most once and in order, and taking commands ends.
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "host/nic/link/links.hpp"
+#include "host/nic/queue/command_queue.hpp"
+#include "host/nic/transport/model/network.hpp"
+#include "microcode/image/crc32c.hpp"
+#include "tests/unit/nic/fixture.hpp"
+
+namespace {
+
+using namespace stopbit::nic;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+class Sink final : public PacketSink {
+ public:
+  [[nodiscard]] std::uint8_t early(NodeId from, Channel, std::span<const std::byte> packet) override {
+    require(from < 2 && packet.size() <= 256);
+    return static_cast<std::uint8_t>(packet.size());
+  }
+  [[nodiscard]] bool ordered(NodeId from, Channel, std::span<const std::byte> packet, std::uint8_t status) override {
+    require(from < 2 && (status == 0 || status == static_cast<std::uint8_t>(packet.size())));
+    return packet.size() % 7 != 6;  // some are never taken
+  }
+  void lost(NodeId) override {}
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ModelOptions options;
+  options.frame_bytes = 256;
+  ModelNetwork network(options);
+  Links links(network.port(1), LinkOptions{});
+  Sink sink;
+  PageMemory memory;
+  memory.set_state(PortState::Enabled);
+  const CommandQueue queue(memory.page());
+  CommandSource source(memory.page());
+  std::uint64_t now = 0;
+  // Chunks: a byte that says how long it is, a byte that says what it is for, and the chunk.
+  for (std::size_t at = 0; at + 2 <= size;) {
+    const std::size_t length = std::min<std::size_t>(data[at], size - at - 2);
+    const std::uint8_t kind = data[at + 1];
+    const std::uint8_t* chunk = data + at + 2;
+    at += 2 + length;
+    network.set_time(now += std::uint64_t{kind} << 8U);
+    if (kind % 4 == 0) {  // the port writes nonsense somewhere
+      const std::size_t where = length < 2 ? 0 : (std::size_t{chunk[0]} << 8U | chunk[1]) % (PageLayout::kBytes - 256);
+      std::memcpy(memory.span().data() + where, chunk, length);
+    } else if (kind % 4 == 1) {
+      std::vector<Command> commands(length % 70);
+      for (Command& command : commands) command.operation = static_cast<Operation>(1 + kind % 6);
+      const Issue issue = queue.insert(commands);
+      require(issue.accepted <= commands.size());
+    } else {
+      std::vector<std::byte> frame(length);
+      if (length != 0) std::memcpy(frame.data(), chunk, length);
+      if (kind % 4 == 2 && length >= sizeof(LinkHeader)) {  // an honest checksum, version and receiver
+        LinkHeader header;
+        std::memcpy(&header, frame.data(), sizeof(header));
+        header.magic = kLinkMagic;
+        header.target = 1;
+        header.reserved = 0;
+        std::memcpy(frame.data(), &header, sizeof(header));
+        header.crc = stopbit::image::crc32c(std::span<const std::byte>(frame).subspan(sizeof(header.crc)));
+        std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
+      }
+      if (!frame.empty()) (void)network.port(0).send(1, frame);
+    }
+    (void)links.step(sink, now);
+    Command command;
+    for (std::size_t taken = 0; source.take(command); ++taken) require(taken <= PageLayout::kCommands);
+  }
+  return 0;
+}

@@ -1,0 +1,87 @@
+// Runs the cases of the network interface on every carrier. Exit 0: all passed, 1: some failed, 2: usage.
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string_view>
+
+#include "tests/lib/case_file.hpp"
+#include "tests/nic/script.hpp"
+#include "tests/runner/report.hpp"
+
+namespace stopbit::cases {
+namespace {
+
+/// Everything goes wrong, often.
+impair::LineOptions bad_line() {
+  impair::LineOptions line;
+  line.loss = {0.05, 2};
+  line.duplicate = 0.05;
+  line.reorder = 0.1;
+  line.reorder_depth = 20;
+  line.corrupt = 0.02;
+  line.delay_ns = 3'000;
+  return line;
+}
+
+/// Refusals are what a case named bad- is about.
+bool is_refusal(const std::string& line) {
+  for (const std::string_view word : {": refused", ": lost", ": fault", ": invalid", ": forbidden", ": disabled"}) {
+    if (line.find(word) != std::string::npos) return true;
+  }
+  return false;
+}
+
+bool run_file(const std::filesystem::path& path, bool update) {
+  Diagnostics diagnostics;
+  const auto source = std::make_shared<const SourceBuffer>(path.string(), read_file(path).value_or(""));
+  const std::optional<CaseFile> file = CaseFile::parse(source, diagnostics);
+  if (!file) {
+    std::printf("FAIL %s\n%s", path.c_str(), diagnostics.format().c_str());
+    return false;
+  }
+  Report report(*file);
+  bool refuses = false;
+  for (const nic::Carrier& carrier :
+       {nic::Carrier{"model", impair::LineOptions{}}, nic::Carrier{"model, bad network", bad_line()}}) {
+    const nic::Said said = nic::run_steps(file->lines(file->find("steps")), carrier);
+    if (!said.failure.empty()) report.fail(said.failure);
+    if (said.lines.empty()) report.fail("the steps say nothing");
+    report.compare("stdout", said.lines, carrier.name);
+    for (const std::string& line : said.lines) refuses = refuses || is_refusal(line);
+  }
+  if (path.filename().string().starts_with("bad-") != refuses) {
+    report.fail("a case in which something is refused, and no other, is named bad-...");
+  }
+  if (update && !report.differences().empty()) {
+    std::ofstream(path, std::ios::binary) << report.updated_text();
+    std::printf("UPDATED %s\n", path.c_str());
+    return report.failures().empty();
+  }
+  if (report.ok()) return true;
+  std::printf("FAIL %s\n", path.c_str());
+  for (const std::string& difference : report.differences()) std::printf("  %s", difference.c_str());
+  for (const std::string& failure : report.failures()) std::printf("  %s\n", failure.c_str());
+  return false;
+}
+
+}  // namespace
+}  // namespace stopbit::cases
+
+int main(int argc, char** argv) {
+  const bool update = argc == 3 && std::string_view(argv[1]) == "--update";
+  if (argc != 2 && !update) {
+    std::fputs("usage: stopbit_nic_cases [--update] FOLDER|FILE\n", stderr);
+    return 2;
+  }
+  const std::filesystem::path path = argv[argc - 1];
+  std::size_t count = 0;
+  std::size_t failed = 0;
+  for (const auto& file : std::filesystem::is_directory(path) ? stopbit::cases::find_cases(path) : std::vector{path}) {
+    ++count;
+    if (!stopbit::cases::run_file(file, update)) ++failed;
+  }
+  std::printf("%zu cases, %zu failed\n", count, failed);
+  return count != 0 && failed == 0 ? 0 : 1;
+}

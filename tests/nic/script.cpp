@@ -1,0 +1,336 @@
+#include "tests/nic/script.hpp"
+
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <sstream>
+
+#include "host/nic/atu/atu.hpp"
+#include "host/nic/link/links.hpp"
+#include "host/nic/queue/command_queue.hpp"
+#include "host/nic/transport/model/network.hpp"
+#include "tests/unit/nic/fixture.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint64_t kStepNs = 1'000;
+constexpr std::uint64_t kPatienceNs = 30'000'000;  // of one step of a script
+
+using Words = std::vector<std::string>;
+
+/// The word behind `name`, e.g. 3 of "pages 3".
+class Arguments {
+ public:
+  explicit Arguments(Words words) : words_(std::move(words)) {}
+
+  [[nodiscard]] const std::string& at(std::size_t index) {
+    static const std::string kNone;
+    if (index < words_.size()) return words_[index];
+    missing_ = true;
+    return kNone;
+  }
+  [[nodiscard]] std::uint64_t number(std::size_t index) { return to_number(at(index)); }
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != words_.size(); }
+  [[nodiscard]] const std::string& after(std::string_view name) { return at(find(name) + 1); }
+  [[nodiscard]] std::uint64_t number_after(std::string_view name) { return to_number(after(name)); }
+  [[nodiscard]] std::uint64_t to_number(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) missing_ = true;
+    return value;
+  }
+  /// A word was missing, or was no number.
+  [[nodiscard]] bool is_wrong() const noexcept { return missing_; }
+
+ private:
+  [[nodiscard]] std::size_t find(std::string_view name) const {
+    std::size_t index = 0;
+    while (index < words_.size() && words_[index] != name) ++index;
+    return index;
+  }
+  Words words_;
+  bool missing_ = false;
+};
+
+Access access_of(const Arguments& arguments) {
+  if (arguments.has("readwrite")) return Access::ReadWrite;
+  return arguments.has("write") ? Access::Write : Access::Read;
+}
+
+/// Numbers the packets of each way, and sees that they come as they were sent.
+class Counter final : public PacketSink {
+ public:
+  [[nodiscard]] std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) override {
+    ++early_packets[{from, channel}];
+    return static_cast<std::uint8_t>(number_of(packet));
+  }
+  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+                             std::uint8_t early_status) override {
+    if (holds && channel == Channel::Low) return false;
+    const std::uint64_t number = number_of(packet);
+    if (number != packets[{from, channel}]++ || (early_status != 0 && early_status != number % 256)) in_order = false;
+    return true;
+  }
+  void lost(NodeId peer) override { lost_peers.push_back(peer); }
+
+  std::map<std::pair<NodeId, Channel>, std::uint64_t> packets;
+  std::map<std::pair<NodeId, Channel>, std::uint64_t> early_packets;
+  std::vector<NodeId> lost_peers;
+  bool holds = false;
+  bool in_order = true;
+
+ private:
+  static std::uint64_t number_of(std::span<const std::byte> packet) {
+    std::uint64_t number = ~std::uint64_t{0};
+    if (packet.size() == sizeof(number)) std::memcpy(&number, packet.data(), sizeof(number));
+    return number;
+  }
+};
+
+class Script {
+ public:
+  explicit Script(const Carrier& carrier) : carrier_(carrier) {}
+
+  /// False: there is no such step, or it is written wrongly.
+  [[nodiscard]] bool run(const std::string& line) {
+    std::istringstream in(line);
+    Words words;
+    for (std::string word; in >> word;) words.push_back(word);
+    const std::string step = words.front();
+    Arguments arguments(std::move(words));
+    return (run_queue(step, arguments) || run_atu(step, arguments) || run_links(step, arguments)) &&
+           !arguments.is_wrong();
+  }
+
+  std::vector<std::string> said;
+
+ private:
+  template <class... Parts>
+  void say(const Parts&... parts) {
+    std::ostringstream out;
+    (out << ... << parts);
+    said.push_back(out.str());
+  }
+
+  bool run_queue(const std::string& step, Arguments& arguments) {
+    if (step == "port") {
+      const std::string& state = arguments.at(1);
+      memory_.set_state(state == "enabled"    ? PortState::Enabled
+                        : state == "disabled" ? PortState::Disabled
+                                              : PortState::Closed);
+    } else if (step == "insert") {
+      std::vector<Command> commands(std::min<std::uint64_t>(arguments.number(1), 1000));
+      for (std::size_t i = 0; i < commands.size(); ++i) {
+        commands[i].operation = Operation::NotificationPut;
+        commands[i].tag = next_tag_ + i;
+      }
+      if (arguments.has("bad")) {
+        const std::uint64_t bad = arguments.number_after("bad");
+        if (bad >= commands.size()) return false;
+        commands[bad].operation = Operation{};
+      }
+      const Issue issue = CommandQueue(memory_.page()).insert(commands);
+      next_tag_ += issue.accepted;
+      say("accepted ", issue.accepted, " of ", commands.size(), ": ", to_text(issue.reply));
+    } else if (step == "take") {
+      Command command;
+      std::uint64_t count = 0;
+      std::uint64_t first = 0;
+      const std::uint64_t wanted = arguments.number(1);
+      while (count < wanted && source_.take(command)) {
+        if (count++ == 0) first = command.tag;
+        if (command.tag != first + count - 1) say("out of order: ", command.tag);
+      }
+      if (count == 0) {
+        say("took nothing");
+      } else {
+        say("took ", first, " to ", command.tag);
+      }
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  bool run_atu(const std::string& step, Arguments& arguments) {
+    if (step == "atu") {
+      atu_.emplace(AtuOptions{arguments.number_after("tables"), arguments.number_after("entries"),
+                              arguments.number_after("cached"), 55});
+      return true;
+    }
+    if (step != "register" && step != "translate" && step != "revoke" && step != "acknowledge" && step != "flushed") {
+      return false;
+    }
+    if (!atu_) return false;
+    const std::string& name = arguments.at(1);
+    if (step == "acknowledge") {
+      atu_->acknowledge(name == "requester"   ? Unit::Requester
+                        : name == "responder" ? Unit::Responder
+                                              : Unit::Completer,
+                        atu_->flush_number());
+    } else if (step == "register") {
+      const std::vector<PageNumber> pages = numbers(arguments, arguments.after("pages"));
+      const auto nla =
+          atu_->register_pages(static_cast<Vpid>(arguments.number_after("owner")), pages, access_of(arguments));
+      if (nla) {
+        regions_[name] = {*nla, pages.size()};
+        say(name, ": table ", *nla >> 30U, ", entry ", *nla / kPageBytes % (1U << kEntryBits));
+      } else {
+        say(name, ": refused");
+      }
+    } else if (step == "translate") {
+      const std::size_t plus = name.find('+');
+      const auto region = regions_.find(name.substr(0, plus));
+      if (region == regions_.end()) return false;
+      const std::uint64_t offset = plus == std::string::npos ? 0 : arguments.to_number(name.substr(plus + 1));
+      const Translation translation = atu_->translate(static_cast<Vpid>(arguments.number_after("by")),
+                                                      region->second.nla + offset, access_of(arguments));
+      if (translation.ok) {
+        say(name, ": page ", translation.page, ", ", translation.cycles, " cycles");
+      } else {
+        say(name, ": fault, ", translation.cycles, " cycles");
+      }
+    } else {
+      const auto region = regions_.find(name);
+      if (region == regions_.end()) return false;
+      if (step == "flushed") {
+        say(name, atu_->is_flushed(region->second.nla) ? ": flushed" : ": in use");
+      } else {
+        const auto owner = static_cast<Vpid>(arguments.number_after("by"));
+        say(name, atu_->revoke(owner, region->second.nla, region->second.pages) ? ": revoked" : ": refused");
+      }
+    }
+    return true;
+  }
+
+  bool run_links(const std::string& step, Arguments& arguments) {
+    if (step == "nodes") {
+      const std::uint64_t nodes = arguments.number(1);
+      if (nodes < 1 || nodes > 16) return false;
+      ModelOptions options;
+      options.nodes = nodes;
+      options.line = carrier_.line;
+      network_ = std::make_unique<ModelNetwork>(options);
+      links_.clear();
+      sinks_.clear();
+      for (std::size_t node = 0; node < nodes; ++node) {
+        links_.push_back(std::make_unique<Links>(network_->port(static_cast<NodeId>(node)), LinkOptions{}));
+        sinks_.emplace_back();
+      }
+      return true;
+    }
+    if (step == "run") {
+      run_until([&] { return is_idle(); });
+      report();
+      return true;
+    }
+    const std::uint64_t node =
+        step == "send" || step == "hold" || step == "release" || step == "cut" ? arguments.number(1) : links_.size();
+    if (node >= links_.size()) return false;
+    if (step == "cut") {
+      network_->cut(static_cast<NodeId>(node));
+    } else if (step != "send") {
+      sinks_[node].holds = step == "hold";
+    } else {
+      const std::uint64_t to = arguments.number(2);
+      if (to >= links_.size()) return false;
+      const Channel channel = arguments.at(3) == "high" ? Channel::High : Channel::Low;
+      const std::uint64_t wanted = arguments.number(4);
+      std::uint64_t sent = 0;
+      SendResult result = SendResult::Sent;
+      run_until([&] {
+        while (sent < wanted) {
+          std::uint64_t& number = sent_[{node, to, static_cast<std::uint64_t>(channel)}];
+          std::array<std::byte, sizeof(number)> packet;
+          std::memcpy(packet.data(), &number, sizeof(number));
+          result = links_[node]->send(static_cast<NodeId>(to), channel, packet, arguments.has("early"), now_);
+          if (result != SendResult::Sent) break;
+          ++number;
+          ++sent;
+        }
+        return sent == wanted || result == SendResult::Lost;
+      });
+      say("sent ", sent, " of ", wanted,
+          result == SendResult::Sent   ? ""
+          : result == SendResult::Full ? ": full"
+                                       : ": lost");
+    }
+    return true;
+  }
+
+  void report() {
+    for (std::size_t node = 0; node < sinks_.size(); ++node) {
+      const Counter& sink = sinks_[node];
+      for (const auto& [way, count] : sink.packets) {
+        const auto early = sink.early_packets.find(way);
+        say("node ", node, " has ", count, " from ", way.first, way.second == Channel::High ? " high" : " low",
+            early == sink.early_packets.end() ? "" : ", early " + std::to_string(early->second));
+      }
+      if (!sink.in_order) say("node ", node, ": OUT OF ORDER");
+      for (const NodeId lost : sink.lost_peers) say("node ", node, " lost ", lost);
+    }
+  }
+
+  template <class Done>
+  void run_until(Done done) {
+    for (const std::uint64_t end = now_ + kPatienceNs; !done() && now_ < end;) {
+      now_ += kStepNs;
+      network_->set_time(now_);
+      for (std::size_t node = 0; node < links_.size(); ++node) (void)links_[node]->step(sinks_[node], now_);
+    }
+  }
+  [[nodiscard]] bool is_idle() const {
+    for (const auto& links : links_) {
+      if (!links->is_idle()) return false;
+    }
+    return true;
+  }
+  static std::vector<PageNumber> numbers(Arguments& arguments, const std::string& text) {
+    std::vector<PageNumber> result;
+    std::istringstream in(text);
+    for (std::string number; std::getline(in, number, ',');) result.push_back(arguments.to_number(number));
+    return result;
+  }
+
+  struct Region {
+    Nla nla = 0;
+    std::size_t pages = 0;
+  };
+
+  const Carrier& carrier_;
+  PageMemory memory_;
+  CommandSource source_{memory_.page()};
+  std::uint64_t next_tag_ = 0;
+  std::optional<Atu> atu_;
+  std::map<std::string, Region> regions_;
+  std::unique_ptr<ModelNetwork> network_;
+  std::vector<std::unique_ptr<Links>> links_;
+  std::deque<Counter> sinks_;
+  std::map<std::array<std::uint64_t, 3>, std::uint64_t> sent_;
+  std::uint64_t now_ = 0;
+};
+
+}  // namespace
+
+Said run_steps(const std::vector<std::string>& steps, const Carrier& carrier) {
+  Script script(carrier);
+  Said result;
+  for (const std::string& line : steps) {
+    const std::string step = line.substr(0, line.find('#'));
+    if (step.find_first_not_of(" \t") == std::string::npos) continue;
+    if (!script.run(step)) {
+      result.failure = "cannot run '" + line + "'";
+      break;
+    }
+  }
+  result.lines = std::move(script.said);
+  return result;
+}
+
+}  // namespace stopbit::nic

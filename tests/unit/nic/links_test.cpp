@@ -1,0 +1,238 @@
+#include "host/nic/link/links.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "host/nic/transport/model/network.hpp"
+#include "microcode/image/crc32c.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+/// Checks that every packet comes exactly once, in order, and an early one before its turn or at it.
+class Checker final : public PacketSink {
+ public:
+  [[nodiscard]] std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) override {
+    const std::uint64_t number = number_of(packet);
+    EXPECT_GE(number, next[from][static_cast<std::size_t>(channel)]);
+    if (number != next[from][static_cast<std::size_t>(channel)]) ++overtaking;
+    ++early_packets;
+    return static_cast<std::uint8_t>(number % 251);
+  }
+  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+                             std::uint8_t status) override {
+    if (blocked && channel == Channel::Low) return false;
+    const std::uint64_t number = number_of(packet);
+    EXPECT_EQ(number, next[from][static_cast<std::size_t>(channel)]++);
+    EXPECT_EQ(packet.size(), 8 + number % 100);
+    EXPECT_EQ(status, number % 3 == 0 ? number % 251 : 0U);
+    return true;
+  }
+  void lost(NodeId peer) override { lost_peers.push_back(peer); }
+
+  static std::uint64_t number_of(std::span<const std::byte> packet) {
+    std::uint64_t number = 0;
+    EXPECT_GE(packet.size(), sizeof(number));
+    std::memcpy(&number, packet.data(), std::min(packet.size(), sizeof(number)));
+    return number;
+  }
+
+  std::array<std::array<std::uint64_t, kChannels>, 3> next{};
+  std::uint64_t overtaking = 0;
+  std::uint64_t early_packets = 0;
+  bool blocked = false;
+  std::vector<NodeId> lost_peers;
+};
+
+struct Net {
+  explicit Net(const ModelOptions& options, const LinkOptions& link = {}) : network(options) {
+    for (std::size_t node = 0; node < options.nodes; ++node) {
+      links.push_back(std::make_unique<Links>(network.port(static_cast<NodeId>(node)), link));
+    }
+    sinks.resize(options.nodes);
+  }
+  void step(std::uint64_t by_ns = 1000) {
+    network.set_time(now += by_ns);
+    for (std::size_t node = 0; node < links.size(); ++node) links[node]->step(sinks[node], now);
+  }
+  SendResult send(NodeId from, NodeId to, Channel channel, std::uint64_t number) {
+    std::vector<std::byte> packet(8 + number % 100);
+    std::memcpy(packet.data(), &number, sizeof(number));
+    return links[from]->send(to, channel, packet, number % 3 == 0, now);
+  }
+
+  ModelNetwork network;
+  std::vector<std::unique_ptr<Links>> links;
+  std::deque<Checker> sinks;
+  std::uint64_t now = 0;
+};
+
+void run_everybody_to_everybody(const ModelOptions& options, std::uint64_t packets) {
+  Net net(options);
+  std::array<std::array<std::array<std::uint64_t, kChannels>, 3>, 3> sent{};
+  for (bool all_sent = false; !all_sent;) {
+    all_sent = true;
+    for (NodeId from = 0; from < options.nodes; ++from) {
+      for (NodeId to = 0; to < options.nodes; ++to) {
+        for (std::size_t channel = 0; channel < kChannels; ++channel) {
+          std::uint64_t& number = sent[from][to][channel];
+          while (number < packets && net.send(from, to, static_cast<Channel>(channel), number) == SendResult::Sent) {
+            ++number;
+          }
+          all_sent = all_sent && number == packets;
+        }
+      }
+    }
+    net.step();
+    ASSERT_LT(net.now, 10'000'000'000U) << "it hangs";
+  }
+  const auto idle = [&] {
+    return std::all_of(net.links.begin(), net.links.end(), [](const auto& links) { return links->is_idle(); });
+  };
+  while (!idle()) {
+    net.step();
+    ASSERT_LT(net.now, 20'000'000'000U) << "it hangs";
+  }
+  std::uint64_t overtaking = 0;
+  for (NodeId to = 0; to < options.nodes; ++to) {
+    for (NodeId from = 0; from < options.nodes; ++from) {
+      for (std::size_t channel = 0; channel < kChannels; ++channel)
+        EXPECT_EQ(net.sinks[to].next[from][channel], packets);
+    }
+    EXPECT_TRUE(net.sinks[to].lost_peers.empty());
+    overtaking += net.sinks[to].overtaking;
+    if (options.line.corrupt > 0) {
+      EXPECT_GT(net.links[to]->counters().damaged, 0U);
+    }
+    if (options.line.duplicate > 0) {
+      EXPECT_GT(net.links[to]->counters().duplicates, 0U);
+    }
+    EXPECT_EQ(net.links[to]->counters().foreign, 0U);
+    if (options.line.loss.rate == 0) {
+      EXPECT_EQ(net.links[to]->counters().resent, 0U);
+    }
+  }
+  if (options.line.reorder > 0) {
+    EXPECT_GT(overtaking, 0U);
+  }
+}
+
+TEST(Links, deliver_everything_over_a_perfect_network_without_sending_twice) {
+  ModelOptions options;
+  options.nodes = 3;
+  options.line.delay_ns = 5'000;
+  run_everybody_to_everybody(options, 2'000);
+}
+
+TEST(Links, deliver_exactly_once_and_in_order_over_a_network_that_does_everything_wrong) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    ModelOptions options;
+    options.nodes = 3;
+    options.seed = seed * 1000;
+    options.line.loss = {0.05, 2};
+    options.line.duplicate = 0.05;
+    options.line.reorder = 0.1;
+    options.line.reorder_depth = 20;
+    options.line.corrupt = 0.02;
+    options.line.delay_ns = 3'000;
+    run_everybody_to_everybody(options, 700);
+  }
+}
+
+TEST(Links, acknowledge_once_for_half_a_window_when_traffic_goes_one_way) {
+  Net net({});
+  std::uint64_t number = 0;
+  while (number < 3200) {
+    while (number < 3200 && net.send(0, 1, Channel::Low, number) == SendResult::Sent) ++number;
+    net.step();
+  }
+  net.step(100'000);
+  EXPECT_EQ(net.sinks[1].next[0][0], 3200U);
+  EXPECT_LE(net.network.frames(), 3200U + 3200U / 32 + 2);
+  EXPECT_EQ(net.links[0]->counters().resent, 0U);
+}
+
+TEST(Links, keep_the_high_channel_going_while_the_low_one_waits) {
+  Net net({});
+  net.sinks[1].blocked = true;
+  std::uint64_t low = 0;
+  for (std::uint64_t high = 0; high < 1000; ++high) {
+    while (net.send(0, 1, Channel::Low, low) == SendResult::Sent) ++low;
+    ASSERT_EQ(net.send(0, 1, Channel::High, high), SendResult::Sent);
+    net.step();
+    net.step();
+  }
+  net.step(50'000);
+  EXPECT_EQ(low, Links::kWindow);
+  EXPECT_EQ(net.sinks[1].next[0][1], 1000U);
+  EXPECT_EQ(net.sinks[1].next[0][0], 0U);
+  for (int i = 0; i < 100; ++i) net.step(100'000);  // it waits long, but it answers
+  EXPECT_TRUE(net.sinks[0].lost_peers.empty());
+  net.sinks[1].blocked = false;
+  net.step();
+  EXPECT_EQ(net.sinks[1].next[0][0], Links::kWindow);
+  net.step(50'000);
+  net.step();
+  EXPECT_EQ(net.send(0, 1, Channel::Low, low), SendResult::Sent);
+}
+
+TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
+  ModelOptions options;
+  options.nodes = 3;
+  Net net(options, {10'000, 50'000, 2'000});
+  net.network.cut(1);
+  ASSERT_EQ(net.send(0, 1, Channel::Low, 0), SendResult::Sent);
+  for (int i = 0; i < 100; ++i) net.step();
+  EXPECT_EQ(net.sinks[0].lost_peers, std::vector<NodeId>{1});
+  EXPECT_EQ(net.send(0, 1, Channel::High, 0), SendResult::Lost);
+  ASSERT_EQ(net.send(0, 2, Channel::Low, 0), SendResult::Sent);
+  for (int i = 0; i < 10; ++i) net.step();
+  EXPECT_EQ(net.sinks[2].next[0][0], 1U);
+  EXPECT_TRUE(net.links[0]->is_idle());
+}
+
+/// Frames that nobody honest sends, half of them with a good checksum.
+TEST(Links, survive_random_frames) {
+  std::mt19937_64 random(7);
+  Net net({});
+  class Any final : public PacketSink {
+   public:
+    [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
+    [[nodiscard]] bool ordered(NodeId, Channel, std::span<const std::byte>, std::uint8_t) override { return true; }
+    void lost(NodeId) override {}
+  } any;
+  for (int i = 0; i < 100'000; ++i) {
+    std::vector<std::byte> frame(random() % 100);
+    for (std::byte& byte : frame) byte = static_cast<std::byte>(random());
+    if (frame.size() >= sizeof(LinkHeader) && i % 2 == 0) {
+      LinkHeader header;
+      std::memcpy(&header, frame.data(), sizeof(header));
+      header.magic = kLinkMagic;
+      header.target = 1;
+      header.source %= 3;
+      header.channel %= 3;
+      header.reserved = 0;
+      header.flags %= 4;
+      header.sequence %= 256;
+      std::memcpy(frame.data(), &header, sizeof(header));
+      header.crc = image::crc32c(std::span<const std::byte>(frame).subspan(4));
+      std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
+    }
+    if (!frame.empty()) {
+      ASSERT_TRUE(net.network.port(0).send(1, frame));
+    }
+    net.links[1]->step(any, net.now);
+  }
+  const LinkCounters& counters = net.links[1]->counters();
+  EXPECT_GT(counters.damaged, 40'000U);
+  EXPECT_GT(counters.foreign, 1'000U);
+  EXPECT_GT(counters.delivered, 50U);
+}
+
+}  // namespace
+}  // namespace stopbit::nic
