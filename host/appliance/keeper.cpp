@@ -150,9 +150,10 @@ void Keeper::take_gap(const Notice& notice, const feed::Channel& channel) {
 void Keeper::tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status) {
   const std::string name(1, line);
   if (is_silent) {
+    const std::string since = status.last_arrival_ns == 0 ? "ever" : duration_text(status.age_ns);
     tell_({Level::Warning,
            "line silent",
-           {{"channel", channel}, {"line", name}, {"for", duration_text(status.age_ns)}, {"group", status.address}}});
+           {{"channel", channel}, {"line", name}, {"for", since}, {"group", status.address}}});
   } else {
     tell_({Level::Info, "line speaks", {{"channel", channel}, {"line", name}, {"group", status.address}}});
   }

@@ -79,8 +79,9 @@ LineStatus read_line(const Reader& reader, const Group& group, std::string_view 
   status.first = values["line_first"];
   status.last_sequence = values["line_last_sequence"];
   status.last_arrival_ns = values["line_last_arrival_time"];
-  status.age_ns = now_ns > status.last_arrival_ns ? now_ns - status.last_arrival_ns : 0;
-  status.is_silent = status.last_arrival_ns == 0 || status.age_ns > silence_ns;
+  const bool was_heard = status.last_arrival_ns != 0;
+  status.age_ns = was_heard && now_ns > status.last_arrival_ns ? now_ns - status.last_arrival_ns : 0;
+  status.is_silent = !was_heard || status.age_ns > silence_ns;
   return status;
 }
 

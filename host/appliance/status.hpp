@@ -25,7 +25,7 @@ struct LineStatus {
   std::uint64_t first = 0;
   std::uint64_t last_sequence = 0;
   std::uint64_t last_arrival_ns = 0;  ///< 0 = never.
-  std::uint64_t age_ns = 0;           ///< Since then.
+  std::uint64_t age_ns = 0;           ///< Since then; 0 = never.
   bool is_silent = false;
   counters::Distribution skew;
 };

@@ -346,7 +346,7 @@ class Soak:
         begin = time.monotonic()
         exchange = self.spawn([f"{self.bin}/stopbit", "simulate", "sim.toml", "-q"])
         kill = True
-        for number in range(1, 1 + self.form["seconds"] // self.form["life"]):
+        for number in range(1, self.form["seconds"] // self.form["life"]):
             child, process = self.live(appliance_space, begin + number * self.form["life"])
             self.end_appliance(child, process, kill)
             kill = not kill

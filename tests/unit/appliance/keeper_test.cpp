@@ -56,6 +56,12 @@ TEST(Keeper, tells_each_change_of_state_once) {
                                        HasSubstr("info what=\"line speaks\" channel=\"seven\" line=\"A\"")));
 }
 
+TEST(Keeper, line_that_never_spoke_has_been_silent_for_ever) {
+  Kept kept;
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), Contains(HasSubstr("what=\"line silent\" channel=\"seven\" line=\"A\" for=\"ever\"")));
+}
+
 TEST(Keeper, writes_gaps_with_their_cause) {
   Kept kept;
   kept.give(0, tick(1, 1));
