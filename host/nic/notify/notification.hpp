@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "host/nic/error.hpp"
+#include "host/nic/names.hpp"
+#include "host/nic/queue/command.hpp"
+
+namespace stopbit::nic {
+
+/// Which unit tells. What it means depends on the operation; `Command` modifiers choose them independently.
+enum class Teller : std::uint8_t {
+  Requester = 1,    ///< The origin's memory may be used again, or its command was refused at home.
+  Completer = 2,    ///< Data have arrived here: of a put at its target, of a get or an atomic at its origin.
+  Responder = 3,    ///< Memory here was read, or changed, for another.
+  Acknowledge = 4,  ///< The target has carried out the command, or refused it: `error`.
+  Supervisor = 5,   ///< The node tells of itself, e.g. messages that were dropped.
+};
+[[nodiscard]] const char* to_text(Teller teller) noexcept;
+
+/// What a port is told: 64 bytes in its notification ring (PageLayout::kNotificationsAt).
+struct alignas(kLineBytes) Notification {
+  Teller teller = {};
+  Operation operation = {};  ///< Of the command that this is about.
+  Error error = Error::None;
+  std::uint8_t success = 0;  ///< Atomics: 1 if the word was changed.
+  NodeId node = 0;           ///< The other side,
+  Vpid vpid = 0;             ///< and its port.
+  std::uint64_t tag = 0;     ///< Of the command.
+  std::uint64_t value = 0;   ///< The word of an ImmediatePut or NotificationPut; what an atomic gives back.
+  std::uint64_t offset = 0;  ///< In the window.
+  std::uint32_t length = 0;  ///< In bytes.
+  std::uint16_t window = 0;
+  std::uint16_t reserved = 0;
+  std::uint64_t more[2] = {};
+  std::uint64_t number = 0;  ///< Stored last: absolute number in this ring, plus 1.
+};
+static_assert(sizeof(Notification) == kLineBytes && offsetof(Notification, number) == 56);
+
+}  // namespace stopbit::nic

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+
+#include "host/nic/notify/notification.hpp"
+#include "host/nic/queue/page.hpp"
+
+namespace stopbit::nic {
+
+/// The node's side of a port's notification ring. A full ring drops, and counts in the port's page: nobody may hold up
+/// the network by not reading. One thread.
+class NotificationWriter {
+ public:
+  explicit NotificationWriter(const Page& page) noexcept : page_(page) {}
+
+  /// False: dropped. The number is set here.
+  bool put(Notification notification) noexcept;
+  [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
+
+ private:
+  Page page_;
+  std::uint64_t written_ = 0;
+  std::uint64_t dropped_ = 0;
+};
+
+/// The port's side. One thread at a time.
+class NotificationReader {
+ public:
+  explicit NotificationReader(const Page& page) noexcept : page_(page) {}
+
+  /// Copies the next notification out, if there is one, and tells the node now and then that slots are free.
+  [[nodiscard]] bool take(Notification& notification) noexcept;
+
+ private:
+  static constexpr std::uint64_t kTellEvery = PageLayout::kNotifications / 4;
+
+  Page page_;
+  std::uint64_t read_ = 0;
+  std::uint64_t told_ = 0;
+};
+
+}  // namespace stopbit::nic
