@@ -16,10 +16,12 @@ enum class Operation : std::uint8_t {
   ImmediatePut = 4,     ///< The word of the command into a window.
   NotificationPut = 5,  ///< The word of the command into a notification.
   Get = 6,              ///< From a window into registered memory.
+  SendPart = 7,  ///< Up to 40 bytes of a message of up to 2048; the parts may come in any order (msg/combine.hpp).
 };
 [[nodiscard]] const char* to_text(Operation operation) noexcept;
 
 inline constexpr std::size_t kMaxFastBytes = 40;
+inline constexpr std::size_t kPayloadAt = 16;  ///< Of a FastSend or SendPart, in the command.
 inline constexpr std::size_t kMaxMessageBytes = 2048;
 inline constexpr std::size_t kMaxTransferBytes = 1U << 20U;
 
@@ -30,8 +32,9 @@ enum Modifier : std::uint8_t {
   kNotifyResponder = 4,  ///< The target of a get, when its memory has been read.
   kAcknowledge = 8,      ///< The origin, when the target has done it, or refused.
   kHighPriority = 16,    ///< A message that low ones never hold up.
+  kGroup = 32,           ///< The target port of a message is a group: everyone in it gets a copy.
 };
-inline constexpr std::uint8_t kAllModifiers = 31;
+inline constexpr std::uint8_t kAllModifiers = 63;
 
 /// A command: 64 bytes, one cache line. What a field means depends on the operation; unused ones are 0.
 ///

@@ -32,17 +32,22 @@ struct Issue {
 /// between claim and store stops the queue of its own port, and of no other.
 class CommandQueue {
  public:
-  explicit CommandQueue(const Page& page) noexcept : page_(page) {}
+  explicit CommandQueue(const Page& page, CommandRing ring = CommandRing::Low) noexcept
+      : page_(page), place_(place_of(ring)) {}
   [[nodiscard]] Issue insert(std::span<const Command> commands) const noexcept;
 
  private:
+  void store(std::size_t at, const Command& command) const noexcept;
+
   Page page_;
+  RingPlace place_;
 };
 
 /// The node's side. One thread.
 class CommandSource {
  public:
-  explicit CommandSource(const Page& page) noexcept : page_(page) {}
+  explicit CommandSource(const Page& page, CommandRing ring = CommandRing::Low) noexcept
+      : page_(page), place_(place_of(ring)) {}
 
   /// Copies the next command out, if there is one. Its contents are as the port wrote them, whatever that is.
   [[nodiscard]] bool take(Command& command) noexcept;
@@ -56,6 +61,7 @@ class CommandSource {
   void tell() noexcept;
 
   Page page_;
+  RingPlace place_;
   std::uint64_t taken_ = 0;
   std::uint64_t told_ = 0;
 };

@@ -18,11 +18,16 @@ enum class PageWord : std::size_t {
   State = 1,                 ///< Node: a PortState.
   DroppedNotifications = 2,  ///< Node: for lack of room.
   DroppedMessages = 3,       ///< Node: for lack of room in a mailbox.
-  Claimed = 8,               ///< Port: commands whose slots have been given to producers.
-  Taken = 16,                ///< Node: commands whose slots may be used again; told now and then.
+  SlotBytes = 4,             ///< Node: size of a mailbox slot, 64 or 128.
+  Claimed = 8,               ///< Port: low commands whose slots have been given to producers.
+  Taken = 16,                ///< Node: low commands whose slots may be used again; told now and then.
   NotificationsRead = 24,    ///< Port: told now and then.
   HighRead = 32,             ///< Port: mailbox slots.
   LowRead = 40,              ///< Port: mailbox slots.
+  HighClaimed = 48,          ///< Port: as Claimed, of high commands,
+  TransferClaimed = 56,      ///< Port: and of transfers.
+  HighTaken = 64,            ///< Node: as Taken, of high commands,
+  TransferTaken = 72,        ///< Node: and of transfers.
 };
 
 enum class PortState : std::uint64_t { Closed = 0, Enabled = 1, Disabled = 2 };
@@ -32,12 +37,34 @@ struct PageLayout {
   static constexpr std::size_t kCommands = 64;
   static constexpr std::size_t kNotifications = 64;
   static constexpr std::size_t kMailboxSlots = 64;
+  static constexpr std::size_t kMaxSlotBytes = 128;
   static constexpr std::size_t kCommandsAt = kPageBytes;
   static constexpr std::size_t kNotificationsAt = kCommandsAt + kCommands * kLineBytes;
   static constexpr std::size_t kHighAt = kNotificationsAt + kNotifications * kLineBytes;
-  static constexpr std::size_t kLowAt = kHighAt + kMailboxSlots * kLineBytes;
-  static constexpr std::size_t kBytes = kLowAt + kMailboxSlots * kLineBytes;
+  static constexpr std::size_t kLowAt = kHighAt + kMailboxSlots * kMaxSlotBytes;
+  static constexpr std::size_t kHighCommandsAt = kLowAt + kMailboxSlots * kMaxSlotBytes;
+  static constexpr std::size_t kTransfersAt = kHighCommandsAt + kCommands * kLineBytes;
+  static constexpr std::size_t kBytes = kTransfersAt + kCommands * kLineBytes;
 };
+
+/// The three rings in which a port asks: messages of either priority, and transfers, which may take long. What waits in
+/// one never holds up another. With the two mailboxes these are the five rings of a network interface in memory.
+enum class CommandRing : std::uint8_t { Low = 0, High = 1, Transfer = 2 };
+inline constexpr std::size_t kCommandRings = 3;
+
+/// Where a ring lies and what is told about it.
+struct RingPlace {
+  std::size_t at;
+  PageWord claimed;
+  PageWord taken;
+};
+[[nodiscard]] constexpr RingPlace place_of(CommandRing ring) noexcept {
+  switch (ring) {
+    case CommandRing::High: return {PageLayout::kHighCommandsAt, PageWord::HighClaimed, PageWord::HighTaken};
+    case CommandRing::Transfer: return {PageLayout::kTransfersAt, PageWord::TransferClaimed, PageWord::TransferTaken};
+    default: return {PageLayout::kCommandsAt, PageWord::Claimed, PageWord::Taken};
+  }
+}
 
 /// A view of these pages as words. The other side may write anything there at any time, so each word is read once.
 /// The memory must be page-aligned, PageLayout::kBytes long, and outlive the view.
@@ -53,6 +80,8 @@ class Page {
   [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t at, std::size_t index) const noexcept {
     return std::atomic_ref<std::uint64_t>(words_[at / sizeof(std::uint64_t) + index]);
   }
+  /// The line at byte `at`, for a store of all of it.
+  [[nodiscard]] void* line(std::size_t at) const noexcept { return words_ + at / sizeof(std::uint64_t); }
   [[nodiscard]] PortState state() const noexcept {
     return static_cast<PortState>(word(PageWord::State).load(std::memory_order_acquire));
   }

@@ -86,6 +86,23 @@ TEST_F(Queue, tells_the_port_of_free_slots_now_and_then_and_at_the_latest_when_i
   EXPECT_EQ(told(), kSlots + 1);
 }
 
+TEST_F(Queue, has_three_rings_and_a_full_one_holds_up_no_other) {
+  EXPECT_EQ(insert(kSlots).accepted, kSlots);
+  EXPECT_EQ(insert(1).reply, Reply::Full);
+  for (const CommandRing ring : {CommandRing::High, CommandRing::Transfer}) {
+    CommandSource other(memory.page(), ring);
+    const Command command = numbered(1000 + static_cast<std::uint64_t>(ring));
+    EXPECT_EQ(CommandQueue(memory.page(), ring).insert({&command, 1}).reply, Reply::NoError);
+    Command taken;
+    ASSERT_TRUE(other.take(taken));
+    EXPECT_EQ(taken.tag, command.tag);
+    EXPECT_FALSE(other.take(taken));
+  }
+  Command taken;
+  for (std::size_t i = 0; i < kSlots; ++i) ASSERT_TRUE(source.take(taken));
+  EXPECT_EQ(taken.tag, kSlots - 1);
+}
+
 TEST_F(Queue, names_the_first_command_that_is_none) {
   std::vector<Command> commands = {numbered(0), numbered(1), Command{}, numbered(2)};
   const Issue issue = queue.insert(commands);
