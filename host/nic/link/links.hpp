@@ -85,6 +85,17 @@ class Links {
                                 std::uint64_t now_ns);
   /// Packets that may still be sent before the window is full.
   [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept;
+  /// Number of the packet that will be sent next, and whether all before `number` have been taken by their receiver in
+  /// its order. For a lost node nothing will be.
+  [[nodiscard]] std::uint32_t next_number(NodeId to, Channel channel) const noexcept {
+    return peers_[to].windows[static_cast<std::size_t>(channel)].next;
+  }
+  [[nodiscard]] bool is_delivered(NodeId to, Channel channel, std::uint32_t number) const noexcept {
+    return static_cast<std::int32_t>(peers_[to].windows[static_cast<std::size_t>(channel)].base - number) >= 0;
+  }
+  [[nodiscard]] bool is_lost(NodeId node) const noexcept { return peers_[node].is_lost; }
+  [[nodiscard]] NodeId node() const noexcept { return transport_.node(); }
+  [[nodiscard]] std::size_t nodes() const noexcept { return peers_.size(); }
   /// Receives, delivers, acknowledges, sends again. Returns how much it did.
   std::size_t step(PacketSink& sink, std::uint64_t now_ns);
   /// Nothing is under way that has not been acknowledged.

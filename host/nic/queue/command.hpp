@@ -16,7 +16,14 @@ enum class Operation : std::uint8_t {
   ImmediatePut = 4,     ///< The word of the command into a window.
   NotificationPut = 5,  ///< The word of the command into a notification.
   Get = 6,              ///< From a window into registered memory.
-  SendPart = 7,  ///< Up to 40 bytes of a message of up to 2048; the parts may come in any order (msg/combine.hpp).
+  SendPart = 7,     ///< Up to 40 bytes of a message of up to 2048; the parts may come in any order (msg/combine.hpp).
+  FetchAdd = 8,     ///< Adds to a 64-bit word of a window; gives back what it was.
+  CompareSwap = 9,  ///< Changes a 64-bit word of a window if it is what was expected; gives back what it was.
+  FetchCompareAdd = 10,  ///< Adds to a 32-bit word of a window if it is not above a limit; gives back what it is then.
+  LockWindow = 11,       ///< From now on the window is refused to all other ports.
+  UnlockWindow = 12,     ///< By its holder.
+  Signal = 13,           ///< An event of the target's port.
+  Fence = 14,            ///< No later transfer of this port starts before all earlier ones are carried out, anywhere.
 };
 [[nodiscard]] const char* to_text(Operation operation) noexcept;
 
@@ -29,7 +36,7 @@ inline constexpr std::size_t kMaxTransferBytes = 1U << 20U;
 enum Modifier : std::uint8_t {
   kNotifyRequester = 1,  ///< The origin, as soon as its memory may be used again.
   kNotifyCompleter = 2,  ///< Whoever got the data: the target of a put, the origin of a get.
-  kNotifyResponder = 4,  ///< The target of a get, when its memory has been read.
+  kNotifyResponder = 4,  ///< The target of a get or an atomic, when its memory has been read or changed.
   kAcknowledge = 8,      ///< The origin, when the target has done it, or refused.
   kHighPriority = 16,    ///< A message that low ones never hold up.
   kGroup = 32,           ///< The target port of a message is a group: everyone in it gets a copy.
@@ -44,14 +51,16 @@ struct alignas(kLineBytes) Command {
   std::uint8_t modifiers = 0;
   std::uint16_t target_vpid = 0;
   NodeId target_node = 0;
-  std::uint16_t window = 0;      ///< Put, ImmediatePut, Get: the target's. FastSend: number of bytes, from 1.
+  std::uint16_t window = 0;      ///< The target's, where there is one. FastSend: number of bytes, from 1.
   std::uint64_t tag = 0;         ///< The user's; comes back in every notification, and with a message its low byte.
-  std::uint64_t capability = 0;  ///< Put, ImmediatePut, Get: the window's.
-  std::uint64_t address = 0;     ///< Send, Put, Get: the origin's NLA. ImmediatePut, NotificationPut: the word.
-  std::uint64_t offset = 0;      ///< Put, ImmediatePut, Get: into the target's window, in bytes.
-  std::uint32_t length = 0;      ///< Send, Put, Get: in bytes, from 1.
+  std::uint64_t capability = 0;  ///< The window's.
+  std::uint64_t address = 0;  ///< Send, Put, Get: the origin's NLA. ImmediatePut, NotificationPut: the word. FetchAdd:
+                              ///< what to add. CompareSwap: what is expected. FetchCompareAdd: the limit, signed.
+  std::uint64_t offset = 0;   ///< Into the target's window, in bytes.
+  std::uint32_t length = 0;   ///< Send, Put, Get: in bytes, from 1.
   std::uint32_t reserved = 0;
-  std::uint64_t more = 0;
+  std::uint64_t more = 0;    ///< CompareSwap: the new word. FetchCompareAdd: what to add, signed. Put, ImmediatePut,
+                             ///< Signal: the event of the target to signal behind it; 0 for none.
   std::uint64_t number = 0;  ///< The valid word, stored last: the command's absolute number in its queue, plus 1.
 };
 static_assert(sizeof(Command) == kLineBytes);

@@ -42,7 +42,7 @@ bool has_line_store() noexcept {
 const bool kHasLineStore = has_line_store();
 
 bool is_command(const Command& command) noexcept {
-  return command.operation >= Operation::FastSend && command.operation <= Operation::SendPart;
+  return command.operation >= Operation::FastSend && command.operation <= Operation::Fence;
 }
 
 }  // namespace
@@ -55,6 +55,13 @@ const char* to_text(Operation operation) noexcept {
     case Operation::ImmediatePut: return "immediate-put";
     case Operation::NotificationPut: return "notification-put";
     case Operation::Get: return "get";
+    case Operation::FetchAdd: return "fetch-add";
+    case Operation::CompareSwap: return "compare-swap";
+    case Operation::FetchCompareAdd: return "fetch-compare-add";
+    case Operation::LockWindow: return "lock-window";
+    case Operation::UnlockWindow: return "unlock-window";
+    case Operation::Signal: return "signal";
+    case Operation::Fence: return "fence";
     case Operation::SendPart: return "send-part";
   }
   return "?";

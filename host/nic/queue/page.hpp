@@ -44,7 +44,8 @@ struct PageLayout {
   static constexpr std::size_t kLowAt = kHighAt + kMailboxSlots * kMaxSlotBytes;
   static constexpr std::size_t kHighCommandsAt = kLowAt + kMailboxSlots * kMaxSlotBytes;
   static constexpr std::size_t kTransfersAt = kHighCommandsAt + kCommands * kLineBytes;
-  static constexpr std::size_t kBytes = kTransfersAt + kCommands * kLineBytes;
+  static constexpr std::size_t kEventsAt = kTransfersAt + kCommands * kLineBytes;  ///< notify/event_protocol.hpp
+  static constexpr std::size_t kBytes = kEventsAt + kPageBytes;
 };
 
 /// The three rings in which a port asks: messages of either priority, and transfers, which may take long. What waits in
@@ -82,6 +83,10 @@ class Page {
   }
   /// The line at byte `at`, for a store of all of it.
   [[nodiscard]] void* line(std::size_t at) const noexcept { return words_ + at / sizeof(std::uint64_t); }
+  /// Where that word lies, for a futex.
+  [[nodiscard]] const void* address(std::size_t at, std::size_t index) const noexcept {
+    return words_ + at / sizeof(std::uint64_t) + index;
+  }
   [[nodiscard]] PortState state() const noexcept {
     return static_cast<PortState>(word(PageWord::State).load(std::memory_order_acquire));
   }

@@ -1,0 +1,82 @@
+#include "host/nic/notify/events.hpp"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <climits>
+#include <ctime>
+#include <utility>
+
+namespace stopbit::nic {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the futex is the low half of a word");
+
+}  // namespace
+
+// The futex compares 32 bits: a thread that sleeps through 2^32 occurrences of one event would not be woken by the
+// last.
+bool EventMemory::wait(std::size_t word, std::uint64_t seen, const Deadline& deadline) const noexcept {
+  const auto left = deadline - std::chrono::steady_clock::now();
+  if (left.count() <= 0) return false;
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  const timespec time{static_cast<std::time_t>(seconds.count()),
+                      static_cast<long>(std::chrono::nanoseconds(left - seconds).count())};
+  const long result = ::syscall(SYS_futex, page_.address(PageLayout::kEventsAt, word), FUTEX_WAIT,
+                                static_cast<std::uint32_t>(seen), &time, nullptr, 0);
+  return result == 0 || errno != ETIMEDOUT;
+}
+
+void EventMemory::wake(std::size_t word) const noexcept {
+  (void)::syscall(SYS_futex, page_.address(PageLayout::kEventsAt, word), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+bool EventSource::signal(std::uint64_t event) noexcept {
+  if (event >= EventLayout::kEvents) return false;
+  if (event == 0) return true;
+  signal_event(memory_, event, ++counts_[event], counts_[EventLayout::kDoorbell]);
+  return true;
+}
+
+bool EventCounters::poll(std::size_t event) noexcept {
+  if (pending(event) == 0) return false;
+  ++taken_[event];
+  return true;
+}
+
+bool EventCounters::spin(std::size_t event, std::chrono::nanoseconds timeout) noexcept {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (!poll(event)) {
+    if (std::chrono::steady_clock::now() >= deadline) return poll(event);
+  }
+  return true;
+}
+
+bool EventCounters::wait(std::size_t event, std::chrono::nanoseconds timeout) noexcept {
+  if (poll(event)) return true;
+  (void)await_event(memory_, event, taken_[event], std::chrono::steady_clock::now() + timeout);
+  return poll(event);
+}
+
+void EventCounters::arm(std::size_t event, Handler handler) {
+  handlers_[event] = std::move(handler);
+  arm_event(memory_, event);
+}
+
+std::size_t EventCounters::dispatch() {
+  return dispatch_events(memory_, taken_.data(), [this](std::size_t event) {
+    if (handlers_[event]) handlers_[event](event);
+  });
+}
+
+std::size_t EventCounters::dispatch(std::chrono::nanoseconds timeout) {
+  const std::uint64_t seen = memory_.load(EventLayout::signals(EventLayout::kDoorbell));
+  if (const std::size_t calls = dispatch(); calls != 0) return calls;
+  (void)await_event(memory_, EventLayout::kDoorbell, seen, std::chrono::steady_clock::now() + timeout);
+  return dispatch();
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,177 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "host/nic/atu/atu.hpp"
+#include "host/nic/error.hpp"
+#include "host/nic/link/links.hpp"
+#include "host/nic/link/services.hpp"
+#include "host/nic/notify/ports.hpp"
+#include "host/nic/queue/command.hpp"
+
+namespace stopbit::nic {
+
+/// In front of every packet of remote memory access. Little-endian.
+struct RmaHeader {
+  Service service = Service::Rma;
+  std::uint8_t kind = 0;  ///< An Operation, or one of the answers below.
+  std::uint8_t modifiers = 0;
+  Error error = Error::None;  ///< Of an answer.
+  Vpid source_vpid = 0;
+  Vpid target_vpid = 0;
+  std::uint16_t window = 0;  ///< Of an answer: 1 if the word was changed.
+  Pdid domain = 0;           ///< Of the origin's port; its node vouches for it.
+  std::uint32_t request = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t capability = 0;
+  std::uint64_t offset = 0;  ///< Where the whole begins in the window,
+  std::uint32_t length = 0;  ///< how long it is,
+  std::uint32_t at = 0;      ///< and where in it the data behind this header belong.
+  std::uint64_t word = 0;
+  std::uint64_t more = 0;
+};
+static_assert(sizeof(RmaHeader) == 64);
+inline constexpr std::uint8_t kAnswerData = 0x80;    ///< A piece of what a get asked for.
+inline constexpr std::uint8_t kAnswerResult = 0x81;  ///< Of everything else, and of a get that was refused.
+
+struct RmaOptions {
+  std::size_t windows = 1024;    ///< Of the node, at most 65536.
+  std::size_t outstanding = 64;  ///< Commands of a port that wait for an answer; a further one waits. At most 65536.
+};
+
+struct RmaCounters {
+  std::uint64_t started = 0;                       ///< Commands.
+  std::uint64_t served = 0;                        ///< Requests of others that were carried out,
+  std::array<std::uint64_t, kErrors> refused{};    ///< or were not, by code.
+  std::array<std::uint64_t, kErrors> own_error{};  ///< Commands of this node's ports that ended in an error, by code.
+  std::uint64_t malformed = 0;                     ///< Packets that no honest node sends.
+  std::uint64_t stale = 0;                         ///< Answers that nobody waits for (any more).
+};
+
+/// The unit of remote memory access of a node: requester, responder and completer.
+///
+/// A window is a piece of a port's registered memory that others may reach: with its capability, inside its bounds,
+/// with its rights, and unless another has locked it. What is refused changes nothing.
+///
+/// Order, for commands of one port to one target node: requests take effect in the order in which they were issued,
+/// except that the bytes of a Put may be written earlier (each packet as it arrives). So whatever is told about a put,
+/// or stands behind it (a word, a notification, an event, a get), never overtakes its data; and what must not be
+/// overwritten by a later Put needs a Fence between. Between nodes there is no order without a Fence.
+///
+/// Full notification rings drop and count. An error of a command is always told to its port; one that the target finds
+/// in a put without kAcknowledge is only counted there. One thread. Allocates in the constructor only.
+class Rma final : public PacketSink {
+ public:
+  Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options);
+
+  /// Makes a window. Nothing if all are in use, the port is not open, or a page of it is not the port's with this
+  /// access. The capability is random.
+  [[nodiscard]] std::optional<WindowName> open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access);
+  /// False if it is not the owner's.
+  bool close_window(Vpid owner, std::uint16_t id) noexcept;
+  /// The owner takes the lock away from whoever has it; false if nobody has, or the window is not the owner's.
+  bool break_lock(Vpid owner, std::uint16_t id) noexcept;
+  /// Closes the windows on these pages, then revokes them at the translation unit.
+  bool revoke(Vpid owner, Nla first, std::size_t pages) noexcept;
+  /// Before the port is closed: its windows, locks and waiting commands vanish.
+  void close_port(Vpid vpid) noexcept;
+
+  /// The port's last command has not been sent away yet; it cannot start another.
+  [[nodiscard]] bool is_busy(Vpid vpid) const noexcept { return ports_state_[vpid].is_busy; }
+  /// Starts a command of an open port that is not busy. Whatever the port wrote into it.
+  void start(Vpid vpid, const Command& command, std::uint64_t now_ns);
+  /// Goes on with what could not be done at once. Returns how much it did.
+  std::size_t step(std::uint64_t now_ns);
+  /// Nothing waits to be sent or answered.
+  [[nodiscard]] bool is_idle() const noexcept;
+
+  [[nodiscard]] std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) override;
+  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+                             std::uint8_t early_status) override;
+  void lost(NodeId peer) override;
+
+  [[nodiscard]] const RmaCounters& counters() const noexcept { return counters_; }
+
+ private:
+  struct Window {
+    bool is_open = false;
+    bool is_locked = false;
+    Vpid owner = 0;
+    Access access = Access::Read;
+    NodeId holder_node = 0;
+    Vpid holder = 0;
+    Nla first = 0;
+    std::uint64_t bytes = 0;
+    Capability capability = 0;
+  };
+  /// A command that waits for its answer. Its number on the wire is index | generation << 16.
+  struct Outstanding {
+    bool is_used = false;
+    std::uint16_t generation = 0;
+    Error error = Error::None;
+    std::uint32_t received = 0;
+    Command command;
+  };
+  struct PortState {
+    bool is_busy = false;
+    bool has_slot = false;
+    std::uint32_t request = 0;  ///< Of the current command, if it has a slot.
+    std::uint32_t sent = 0;     ///< Bytes of it.
+    std::uint32_t waiting = 0;  ///< Slots in use.
+    Command command;
+    std::vector<Outstanding> slots;
+    std::vector<std::uint32_t> marks;  ///< Of each node: number of the packet behind this port's last one,
+    std::vector<bool> has_mark;        ///< if there was one since the last fence.
+  };
+  /// A get of another node that is being answered.
+  struct Job {
+    bool is_active = false;
+    RmaHeader request;
+    std::uint32_t done = 0;
+  };
+
+  [[nodiscard]] std::size_t data_bytes() const noexcept { return links_.packet_bytes() - sizeof(RmaHeader); }
+  [[nodiscard]] Error check_command(Vpid vpid, const Command& command) const noexcept;
+  bool advance(Vpid vpid, std::uint64_t now_ns);
+  bool advance_fence(Vpid vpid);
+  void send_piece(Vpid vpid, std::uint64_t now_ns);
+  void end_command(Vpid vpid, Error error);
+  void finish(Vpid vpid, Outstanding& slot, Error error, std::uint64_t value, bool success);
+  [[nodiscard]] Outstanding* find_slot(NodeId from, const RmaHeader& header) noexcept;
+
+  [[nodiscard]] Error check_window(NodeId from, const RmaHeader& header, Access access,
+                                   std::uint64_t length) const noexcept;
+  [[nodiscard]] Error execute(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success);
+  [[nodiscard]] Error execute_word(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success);
+  [[nodiscard]] Error execute_lock(NodeId from, const RmaHeader& header);
+  [[nodiscard]] bool serve(NodeId from, const RmaHeader& header, std::uint8_t early_status);
+  [[nodiscard]] bool serve_put(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
+  bool pump(NodeId to);
+  void answer(NodeId to, const RmaHeader& request, Error error, std::uint64_t value, bool success);
+  void take_data(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
+  void take_result(NodeId from, const RmaHeader& header);
+  void note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value);
+
+  /// Copies between registered memory and a buffer; false, and nothing is copied, if a page is not there for `who`.
+  [[nodiscard]] bool read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept;
+  [[nodiscard]] bool write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] bool is_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
+
+  Links& links_;
+  Atu& atu_;
+  Ports& ports_;
+  std::vector<Window> windows_;
+  std::vector<PortState> ports_state_;
+  std::vector<Job> jobs_;          ///< Of each node.
+  std::vector<Error> put_errors_;  ///< Of the put under way, of each port of each node.
+  std::vector<std::byte> buffer_;  ///< A packet that is being made.
+  std::uint64_t now_ns_ = 0;
+  RmaCounters counters_;
+};
+
+}  // namespace stopbit::nic
