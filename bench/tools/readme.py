@@ -2,8 +2,10 @@
 
 import statistics
 
-BEGIN = "<!-- figures: written by ./dev bench --readme -->"
-END = "<!-- end of figures -->"
+# Places in the README. Each is written if the run has figures for it, and says when and where they were measured: those of
+# bench_wire want root and no other program, so they are measured apart.
+PLACES = {name: (f"<!-- {name}: written by ./dev bench{program} --readme -->", f"<!-- end of {name} -->")
+          for name, program in (("figures", ""), ("wire", " wire"))}
 
 # How far the two processors were from each other, as figures from process to process say (bench_e2e.cpp).
 DISTANCES = ["near", "far"]
@@ -149,6 +151,21 @@ def e2e_table(figures):
                   "further slot", "in lines"], rows)
 
 
+# Ways of bench_wire, and what they are in words.
+WIRE = [("socket", "socket port"), ("af_packet", "DPDK's `net_af_packet`"), ("clock-alone-reader", "clock alone, processor of the reader"),
+        ("clock-alone-agent", "clock alone, processor of `stopbit run`")]
+
+
+def wire_table(figures):
+    rows = []
+    for way, words in WIRE:
+        for name in (name for name in figures.all if name.startswith(f"wire/{way}/")):
+            rate = int(name.rsplit("/", 1)[1])
+            rows.append([f"{words}, {rate:,}", figures.cell(name)] + [figures.cell(name, p) for p in ("p90", "p99", "p99.9")]
+                        + [number(figures.all[name]["max"]), f"{figures.all[name]['count']:,}"])
+    return table(["ns; packets a second", "p50", "p90", "p99", "p99.9", "max", "count"], rows)
+
+
 # Plots that the README shows, if they were drawn: what, file.
 PLOTS = [("decode speed", "decode.svg"), ("one datagram", "latency-complex30000.svg"), ("under load", "load-complex30000.svg"),
          ("end to end", "e2e-complex30000.svg")]
@@ -159,15 +176,17 @@ def plot_links(folder):
     return "\n".join(links + (["", "All plots: [plots/](plots)."] if links else []))
 
 
-def text(result, plots):
-    figures = Figures(result)
+def measured(result):
     machine = result["machine"]
     virtual = ", a virtual machine" if machine["virtual machine"] else ""
-    parts = [
-        f"Measured {result['date'][:10]} on {machine['processor']}, {machine['processors']} processors{virtual}; "
-        f"{machine['compiler']}; commit {machine['commit']}; load average {result['load before']:.1f} before, "
-        f"{result['load after']:.1f} behind. ~: somebody else was on the core in too many repetitions to leave them out.",
-    ]
+    return (f"Measured {result['date'][:10]} on {machine['processor']}, {machine['processors']} processors{virtual}; "
+            f"{machine['compiler']}; commit {machine['commit']}; load average {result['load before']:.1f} before, "
+            f"{result['load after']:.1f} behind.")
+
+
+def text(result, plots):
+    figures = Figures(result)
+    head = f"{measured(result)} ~: somebody else was on the core in too many repetitions to leave them out."
     sections = [
         ("Targets", target_table(figures), targets(figures)),
         ("Decode speed, per message", decode_table(result, figures), figures.second_parts("decode")),
@@ -176,17 +195,26 @@ def text(result, plots):
         ("One datagram under load, native", load_table(figures, "latency"), figures.second_parts("latency")),
         ("From datagram to another process", e2e_table(figures), figures.second_parts("e2e")),
         ("The same under load, native: due to first slot visible", load_table(figures, "e2e"), figures.second_parts("e2e")),
+        ("Profiles", profile_table(result, figures), figures.second_parts("profiles")),
+        ("Reading records", views_table(figures), figures.second_parts("read")),
     ]
-    sections.append(("Profiles", profile_table(result, figures), figures.second_parts("profiles")))
-    sections.append(("Reading records", views_table(figures), figures.second_parts("read")))
-    parts += [f"### {title}\n\n{content}" for title, content, is_there in sections if is_there]
-    return "\n\n".join(part for part in [parts[0], plot_links(plots), *parts[1:]] if part)
+    parts = [f"### {title}\n\n{content}" for title, content, is_there in sections if is_there]
+    return "\n\n".join(part for part in [head, plot_links(plots), *parts] if part)
 
 
 def write(result, path):
     """`path`: the README, with plots/ beside it."""
-    old = path.read_text()
-    if BEGIN not in old or END not in old:
-        raise ValueError(f"{path} has no place for figures: {BEGIN} ... {END}")
-    head, rest = old.split(BEGIN, 1)
-    path.write_text(f"{head}{BEGIN}\n{text(result, path.parent / 'plots')}\n{END}{rest.split(END, 1)[1]}")
+    whole = path.read_text()
+    figures = Figures(result)
+    texts = {}
+    if any(not name.startswith("wire/") for name in figures.all):
+        texts["figures"] = text(result, path.parent / "plots")
+    if figures.second_parts("wire"):
+        texts["wire"] = f"{measured(result)}\n\n{wire_table(figures)}"
+    for place, content in texts.items():
+        begin, end = PLACES[place]
+        if begin not in whole or end not in whole:
+            raise ValueError(f"{path} has no place for figures: {begin} ... {end}")
+        head, rest = whole.split(begin, 1)
+        whole = f"{head}{begin}\n{content}\n{end}{rest.split(end, 1)[1]}"
+    path.write_text(whole)

@@ -16,6 +16,7 @@
 #include "host/ingest/socket/socket_port.hpp"
 #include "host/net/byte_order.hpp"
 #include "tests/lib/veth.hpp"
+#include "tests/soak/frame_sender.hpp"
 
 #ifdef STOPBIT_DPDK
 #include "host/ingest/dpdk/dpdk_port.hpp"
@@ -59,20 +60,9 @@ struct Sent {
 };
 
 /// Sends on schedule; what is late goes as soon as it can.
-Sent send(const Veth& veth, const Sending& sending) {
+template <class Sender>
+Sent send_all(Sender& sender, const Sending& sending) {
   Sent sent;
-  veth.enter_sender();
-  egress::UdpSenderOptions options;
-  options.interface = Veth::kSender;
-  options.source = {Veth::kSenderAddress, 20'000};
-  options.batch = 2 * kSendBatch;
-  auto opened = egress::UdpSender::open(options);
-  if (!opened) {
-    std::fprintf(stderr, "%s\n", opened.message().c_str());
-    sent.refused = sending.per_line() * kLines.size();
-    return sent;
-  }
-  egress::UdpSender sender = std::move(opened).value();
   std::vector<std::vector<std::byte>> payloads(2 * kSendBatch, std::vector<std::byte>(sending.payload_bytes));
   const std::uint64_t begin = now_ns();
   for (std::uint64_t number = 0; number < sending.per_line();) {
@@ -94,6 +84,23 @@ Sent send(const Veth& veth, const Sending& sending) {
   sent.refused = sender.refused();
   sent.seconds = static_cast<double>(now_ns() - begin) / 1e9;
   return sent;
+}
+
+/// To sockets through a socket; to DPDK, which takes what a socket cannot send, as frames.
+Sent send(const std::string& kind, const Veth& veth, const Sending& sending) {
+  veth.enter_sender();
+  const net::Endpoint source{Veth::kSenderAddress, 20'000};
+  const auto with = [&](auto opened) {
+    if (opened) return send_all(opened.value(), sending);
+    std::fprintf(stderr, "%s\n", opened.message().c_str());
+    return Sent{.refused = sending.per_line() * kLines.size(), .seconds = 0};
+  };
+  if (kind == "af_packet") return with(testing::FrameSender::open(Veth::kSender, source, 2 * kSendBatch));
+  egress::UdpSenderOptions options;
+  options.interface = Veth::kSender;
+  options.source = source;
+  options.batch = 2 * kSendBatch;
+  return with(egress::UdpSender::open(options));
 }
 
 struct Received {
@@ -189,7 +196,7 @@ int run(const std::string& kind, const Sending& sending) {
   std::atomic<bool> finished = false;
   Sent sent;
   std::thread sender([&] {
-    sent = send(*veth, sending);
+    sent = send(kind, *veth, sending);
     finished = true;
   });
   const Received received = receive(*port, sending, finished);

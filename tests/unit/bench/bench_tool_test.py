@@ -143,19 +143,35 @@ class Readme(unittest.TestCase):
         rows = readme.targets(readme.Figures(run))
         self.assertEqual([(row[0].rsplit(" ", 1)[1], row[4], row[5]) for row in rows], [("near", "1.00", "met"), ("far", "3.00 ~", "missed: x 2.00")])
 
-    def test_only_the_figures_of_a_readme_change(self):
-        run = {**result(**{"decode/sample/interp": ("ns/msg", [190.0])}), "load before": 0.1, "load after": 0.2}
+    def written(self, text, **figures):
+        run = {**result(**figures), "load before": 0.1, "load after": 0.2}
         run["machine"].update({"virtual machine": True, "processors": 2, "compiler": "g++"})
+        for figure in run["figures"]:
+            if figure["name"].startswith("wire/"):
+                figure.update(percentiles={"p90": [5, 6, 7], "p99": [8], "p99.9": [9]}, max=12345)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "README.md"
-            path.write_text(f"before\n{readme.BEGIN}\nold\n{readme.END}\nbehind\n")
+            path.write_text(text)
             readme.write(run, path)
-            text = path.read_text()
-        self.assertTrue(text.startswith(f"before\n{readme.BEGIN}\nMeasured 2026-01-01"), text)
-        self.assertTrue(text.endswith(f"{readme.END}\nbehind\n"))
+            return path.read_text()
+
+    def test_only_the_figures_of_a_readme_change(self):
+        begin, end = readme.PLACES["figures"]
+        text = self.written(f"before\n{begin}\nold\n{end}\nbehind\n", **{"decode/sample/interp": ("ns/msg", [190.0])})
+        self.assertTrue(text.startswith(f"before\n{begin}\nMeasured 2026-01-01"), text)
+        self.assertTrue(text.endswith(f"{end}\nbehind\n"))
         self.assertIn("| `sample` |  |  |  | 190 |  |  |", text)
         self.assertNotIn("old", text)
         self.assertNotIn("plots/", text)
+
+    def test_figures_of_the_wire_have_a_place_of_their_own(self):
+        (begin, end), (wire_begin, wire_end) = readme.PLACES["figures"], readme.PLACES["wire"]
+        text = self.written(f"{begin}\nkept\n{end}\n{wire_begin}\nold\n{wire_end}\n",
+                            **{"wire/socket/50000": ("ns", [6000.0]), "wire/clock-alone-reader/50000": ("ns", [5.0])})
+        self.assertTrue(text.startswith(f"{begin}\nkept\n{end}\n{wire_begin}\nMeasured 2026-01-01"), text)
+        self.assertIn("| socket port, 50,000 | 6,000 | 6.00 | 8.00 | 9.00 | 12,345 | 1 |", text)
+        self.assertIn("| clock alone, processor of the reader, 50,000 | 5.00 |", text)
+        self.assertNotIn("old", text)
 
     def test_a_plot_that_was_drawn_has_a_link(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -165,11 +181,8 @@ class Readme(unittest.TestCase):
         self.assertNotIn("e2e", links)
 
     def test_a_readme_without_a_place_is_an_error(self):
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "README.md"
-            path.write_text("nothing")
-            with self.assertRaises(ValueError):
-                readme.write(result(), path)
+        with self.assertRaises(ValueError):
+            self.written("nothing", **{"decode/sample/interp": ("ns/msg", [190.0])})
 
 
 class GoogleBenchmark(unittest.TestCase):
