@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "host/nic/error.hpp"  // first, because GCC says that one of its names hides one of these
+
 /// The units of a user-level network interface, and what they call things. README.md is the page of the design.
 namespace stopbit::nic {
 

@@ -13,21 +13,10 @@
 namespace stopbit::cases {
 namespace {
 
-/// Everything goes wrong, often.
-impair::LineOptions bad_line() {
-  impair::LineOptions line;
-  line.loss = {0.05, 2};
-  line.duplicate = 0.05;
-  line.reorder = 0.1;
-  line.reorder_depth = 20;
-  line.corrupt = 0.02;
-  line.delay_ns = 3'000;
-  return line;
-}
-
 /// Refusals are what a case named bad- is about.
 bool is_refusal(const std::string& line) {
-  for (const std::string_view word : {": refused", ": lost", ": fault", ": invalid", ": forbidden", ": disabled"}) {
+  for (const std::string_view word :
+       {": refused", ": lost", ": fault", ": invalid", ": forbidden", ": disabled", ": ERR_"}) {
     if (line.find(word) != std::string::npos) return true;
   }
   return false;
@@ -43,8 +32,7 @@ bool run_file(const std::filesystem::path& path, bool update) {
   }
   Report report(*file);
   bool refuses = false;
-  for (const nic::Carrier& carrier :
-       {nic::Carrier{"model", impair::LineOptions{}}, nic::Carrier{"model, bad network", bad_line()}}) {
+  for (const nic::Carrier& carrier : nic::carriers()) {
     const nic::Said said = nic::run_steps(file->lines(file->find("steps")), carrier);
     if (!said.failure.empty()) report.fail(said.failure);
     if (said.lines.empty()) report.fail("the steps say nothing");

@@ -1,7 +1,6 @@
 #include "tests/nic/script.hpp"
 
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -13,7 +12,8 @@
 #include "host/nic/atu/atu.hpp"
 #include "host/nic/link/links.hpp"
 #include "host/nic/queue/command_queue.hpp"
-#include "host/nic/transport/model/network.hpp"
+#include "tests/nic/arguments.hpp"
+#include "tests/nic/hosts.hpp"
 #include "tests/unit/nic/fixture.hpp"
 
 namespace stopbit::nic {
@@ -21,47 +21,6 @@ namespace {
 
 constexpr std::uint64_t kStepNs = 1'000;
 constexpr std::uint64_t kPatienceNs = 30'000'000;  // of one step of a script
-
-using Words = std::vector<std::string>;
-
-/// The word behind `name`, e.g. 3 of "pages 3".
-class Arguments {
- public:
-  explicit Arguments(Words words) : words_(std::move(words)) {}
-
-  [[nodiscard]] const std::string& at(std::size_t index) {
-    static const std::string kNone;
-    if (index < words_.size()) return words_[index];
-    missing_ = true;
-    return kNone;
-  }
-  [[nodiscard]] std::uint64_t number(std::size_t index) { return to_number(at(index)); }
-  [[nodiscard]] bool has(std::string_view name) const { return find(name) != words_.size(); }
-  [[nodiscard]] const std::string& after(std::string_view name) { return at(find(name) + 1); }
-  [[nodiscard]] std::uint64_t number_after(std::string_view name) { return to_number(after(name)); }
-  [[nodiscard]] std::uint64_t to_number(std::string_view text) {
-    std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) missing_ = true;
-    return value;
-  }
-  /// A word was missing, or was no number.
-  [[nodiscard]] bool is_wrong() const noexcept { return missing_; }
-
- private:
-  [[nodiscard]] std::size_t find(std::string_view name) const {
-    std::size_t index = 0;
-    while (index < words_.size() && words_[index] != name) ++index;
-    return index;
-  }
-  Words words_;
-  bool missing_ = false;
-};
-
-Access access_of(const Arguments& arguments) {
-  if (arguments.has("readwrite")) return Access::ReadWrite;
-  return arguments.has("write") ? Access::Write : Access::Read;
-}
 
 /// Numbers the packets of each way, and sees that they come as they were sent.
 class Counter final : public PacketSink {
@@ -95,16 +54,17 @@ class Counter final : public PacketSink {
 
 class Script {
  public:
-  explicit Script(const Carrier& carrier) : carrier_(carrier) {}
+  explicit Script(const Carrier& carrier) : carrier_(carrier), hosts_(carrier, said) {}
 
   /// False: there is no such step, or it is written wrongly.
   [[nodiscard]] bool run(const std::string& line) {
     std::istringstream in(line);
-    Words words;
+    std::vector<std::string> words;
     for (std::string word; in >> word;) words.push_back(word);
     const std::string step = words.front();
     Arguments arguments(std::move(words));
-    return (run_queue(step, arguments) || run_atu(step, arguments) || run_links(step, arguments)) &&
+    return (run_queue(step, arguments) || run_atu(step, arguments) || run_links(step, arguments) ||
+            hosts_.run(step, arguments)) &&
            !arguments.is_wrong();
   }
 
@@ -213,10 +173,7 @@ class Script {
     if (step == "nodes") {
       const std::uint64_t nodes = arguments.number(1);
       if (nodes < 1 || nodes > 16) return false;
-      ModelOptions options;
-      options.nodes = nodes;
-      options.line = carrier_.line;
-      network_ = std::make_unique<ModelNetwork>(options);
+      network_ = carrier_.connect(nodes);
       links_.clear();
       sinks_.clear();
       for (std::size_t node = 0; node < nodes; ++node) {
@@ -230,8 +187,8 @@ class Script {
       report();
       return true;
     }
-    const std::uint64_t node =
-        step == "send" || step == "hold" || step == "release" || step == "cut" ? arguments.number(1) : links_.size();
+    const bool is_of_links = step == "send" || step == "hold" || step == "release" || step == "cut";
+    const std::uint64_t node = is_of_links && !links_.empty() ? arguments.number(1) : links_.size();
     if (node >= links_.size()) return false;
     if (step == "cut") {
       network_->cut(static_cast<NodeId>(node));
@@ -304,12 +261,13 @@ class Script {
   };
 
   const Carrier& carrier_;
+  HostsScript hosts_;
   PageMemory memory_;
   CommandSource source_{memory_.page()};
   std::uint64_t next_tag_ = 0;
   std::optional<Atu> atu_;
   std::map<std::string, Region> regions_;
-  std::unique_ptr<ModelNetwork> network_;
+  std::unique_ptr<Network> network_;
   std::vector<std::unique_ptr<Links>> links_;
   std::deque<Counter> sinks_;
   std::map<std::array<std::uint64_t, 3>, std::uint64_t> sent_;

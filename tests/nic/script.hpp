@@ -1,18 +1,11 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "host/impair/impairer.hpp"
+#include "tests/nic/carrier.hpp"
 
 namespace stopbit::nic {
-
-/// A network to run a case on. The case must say the same on all of them.
-struct Carrier {
-  std::string_view name;
-  impair::LineOptions line;
-};
 
 /// What the steps of a case said, a line each; README.md lists the steps.
 struct Said {

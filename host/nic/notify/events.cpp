@@ -73,9 +73,13 @@ std::size_t EventCounters::dispatch() {
 }
 
 std::size_t EventCounters::dispatch(std::chrono::nanoseconds timeout) {
-  const std::uint64_t seen = memory_.load(EventLayout::signals(EventLayout::kDoorbell));
-  if (const std::size_t calls = dispatch(); calls != 0) return calls;
-  (void)await_event(memory_, EventLayout::kDoorbell, seen, std::chrono::steady_clock::now() + timeout);
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (bool in_time = true; in_time;) {
+    const std::uint64_t seen = memory_.load(EventLayout::signals(EventLayout::kDoorbell));
+    if (const std::size_t calls = dispatch(); calls != 0) return calls;
+    // The bell may ring for what has been handled already: then once more.
+    in_time = await_event(memory_, EventLayout::kDoorbell, seen, deadline);
+  }
   return dispatch();
 }
 

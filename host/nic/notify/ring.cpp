@@ -27,7 +27,7 @@ const char* to_text(Teller teller) noexcept {
   return "?";
 }
 
-bool NotificationWriter::put(Notification notification) noexcept {
+bool NotificationWriter::put(const Notification& notification) noexcept {
   // Acquire: the port has read the slot before it gave it back. What it says is believed only within the ring's size.
   const std::uint64_t read = page_.word(PageWord::NotificationsRead).load(std::memory_order_acquire);
   if (written_ - read >= PageLayout::kNotifications) {
@@ -35,10 +35,9 @@ bool NotificationWriter::put(Notification notification) noexcept {
     return false;
   }
   const std::size_t at = slot_at(written_);
-  notification.number = ++written_;
   const auto words = std::bit_cast<Words>(notification);
   for (std::size_t w = 0; w < kNumberWord; ++w) page_.word(at, w).store(words[w], std::memory_order_relaxed);
-  page_.word(at, kNumberWord).store(words[kNumberWord], std::memory_order_release);
+  page_.word(at, kNumberWord).store(++written_, std::memory_order_release);
   return true;
 }
 

@@ -14,7 +14,7 @@ class NotificationWriter {
   explicit NotificationWriter(const Page& page) noexcept : page_(page) {}
 
   /// False: dropped. The number is set here.
-  bool put(Notification notification) noexcept;
+  bool put(const Notification& notification) noexcept;
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
 
  private:

@@ -463,7 +463,7 @@ Error Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& val
   const Translation translation = atu_.translate(window.owner, nla, access);
   if (!translation.ok) return Error::TargetTranslation;
   std::byte* const memory = to_memory(translation.page) + nla % kPageBytes;
-  success = true;
+  success = is_atomic(operation);
   if (operation == Operation::FetchCompareAdd) {
     const std::atomic_ref<std::uint32_t> word(*reinterpret_cast<std::uint32_t*>(memory));
     const auto limit = static_cast<std::int32_t>(header.word);
@@ -595,7 +595,7 @@ void Rma::take_data(NodeId from, const RmaHeader& header, std::size_t length, st
   }
   const std::uint32_t missing = slot->command.length - slot->received;
   slot->received += static_cast<std::uint32_t>(std::min<std::size_t>(length, missing));
-  if (slot->received == slot->command.length) finish(header.target_vpid, *slot, slot->error, 0, true);
+  if (slot->received == slot->command.length) finish(header.target_vpid, *slot, slot->error, 0, false);
 }
 
 void Rma::take_result(NodeId from, const RmaHeader& header) {

@@ -1,0 +1,291 @@
+#include "tests/nic/hosts.hpp"
+
+#include <algorithm>
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint64_t kStepNs = 1'000;
+constexpr std::uint64_t kPatienceNs = 200'000'000;
+
+std::uint8_t modifiers_of(const Arguments& arguments) {
+  std::uint8_t modifiers = 0;
+  if (arguments.has("requester")) modifiers |= kNotifyRequester;
+  if (arguments.has("completer")) modifiers |= kNotifyCompleter;
+  if (arguments.has("responder")) modifiers |= kNotifyResponder;
+  if (arguments.has("acknowledge")) modifiers |= kAcknowledge;
+  return modifiers;
+}
+
+}  // namespace
+
+bool HostsScript::run(const std::string& step, Arguments& arguments) {
+  if (step == "hosts") {
+    const std::uint64_t nodes = arguments.number(1);
+    if (nodes < 1 || nodes > 16) return false;
+    RmaOptions options;
+    if (arguments.has("windows")) options.windows = arguments.number_after("windows");
+    if (arguments.has("outstanding")) options.outstanding = arguments.number_after("outstanding");
+    hosts_.clear();
+    network_ = carrier_.connect(nodes);
+    for (std::size_t node = 0; node < nodes; ++node) {
+      hosts_.push_back(std::make_unique<Host>(network_->port(static_cast<NodeId>(node)), LinkOptions{}, options));
+    }
+    return true;
+  }
+  if (hosts_.empty()) return false;
+  if (step == "settle") return settle();
+  if (step == "do") return run_command(arguments);
+  return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments);
+}
+
+bool HostsScript::run_port(const std::string& step, Arguments& arguments) {
+  Place place;
+  if (step == "cut") {
+    const std::uint64_t node = arguments.number(1);
+    if (node >= hosts_.size()) return false;
+    network_->cut(static_cast<NodeId>(node));
+  } else if (step == "open") {
+    if (!parse(arguments.at(1), place, arguments)) return false;
+    (void)hosts_[place.node]->open(
+        place.vpid, arguments.has("domain") ? static_cast<Pdid>(arguments.number_after("domain")) : Pdid{0});
+  } else if (step == "close") {
+    if (!parse(arguments.at(1), place, arguments) || port_at(place) == nullptr) return false;
+    hosts_[place.node]->close(place.vpid);
+  } else if (step == "events") {
+    if (!parse(arguments.at(1), place, arguments)) return false;
+    HostPort* const port = port_at(place);
+    const std::uint64_t event = arguments.number(2);
+    if (port == nullptr || event == 0 || event >= EventLayout::kEvents) return false;
+    std::uint64_t count = 0;
+    while (port->events.poll(event)) ++count;
+    say("event ", event, " of ", arguments.at(1), ": ", count);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool HostsScript::run_memory(const std::string& step, Arguments& arguments) {
+  if (step == "memory") {
+    Place place;
+    const std::uint64_t pages = arguments.number_after("pages");
+    if (!parse(arguments.at(1), place, arguments) || pages == 0 || pages > 1024) return false;
+    auto registered = hosts_[place.node]->add_memory(place.vpid, pages, access_of(arguments));
+    if (!registered) return false;
+    memories_[arguments.at(2)] = {place, std::move(registered)};
+    return true;
+  }
+  if (step != "fill" && step != "show" && step != "word" && step != "compare" && step != "revoke-memory") return false;
+  const At at = parse_at(arguments.at(1), arguments);
+  const std::uint64_t bytes = step == "revoke-memory" ? 1
+                              : step == "word"        ? 8
+                              : step == "compare"     ? arguments.number(3)
+                                                      : arguments.number(2);
+  Registered* const memory = memory_at(at, bytes);
+  if (memory == nullptr) return false;
+  const std::span<std::byte> place = memory->bytes().subspan(at.offset, bytes);
+  if (step == "fill") {
+    std::uint64_t value = arguments.number(3);
+    for (std::byte& byte : place) byte = static_cast<std::byte>(value++ % 251);
+  } else if (step == "show") {
+    std::ostringstream out;
+    for (const std::byte byte : place) out << ' ' << static_cast<unsigned>(byte);
+    say(arguments.at(1), ":", out.str());
+  } else if (step == "word") {
+    say(arguments.at(1), " = ", static_cast<std::int64_t>(memory->word(at.offset)));
+  } else if (step == "compare") {
+    const At other_at = parse_at(arguments.at(2), arguments);
+    Registered* const other = memory_at(other_at, bytes);
+    if (other == nullptr) return false;
+    const std::span<std::byte> there = other->bytes().subspan(other_at.offset, bytes);
+    const auto where = std::mismatch(place.begin(), place.end(), there.begin()).first;
+    say(arguments.at(1), " and ", arguments.at(2), ": ",
+        where == place.end() ? "equal" : "differ at byte " + std::to_string(where - place.begin()));
+  } else {
+    const Place owner = memories_[at.name].place;
+    const std::size_t pages = memory->bytes().size() / kPageBytes;
+    say(at.name, hosts_[owner.node]->rma.revoke(owner.vpid, memory->nla, pages) ? ": revoked" : ": refused");
+  }
+  return true;
+}
+
+bool HostsScript::run_window(const std::string& step, Arguments& arguments) {
+  if (step == "window") {
+    WindowOf window;
+    if (!parse(arguments.at(1), window.place, arguments)) return false;
+    const At at = parse_at(arguments.after("of"), arguments);
+    const auto memory = memories_.find(at.name);
+    if (memory == memories_.end()) return false;
+    const auto name =
+        hosts_[window.place.node]->rma.open_window(window.place.vpid, memory->second.registered->nla + at.offset,
+                                                   arguments.number_after("bytes"), access_of(arguments));
+    if (name) {
+      window.name = *name;
+      windows_[arguments.at(2)] = window;
+    }
+    say(arguments.at(2), name ? ": open" : ": refused");
+    return true;
+  }
+  if (step != "close-window" && step != "break-lock") return false;
+  const auto window = windows_.find(arguments.at(1));
+  if (window == windows_.end()) return false;
+  Rma& rma = hosts_[window->second.place.node]->rma;
+  const Vpid by = arguments.has("by") ? static_cast<Vpid>(arguments.number_after("by")) : window->second.place.vpid;
+  const bool ok =
+      step == "break-lock" ? rma.break_lock(by, window->second.name.id) : rma.close_window(by, window->second.name.id);
+  say(arguments.at(1), ok ? (step == "break-lock" ? ": lock broken" : ": closed") : ": refused");
+  return true;
+}
+
+bool HostsScript::run_command(Arguments& arguments) {
+  Place by;
+  if (!parse(arguments.at(1), by, arguments)) return false;
+  HostPort* const port = port_at(by);
+  if (port == nullptr) return false;
+  const std::string& what = arguments.at(2);
+  Command command;
+  command.modifiers = modifiers_of(arguments);
+  if (arguments.has("tag")) command.tag = arguments.number_after("tag");
+  if (arguments.has("event")) command.more = arguments.number_after("event");
+  std::string target;  // a window, or a port
+  bool is_window = true;
+  if (what == "put" || what == "get") {
+    command.operation = what == "put" ? Operation::Put : Operation::Get;
+    const At at = parse_at(arguments.at(3), arguments);
+    const auto memory = memories_.find(at.name);
+    if (memory == memories_.end()) return false;
+    command.address = memory->second.registered->nla + at.offset;
+    command.length = static_cast<std::uint32_t>(arguments.number(4));
+    target = arguments.at(5);
+  } else if (what == "word") {
+    command.operation = Operation::ImmediatePut;
+    command.address = arguments.signed_number(3);
+    target = arguments.at(4);
+  } else if (what == "add") {
+    command.operation = Operation::FetchAdd;
+    command.address = arguments.signed_number(3);
+    target = arguments.at(4);
+  } else if (what == "swap" || what == "lock") {
+    command.operation = what == "swap" ? Operation::CompareSwap : Operation::FetchCompareAdd;
+    command.address = arguments.signed_number(3);
+    command.more = arguments.signed_number(4);
+    target = arguments.at(5);
+  } else if (what == "lock-window" || what == "unlock-window") {
+    command.operation = what == "lock-window" ? Operation::LockWindow : Operation::UnlockWindow;
+    target = arguments.at(3);
+  } else if (what == "notice" || what == "signal") {
+    command.operation = what == "notice" ? Operation::NotificationPut : Operation::Signal;
+    (what == "notice" ? command.address : command.more) = arguments.number(3);
+    target = arguments.at(4);
+    is_window = false;
+  } else if (what == "fence") {
+    command.operation = Operation::Fence;
+    command.modifiers |= kNotifyRequester;
+  } else if (what == "nonsense") {
+    command.operation = Operation::Put;
+    command.modifiers = 0xFF;
+  } else {
+    return false;
+  }
+  if (!target.empty()) {
+    Place to;
+    if (is_window) {
+      const At at = parse_at(target, arguments);
+      const auto window = windows_.find(at.name);
+      if (window == windows_.end()) return false;
+      to = window->second.place;
+      command.window = window->second.name.id;
+      command.capability = window->second.name.capability;
+      command.offset = at.offset;
+    } else {
+      const std::size_t dot = target.find('.');
+      if (dot == std::string::npos) return false;
+      to = {static_cast<NodeId>(arguments.to_number(std::string_view(target).substr(0, dot))),
+            static_cast<Vpid>(arguments.to_number(std::string_view(target).substr(dot + 1)))};
+    }
+    command.target_node = to.node;
+    command.target_vpid = to.vpid;
+  }
+  if (arguments.has("forged")) command.capability ^= 1;
+  if (arguments.has("as-window")) command.window = static_cast<std::uint16_t>(arguments.number_after("as-window"));
+  if (arguments.has("as-port")) command.target_vpid = static_cast<Vpid>(arguments.number_after("as-port"));
+  const std::uint64_t times = arguments.has("times") ? arguments.number_after("times") : 1;
+  for (std::uint64_t i = 0; i < times; ++i) {
+    for (const std::uint64_t end = now_ + kPatienceNs; port->queue.insert({&command, 1}).reply == Reply::Full;) {
+      if (now_ >= end) return false;
+      network_->set_time(now_ += kStepNs);
+      for (const auto& host : hosts_) host->step(now_);
+    }
+  }
+  return true;
+}
+
+bool HostsScript::settle() {
+  const auto is_idle = [&] {
+    return std::all_of(hosts_.begin(), hosts_.end(), [](const auto& host) { return host->is_idle(); });
+  };
+  for (const std::uint64_t end = now_ + kPatienceNs;;) {
+    network_->set_time(now_ += kStepNs);
+    for (const auto& host : hosts_) host->step(now_);
+    if (is_idle()) break;
+    if (now_ >= end) {
+      say("DOES NOT SETTLE");
+      break;
+    }
+  }
+  say_notifications();
+  return true;
+}
+
+void HostsScript::say_notifications() {
+  for (std::size_t node = 0; node < hosts_.size(); ++node) {
+    for (auto& [vpid, port] : hosts_[node]->of_port) {
+      Notification told;
+      while (port->notifications.take(told)) {
+        std::ostringstream out;
+        out << node << '.' << vpid << ": " << to_text(told.teller) << ' ' << to_text(told.operation);
+        if (told.tag != 0) out << " tag " << told.tag;
+        if (told.operation != Operation::Fence) out << ", with " << told.node << '.' << told.vpid;
+        if (told.length != 0) out << ", " << told.length << " bytes";
+        if (told.value != 0) out << ", value " << static_cast<std::int64_t>(told.value);
+        const bool is_atomic = told.operation == Operation::CompareSwap || told.operation == Operation::FetchCompareAdd;
+        if (is_atomic && told.teller == Teller::Completer && told.error == Error::None) {
+          out << (told.success != 0 ? ", done" : ", not done");
+        }
+        if (told.error != Error::None) out << ": " << to_name(told.error);
+        said_.push_back(out.str());
+      }
+    }
+  }
+}
+
+bool HostsScript::parse(const std::string& text, Place& place, Arguments& arguments) const {
+  const std::size_t dot = text.find('.');
+  if (dot == std::string::npos) return false;
+  const std::uint64_t node = arguments.to_number(std::string_view(text).substr(0, dot));
+  const std::uint64_t vpid = arguments.to_number(std::string_view(text).substr(dot + 1));
+  if (node >= hosts_.size() || vpid >= Host::kPorts) return false;
+  place = {static_cast<NodeId>(node), static_cast<Vpid>(vpid)};
+  return true;
+}
+
+HostsScript::At HostsScript::parse_at(const std::string& text, Arguments& arguments) const {
+  const std::size_t plus = text.find('+');
+  if (plus == std::string::npos) return {text, 0};
+  return {text.substr(0, plus), arguments.to_number(std::string_view(text).substr(plus + 1))};
+}
+
+Registered* HostsScript::memory_at(const At& at, std::uint64_t bytes) {
+  const auto memory = memories_.find(at.name);
+  if (memory == memories_.end()) return nullptr;
+  const std::size_t size = memory->second.registered->bytes().size();
+  return at.offset <= size && bytes <= size - at.offset ? memory->second.registered.get() : nullptr;
+}
+
+HostPort* HostsScript::port_at(const Place& place) {
+  const auto port = hosts_[place.node]->of_port.find(place.vpid);
+  return port == hosts_[place.node]->of_port.end() ? nullptr : port->second.get();
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/nic/arguments.hpp"
+#include "tests/nic/carrier.hpp"
+#include "tests/nic/host.hpp"
+
+namespace stopbit::nic {
+
+/// The steps about nodes with all their units.
+class HostsScript {
+ public:
+  HostsScript(const Carrier& carrier, std::vector<std::string>& said) : carrier_(carrier), said_(said) {}
+
+  /// False: it is none of these steps, or written wrongly.
+  [[nodiscard]] bool run(const std::string& step, Arguments& arguments);
+
+ private:
+  struct Place {
+    NodeId node = 0;
+    Vpid vpid = 0;
+  };
+  struct Memory {
+    Place place;
+    std::unique_ptr<Registered> registered;
+  };
+  struct WindowOf {
+    Place place;
+    WindowName name;
+  };
+  /// "A+12"
+  struct At {
+    std::string name;
+    std::uint64_t offset = 0;
+  };
+
+  template <class... Parts>
+  void say(const Parts&... parts) {
+    std::ostringstream out;
+    (out << ... << parts);
+    said_.push_back(out.str());
+  }
+  [[nodiscard]] bool run_port(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool run_memory(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool run_window(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool run_command(Arguments& arguments);
+  [[nodiscard]] bool settle();
+  void say_notifications();
+
+  [[nodiscard]] bool parse(const std::string& text, Place& place, Arguments& arguments) const;
+  [[nodiscard]] At parse_at(const std::string& text, Arguments& arguments) const;
+  /// Null: no such memory, or it ends before.
+  [[nodiscard]] Registered* memory_at(const At& at, std::uint64_t bytes);
+  [[nodiscard]] HostPort* port_at(const Place& place);
+
+  const Carrier& carrier_;
+  std::vector<std::string>& said_;
+  std::unique_ptr<Network> network_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::map<std::string, Memory> memories_;
+  std::map<std::string, WindowOf> windows_;
+  std::uint64_t now_ = 0;
+};
+
+}  // namespace stopbit::nic
