@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -25,6 +26,8 @@ constexpr std::uint64_t kSignMagic = 0x4E474953'50545353;  // "SSTPSIGN"
 constexpr std::uint32_t kSignVersion = 1;
 constexpr mode_t kMode = 0644;  // how a reader does is no secret, and others of the machine look after it
 constexpr std::string_view kBy = ".by-";
+constexpr std::string_view kNew = ".new";
+constexpr int kTries = 8;
 
 struct Sign {
   std::uint64_t magic = 0;
@@ -60,6 +63,17 @@ std::optional<SeenReader> read_sign(const fs::path& path) {
   return seen;
 }
 
+/// What a reader that died while it made its sign has left: NAME-PID.new, which nobody holds.
+bool is_unfinished(const fs::path& path, std::size_t beginning) {
+  const std::string file = path.filename().string();
+  const std::string_view rest = std::string_view(file).substr(beginning);
+  if (!rest.ends_with(kNew) || rest.find_first_not_of("0123456789") != rest.size() - kNew.size()) return false;
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status {};
+  return opened.ok() && ::fstat(opened.get(), &status) == 0 && S_ISREG(status.st_mode) &&
+         static_cast<std::size_t>(status.st_size) <= sizeof(Sign) && !is_locked(opened);
+}
+
 void remove_dead(const std::string& beginning) {
   const fs::path begins(beginning);
   const std::string file_begins = begins.filename().string();
@@ -68,7 +82,7 @@ void remove_dead(const std::string& beginning) {
   for (fs::directory_iterator at(begins.parent_path(), error), end; at != end; at.increment(error)) {
     if (!at->path().filename().string().starts_with(file_begins)) continue;
     const auto seen = read_sign(at->path());
-    if (seen && !seen->is_running) dead.push_back(at->path());
+    if (seen ? !seen->is_running : is_unfinished(at->path(), file_begins.size())) dead.push_back(at->path());
   }
   for (const fs::path& path : dead) fs::remove(path, error);  // those of others stay
 }
@@ -88,27 +102,32 @@ Result<ReaderSign> ReaderSign::create(std::string_view ring, std::string_view na
                    "'-', without '.by-'"};
   }
   const std::string beginning = ring_path.value() + std::string(kBy) + std::string(name) + '-';
-  remove_dead(beginning);
   const std::string path = beginning + std::to_string(::getpid());
-  const std::string made = path + ".new";
-  ReaderSign sign;
-  sign.file_ = Descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
-  if (!sign.file_.ok()) return Failure{system_error("make", made)};
-  sign.path_ = made;  // goes with the object
-  (void)::fchmod(sign.file_.get(), kMode);
-  if (!lock(sign.file_) || !sign.mapping_.create(sign.file_, sizeof(Sign))) {
-    return Failure{system_error("make", made)};
+  const std::string made = path + std::string(kNew);
+  for (int tries = 1;; ++tries) {
+    remove_dead(beginning);
+    ReaderSign sign;
+    sign.file_ = Descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+    if (!sign.file_.ok()) return Failure{system_error("make", made)};
+    sign.path_ = made;  // goes with the object
+    (void)::fchmod(sign.file_.get(), kMode);
+    if (!lock(sign.file_) || !sign.mapping_.create(sign.file_, sizeof(Sign))) {
+      return Failure{system_error("make", made)};
+    }
+    auto& content = *reinterpret_cast<Sign*>(sign.mapping_.data());
+    std::copy(name.begin(), name.end(), content.name.begin());
+    content.version = kSignVersion;
+    content.pid = static_cast<std::uint32_t>(::getpid());
+    content.magic = kSignMagic;
+    // Not over another of this process and name: each is to be seen.
+    if (::link(made.c_str(), path.c_str()) == 0) {
+      ::unlink(made.c_str());
+      sign.path_ = path;
+      return sign;
+    }
+    // Before it had its lock the new file looked like that of a dead reader, and another of our name took it away.
+    if (errno != ENOENT || tries == kTries) return Failure{system_error("name", path)};
   }
-  auto& content = *reinterpret_cast<Sign*>(sign.mapping_.data());
-  std::copy(name.begin(), name.end(), content.name.begin());
-  content.version = kSignVersion;
-  content.pid = static_cast<std::uint32_t>(::getpid());
-  content.magic = kSignMagic;
-  // Not over another of this process and name: each is to be seen.
-  if (::link(made.c_str(), path.c_str()) != 0) return Failure{system_error("name", path)};
-  ::unlink(made.c_str());
-  sign.path_ = path;
-  return sign;
 }
 
 ReaderSign::ReaderSign(ReaderSign&& other) noexcept
@@ -139,6 +158,7 @@ std::vector<SeenReader> find_readers(std::span<const std::string> rings) {
     // An iterator that fails is at its end.
     for (fs::directory_iterator at(folder.empty() ? "." : folder, error), end; at != end; at.increment(error)) {
       const std::string file = at->path().filename().string();
+      if (file.ends_with(kNew)) continue;
       const std::size_t by = file.rfind(kBy);
       const auto ring = by == std::string::npos ? names.end() : names.find(file.substr(0, by));
       if (ring == names.end()) continue;

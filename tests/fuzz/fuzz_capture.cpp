@@ -11,6 +11,7 @@
 #include "host/ingest/igmp/igmp.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
 #include "host/net/framing.hpp"
+#include "host/net/plain_frame.hpp"
 #include "tests/fuzz/checks.hpp"
 
 namespace {
@@ -86,6 +87,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::vector<std::byte> frame(packet.frame.begin(), packet.frame.end());
     net::Datagram datagram;
     const net::Verdict verdict = net::parse_frame(packet.link, frame, packet.original_bytes, datagram);
+    if (net::Datagram plain; packet.link == net::LinkType::Ethernet && net::parse_plain_frame(frame, plain))
+      fuzz::require(verdict == net::Verdict::Accepted && plain.payload.data() == datagram.payload.data() &&
+                        plain.payload.size() == datagram.payload.size() && plain.source == datagram.source &&
+                        plain.destination == datagram.destination && plain.ignored_bytes == datagram.ignored_bytes,
+                    "the short way says what the long one says");
     if (ingest::is_igmp_query(frame))
       fuzz::require(verdict != net::Verdict::Accepted || packet.link != net::LinkType::Ethernet,
                     "a query is no datagram");

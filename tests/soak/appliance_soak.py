@@ -2,15 +2,15 @@
 """An exchange, a bad network and an appliance, each in a network namespace of its own.
 
     exchange ──veth── stopbit_relay ──veth── stopbit run ── ring ─┬─ stopbit_witness
-    stopbit simulate   loses, doubles, swaps,                     └─ readers, killed and stopped at random
-                       damages, delays, lets A die
+    stopbit simulate   loses, doubles, swaps,                     ├─ stopbit tail, killed and stopped at random
+                       damages, delays, lets A die                └─ stopbit_victims: the same, many a second
 
 The appliance is killed (-9) and ended (-TERM) in turn and started again. For each of its lives the witness has seen every
 number from the first to the last, each in a record or in a gap; and the gaps are exactly the numbers that the relay's log
 says went out on neither line. `stopbit gaps` says the same from disk, the accounts balance, memory and descriptors stay as
 they are. Says in one line of JSON what was seen; status 1 if anything was not as promised, 77 without namespaces.
 
-    appliance_soak.py BIN_FOLDER [--form quick|short|long] [--seed N] [--keep FOLDER]
+    appliance_soak.py BIN_FOLDER [--form quick|short|long | --kills N] [--shared] [--seed N] [--keep FOLDER]
 """
 
 import argparse
@@ -34,11 +34,18 @@ UNWRITTEN_NS = 5_000_000_000
 GROWTH_KIB = 1024  # that a life may grow in its second half
 
 FORMS = {
-    # rate: packets a second and line. A test that others disturb is to pass, the longer forms want a machine of their own.
-    "quick": {"seconds": 20, "life": 7, "kills": 60, "rate": 500, "is_alone": False},
-    "short": {"seconds": 60, "life": 15, "kills": 300, "rate": 2000, "is_alone": True},
-    "long": {"seconds": 7200, "life": 600, "kills": 10_000, "rate": 2000, "is_alone": True},
+    # tails, victims: readers that are killed. rate: packets a second and line. A test that others disturb is to pass, the
+    # longer forms want a machine of their own.
+    "quick": {"seconds": 21, "life": 7, "tails": 60, "victims": 400, "rate": 500, "is_alone": False},
+    "short": {"seconds": 60, "life": 15, "tails": 300, "victims": 1500, "rate": 2000, "is_alone": True},
+    "long": {"seconds": 7200, "life": 600, "tails": 10_000, "victims": 50_000, "rate": 2000, "is_alone": True},
 }
+
+
+def kills_form(victims):
+    """So many readers killed, 40 a second, in three lives of the appliance."""
+    seconds = max(21, victims // 40)
+    return {"seconds": seconds, "life": seconds // 3, "tails": seconds, "victims": victims, "rate": 2000, "is_alone": True}
 
 SIMULATION = """
 preset = "cme"
@@ -147,7 +154,8 @@ class Life(typing.NamedTuple):
 class Soak:
     def __init__(self, arguments, folder):
         self.bin = os.path.abspath(arguments.bin)
-        self.form = FORMS[arguments.form]
+        self.form = kills_form(arguments.kills) if arguments.kills else FORMS[arguments.form]
+        self.is_alone = self.form["is_alone"] and not arguments.shared
         self.random = random.Random(arguments.seed)
         self.seed = arguments.seed
         self.is_sanitized = arguments.sanitized
@@ -158,7 +166,7 @@ class Soak:
         self.lives = []
         self.growth_kib = 0
         self.ring_files = None
-        self.kills = self.stops = 0
+        self.tails = self.stops = 0
 
     # Processes and namespaces.
 
@@ -203,7 +211,7 @@ class Soak:
         while self.count("log", 'what="started"') < self.starts or self.count("witness.jsonl", '"open"') < self.starts:
             promise(child.poll() is None and time.monotonic() < end, "the appliance does not start, or nobody sees it: " + self.log())
             time.sleep(0.05)
-        files = len(os.listdir(f"{self.folder}/rings"))
+        files = sum(".by-" not in name for name in os.listdir(f"{self.folder}/rings"))  # without those of readers
         self.ring_files = self.ring_files or files
         promise(files <= self.ring_files, f"{files} files where there was {self.ring_files} for the ring")
         return child, Process(child.pid)
@@ -224,6 +232,7 @@ class Soak:
         self.growth_kib = max(self.growth_kib, grown)
         promise(child.poll() is None, f"the appliance has ended by itself, {child.returncode}: {self.log()}")
         status = self.status()
+        self.check_witness(status)
         child.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
         child.wait(timeout=60)
         promise(kill or child.returncode == 0, f"the appliance ended with status {child.returncode}: {self.log()}")
@@ -233,7 +242,7 @@ class Soak:
             self.check_accounts(status)
         # What a machine that is too busy makes of it: numbers that came, but not in time, or that the kernel had no room for.
         excuse = status["channels"][0]["packets"]["late"] + sum(port["dropped_by_kernel"] for port in status["ports"])
-        promise(excuse == 0 or not self.form["is_alone"], f"the machine is too busy: {excuse} packets late or dropped")
+        promise(excuse == 0 or not self.is_alone, f"the machine is too busy: {excuse} packets late or dropped")
         self.lives.append(Life(child.pid, "killed" if kill else "ended", ended_ns, excuse))
 
     # What it says of itself.
@@ -251,6 +260,14 @@ class Soak:
         promise(numbers["expected"] == sum(numbers[k] for k in numbers if k != "expected"), f"numbers: {numbers}")
         promise(packets["malformed"] == packets["incomplete"] == 0, f"packets: {packets}")
         promise(sum(a["notices_lost"] for a in status["agents"]) == 0, "gaps were not noted")
+
+    @staticmethod
+    def check_witness(status):
+        """Whoever dies beside it, it is seen, and what it has lost is nothing."""
+        ring = status["rings"][0]
+        seen = [reader for reader in ring["readers"] if reader["name"] == "witness"]
+        promise(len(seen) == 1 and seen[0]["running"] and seen[0]["lost_records"] == 0 and seen[0]["delivered"] > 0,
+                f"what the appliance says of the witness: {ring['readers']}")
 
     @staticmethod
     def check_life(life, lived, gaps, lost):
@@ -297,12 +314,12 @@ class Soak:
         reader.kill()
         reader.wait()
         self.children.remove(reader)
-        self.kills += 1
+        self.tails += 1
 
     def live(self, space, until, exchange=None):
         """One life of the appliance, up to this time, and to the exchange's end; its readers die all the while."""
         child, process = self.start_appliance(space)
-        pace = self.form["seconds"] / self.form["kills"]
+        pace = self.form["seconds"] / self.form["tails"]
         next_kill = next_sample = time.monotonic()
         until = max(until, time.monotonic() + 2)
         while time.monotonic() < until or (exchange is not None and exchange.poll() is None):
@@ -345,6 +362,7 @@ class Soak:
             time.sleep(0.05)
         begin = time.monotonic()
         exchange = self.spawn([f"{self.bin}/stopbit", "simulate", "sim.toml", "-q"])
+        victims = self.begin_victims()
         kill = True
         for number in range(1, self.form["seconds"] // self.form["life"]):
             child, process = self.live(appliance_space, begin + number * self.form["life"])
@@ -353,6 +371,8 @@ class Soak:
         # The last life sees the end of the day, and everything that was on its way.
         child, process = self.live(appliance_space, begin, exchange)
         promise(exchange.wait() == 0, "the exchange failed")
+        promise(victims.poll() is not None or not self.is_alone, "the machine is too busy: readers outlive the exchange")
+        self.judge_victims(victims)
         time.sleep(1)
         relay.terminate()
         promise(relay.wait(timeout=60) == 0, "the relay failed")
@@ -364,6 +384,22 @@ class Soak:
         witness.terminate()
         promise(witness.wait(timeout=60) == 0, "the witness failed")
         return self.judge()
+
+    def begin_victims(self):
+        """They die as long as the exchange sends, and somewhat less."""
+        with open(f"{self.folder}/victims.json", "wb") as out, open(f"{self.folder}/victims.err", "wb") as err:
+            return self.spawn([f"{self.bin}/stopbit_victims", f"{self.folder}/rings/ring", "--kills", str(self.form["victims"]),
+                               "--seconds", str(0.8 * self.form["seconds"]), "--seed", str(self.seed)], stdout=out, stderr=err)
+
+    def judge_victims(self, child):
+        child.wait(timeout=600)
+        with open(f"{self.folder}/victims.json") as out, open(f"{self.folder}/victims.err") as err:
+            said, why = out.read(), err.read()
+        promise(child.returncode == 0, f"readers that were killed: {said} {why[-2000:]}")
+        self.victims = json.loads(said)
+        promise(self.victims["killed"] == self.form["victims"] and self.victims["records"] > 0, f"readers that were killed: {said}")
+        readers = [reader["name"] for reader in self.status()["rings"][0]["readers"]]
+        promise(readers == ["witness"], f"readers that the appliance still sees: {readers}")
 
     def killed(self):
         return sum(lived.how == "killed" for lived in self.lives)
@@ -402,8 +438,8 @@ class Soak:
             "packets_sent": summary["A"]["out"] + summary["B"]["out"],
             "packets_delivered": sum(life["packets"] for life, _ in lives),
             "numbers_lost_and_reported": expected, "missing_at_the_edges_of_lives": at_edges, "gaps_on_disk": on_disk,
-            "decode_errors": sum(life["decode_errors"] for life, _ in lives), "readers_killed": self.kills,
-            "readers_stopped": self.stops, "most_growth_kib": self.growth_kib,
+            "decode_errors": sum(life["decode_errors"] for life, _ in lives), "readers_killed": self.tails + self.victims["killed"],
+            "readers_stopped": self.stops + self.victims["stopped"], "victims": self.victims, "most_growth_kib": self.growth_kib,
         }
 
     def clean(self):
@@ -418,13 +454,18 @@ class Soak:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("bin", help="folder of stopbit, stopbit_relay, stopbit_witness")
-    parser.add_argument("--form", choices=FORMS, default="quick")
+    parser.add_argument("bin", help="folder of stopbit, stopbit_relay, stopbit_witness, stopbit_victims")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--form", choices=FORMS, default="quick")
+    what.add_argument("--kills", type=int, metavar="N", help="a form of its own: N readers killed, 40 a second")
+    parser.add_argument("--shared", action="store_true", help="others use the machine: what came late or was dropped for it may be missing")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="leave logs in this folder, which must not exist")
     parser.add_argument("--sanitized", action="store_true", help="memory is not watched: a sanitizer keeps what was freed")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.kills is not None and arguments.kills < 1:
+        parser.error("--kills: one at least")
     if not arguments.inside:
         for tool in ("unshare", "nsenter", "ip"):
             if shutil.which(tool) is None:
@@ -447,7 +488,7 @@ def main():
         soak.clean()
         if not arguments.keep:
             shutil.rmtree(folder)
-    print(json.dumps({"soak": "appliance", "form": arguments.form, "seed": arguments.seed, **seen}))
+    print(json.dumps({"soak": "appliance", "form": "kills" if arguments.kills else arguments.form, "seed": arguments.seed, **seen}))
     return status
 
 

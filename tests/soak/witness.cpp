@@ -6,15 +6,15 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <stdexcept>
 #include <string>
 #include <thread>
 
 #include <fmt/format.h>
 
-#include "decoder/record/layout.hpp"
-#include "decoder/record/views.hpp"
-#include "host/ring/name.hpp"
 #include "host/ring/reader.hpp"
+#include "host/ring/sign.hpp"
+#include "tests/soak/numbers.hpp"
 
 namespace stopbit::soak {
 namespace {
@@ -27,7 +27,7 @@ void ask_to_stop(int /*signal*/) {
   stop_asked = 1;
 }
 
-/// The packets of one writer. Numbers have to go on without a hole: each is in a record or in a gap, never in both.
+/// The packets of one writer.
 class Life {
  public:
   Life(const ring::Reader& reader, std::ofstream& log) : log_(log) {
@@ -35,66 +35,34 @@ class Life {
   }
 
   void take(std::span<const record::Slot> slots) {
-    const record::HeaderView header(slots.front());
-    if (!header.is_event()) {
-      ++messages_;
-      return see(header.sequence());
-    }
-    const record::EventView event(slots.front());
-    switch (event.kind()) {
-      case record::EventKind::Gap: return miss(event.first_missing(), event.missing(), header.arrival_ns());
-      case record::EventKind::DecodeError:
-      case record::EventKind::Dropped: ++errors_; return see(header.sequence());
-      default: return;
-    }
+    const auto gap = numbers_.take(slots);
+    if (!gap) return;
+    log_ << fmt::format(R"({{"event":"gap","first":{},"count":{},"time_ns":{}}})", gap->first, gap->count, gap->time_ns)
+         << '\n';
   }
 
   void end(const ring::Reader& reader) {
+    const Numbers::Counts& seen = numbers_.counts();
     log_
         << fmt::format(
                R"({{"event":"life","writer":{},"finished":{},"first":{},"last":{},"packets":{},"missing":{},"messages":{},)"
                R"("decode_errors":{},"broken":{},"overrun":{}}})",
-               reader.writer_pid(), reader.writer() == ring::WriterState::Finished, first_, next_ - 1, packets_,
-               missing_, messages_, errors_, broken_, reader.total_lost_records())
+               reader.writer_pid(), reader.writer() == ring::WriterState::Finished, seen.first, seen.next - 1,
+               seen.packets, seen.missing, seen.messages, seen.errors, seen.broken, reader.total_lost_records())
         << '\n'
         << std::flush;
   }
-  void damaged() { ++broken_; }
+  void damaged() { numbers_.damaged(); }
 
  private:
-  void see(std::uint64_t sequence) {
-    if (has_begun_ && sequence + 1 == next_ && !last_was_missing_) return;  // another message of the packet
-    step(sequence, 1);
-    ++packets_;
-    last_was_missing_ = false;
-  }
-  void miss(std::uint64_t first, std::uint64_t count, std::uint64_t time_ns) {
-    step(first, count);
-    missing_ += count;
-    last_was_missing_ = true;
-    log_ << fmt::format(R"({{"event":"gap","first":{},"count":{},"time_ns":{}}})", first, count, time_ns) << '\n';
-  }
-  void step(std::uint64_t first, std::uint64_t count) {
-    if (!has_begun_) first_ = first;
-    if (has_begun_ && first != next_) ++broken_;
-    has_begun_ = true;
-    next_ = first + count;
-  }
-
   std::ofstream& log_;
-  std::uint64_t first_ = 1;
-  std::uint64_t next_ = 1;
-  bool has_begun_ = false;
-  bool last_was_missing_ = false;
-  std::uint64_t packets_ = 0;
-  std::uint64_t missing_ = 0;
-  std::uint64_t messages_ = 0;
-  std::uint64_t errors_ = 0;
-  std::uint64_t broken_ = 0;
+  Numbers numbers_;
 };
 
-/// Until the writer has ended, or somebody wants us to stop.
+/// Until the writer has ended, or somebody wants us to stop. The writer's people see us as "witness".
 void follow(ring::Reader& reader, std::ofstream& log) {
+  auto sign = ring::ReaderSign::create(reader.path(), "witness");
+  if (!sign) throw std::runtime_error(sign.message());
   Life life(reader, log);
   for (bool ended = false;;) {
     const ring::Poll poll = reader.poll();
@@ -104,6 +72,7 @@ void follow(ring::Reader& reader, std::ofstream& log) {
       break;
     }
     if (poll != ring::Poll::Nothing) continue;
+    sign.value().show(reader);
     if (ended || stop_asked != 0) break;
     // What was written last may have come between that poll and the writer's end: once more after it.
     ended = reader.writer() != ring::WriterState::Running;
@@ -139,5 +108,10 @@ int main(int argc, char** argv) {
     std::fputs("usage: stopbit_witness RING LOG\n", stderr);
     return 2;
   }
-  return stopbit::soak::run(argv[1], argv[2]);
+  try {
+    return stopbit::soak::run(argv[1], argv[2]);
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "stopbit_witness: %s\n", failure.what());
+    return 3;
+  }
 }

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "host/ingest/igmp/igmp.hpp"
+#include "host/net/plain_frame.hpp"
 
 namespace stopbit::ingest {
 namespace {
@@ -290,17 +291,15 @@ class QueuePort final : public Port {
       const rte_mbuf& buffer = *buffers_[i];
       bytes += buffer.pkt_len;
       const std::span frame(rte_pktmbuf_mtod(&buffer, const std::byte*), buffer.data_len);
-      net::Datagram datagram;
-      const net::Verdict verdict = net::parse_frame(net::LinkType::Ethernet, frame, buffer.pkt_len, datagram);
-      if (verdict != net::Verdict::Accepted) [[unlikely]] {
-        counters_.verdicts[static_cast<std::size_t>(verdict)].add(1);
-        if (verdict == net::Verdict::NotUdp && is_igmp_query(frame)) report_is_due_ = true;
+      Arrival& arrival = batch[count];
+      if (net::Datagram plain; net::parse_plain_frame(frame, plain)) [[likely]] {
+        arrival.payload = plain.payload;
+        arrival.source = plain.source;
+        arrival.destination = plain.destination;
+      } else if (!take_other(frame, buffer.pkt_len, arrival)) {
         continue;
       }
-      Arrival& arrival = batch[count++];
-      arrival.payload = datagram.payload;
-      arrival.source = datagram.source;
-      arrival.destination = datagram.destination;
+      ++count;
       stamp(buffer, now, arrival);
     }
     counters_.frames.add(held_);
@@ -316,6 +315,22 @@ class QueuePort final : public Port {
  private:
   void note(const std::string& text) {
     if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+  }
+
+  /// A frame that is not plain. @returns whether it brings a datagram all the same; if not, it is counted.
+  [[nodiscard]] bool take_other(std::span<const std::byte> frame, std::size_t original_bytes,
+                                Arrival& arrival) noexcept {
+    net::Datagram datagram;
+    const net::Verdict verdict = net::parse_frame(net::LinkType::Ethernet, frame, original_bytes, datagram);
+    if (verdict != net::Verdict::Accepted) {
+      counters_.verdicts[static_cast<std::size_t>(verdict)].add(1);
+      if (verdict == net::Verdict::NotUdp && is_igmp_query(frame)) report_is_due_ = true;
+      return false;
+    }
+    arrival.payload = datagram.payload;
+    arrival.source = datagram.source;
+    arrival.destination = datagram.destination;
+    return true;
   }
 
   /// A thread that DPDK knows has a cache of buffers.

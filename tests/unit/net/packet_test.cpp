@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 
+#include "host/net/plain_frame.hpp"
 #include "tests/unit/net/frames.hpp"
 
 namespace stopbit::net {
@@ -32,6 +33,15 @@ Verdict parse(LinkType link, const ByteVector& frame, Datagram* out = nullptr, s
     EXPECT_GE(datagram.payload.data(), exact.get());
     EXPECT_LE(datagram.payload.data() + datagram.payload.size(), exact.get() + frame.size());
   }
+  if (Datagram plain;
+      link == LinkType::Ethernet && parse_plain_frame({exact.get(), frame.size()}, plain)) {  // the short way
+    EXPECT_EQ(verdict, Verdict::Accepted);
+    EXPECT_EQ(plain.payload.data(), datagram.payload.data());
+    EXPECT_EQ(plain.payload.size(), datagram.payload.size());
+    EXPECT_EQ(plain.source, datagram.source);
+    EXPECT_EQ(plain.destination, datagram.destination);
+    EXPECT_EQ(plain.ignored_bytes, datagram.ignored_bytes);
+  }
   if (out != nullptr) {
     const std::size_t offset =
         datagram.payload.empty() ? 0 : static_cast<std::size_t>(datagram.payload.data() - exact.get());
@@ -58,6 +68,14 @@ TEST(ParseFrame, finds_the_payload_behind_every_link_header) {
   expect_payload(LinkType::RawIp, ip);
   expect_payload(LinkType::Loopback, bytes({2, 0, 0, 0}) + ip);
   expect_payload(LinkType::Loopback, bytes({0, 0, 0, 2}) + ip);
+}
+
+TEST(ParseFrame, takes_the_short_way_with_plain_frames_only) {
+  Datagram datagram;
+  EXPECT_TRUE(parse_plain_frame(ethernet(ipv4(udp(kPayload))), datagram));
+  EXPECT_TRUE(parse_plain_frame(ethernet(ipv4(udp(kPayload))) + bytes("FCS"), datagram));
+  EXPECT_FALSE(parse_plain_frame(ethernet(ipv4(udp(kPayload), bytes({1, 1, 1, 1}))), datagram));
+  EXPECT_FALSE(parse_plain_frame(ethernet(ipv4(udp(kPayload)), be16(0x8100) + be16(1) + be16(0x0800)), datagram));
 }
 
 TEST(ParseFrame, takes_up_to_four_vlan_tags) {

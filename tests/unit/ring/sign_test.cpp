@@ -88,6 +88,44 @@ TEST_F(RingSign, of_a_killed_reader_stays_until_one_of_its_name_comes) {
   EXPECT_TRUE(seen[1].is_running);
 }
 
+TEST_F(RingSign, takes_away_what_a_reader_left_that_died_while_it_made_one) {
+  const std::string begin = rings_[1] + ".by-book-";
+  const auto put = [](const std::string& name, std::size_t bytes) { std::ofstream(name) << std::string(bytes, '\0'); };
+  put(begin + "1.new", 0);
+  put(begin + "2.new", 112);
+  put(begin + std::to_string(::getpid()) + ".new", 0);  // a process of our number
+  put(begin + "3.new", 113);                            // no sign has this size
+  put(begin + "x.new", 0);
+  put(begin + "new", 0);
+  const std::string held = begin + "4.new";
+  const Descriptor holder(::open(held.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(lock(holder));
+  const ReaderSign made = sign("book");
+  EXPECT_EQ(files(), 6U);  // ring, sign, and the last four
+  EXPECT_TRUE(fs::exists(held));
+  EXPECT_EQ(find_readers(rings_).size(), 1U);
+}
+
+TEST_F(RingSign, is_there_however_many_make_one_of_the_same_name_at_once) {
+  constexpr int kProcesses = 8;
+  constexpr int kTimes = 200;
+  std::vector<pid_t> children;
+  for (int i = 0; i < kProcesses; ++i) {
+    children.push_back(::fork());
+    if (children.back() != 0) continue;
+    for (int n = 0; n < kTimes; ++n) {
+      if (!ReaderSign::create(rings_[1], "book")) ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  for (const pid_t child : children) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(files(), 1U);
+}
+
 TEST_F(RingSign, is_not_made_twice_by_a_process_nor_under_a_bad_name) {
   const ReaderSign first = sign("book");
   EXPECT_FALSE(ReaderSign::create(rings_[1], "book"));
