@@ -26,6 +26,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
     RmaOptions options;
     if (arguments.has("windows")) options.windows = arguments.number_after("windows");
     if (arguments.has("outstanding")) options.outstanding = arguments.number_after("outstanding");
+    channels_.clear();
     hosts_.clear();
     network_ = carrier_.connect(nodes);
     for (std::size_t node = 0; node < nodes; ++node) {
@@ -36,7 +37,64 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   if (hosts_.empty()) return false;
   if (step == "settle") return settle();
   if (step == "do") return run_command(arguments);
-  return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments);
+  return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments) ||
+         run_channel(step, arguments);
+}
+
+void HostsScript::step_hosts() {
+  network_->set_time(now_ += kStepNs);
+  for (const auto& host : hosts_) host->step(now_);
+}
+
+bool HostsScript::run_channel(const std::string& step, Arguments& arguments) {
+  if (step == "channel") {
+    Place from;
+    Place to;
+    const ChannelLayout layout{static_cast<std::uint32_t>(arguments.number_after("slots")),
+                               static_cast<std::uint32_t>(arguments.number_after("bytes"))};
+    if (!layout.is_sound()) {
+      say(arguments.at(1), ": refused");
+      return true;
+    }
+    if (layout.max_message() < 8 || !parse(arguments.after("from"), from, arguments) ||
+        !parse(arguments.after("to"), to, arguments) || port_at(from) == nullptr || port_at(to) == nullptr) {
+      return false;
+    }
+    const auto event = static_cast<std::uint8_t>(channels_.size() + 1);  // of both ends
+    channels_[arguments.at(1)] = std::make_unique<NumberedChannel>(*hosts_[from.node], from.vpid, from.node,
+                                                                   *hosts_[to.node], to.vpid, to.node, layout, event);
+    return true;
+  }
+  if (step != "stall" && step != "unstall" && step != "stream") return false;
+  const auto channel = channels_.find(arguments.at(1));
+  if (channel == channels_.end()) return false;
+  if (step != "stream") {
+    channel->second->is_stalled = step == "stall";
+    return true;
+  }
+  // All channels at once: "stream A 100" gives A 100 more, while the others only read.
+  const std::uint64_t wanted = arguments.number(2);
+  std::uint64_t sent = 0;
+  ChannelResult result = ChannelResult::Done;
+  std::uint64_t quiet = 0;
+  bool in_order = true;
+  const auto arrived = [&] { return channel->second->received() == channel->second->sent(); };
+  while (quiet < 1'000 && (sent < wanted || !arrived())) {
+    ++quiet;
+    while (sent < wanted && (result = channel->second->send()) == ChannelResult::Done) {
+      ++sent;
+      quiet = 0;
+    }
+    step_hosts();
+    for (const auto& [name, each] : channels_) {
+      const std::uint64_t before = each->received();
+      if (!each->is_stalled && !each->receive()) in_order = false;
+      if (each->received() != before) quiet = 0;
+    }
+  }
+  say(arguments.at(1), ": sent ", sent, " of ", wanted, result == ChannelResult::NoCredit ? ", no credit" : "",
+      ", received ", channel->second->received(), in_order ? "" : ", OUT OF ORDER");
+  return true;
 }
 
 bool HostsScript::run_port(const std::string& step, Arguments& arguments) {
@@ -214,8 +272,7 @@ bool HostsScript::run_command(Arguments& arguments) {
   for (std::uint64_t i = 0; i < times; ++i) {
     for (const std::uint64_t end = now_ + kPatienceNs; port->queue.insert({&command, 1}).reply == Reply::Full;) {
       if (now_ >= end) return false;
-      network_->set_time(now_ += kStepNs);
-      for (const auto& host : hosts_) host->step(now_);
+      step_hosts();
     }
   }
   return true;
@@ -226,8 +283,7 @@ bool HostsScript::settle() {
     return std::all_of(hosts_.begin(), hosts_.end(), [](const auto& host) { return host->is_idle(); });
   };
   for (const std::uint64_t end = now_ + kPatienceNs;;) {
-    network_->set_time(now_ += kStepNs);
-    for (const auto& host : hosts_) host->step(now_);
+    step_hosts();
     if (is_idle()) break;
     if (now_ >= end) {
       say("DOES NOT SETTLE");

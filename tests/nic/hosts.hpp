@@ -8,6 +8,7 @@
 
 #include "tests/nic/arguments.hpp"
 #include "tests/nic/carrier.hpp"
+#include "tests/nic/channels.hpp"
 #include "tests/nic/host.hpp"
 
 namespace stopbit::nic {
@@ -48,7 +49,9 @@ class HostsScript {
   [[nodiscard]] bool run_port(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_memory(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_window(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool run_channel(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_command(Arguments& arguments);
+  void step_hosts();
   [[nodiscard]] bool settle();
   void say_notifications();
 
@@ -64,6 +67,7 @@ class HostsScript {
   std::vector<std::unique_ptr<Host>> hosts_;
   std::map<std::string, Memory> memories_;
   std::map<std::string, WindowOf> windows_;
+  std::map<std::string, std::unique_ptr<NumberedChannel>> channels_;
   std::uint64_t now_ = 0;
 };
 

@@ -14,6 +14,7 @@
 #include "host/nic/queue/command_queue.hpp"
 #include "tests/nic/arguments.hpp"
 #include "tests/nic/hosts.hpp"
+#include "tests/nic/tags.hpp"
 #include "tests/unit/nic/fixture.hpp"
 
 namespace stopbit::nic {
@@ -54,7 +55,7 @@ class Counter final : public PacketSink {
 
 class Script {
  public:
-  explicit Script(const Carrier& carrier) : carrier_(carrier), hosts_(carrier, said) {}
+  explicit Script(const Carrier& carrier) : carrier_(carrier), hosts_(carrier, said), tags_(said) {}
 
   /// False: there is no such step, or it is written wrongly.
   [[nodiscard]] bool run(const std::string& line) {
@@ -64,7 +65,7 @@ class Script {
     const std::string step = words.front();
     Arguments arguments(std::move(words));
     return (run_queue(step, arguments) || run_atu(step, arguments) || run_links(step, arguments) ||
-            hosts_.run(step, arguments)) &&
+            hosts_.run(step, arguments) || tags_.run(step, arguments)) &&
            !arguments.is_wrong();
   }
 
@@ -262,6 +263,7 @@ class Script {
 
   const Carrier& carrier_;
   HostsScript hosts_;
+  TagsScript tags_;
   PageMemory memory_;
   CommandSource source_{memory_.page()};
   std::uint64_t next_tag_ = 0;

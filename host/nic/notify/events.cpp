@@ -56,9 +56,11 @@ bool EventCounters::spin(std::size_t event, std::chrono::nanoseconds timeout) no
 }
 
 bool EventCounters::wait(std::size_t event, std::chrono::nanoseconds timeout) noexcept {
-  if (poll(event)) return true;
-  (void)await_event(memory_, event, taken_[event], std::chrono::steady_clock::now() + timeout);
-  return poll(event);
+  return await(event, timeout) && poll(event);
+}
+
+bool EventCounters::await(std::size_t event, std::chrono::nanoseconds timeout) noexcept {
+  return pending(event) != 0 || await_event(memory_, event, taken_[event], std::chrono::steady_clock::now() + timeout);
 }
 
 void EventCounters::arm(std::size_t event, Handler handler) {

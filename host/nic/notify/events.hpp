@@ -66,6 +66,8 @@ class EventCounters {
   /// Spins, or sleeps, until there is one, and takes it. False: not in this time.
   [[nodiscard]] bool spin(std::size_t event, std::chrono::nanoseconds timeout) noexcept;
   [[nodiscard]] bool wait(std::size_t event, std::chrono::nanoseconds timeout) noexcept;
+  /// Sleeps until there is one, and leaves it. False: not in this time.
+  [[nodiscard]] bool await(std::size_t event, std::chrono::nanoseconds timeout) noexcept;
 
   /// From now on `dispatch` calls the handler, once for each occurrence, those before included. Allocates. Arm before
   /// the dispatcher's thread runs, or from it.

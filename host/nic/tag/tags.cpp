@@ -1,0 +1,125 @@
+#include "host/nic/tag/tags.hpp"
+
+#include <algorithm>
+
+namespace stopbit::nic {
+namespace {
+
+/// As many as the unit can have in use.
+bool has_few_masks(const std::vector<Stamped<TagReceive>>& receives) noexcept {
+  std::array<TagMask, TagMatcher::kMasks> masks{};
+  std::size_t count = 0;
+  for (const auto& receive : receives) {
+    const auto end = masks.begin() + static_cast<std::ptrdiff_t>(count);
+    if (std::find(masks.begin(), end, receive.what.mask) != end) continue;
+    if (count == masks.size()) return false;
+    masks[count++] = receive.what.mask;
+  }
+  return true;
+}
+
+}  // namespace
+
+Tags::Tags(const TagOptions& options, TagSink& sink) : options_(options), sink_(sink), unit_(options.unit) {
+  // What the unit hands over fits always.
+  options_.software_receives = std::max(options.software_receives, options.unit.receives + 1);
+  options_.software_unexpected = std::max(options.software_unexpected, options.unit.unexpected + 1);
+  receives_.reserve(options_.software_receives);
+  records_.reserve(options_.software_unexpected);
+}
+
+PostResult Tags::post(const TagReceive& receive) {
+  for (;;) {
+    const std::optional<TagRecord> record = take_record(receive);
+    if (!record) break;
+    ++counters_.matched;
+    sink_.matched(receive, *record);
+    if (!receive.is_persistent) {
+      back_if_it_fits();
+      return PostResult::Served;
+    }
+  }
+  if (!is_in_software_ && !unit_.has_room_for(receive.mask)) to_software();
+  if (!is_in_software_) {
+    unit_.store(receive, ++stamp_);
+  } else if (receives_.size() < options_.software_receives) {
+    receives_.push_back({receive, ++stamp_});
+    back_if_it_fits();
+  } else {
+    return PostResult::Full;
+  }
+  return PostResult::Posted;
+}
+
+bool Tags::cancel(std::uint64_t id) {
+  if (!is_in_software_) return unit_.cancel(id);
+  const auto it = std::find_if(receives_.begin(), receives_.end(), [id](const auto& r) { return r.what.id == id; });
+  if (it == receives_.end()) return false;
+  receives_.erase(it);
+  back_if_it_fits();
+  return true;
+}
+
+void Tags::arrive(const TagRecord& record) {
+  if (const std::optional<TagReceive> receive = take_receive(record.header)) {
+    ++counters_.matched;
+    sink_.matched(*receive, record);
+    back_if_it_fits();
+    return;
+  }
+  ++counters_.unexpected;
+  if (!options_.stores_unexpected) {
+    ++counters_.dropped;
+    return;
+  }
+  if (!is_in_software_ && !unit_.has_room_for_record()) to_software();
+  if (!is_in_software_) {
+    unit_.store(record, ++stamp_);
+  } else if (records_.size() < options_.software_unexpected) {
+    records_.push_back({record, ++stamp_});
+  } else {
+    ++counters_.dropped;
+  }
+}
+
+std::optional<TagReceive> Tags::take_receive(const TagHeader& header) {
+  if (!is_in_software_) return unit_.take_receive(header);
+  const auto it =
+      std::find_if(receives_.begin(), receives_.end(), [&](const auto& r) { return matches(r.what, header); });
+  if (it == receives_.end()) return std::nullopt;
+  const TagReceive receive = it->what;
+  if (!receive.is_persistent) receives_.erase(it);
+  return receive;
+}
+
+std::optional<TagRecord> Tags::take_record(const TagReceive& receive) {
+  if (!is_in_software_) return unit_.take_record(receive);
+  const auto it =
+      std::find_if(records_.begin(), records_.end(), [&](const auto& r) { return matches(receive, r.what.header); });
+  if (it == records_.end()) return std::nullopt;
+  const TagRecord record = it->what;
+  records_.erase(it);
+  return record;
+}
+
+void Tags::to_software() {
+  unit_.dump(receives_, records_);
+  is_in_software_ = true;
+  ++counters_.handed_to_software;
+}
+
+/// Half of the unit stays free, so that entries do not go to and fro.
+void Tags::back_if_it_fits() {
+  if (!is_in_software_ || receives_.size() > options_.unit.receives / 2 ||
+      records_.size() > options_.unit.unexpected / 2 || !has_few_masks(receives_)) {
+    return;
+  }
+  for (const auto& receive : receives_) unit_.store(receive.what, receive.stamp);
+  for (const auto& record : records_) unit_.store(record.what, record.stamp);
+  receives_.clear();
+  records_.clear();
+  is_in_software_ = false;
+  ++counters_.handed_back;
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/nic/tag/tags.hpp"
+#include "tests/nic/arguments.hpp"
+
+namespace stopbit::nic {
+
+/// The steps about tag matching.
+class TagsScript final : private TagSink {
+ public:
+  explicit TagsScript(std::vector<std::string>& said) : said_(said) {}
+
+  /// False: it is none of these steps, or written wrongly.
+  [[nodiscard]] bool run(const std::string& step, Arguments& arguments);
+
+ private:
+  void matched(const TagReceive& receive, const TagRecord& record) override;
+
+  std::vector<std::string>& said_;
+  std::optional<Tags> tags_;
+};
+
+}  // namespace stopbit::nic
