@@ -3,6 +3,7 @@
 The one of npm is looked for in STOPBIT_YOSYS_NPM and in build/yosys-npm, where `./dev synth --fetch` puts it.
 """
 
+import base64
 import json
 import os
 import pathlib
@@ -28,6 +29,8 @@ try {
   if (!(error instanceof Exit)) throw error;
   status = error.code;
 }
+const base64 = (file) => Buffer.from(file).toString('base64');
+for (const name of Object.keys(out)) out[name] = base64(out[name]);
 writeFileSync(process.argv[3], JSON.stringify({ status, log, files: out }));
 """
 
@@ -53,7 +56,7 @@ def npm_module():
 
 
 def run(script, files, slang=False, outputs=()):
-    """Runs `script` in a folder with `files`, by name. Gives success, log, and the texts of `outputs` that are there."""
+    """Runs `script` in a folder with `files`, by name. Gives success, log, and the bytes of those `outputs` that are there."""
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         if not slang:
@@ -63,8 +66,8 @@ def run(script, files, slang=False, outputs=()):
                 (work / name).write_text(text)
             (work / "script.ys").write_text(script)
             done = subprocess.run(["yosys", "-s", "script.ys"], cwd=work, capture_output=True, text=True, check=False)
-            texts = {name: (work / name).read_text() for name in outputs if (work / name).exists()}
-            return done.returncode == 0, done.stdout + done.stderr, texts
+            made = {name: (work / name).read_bytes() for name in outputs if (work / name).exists()}
+            return done.returncode == 0, done.stdout + done.stderr, made
         module = npm_module()
         if not module:
             raise NotThere("the yosys of npm is not there: `./dev synth --fetch` gets it, or STOPBIT_YOSYS_NPM names its folder")
@@ -77,7 +80,7 @@ def run(script, files, slang=False, outputs=()):
             return False, done.stdout + done.stderr, {}
         out = json.loads((work / "out.json").read_text())
         log = re.sub(r"\x1b\[[0-9;]*m", "", out["log"])
-        return out["status"] == 0, log, {name: out["files"][name] for name in outputs if name in out["files"]}
+        return out["status"] == 0, log, {name: base64.b64decode(out["files"][name]) for name in outputs if name in out["files"]}
 
 
 def read_command(paths, top, slang, defines=(), parameters=None):

@@ -18,7 +18,7 @@ module proof_line_arbiter (
   stopbit_line_arbiter i_dut (
     .clk_i, .rst_ni, .write_i, .write_channel_i, .write_rule_i, .valid_i, .ready_o(ready), .beat_i, .datagram_i,
     .valid_o(valid), .ready_i, .beat_o(beat), .datagram_o(datagram),
-    .gap_valid_o(gap_valid), .gap_ready_i, .gap_o(gap), .passed_o(), .duplicate_o(), .late_o()
+    .gap_valid_o(gap_valid), .gap_ready_i, .gap_o(gap), .passed_o(), .duplicate_o(), .late_o(), .idle_o()
   );
   formal_stream #(.Width(134 + 242)) i_out (.clk_i, .rst_ni, .valid_i(valid), .ready_i, .data_i({beat, datagram}));
   formal_stream #(.Width(96)) i_gap (.clk_i, .rst_ni, .valid_i(gap_valid), .ready_i(gap_ready_i), .data_i(gap));

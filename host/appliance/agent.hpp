@@ -60,6 +60,8 @@ class Agent {
 
   /// To other threads: what happened.
   [[nodiscard]] Queue<Notice>& notices() noexcept { return notices_; }
+  /// To other threads: datagrams to explain.
+  [[nodiscard]] Queue<Evidence>& evidence() noexcept { return evidence_; }
   /// From another thread: loads to start. What ran before comes back by the other queue.
   [[nodiscard]] Queue<Exchange>& loads() noexcept { return loads_; }
   [[nodiscard]] Queue<Exchange>& retired() noexcept { return retired_; }
@@ -77,6 +79,7 @@ class Agent {
   void publish_ports() noexcept;
 
   static constexpr std::size_t kNotices = 4'096;
+  static constexpr std::size_t kEvidence = 16;
   static constexpr std::size_t kLoads = 64;
   static constexpr std::uint64_t kPublishNs = 1'000'000;  ///< Counters are at most so old.
   static constexpr std::uint64_t kBeatNs = 100'000'000;
@@ -84,6 +87,7 @@ class Agent {
   Parts parts_;
   Clock clock_;
   Queue<Notice> notices_;
+  Queue<Evidence> evidence_;
   Queue<Exchange> loads_;
   Queue<Exchange> retired_;
   Shared shared_;

@@ -113,10 +113,12 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
         const std::string& image = feed.description.images[channel.image].name;
         outlets_.push_back(std::make_unique<Outlet>(
             std::move(plan), channel.ring.empty() ? "(none) " + feed.description.name + " " + image : channel.ring));
-        outlet_entries_.push_back({.feed = f, .image = channel.image, .agent = feed.agent});
+        outlet_entries_.push_back(
+            {.program = programs[channel.image], .feed = f, .image = channel.image, .agent = feed.agent});
       }
       outlet_of_[{f, c}] = found->second;
-      channels_.push_back({.description = &channel, .feed = feed.description.name, .tally = {}});
+      channels_.push_back(
+          {.description = &channel, .feed = feed.description.name, .outlet = found->second, .tally = {}});
     }
   }
   return {};
@@ -312,6 +314,16 @@ bool Appliance::next_notice(Notice& notice) {
   return std::any_of(agents_.begin(), agents_.end(), [&](const auto& agent) { return agent->notices().pop(notice); });
 }
 
+bool Appliance::next_evidence(Evidence& evidence) {
+  return std::any_of(agents_.begin(), agents_.end(),
+                     [&](const auto& agent) { return agent->evidence().pop(evidence); });
+}
+
+std::shared_ptr<const Program> Appliance::program_of(const Evidence& evidence) const {
+  const OutletEntry& entry = outlet_entries_[channels_.at(evidence.channel).outlet];
+  return entry.generation == evidence.generation ? entry.program : nullptr;
+}
+
 Result<std::string> Appliance::reload(const std::string& image, Diagnostics& diagnostics) {
   retire();
   // Until then the agent changes what prepare looks at.
@@ -340,6 +352,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
   for (auto& [o, load] : loads) {
     OutletEntry& entry = outlet_entries_[o];
     ++entry.generation;
+    entry.program = load->program;
     if (!agents_[entry.agent]->loads().push({.outlet = entry.place, .load = std::move(load)})) {
       return Failure{"too many images are waiting to be started"};
     }

@@ -76,6 +76,10 @@ class Appliance {
   void beat() const noexcept { segment_->beat(clock_()); }
   /// The next notice of any agent. From the thread that looks after the appliance.
   [[nodiscard]] bool next_notice(Notice& notice);
+  /// The next datagram to explain. From the same thread.
+  [[nodiscard]] bool next_evidence(Evidence& evidence);
+  /// What the channel of evidence ran when it came; null if another image runs by now. From the same thread.
+  [[nodiscard]] std::shared_ptr<const Program> program_of(const Evidence& evidence) const;
   /// The channel of a notice.
   [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return *channels_.at(index).description; }
   [[nodiscard]] const std::string& feed_of(std::uint32_t index) const { return channels_.at(index).feed; }
@@ -91,10 +95,12 @@ class Appliance {
   struct ChannelEntry {
     const feed::Channel* description = nullptr;
     std::string feed;
+    std::size_t outlet = 0;
     ChannelTally tally;
     RecordLines record_as = {kNotRecorded, kNotRecorded};
   };
   struct OutletEntry {
+    std::shared_ptr<const Program> program;  ///< The last that was made ready.
     std::size_t feed = 0;
     std::size_t image = 0;
     std::size_t agent = 0;

@@ -53,10 +53,11 @@ void Channel::take(Line line, const ingest::Arrival& arrival, std::uint64_t now_
   if (arbiter_.late_packets() != late) note_late(packet, now_ns);
   if (packet.preamble.error == ErrorCode::None) return;
   const std::size_t bytes = std::min(arrival.payload.size(), counters::kSampleBytes);
-  shared_.tally.errors.add({.time_ns = now_ns,
-                            .channel = description_.number,
-                            .code = static_cast<std::uint8_t>(packet.preamble.error),
-                            .sample = arrival.payload.first(bytes)});
+  const counters::ErrorFact fact{.time_ns = now_ns,
+                                 .channel = description_.number,
+                                 .code = static_cast<std::uint8_t>(packet.preamble.error),
+                                 .sample = arrival.payload.first(bytes)};
+  if (shared_.tally.errors.add(fact)) keep_evidence(fact, 0, arrival.payload);
 }
 
 /// Tells by how much the only copy of a number has missed its window.
@@ -132,18 +133,38 @@ void Channel::run_blocks(std::span<const std::byte> datagram, const net::Preambl
 void Channel::take_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept {
   (outcome.error == ErrorCode::D9 ? tally_.unknown_template : tally_.decode_errors).add();
   const replay::Excerpt bytes = replay::excerpt(datagram, outcome.offset_bytes);
-  shared_.tally.errors.add({.time_ns = info.arrival_ns,
-                            .channel = info.channel,
-                            .template_index = outcome.template_index,
-                            .block = outcome.block,
-                            .word = outcome.word,
-                            .code = static_cast<std::uint8_t>(outcome.error),
-                            .sequence = info.sequence,
-                            .template_id = outcome.template_id,
-                            .offset = outcome.offset_bytes,
-                            .sample_begin = bytes.begin,
-                            .sample = std::span(bytes.bytes).first(bytes.size)});
+  const counters::ErrorFact fact{.time_ns = info.arrival_ns,
+                                 .channel = info.channel,
+                                 .template_index = outcome.template_index,
+                                 .block = outcome.block,
+                                 .word = outcome.word,
+                                 .code = static_cast<std::uint8_t>(outcome.error),
+                                 .sequence = info.sequence,
+                                 .template_id = outcome.template_id,
+                                 .offset = outcome.offset_bytes,
+                                 .sample_begin = bytes.begin,
+                                 .sample = std::span(bytes.bytes).first(bytes.size)};
+  if (shared_.tally.errors.add(fact)) keep_evidence(fact, info.data_offset, datagram);
   note_quality(false, outcome.error, info);
+}
+
+/// Another thread will explain it. One copy for each kind of error, at most as many as there are places for kinds.
+void Channel::keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
+                            std::span<const std::byte> datagram) noexcept {
+  Evidence evidence;
+  evidence.channel = index_;
+  evidence.generation = outlet_.generation();
+  evidence.template_index = fact.template_index;
+  evidence.block = fact.block;
+  evidence.word = fact.word;
+  evidence.code = static_cast<ErrorCode>(fact.code);
+  evidence.is_joined = chunks_ != nullptr && data_offset != 0;
+  evidence.time_ns = fact.time_ns;
+  evidence.data_offset = data_offset;
+  evidence.size = static_cast<std::uint32_t>(datagram.size());
+  const auto kept = datagram.first(std::min(datagram.size(), Evidence::kMaxBytes));
+  std::copy(kept.begin(), kept.end(), evidence.bytes.begin());
+  shared_.evidence.push(evidence);
 }
 
 /// A channel is stale when several datagrams have failed one after another, and well again when as many have decoded.

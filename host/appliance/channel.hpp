@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "decoder/record/buffer_sink.hpp"
+#include "host/appliance/evidence.hpp"
 #include "host/appliance/notice.hpp"
 #include "host/appliance/outlet.hpp"
 #include "host/appliance/recording.hpp"
@@ -20,6 +21,7 @@ namespace stopbit::appliance {
 /// What a channel shares with the others of its thread.
 struct Shared {
   Queue<Notice>& notices;
+  Queue<Evidence>& evidence;
   const AgentTally& tally;
   std::uint64_t silence_ns = 0;
   std::uint32_t stale_after = 3;
@@ -67,6 +69,8 @@ class Channel final : private arbitrate::Sink {
   bool run_engine(std::span<const std::byte> datagram, const PacketInfo& info) noexcept;
   void run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info) noexcept;
   void take_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept;
+  void keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
+                     std::span<const std::byte> datagram) noexcept;
   void note_quality(bool is_good, ErrorCode code, const PacketInfo& info) noexcept;
   void forget_dictionary() noexcept;
   void note_late(const arbitrate::Packet& packet, std::uint64_t now_ns) noexcept;

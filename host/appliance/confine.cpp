@@ -89,9 +89,10 @@ std::string filter_calls() {
       // Threads, time, the end.
       SCMP_SYS(clone3), SCMP_SYS(clone), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(futex),
       SCMP_SYS(sched_yield), SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getaffinity), SCMP_SYS(prctl),
-      SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(nanosleep), SCMP_SYS(getpid),
-      SCMP_SYS(gettid), SCMP_SYS(geteuid), SCMP_SYS(getuid), SCMP_SYS(getrandom), SCMP_SYS(rt_sigaction),
-      SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall),
+      SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_adjtime),
+      SCMP_SYS(adjtimex), SCMP_SYS(nanosleep), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(geteuid), SCMP_SYS(getuid),
+      SCMP_SYS(getrandom), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
+      SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall),
 #ifdef __SANITIZE_ADDRESS__
       // The sanitizers ask through a pipe whether an object's memory is there.
       SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(readlink),

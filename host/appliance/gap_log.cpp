@@ -69,14 +69,6 @@ bool flag(const nlohmann::json& object, const char* key) {
   return found != object.end() && found->is_boolean() && found->get<bool>();
 }
 
-/// The newest gap that has the number.
-GapEntry* find_gap(std::vector<GapEntry>& gaps, const LateEntry& late) {
-  const auto found = std::find_if(gaps.rbegin(), gaps.rend(), [&](const GapEntry& gap) {
-    return gap.channel == late.channel && gap.epoch == late.epoch && late.sequence - gap.first < gap.count;
-  });
-  return found != gaps.rend() ? &*found : nullptr;
-}
-
 }  // namespace
 
 std::string_view to_text(GapCause cause) noexcept {
@@ -97,6 +89,13 @@ std::string duration_text(std::uint64_t ns) {
   if (ns < 600 * kSecond) return fmt::format("{:.3g} s", static_cast<double>(ns) / 1e9);
   if (ns < 48 * 3'600 * kSecond) return fmt::format("{} min", ns / (60 * kSecond));
   return fmt::format("{} days", ns / kDay);
+}
+
+bool add_late(GapEntry& gap, const LateEntry& late) {
+  if (gap.channel != late.channel || gap.epoch != late.epoch || late.sequence - gap.first >= gap.count) return false;
+  ++gap.came_late;
+  gap.late_by_ns = late.late_by_ns;
+  return true;
 }
 
 std::string range_text(const GapEntry& gap) {
@@ -166,6 +165,7 @@ void GapLog::append(const std::string& line, std::uint64_t time_ns) {
   const std::string whole = line + "\n";
   if (::write(file.get(), whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
     lose(ring::system_error("write", path));
+    (void)!::ftruncate(file.get(), status.st_size);  // half a line would spoil the next one
   }
 }
 
@@ -241,10 +241,9 @@ GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::siz
     while (std::getline(file, line)) {
       ParsedLine parsed = parse_gap_line(line);
       if (parsed.late) {
-        if (GapEntry* gap = find_gap(history.gaps, *parsed.late)) {
-          ++gap->came_late;
-          gap->late_by_ns = parsed.late->late_by_ns;
-        }
+        // Of the newest gap that has the number.
+        std::any_of(history.gaps.rbegin(), history.gaps.rend(),
+                    [&](GapEntry& gap) { return add_late(gap, *parsed.late); });
       } else if (!parsed.gap) {
         ++history.skipped;
       } else if (parsed.gap->time_ns >= since_ns) {

@@ -49,6 +49,8 @@ struct LateEntry {
   std::uint16_t epoch = 0;
 };
 
+/// Counts the late number with the gap if it is one of its numbers; true if it is.
+bool add_late(GapEntry& gap, const LateEntry& late);
 /// "first-last", or the number alone.
 [[nodiscard]] std::string range_text(const GapEntry& gap);
 /// What the lines had, in a few words: "A passed it, B silent for 3.2 s".

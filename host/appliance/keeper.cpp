@@ -61,6 +61,15 @@ Keeper::Keeper(Appliance& appliance, Clock clock, Tell tell)
       gaps_(appliance.settings().state_folder, appliance.settings().keep_days),
       reader_(open_reader(appliance)) {}
 
+std::string Keeper::prepare() {
+  if (std::string problem = gaps_.prepare(); !problem.empty()) return problem;
+  const std::uint64_t now = clock_();
+  const GapHistory history =
+      read_gaps(appliance_.settings().state_folder, now > kDayNs ? now - kDayNs : 0, kRecentGaps);
+  recent_.assign(history.gaps.begin(), history.gaps.end());
+  return {};
+}
+
 void Keeper::step() {
   const std::uint64_t now = clock_();
   Notice notice;
@@ -88,13 +97,16 @@ void Keeper::take(const Notice& notice) {
   const feed::Channel& channel = appliance_.channel(notice.channel);
   switch (notice.kind) {
     case Notice::Kind::Gap: take_gap(notice, channel); break;
-    case Notice::Kind::Late:
-      gaps_.add(LateEntry{.time_ns = notice.time_ns,
-                          .channel = channel.name,
-                          .sequence = notice.first,
-                          .late_by_ns = notice.count,
-                          .epoch = notice.epoch});
+    case Notice::Kind::Late: {
+      const LateEntry late{.time_ns = notice.time_ns,
+                           .channel = channel.name,
+                           .sequence = notice.first,
+                           .late_by_ns = notice.count,
+                           .epoch = notice.epoch};
+      gaps_.add(late);
+      std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_late(gap, late); });
       break;
+    }
     case Notice::Kind::Run:
       tell_({Level::Info,
              "run begins",
@@ -138,6 +150,8 @@ void Keeper::take_gap(const Notice& notice, const feed::Channel& channel) {
   }
   if (is_down && !notice.dropped_here) gap.cause = GapCause::LineDown;
   gaps_.add(gap);
+  recent_.push_back(gap);
+  if (recent_.size() > kRecentGaps) recent_.pop_front();
   tell_({Level::Warning,
          "gap",
          {{"channel", gap.channel},

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -36,11 +37,15 @@ class Keeper {
 
   Keeper(Appliance& appliance, Clock clock, Tell tell);
 
-  /// Makes the state folder. Empty on success.
-  [[nodiscard]] std::string prepare() { return gaps_.prepare(); }
+  /// Makes the state folder, and reads what gaps it tells of the last day. Empty on success.
+  [[nodiscard]] std::string prepare();
   void step();
+  /// The last gaps, oldest first, those before a restart included. From the thread that calls step.
+  [[nodiscard]] const std::deque<GapEntry>& recent_gaps() const noexcept { return recent_; }
 
  private:
+  static constexpr std::size_t kRecentGaps = 200;
+  static constexpr std::uint64_t kDayNs = 86'400'000'000'000;
   static constexpr std::uint64_t kLookNs = 500'000'000;  ///< How often counters are looked at.
   static constexpr std::uint64_t kCleanNs = 3'600'000'000'000;
   static constexpr std::size_t kNoticesAtATime = 10'000;
@@ -59,6 +64,7 @@ class Keeper {
   Clock clock_;
   Tell tell_;
   GapLog gaps_;
+  std::deque<GapEntry> recent_;
   counters::Reader reader_;
   std::map<std::string, ChannelState> states_;
   std::map<std::pair<std::string, char>, bool> silent_;

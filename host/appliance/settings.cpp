@@ -92,9 +92,19 @@ class Reader {
         table->error("listen", endpoint.message());
       }
       control.token_file = in_folder(folder_, table->text("token_file", ""));
+      control.certificate = in_folder(folder_, table->text("certificate", ""));
+      control.key = in_folder(folder_, table->text("key", ""));
+      control.client_ca = in_folder(folder_, table->text("client_ca", ""));
+      if (control.certificate.empty() != control.key.empty()) {
+        table->error(control.key.empty() ? "certificate" : "key", "TLS wants both a certificate and its key");
+      }
+      if (control.certificate.empty() && !control.client_ca.empty()) {
+        table->error("client_ca", "clients show a certificate over TLS, which wants a certificate and a key here");
+      }
       constexpr std::uint32_t kLoopback = 127;
-      if (control.http && control.http->address >> 24 != kLoopback && control.token_file.empty()) {
-        table->error("listen", "an address that others can reach wants a token_file");
+      if (control.http && control.http->address >> 24 != kLoopback && control.token_file.empty() &&
+          control.certificate.empty()) {
+        table->error("listen", "an address that others can reach wants a token_file, or TLS: a certificate and a key");
       }
       table->finish();
     }

@@ -68,6 +68,10 @@ struct ControlSettings {
   std::vector<std::uint32_t> users;   ///< Who may use it, besides root and the user of the process.
   std::optional<net::Endpoint> http;  ///< Metrics, status and the page.
   std::string token_file;             ///< Holds the token that HTTP clients have to know; empty: none.
+  // TLS, files in PEM. Without a certificate there is none.
+  std::string certificate;
+  std::string key;
+  std::string client_ca;  ///< Who signs the certificates that clients need; empty: they need none.
 };
 
 /// The packets of every line on disk, within a size.

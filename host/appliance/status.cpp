@@ -167,6 +167,16 @@ nlohmann::json quantiles(const counters::Distribution& distribution) {
           {"largest", distribution.largest}};
 }
 
+/// [largest value, how many] of each bucket that has any.
+nlohmann::json buckets(const counters::Distribution& distribution) {
+  nlohmann::json list = nlohmann::json::array();
+  for (std::size_t i = 0; i < counters::kBuckets; ++i) {
+    if (distribution.buckets[i] == 0) continue;
+    list.push_back({std::min(counters::bucket_last(i), distribution.largest), distribution.buckets[i]});
+  }
+  return list;
+}
+
 }  // namespace
 
 bool ChannelStatus::is_balanced() const noexcept {
@@ -256,36 +266,29 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
   return status;
 }
 
-std::vector<std::pair<std::string, std::uint64_t>> Status::drops() const {
-  const auto over_ports = [&](std::uint64_t PortStatus::*member) {
-    std::uint64_t sum = 0;
-    for (const PortStatus& port : ports) sum += port.*member;
-    return sum;
+std::vector<Drop> Status::drops() const {
+  std::vector<Drop> all;
+  const auto add = [&](const char* place, const auto& list, auto member) {
+    Drop& drop = all.emplace_back();
+    drop.place = place;
+    for (const auto& item : list) drop.count += item.*member;
   };
-  const auto over_channels = [&](std::uint64_t ChannelStatus::*member) {
-    std::uint64_t sum = 0;
-    for (const ChannelStatus& channel : channels) sum += channel.*member;
-    return sum;
-  };
-  std::vector<std::pair<std::string, std::uint64_t>> all = {
-      {"NIC", over_ports(&PortStatus::nic)},
-      {"kernel", over_ports(&PortStatus::kernel)},
-      {"damaged frame", over_ports(&PortStatus::damaged)},
-      {"foreign", over_ports(&PortStatus::foreign)},
-      {"malformed", over_channels(&ChannelStatus::malformed)},
-      {"duplicate", over_channels(&ChannelStatus::duplicate)},
-      {"late", over_channels(&ChannelStatus::late)},
-      {"incomplete", over_channels(&ChannelStatus::incomplete)},
-      {"lost numbers", over_channels(&ChannelStatus::numbers_lost)},
-      {"decode error", over_channels(&ChannelStatus::decode_errors)},
-      {"unknown template", over_channels(&ChannelStatus::unknown_template)},
-      {"waiting for reset", over_channels(&ChannelStatus::waiting_for_reset)}};
+  add("NIC", ports, &PortStatus::nic);
+  add("kernel", ports, &PortStatus::kernel);
+  add("damaged frame", ports, &PortStatus::damaged);
+  add("foreign", ports, &PortStatus::foreign);
+  add("malformed", channels, &ChannelStatus::malformed);
+  add("duplicate", channels, &ChannelStatus::duplicate);
+  add("late", channels, &ChannelStatus::late);
+  add("incomplete", channels, &ChannelStatus::incomplete);
+  add("lost numbers", channels, &ChannelStatus::numbers_lost);
+  add("decode error", channels, &ChannelStatus::decode_errors);
+  add("unknown template", channels, &ChannelStatus::unknown_template);
+  add("waiting for reset", channels, &ChannelStatus::waiting_for_reset);
   for (const RingStatus& ring : rings) {
-    for (const ring::SeenReader& reader : ring.readers) {
-      const std::string place = "overrun of " + reader.name + " at " + ring.name;
-      // Two processes may have one name.
-      if (all.back().first != place) all.emplace_back(place, 0);
-      all.back().second += reader.lost_records;
+    for (const ring::SeenReader& seen : ring.readers) {
+      all.push_back(
+          {.place = "overrun", .reader = seen.name, .ring = ring.name, .pid = seen.pid, .count = seen.lost_records});
     }
   }
   return all;
@@ -318,6 +321,14 @@ std::vector<std::string> find_appliances() {
   return names;
 }
 
+nlohmann::json error_json(const counters::SeenError& error) {
+  return {{"code", code_text(error.code)},    {"meaning", code_meaning(error.code)},
+          {"channel", error.channel},         {"count", error.count},
+          {"first_ns", error.first_ns},       {"last_ns", error.last_ns},
+          {"sequence", error.sequence},       {"template_index", error.template_index},
+          {"template_id", error.template_id}, {"offset", error.offset}};
+}
+
 std::string to_json(const Status& status) {
   using nlohmann::json;
   json root = {{"name", status.name},
@@ -333,7 +344,7 @@ std::string to_json(const Status& status) {
                {"agents", json::array()},
                {"errors", json::array()},
                {"errors_beyond", status.errors_beyond},
-               {"drops", json::object()}};
+               {"drops", json::array()}};
   for (const ChannelStatus& channel : status.channels) {
     json item = {{"name", channel.name},
                  {"number", number(channel.number)},
@@ -421,7 +432,8 @@ std::string to_json(const Status& status) {
                               {"last_turn_ns", agent.last_turn_ns},
                               {"notices_lost", agent.notices_lost},
                               {"batch", quantiles(agent.batch)},
-                              {"latency_ns", quantiles(agent.latency)}});
+                              {"latency_ns", quantiles(agent.latency)},
+                              {"latency_buckets", buckets(agent.latency)}});
   }
   if (const RecorderStatus& recorder = status.recorder; recorder.exists) {
     root["recorder"] = {{"recorded", recorder.recorded},
@@ -433,18 +445,17 @@ std::string to_json(const Status& status) {
                         {"problem", recorder.problem}};
   }
   for (const counters::SeenError& error : status.errors) {
-    root["errors"].push_back({{"code", code_text(error.code)},
-                              {"meaning", code_meaning(error.code)},
-                              {"channel", error.channel},
-                              {"count", error.count},
-                              {"first_ns", error.first_ns},
-                              {"last_ns", error.last_ns},
-                              {"sequence", error.sequence},
-                              {"template_index", error.template_index},
-                              {"template_id", error.template_id},
-                              {"offset", error.offset}});
+    root["errors"].push_back(error_json(error));
   }
-  for (const auto& [place, count] : status.drops()) root["drops"][place] = count;
+  for (const Drop& drop : status.drops()) {
+    json item = {{"place", drop.place}, {"count", drop.count}};
+    if (!drop.reader.empty()) {
+      item["reader"] = drop.reader;
+      item["ring"] = drop.ring;
+      item["pid"] = drop.pid;
+    }
+    root["drops"].push_back(std::move(item));
+  }
   // What is not UTF-8 in a hostile segment must not end the program.
   return root.dump(-1, ' ', false, json::error_handler_t::replace);
 }

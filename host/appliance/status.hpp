@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,6 +77,17 @@ struct AgentStatus {
   counters::Distribution batch, latency;
 };
 
+/// How much was dropped at one place.
+struct Drop {
+  std::string place;  ///< "NIC", "kernel", ...: always the same words. "overrun" is of a reader with a name.
+  std::string reader, ring;
+  std::uint32_t pid = 0;
+  std::uint64_t count = 0;  ///< Packets; of "lost numbers" numbers, of "overrun" records.
+
+  /// The place in one piece: "overrun of READER at RING".
+  [[nodiscard]] std::string text() const { return reader.empty() ? place : place + " of " + reader + " at " + ring; }
+};
+
 /// What is written to disk, over all lines.
 struct RecorderStatus {
   bool exists = false;
@@ -103,9 +115,9 @@ struct Status {
   std::vector<counters::SeenError> errors;
   std::uint64_t errors_beyond = 0;
 
-  /// What was dropped, by place; every place is there, with 0 if nothing was. At the end records that readers with a
-  /// name have lost.
-  [[nodiscard]] std::vector<std::pair<std::string, std::uint64_t>> drops() const;
+  /// What was dropped, by place in the order of the way through the appliance; every place is there, with 0 if nothing
+  /// was. At the end the readers with a name that are there, each process by itself.
+  [[nodiscard]] std::vector<Drop> drops() const;
 };
 
 /// From the counters, and from the signs of readers beside the rings. `now_ns` is the time that ages are counted to.
@@ -124,6 +136,8 @@ struct ProposedWindow {
 /// The names of the appliances that have counters in shared memory.
 [[nodiscard]] std::vector<std::string> find_appliances();
 
+/// A distinct error, as `to_json` has it.
+[[nodiscard]] nlohmann::json error_json(const counters::SeenError& error);
 /// All of it as JSON, one object.
 [[nodiscard]] std::string to_json(const Status& status);
 

@@ -69,21 +69,27 @@ void fill(const Reader& reader, const Metric& from, prometheus::ClientMetric& to
 
 }  // namespace
 
-std::string metrics_text(const Reader& reader) {
+std::string metrics_text(const Reader& reader, std::span<const Extra> extras) {
   std::vector<prometheus::MetricFamily> families;
   std::map<std::string, std::size_t> known;
-  for (const Metric& metric : reader.metrics()) {
-    const std::string name = "stopbit_" + metric.name.family + std::string(suffix_of(metric.unit));
+  const auto add = [&](std::string name, const std::string& help, Kind kind) -> prometheus::ClientMetric& {
     const auto [found, is_new] = known.try_emplace(name, families.size());
-    if (is_new) families.push_back({name, metric.help, type_of(metric.kind), {}});
-    prometheus::ClientMetric& client = families[found->second].metric.emplace_back();
+    if (is_new) families.push_back({std::move(name), help, type_of(kind), {}});
+    return families[found->second].metric.emplace_back();
+  };
+  for (const Metric& metric : reader.metrics()) {
+    prometheus::ClientMetric& client =
+        add("stopbit_" + metric.name.family + std::string(suffix_of(metric.unit)), metric.help, metric.kind);
     for (const auto& [key, value] : metric.name.labels) client.label.push_back({key, value});
     fill(reader, metric, client);
   }
-  prometheus::MetricFamily beat{
-      "stopbit_heartbeat_seconds", "When the appliance last said that it is well", prometheus::MetricType::Gauge, {{}}};
-  beat.metric[0].gauge.value = 1e-9 * static_cast<double>(reader.heartbeat_ns());
-  families.push_back(std::move(beat));
+  add("stopbit_heartbeat_seconds", "When the appliance last said that it is well", Kind::Gauge).gauge.value =
+      1e-9 * static_cast<double>(reader.heartbeat_ns());
+  for (const Extra& extra : extras) {
+    prometheus::ClientMetric& client = add("stopbit_" + extra.family, extra.help, extra.kind);
+    for (const auto& [key, value] : extra.labels) client.label.push_back({key, value});
+    (extra.kind == Kind::Counter ? client.counter.value : client.gauge.value) = extra.value;
+  }
   return prometheus::TextSerializer().Serialize(families);
 }
 

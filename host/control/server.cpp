@@ -1,37 +1,53 @@
 #include "host/control/server.hpp"
 
+#include <openssl/evp.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio.hpp>
+#include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
+#include <boost/beast/ssl.hpp>
 #include <chrono>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace stopbit::control {
 namespace {
 
 namespace asio = boost::asio;
 namespace beast = boost::beast;
+namespace ssl = boost::asio::ssl;
 namespace http = boost::beast::http;
 using Local = asio::local::stream_protocol;
 using Tcp = asio::ip::tcp;
 
 constexpr std::uint32_t kMaxRequestBytes = 8'192;
 constexpr mode_t kSocketMode = 0660;
+/// How long a poll may go on while there is always something to do: TLS alone takes a millisecond for each client.
+constexpr std::chrono::milliseconds kMaxPoll{20};
 
 /// What all clients share.
 struct Shared {
   Answer answer;
   Pages pages;
   std::vector<std::uint32_t> users;
-  std::string token;
+  std::vector<std::string> authorizations;  ///< Any of these; none: nobody is asked.
   Limits limits;
   std::size_t clients = 0;
   std::uint64_t refused = 0;
+
+  void refuse() noexcept { ++refused; }
+  [[nodiscard]] bool is_authorized(std::string_view offered) const noexcept {
+    bool is_known = authorizations.empty();
+    for (const std::string& one : authorizations) is_known |= is_same_secret(one, offered);
+    return is_known;
+  }
 };
 
 /// Counts a client as long as it lives.
@@ -67,7 +83,7 @@ class CommandClient : public std::enable_shared_from_this<CommandClient> {
       read();
       return;
     }
-    ++shared_.refused;
+    shared_.refuse();
     write("error: user " + std::to_string(peer.uid) + " may not do this", true);
   }
 
@@ -75,8 +91,10 @@ class CommandClient : public std::enable_shared_from_this<CommandClient> {
   void wait() {
     timer_.expires_after(patience(shared_));
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+      if (error) return;
       boost::system::error_code ignored;
-      if (!error) self->socket_.close(ignored);
+      self->shared_.refuse();
+      self->socket_.close(ignored);
     });
   }
   void read() {
@@ -118,36 +136,71 @@ class CommandClient : public std::enable_shared_from_this<CommandClient> {
   std::string output_;
 };
 
-/// A client of HTTP: one request.
-class HttpClient : public std::enable_shared_from_this<HttpClient> {
+/// A client of HTTP: one request. The stream is a beast::tcp_stream, or one of TLS over it.
+template <class Stream>
+class HttpClient : public std::enable_shared_from_this<HttpClient<Stream>> {
  public:
-  HttpClient(Tcp::socket socket, Shared& shared) : shared_(shared), seat_(shared), stream_(std::move(socket)) {
+  template <class... More>
+  HttpClient(Tcp::socket socket, Shared& shared, More&... more)
+      : shared_(shared), seat_(shared), stream_(std::move(socket), more...) {
     parser_.header_limit(kMaxRequestBytes);
     parser_.body_limit(0);
   }
 
   void start() {
-    stream_.expires_after(patience(shared_));
-    http::async_read(stream_, buffer_, parser_,
-                     [self = shared_from_this()](const boost::system::error_code& error, std::size_t) {
-                       if (!error) self->take();
-                     });
+    expire();
+    if constexpr (kIsTls) {
+      stream_.async_handshake(ssl::stream_base::server,
+                              [self = this->shared_from_this()](const boost::system::error_code& error) {
+                                if (error) return self->shared_.refuse();
+                                self->read();
+                              });
+    } else {
+      read();
+    }
   }
 
  private:
+  static constexpr bool kIsTls = !std::is_same_v<Stream, beast::tcp_stream>;
+
+  void expire() { beast::get_lowest_layer(stream_).expires_after(patience(shared_)); }
+  void read() {
+    http::async_read(stream_, buffer_, parser_,
+                     [self = this->shared_from_this()](const boost::system::error_code& error, std::size_t) {
+                       if (error) return self->lose(error);
+                       self->take();
+                     });
+  }
   void take() {
     const auto& request = parser_.get();
     response_.version(request.version());
     response_.keep_alive(false);
     response_.set(http::field::server, "stopbit");
     response_.set(http::field::x_frame_options, "DENY");
-    response_.set("Content-Security-Policy", "default-src 'self' 'unsafe-inline'");
+    response_.set("X-Content-Type-Options", "nosniff");
+    response_.set(http::field::cache_control, "no-store");
+    response_.set("Content-Security-Policy",
+                  "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
+                  "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
     fill(request);
     response_.prepare_payload();
-    stream_.expires_after(patience(shared_));
-    http::async_write(stream_, response_, [self = shared_from_this()](boost::system::error_code error, std::size_t) {
-      if (!error) self->stream_.socket().shutdown(Tcp::socket::shutdown_send, error);
-    });
+    expire();
+    http::async_write(stream_, response_,
+                      [self = this->shared_from_this()](const boost::system::error_code& error, std::size_t) {
+                        if (error) return self->lose(error);
+                        self->end();
+                      });
+  }
+  void lose(const boost::system::error_code& error) {
+    if (error == beast::error::timeout) shared_.refuse();
+  }
+  void end() {
+    if constexpr (kIsTls) {
+      stream_.async_shutdown([self = this->shared_from_this()](const boost::system::error_code&) {});
+    } else {
+      boost::system::error_code ignored;
+      stream_.socket().shutdown(Tcp::socket::shutdown_send, ignored);
+    }
   }
   void fill(const http::request<http::string_body>& request) {
     const auto say = [&](http::status status, const char* why) {
@@ -156,10 +209,10 @@ class HttpClient : public std::enable_shared_from_this<HttpClient> {
       response_.body() = std::string(why) + "\n";
     };
     if (request.method() != http::verb::get) return say(http::status::method_not_allowed, "only GET");
-    const auto authorization = request[http::field::authorization];
-    if (!shared_.token.empty() &&
-        !is_same_secret("Bearer " + shared_.token, {authorization.data(), authorization.size()})) {
-      ++shared_.refused;
+    const auto offered = request[http::field::authorization];
+    if (!shared_.is_authorized({offered.data(), offered.size()})) {
+      shared_.refuse();
+      response_.set(http::field::www_authenticate, "Basic realm=\"stopbit\"");
       return say(http::status::unauthorized, "a token is needed");
     }
     const std::string_view target(request.target().data(), request.target().size());
@@ -172,11 +225,49 @@ class HttpClient : public std::enable_shared_from_this<HttpClient> {
 
   Shared& shared_;
   Seat seat_;
-  beast::tcp_stream stream_;
+  Stream stream_;
   beast::flat_buffer buffer_{kMaxRequestBytes};
   http::request_parser<http::string_body> parser_;
   http::response<http::string_body> response_;
 };
+
+using PlainClient = HttpClient<beast::tcp_stream>;
+using TlsClient = HttpClient<beast::ssl_stream<beast::tcp_stream>>;
+
+/// Of which programs and browsers say one. Browsers ask for a name, too.
+std::vector<std::string> authorizations_of(const std::string& token) {
+  if (token.empty()) return {};
+  const std::string pair = "stopbit:" + token;
+  std::string basic(4 * ((pair.size() + 2) / 3) + 1, '\0');  // and the zero that OpenSSL puts behind it
+  const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(basic.data()),
+                                   reinterpret_cast<const unsigned char*>(pair.data()), static_cast<int>(pair.size()));
+  basic.resize(static_cast<std::size_t>(size));
+  return {"Bearer " + token, "Basic " + basic};
+}
+
+/// Empty on success.
+std::string load_tls(const Tls& tls, ssl::context& context) {
+  boost::system::error_code error;
+  const auto failed = [&](const char* what, const std::string& path) {
+    return std::string(what) + " '" + path + "': " + error.message();
+  };
+  SSL_CTX_set_options(context.native_handle(), SSL_OP_NO_RENEGOTIATION);
+  if (SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) != 1) return "there is no TLS 1.2";
+  // A key with a passphrase is refused; nobody is there to be asked for it.
+  context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
+  context.use_certificate_chain_file(tls.certificate, error);
+  if (error) return failed("certificate", tls.certificate);
+  context.use_private_key_file(tls.key, ssl::context::pem, error);
+  if (error) return failed("key", tls.key);
+  if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
+    return "key '" + tls.key + "' is not that of certificate '" + tls.certificate + "'";
+  }
+  if (tls.client_ca.empty()) return {};
+  context.load_verify_file(tls.client_ca, error);
+  if (error) return failed("client_ca", tls.client_ca);
+  context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
+  return {};
+}
 
 }  // namespace
 
@@ -191,7 +282,7 @@ bool is_same_secret(std::string_view secret, std::string_view offered) noexcept 
 
 struct Server::Parts {
   explicit Parts(const Options& options, Answer answer, Pages pages)
-      : shared{std::move(answer), std::move(pages), options.users, options.token, options.limits} {}
+      : shared{std::move(answer), std::move(pages), options.users, authorizations_of(options.token), options.limits} {}
   ~Parts() {
     if (!path.empty()) ::unlink(path.c_str());
   }
@@ -219,10 +310,14 @@ struct Server::Parts {
     return {};
   }
 
-  std::string open_http(const net::Endpoint& endpoint) {
+  std::string open_http(const net::Endpoint& endpoint, const std::optional<Tls>& with) {
     const asio::ip::address_v4 address(endpoint.address);
-    if (!address.is_loopback() && shared.token.empty()) {
-      return "HTTP on " + address.to_string() + " wants a token: without one it is for this machine only";
+    if (!address.is_loopback() && shared.authorizations.empty() && !with) {
+      return "HTTP on " + address.to_string() + " wants a token or TLS: without it is for this machine only";
+    }
+    if (with) {
+      tls.emplace(ssl::context::tls_server);
+      if (std::string problem = load_tls(*with, *tls); !problem.empty()) return problem;
     }
     boost::system::error_code error;
     tcp.emplace(context);
@@ -235,13 +330,10 @@ struct Server::Parts {
     return {};
   }
 
-  template <class Client, class Socket>
-  void seat(Socket socket) {
-    if (shared.clients >= shared.limits.clients) {
-      ++shared.refused;  // the socket closes as it goes
-      return;
-    }
-    std::make_shared<Client>(std::move(socket), shared)->start();
+  template <class Client, class Socket, class... More>
+  void seat(Socket socket, More&... more) {
+    if (shared.clients >= shared.limits.clients) return shared.refuse();  // the socket closes as it goes
+    std::make_shared<Client>(std::move(socket), shared, more...)->start();
   }
   void accept_local() {
     local->async_accept([this](const boost::system::error_code& error, Local::socket socket) {
@@ -253,12 +345,17 @@ struct Server::Parts {
   void accept_tcp() {
     tcp->async_accept([this](const boost::system::error_code& error, Tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error) seat<HttpClient>(std::move(socket));
+      if (!error && tls) {
+        seat<TlsClient>(std::move(socket), *tls);
+      } else if (!error) {
+        seat<PlainClient>(std::move(socket));
+      }
       accept_tcp();
     });
   }
 
   Shared shared;  // outlives the clients, which live in the context
+  std::optional<ssl::context> tls;
   asio::io_context context{1};
   std::optional<Local::acceptor> local;
   std::optional<Tcp::acceptor> tcp;
@@ -272,14 +369,16 @@ Result<std::unique_ptr<Server>> Server::open(const Options& options, Answer answ
   auto parts = std::make_unique<Parts>(options, std::move(answer), std::move(pages));
   std::string problem;
   if (!options.socket.empty()) problem = parts->open_socket(options.socket);
-  if (problem.empty() && options.http) problem = parts->open_http(*options.http);
+  if (problem.empty() && options.http) problem = parts->open_http(*options.http, options.tls);
   if (!problem.empty()) return Failure{std::move(problem)};
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 
 void Server::poll() {
+  const auto end = std::chrono::steady_clock::now() + kMaxPoll;
   parts_->context.restart();
-  parts_->context.poll();
+  while (parts_->context.poll_one() != 0 && std::chrono::steady_clock::now() < end) {
+  }
 }
 
 std::uint16_t Server::http_port() const noexcept {

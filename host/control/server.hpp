@@ -21,11 +21,21 @@ struct Limits {
   std::uint64_t patience_ns = 5'000'000'000;  ///< For a whole request, and for its answer to be taken.
 };
 
+/// Files in PEM. They are read once.
+struct Tls {
+  std::string certificate;  ///< And those that lead to its root.
+  std::string key;          ///< Without a passphrase.
+  std::string client_ca;    ///< Clients need a certificate that one of these has signed; empty: they need none.
+};
+
 struct Options {
   std::string socket;                 ///< Path of the Unix socket; empty: none.
   std::vector<std::uint32_t> users;   ///< Who may use it, besides root and the user of the process.
-  std::optional<net::Endpoint> http;  ///< Nothing: none. Not on loopback: only with a token.
-  std::string token;                  ///< HTTP clients say "Authorization: Bearer TOKEN"; empty: nobody has to.
+  std::optional<net::Endpoint> http;  ///< Nothing: none. Not on loopback: only with a token or TLS.
+  /// HTTP clients say "Authorization: Bearer TOKEN", or have the name "stopbit" and the token as password; empty:
+  /// nobody has to.
+  std::string token;
+  std::optional<Tls> tls;  ///< HTTP over TLS 1.2 or 1.3; nothing: without.
   Limits limits;
 };
 
@@ -53,11 +63,11 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  /// Does what there is to do, without waiting.
+  /// Does what there is to do, without waiting, for some 20 ms at most; the rest is left for the next call.
   void poll();
   /// The port of HTTP, 0 if there is none: for who asked for any.
   [[nodiscard]] std::uint16_t http_port() const noexcept;
-  /// Clients that were refused because there were too many, or because they were the wrong ones.
+  /// Clients that were turned away: there were too many, they were the wrong ones, or they took too long.
   [[nodiscard]] std::uint64_t refused() const noexcept;
 
  private:

@@ -55,7 +55,7 @@ void Text::set(std::string_view text) const noexcept {
   Change::put(value_->words, text.data(), text.size());
 }
 
-void Errors::add(const ErrorFact& fact) const noexcept {
+bool Errors::add(const ErrorFact& fact) const noexcept {
   const std::uint64_t place = std::uint64_t{fact.channel} | std::uint64_t{fact.template_index} << 16 |
                               std::uint64_t{fact.block} << 32 | std::uint64_t{fact.word} << 48 |
                               std::uint64_t{fact.code} << 56;
@@ -65,11 +65,11 @@ void Errors::add(const ErrorFact& fact) const noexcept {
     if (known.place != place) continue;
     store_word(known.count, known.count + 1);
     store_word(known.last_ns, fact.time_ns);
-    return;
+    return false;
   }
   if (used == places_) {
     store_word(value_->beyond, value_->beyond + 1);
-    return;
+    return false;
   }
   ErrorValue& made = list_[used];
   const std::size_t sample = std::min(fact.sample.size(), kSampleBytes);
@@ -85,6 +85,7 @@ void Errors::add(const ErrorFact& fact) const noexcept {
     Change::put(made.sample, fact.sample.data(), sample);
   }
   __atomic_store_n(&value_->distinct, used + 1, __ATOMIC_RELEASE);
+  return true;
 }
 
 Schema::Id Schema::add(Kind kind, std::string_view family, std::initializer_list<Label> labels, std::string_view help,

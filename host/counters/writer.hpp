@@ -96,7 +96,8 @@ class Errors {
   Errors() = default;
   Errors(ErrorsValue* value, std::size_t places) noexcept
       : value_(value), list_(reinterpret_cast<ErrorValue*>(value + 1)), places_(places) {}
-  void add(const ErrorFact& fact) const noexcept;
+  /// True if it is the first of its kind and found a place.
+  bool add(const ErrorFact& fact) const noexcept;
 
  private:
   ErrorsValue* value_ = nullptr;

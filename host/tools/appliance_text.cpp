@@ -125,7 +125,7 @@ std::string stat_text(const Status& status) {
   out += "Lines\n" + lines.text(2) + "\nPackets\n" + packets.text(1) + "\nSequence numbers\n" + numbers.text(1);
 
   Grid drops({"dropped at", "count"});
-  for (const auto& [place, count] : status.drops()) drops.add({plain(place), thousands(count)});
+  for (const appliance::Drop& drop : status.drops()) drops.add({plain(drop.text()), thousands(drop.count)});
   out += "\nDrops by place\n" + drops.text(1);
 
   Grid ports({"port", "frames", "bytes", "NIC drops", "kernel drops", "damaged", "foreign", "failures"});
@@ -189,6 +189,34 @@ std::string skew_text(const Status& status) {
   return grid.text(1);
 }
 
+namespace {
+
+/// The places where anything was dropped, in a line or two.
+void add_drops(const Status& status, std::size_t columns, std::vector<std::string>& out) {
+  constexpr std::size_t kLines = 2;
+  std::vector<std::string> lines = {"drops:"};
+  bool has_any = false;
+  for (const appliance::Drop& drop : status.drops()) {
+    if (drop.count == 0) continue;
+    if (has_any) lines.back() += ',';
+    const std::string item = fmt::format(" {} {}", plain(drop.text()), short_number(static_cast<double>(drop.count)));
+    if (has_any && lines.back().size() + item.size() >= columns) {
+      if (lines.size() == kLines) {
+        lines.back().resize(std::min(lines.back().size(), columns - 4));
+        lines.back() += " ...";
+        break;
+      }
+      lines.emplace_back("      ");
+    }
+    lines.back() += item;
+    has_any = true;
+  }
+  if (!has_any) lines.back() += " none";
+  out.insert(out.end(), lines.begin(), lines.end());
+}
+
+}  // namespace
+
 std::string screen_text(const Status& status, const Status& before, std::size_t columns, std::size_t rows) {
   const double seconds = status.now_ns > before.now_ns ? static_cast<double>(status.now_ns - before.now_ns) / 1e9 : 0;
   const auto rate = [&](std::uint64_t now, std::uint64_t then) {
@@ -196,12 +224,7 @@ std::string screen_text(const Status& status, const Status& before, std::size_t 
   };
   std::vector<std::string> out;
   out.push_back(head_line(status));
-  std::string drops = "drops:";
-  for (const auto& [place, count] : status.drops()) {
-    if (count != 0) drops += fmt::format(" {} {},", plain(place), short_number(static_cast<double>(count)));
-  }
-  if (drops.back() == ',') drops.pop_back();
-  out.push_back(drops == "drops:" ? "drops: none" : drops);
+  add_drops(status, columns, out);
   std::string agents;
   for (std::size_t i = 0; i < status.agents.size(); ++i) {
     const appliance::AgentStatus& agent = status.agents[i];

@@ -105,8 +105,8 @@ Command gaps_command() {
           "Prints a line for each run of missing numbers: when it was given up, channel, numbers, how many, the "
           "cause, and what each line had. Causes: `lost on both`, each line was alive and none brought them; `line "
           "down`, a line was silent, so nothing could save the other; `local drop`, the card or the kernel of this "
-          "machine has dropped packets since the gap before. Numbers that came after they were given up say by how "
-          "much.\n"
+          "machine has dropped packets within the second before. Numbers that came after they were given up say by "
+          "how much.\n"
           "\n"
           "The appliance writes gaps to its state folder, where they outlive it: a file a day, UTC, as many days as "
           "its settings say.",

@@ -13,12 +13,15 @@
 #include "host/appliance/appliance.hpp"
 #include "host/appliance/confine.hpp"
 #include "host/appliance/gap_log.hpp"
+#include "host/appliance/history.hpp"
 #include "host/appliance/keeper.hpp"
 #include "host/appliance/status.hpp"
 #include "host/control/metrics.hpp"
 #include "host/control/server.hpp"
+#include "host/tools/appliance_metrics.hpp"
 #include "host/tools/appliance_text.hpp"
 #include "host/tools/commands.hpp"
+#include "host/tools/error_desk.hpp"
 #include "host/tools/files.hpp"
 #include "host/tools/signals.hpp"
 
@@ -58,7 +61,21 @@ std::string read_token(const std::string& path) {
 /// What clients are told; on the thread of the keeper.
 class Desk {
  public:
-  explicit Desk(appliance::Appliance& appliance) : appliance_(appliance), reader_(open_own(appliance)) {}
+  Desk(appliance::Appliance& appliance, const appliance::Keeper& keeper)
+      : appliance_(appliance), keeper_(keeper), reader_(open_own(appliance)), errors_(appliance) {}
+
+  /// Does what nobody has to ask for; now and then. `refused`: clients that were turned away so far.
+  void step(std::uint64_t refused) {
+    const std::uint64_t now = appliance::wall_clock_ns();
+    errors_.step();
+    if (history_.is_due(now)) history_.add(look());
+    if (refused == refused_ || now < next_refusal_ns_) return;
+    next_refusal_ns_ = now + kRefusalsNs;
+    log({appliance::Change::Level::Warning,
+         "clients refused",
+         {{"more", std::to_string(refused - refused_)}, {"all", std::to_string(refused)}}});
+    refused_ = refused;
+  }
 
   std::string answer(const control::Command& command) {
     using Kind = control::Command::Kind;
@@ -73,7 +90,9 @@ class Desk {
   std::optional<control::Page> page(std::string_view path) const {
     if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
     if (path == "/status.json") return control::Page{"application/json", status()};
-    if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", control::metrics_text(reader_)};
+    if (path == "/errors.json") return control::Page{"application/json", errors_.to_json(look())};
+    if (path == "/history.json") return control::Page{"application/json", history()};
+    if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
     return std::nullopt;
   }
   [[nodiscard]] bool stops() const noexcept { return stops_; }
@@ -84,8 +103,17 @@ class Desk {
     if (!reader) throw ToolError(kExitEnvironment, reader.message());
     return std::move(reader).value();
   }
-  [[nodiscard]] std::string status() const {
-    return appliance::to_json(appliance::read_status(reader_, appliance::wall_clock_ns()));
+  [[nodiscard]] appliance::Status look() const { return appliance::read_status(reader_, appliance::wall_clock_ns()); }
+  [[nodiscard]] std::string status() const { return appliance::to_json(look()); }
+  [[nodiscard]] std::string metrics() const { return control::metrics_text(reader_, extra_metrics(look())); }
+  [[nodiscard]] std::string history() const {
+    std::string gaps;
+    for (const appliance::GapEntry& gap : keeper_.recent_gaps()) {
+      if (!gaps.empty()) gaps += ',';
+      gaps += appliance::to_json(gap);
+    }
+    return fmt::format(R"({{"step_ns":{},"points":{},"gaps":[{}]}})", appliance::History::kStepNs, history_.to_json(),
+                       gaps);
   }
   std::string freeze() {
     const auto& recorder = appliance_.settings().recorder;
@@ -108,8 +136,15 @@ class Desk {
     return "error: " + answer.message() + (findings.empty() ? "" : "; " + findings.substr(0, findings.find('\n')));
   }
 
+  static constexpr std::uint64_t kRefusalsNs = 10'000'000'000;  ///< Strangers may not fill the log.
+
   appliance::Appliance& appliance_;
+  const appliance::Keeper& keeper_;
   counters::Reader reader_;
+  appliance::History history_;
+  ErrorDesk errors_;
+  std::uint64_t refused_ = 0;
+  std::uint64_t next_refusal_ns_ = 0;
   bool stops_ = false;
 };
 
@@ -164,13 +199,17 @@ int run(const RunArguments& arguments) {
   for (const std::string& note : appliance.notes()) {
     log({appliance::Change::Level::Warning, "note", {{"text", note}}});
   }
-  Desk desk(appliance);
+  Desk desk(appliance, keeper);
   const appliance::ControlSettings& doors = appliance.settings().control;
   auto server = control::Server::open(
       {.socket = doors.socket,
        .users = doors.users,
        .http = doors.http,
        .token = read_token(doors.token_file),
+       .tls = doors.certificate.empty()
+                  ? std::nullopt
+                  : std::optional(
+                        control::Tls{.certificate = doors.certificate, .key = doors.key, .client_ca = doors.client_ca}),
        .limits = {}},
       [&](const control::Command& command) { return desk.answer(command); },
       [&](std::string_view path) { return desk.page(path); });
@@ -184,6 +223,7 @@ int run(const RunArguments& arguments) {
   log({appliance::Change::Level::Info, "started", {{"name", appliance.settings().name}}});
   while (!stop_requested() && !desk.stops() && !appliance.ended()) {
     keeper.step();
+    desk.step(server.value()->refused());
     server.value()->poll();
     std::this_thread::sleep_for(kStep);
   }
@@ -226,6 +266,8 @@ Command run_command() {
           "  [[port]] name, agent, kind = socket|dpdk|capture, interface | device | file\n"
           "\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
+          "\n"
+          "  [http] listen, token_file, certificate, key, client_ca: metrics and a page; [control] socket, users\n"
           "\n"
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B\n"
           "\n"

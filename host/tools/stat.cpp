@@ -36,8 +36,9 @@ Command stat_command() {
       .summary = "Shows the counters of an appliance",
       .description =
           "Shows where every packet and every sequence number went: what each line brought and missed and how much "
-          "of that the other one saved; what was delivered, held, lost; drops by place; ports, rings, threads; and "
-          "the distinct errors, each with the first datagram that had it. `exact` says that received = delivered + "
+          "of that the other one saved; what was delivered, held, lost; drops by place, those of readers with a name "
+          "too; ports, rings, threads; and the distinct errors, each with the first datagram that had it. `exact` says "
+          "that received = delivered + "
           "duplicate + late + held + malformed + incomplete, and expected = delivered + recovered + lost + held; "
           "`changing`, that the counters were read in the middle of a change.\n"
           "\n"

@@ -94,7 +94,8 @@ Command top_command() {
       .summary = "Shows an appliance at work, a screen that renews itself",
       .description =
           "Shows the channels of an appliance with their rates, once a second: those that are not ready come first. "
-          "It fits 80 columns and 24 rows, and uses more where there are more. q ends it.",
+          "Above them stands what was dropped, by place, where it is not nothing. It fits 80 columns and 24 rows, and "
+          "uses more where there are more. q ends it.",
       .options = {appliance_name_option(arguments->name),
                   {.names = "--once",
                    .value = "",

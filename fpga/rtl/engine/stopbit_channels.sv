@@ -3,9 +3,8 @@
 /// A reset takes the next generation of all channels, so that none comes twice.
 module stopbit_channels
   import stopbit_pkg::*;
-#(
-  localparam int unsigned GenerationBits = 56
-) (
+  import stopbit_uop_pkg::*;
+(
   input  logic                      clk_i,
   input  logic                      rst_ni,
   input  logic [ChannelBits-1:0]    channel_i,

@@ -6,9 +6,7 @@
 module stopbit_dictionary_state
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
-#(
-  localparam int unsigned GenerationBits = 56
-) (
+(
   input  logic                      clk_i,
   input  logic [GenerationBits-1:0] generation_i,  // of the entries that are read
   input  logic                      first_uses_entry_i,

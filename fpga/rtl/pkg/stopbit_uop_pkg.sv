@@ -1,6 +1,7 @@
 /// What the stages of the microcode engine pass to each other.
 package stopbit_uop_pkg;
   import stopbit_pkg::*;
+  import stopbit_isa_pkg::*;
 
   typedef enum logic [1:0] {
     SOURCE_NONE     = 2'd0,  // the field is absent
@@ -237,4 +238,174 @@ package stopbit_uop_pkg;
     logic [16:0] count;        // bytes of the string so far
     logic [7:0]  slots;        // of the record's string area that the string takes
   } text_step_t;
+
+  // -------------------------------------------------------------------------------------------------------------------
+  // Inside the consume stage
+
+  localparam int unsigned GenerationBits = 56;  // of dictionaries
+
+  typedef enum logic [3:0] {
+    STATE_IDLE,        // no datagram; when one comes, a message can begin at once if its dictionary is reset
+    STATE_PREAMBLE,    // what stands before the first message is passed over
+    STATE_START,       // a message begins
+    STATE_RUN,         // an instruction at its beginning
+    STATE_PMAP_MORE,   // the rest of a presence map of more than nine bytes
+    STATE_PROFILE,     // a presence map was looked up: a profile program, or the general one
+    STATE_CONTROL,     // the control-op of PMAP
+    STATE_SEQ_WAIT,    // the length of a sequence is on its way
+    STATE_SEQ,         // the loop begins
+    STATE_TID_WAIT,    // a template identifier is on its way
+    STATE_DISPATCH,    // its template is there
+    STATE_OVERFULL,    // the complete record exceeds its limit of slots
+    STATE_UNUSED_BITS, // a presence map has bits that nobody took
+    STATE_FINISH,      // the datagram is decoded, and what is on its way goes out
+    STATE_FAILED       // an error is on its way: nothing more is done
+  } consume_state_e;
+
+  /// Up to two instructions of a stage.
+  typedef struct packed {
+    logic                   valid;
+    logic                   is_pair;
+    insn_t [1:0]            insn;
+    logic [ProgramBits-1:0] pc;        // of the first
+    logic [ProgramBits-1:0] foreseen;  // of what comes behind them
+  } instructions_t;
+
+  /// What the instructions in the consume stage are with the bytes, bits and states that are there.
+  typedef struct packed {
+    plan_t [1:0]      plan;
+    logic [1:0][79:0] bytes;       // from the entity of each on
+    logic [1:0][3:0]  length;      // of the entity; 0: it does not end in the bytes that are there
+    logic [1:0]       is_null;     // in the stream
+    logic [1:0]       is_ready;    // an integer, without an error, and all of its entity is there
+    logic [1:0]       uses_entry;  // of the dictionary
+    source_e [1:0]    exponent;    // before a mantissa
+    logic             both;        // go at once
+    logic [1:0]       bits_taken;  // of the presence map, by the data-ops that go
+    logic             skip_bit;    // behind these
+  } pair_t;
+
+  /// A step of the PMAP instruction.
+  typedef struct packed {
+    consume_state_e state;   // that follows
+    logic [4:0]     take;    // bytes
+    logic [7:0]     code;
+    logic           loads;   // bits from the window
+    logic           pushes;  // the map is complete
+    logic           done;
+    logic           jumps;   // to a profile program
+    logic [ProgramBits-1:0] address;
+  } map_step_t;
+
+  /// A step of a data-op.
+  typedef struct packed {
+    consume_state_e state;    // that follows, if the control-op has nothing against it
+    logic [4:0]     take;     // bytes
+    logic [7:0]     code;
+    logic           done;
+    source_e        source;   // of the first value
+    logic           is_text;  // a string is at work
+    logic           pads;     // a byte is passed over that only makes a number longer
+    map_step_t      pmap;     // all 0 if it is no PMAP
+  } data_step_t;
+
+  /// A step of a control-op, and of what waits for a number.
+  typedef struct packed {
+    consume_state_e state;        // that follows
+    logic [7:0]     code;
+    logic           done;         // all instructions in the stage
+    logic           steps;        // the first of two is done
+    logic           redirect;     // what was fetched is not what follows
+    logic [ProgramBits-1:0] address;
+    logic [1:0]     bits_taken;   // of the presence map
+    logic           restores_map;
+    logic [4:0]     map_depth;
+    logic           push_loop;
+    logic           end_element;
+    logic           pop_call;
+    logic           stores_presence;  // 1 goes to the record, for a group that is there
+    logic           begins_length;    // of a sequence
+    logic           awaits_length;    // which comes from the stages behind
+    logic           checks_length;    // it is looked at in the next cycle
+    logic           uses_length;      // that was on its way: the loop begins
+    logic           awaits_template;  // an identifier that the stages behind tell
+    logic [31:0]    awaited;          // the length or identifier that came, or came before
+    logic           ends_message;
+    logic           releases;         // the datagram: the next one can begin
+  } control_step_t;
+
+  /// A step of a message's or a dynamic reference's beginning.
+  typedef struct packed {
+    consume_state_e state;        // that follows
+    logic [4:0]     take;         // bytes
+    logic [7:0]     code;
+    logic           is_quick;     // presence map and template identifier are taken at once
+    logic [16:0]    entity;       // where the first instruction's entity begins, if they are
+    logic           redirect;
+    logic [ProgramBits-1:0] address;
+    logic           opens;        // a template
+    logic           is_call;      // of a dynamic reference
+    dispatch_t      root;
+    logic [5:0]     slots;        // of its root block
+    logic           resets;       // the dictionary
+  } start_step_t;
+
+  /// A step before the first message of a datagram, and behind its last one.
+  typedef struct packed {
+    consume_state_e state;     // that follows
+    logic [4:0]     take;      // bytes
+    logic [7:0]     code;
+    logic           releases;  // the datagram
+  } datagram_step_t;
+
+  /// What is true of a datagram in the consume stage.
+  typedef struct packed {
+    logic [1:0]  number;       // of those that may be in the stages at once
+    logic        is_waiting;   // the dictionary waits for a reset, which the first message may be
+    logic [16:0] start;        // of the first message, bytes
+    logic [16:0] position;     // of the window, bytes
+    logic [12:0] string_base;  // of the channel
+  } datagram_state_t;
+
+  /// What is on top of the stacks.
+  typedef struct packed {
+    logic [MaxMapBits-1:0]  map_bits;  // the next one on top
+    logic                   has_more;
+    logic [16:0]            map_begin;
+    logic [4:0]             map_depth;
+    logic [3:0]             loop_depth;
+    logic                   is_last_element;
+    logic [4:0]             loop_map_depth;  // when the loop began
+    logic [3:0]             call_depth;
+    logic [ProgramBits-1:0] return_address;
+    logic [15:0]            caller;          // template
+  } stacks_t;
+
+  /// What was found in a number before the last ten bytes.
+  typedef struct packed {
+    logic padded;    // something
+    logic negative;
+    logic too_wide;  // more than its sign
+    logic nonzero;
+  } padding_t;
+
+  /// Whether the first `length` bytes are all 0, but for their stop bits.
+  function automatic logic is_zero(logic [79:0] bytes, logic [3:0] length);
+    logic zero;
+    zero = 1'b1;
+    for (int unsigned i = 0; i < WindowBytes; i++) begin
+      if (4'(i) < length && bytes[8*i+:7] != '0) zero = 1'b0;
+    end
+    return zero;
+  endfunction
+
+  /// The value of an entity of one or two bytes.
+  function automatic logic [13:0] short_value(logic [6:0] first_byte, logic [6:0] second_byte, logic [3:0] length);
+    return length == 4'd1 ? {7'b0, first_byte} : {first_byte, second_byte};
+  endfunction
+
+  /// Slots that a block of so many words takes.
+  function automatic logic [5:0] slots_of(logic [7:0] words);
+    return 6'((9'(words) + 9'(ValueWords - 1)) / 9'(ValueWords));
+  endfunction
 endpackage

@@ -32,16 +32,51 @@ ip route add 224.0.0.0/4 dev lo
 cd "$folder"
 "$here/feed.sh" "$name" lo lo
 "$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
-"$bin/stopbit" run appliance.toml -q 2>log &
-appliance=$!
-children+=($appliance)
-for _ in $(seq 200); do
-  if grep -q 'what="started"' log; then break; fi
-  sleep 0.1
-done
+start() {
+  "$bin/stopbit" run appliance.toml -q 2>log &
+  appliance=$!
+  children+=($appliance)
+  for _ in $(seq 200); do
+    if grep -q 'what="started"' log; then return; fi
+    sleep 0.1
+  done
+  cat log
+  exit 1
+}
+start
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
+exchange=$!
+children+=($exchange)
+"$bin/stopbit" tail ./ring --name book >/dev/null &
 children+=($!)
 sleep 1
 python3 "$here/http_test.py" 9464 $appliance "$monitoring"
+
+# The log has a line for each change of state, in one form.
+if grep -vE '^[0-9T:.-]+Z level=(info|warning|error) what="[^"]+"( [a-z_]+=([0-9]+|"([^"\\]|\\.)*"))*$' log; then
+  echo "these lines of the log are of another form"
+  exit 1
+fi
+for change in started "run begins" "channel state" gap "reader comes" "clients refused"; do
+  grep -q "what=\"$change\"" log || { echo "the log has no '$change'"; exit 1; }
+done
+
+# What was lost can be asked for while nobody runs, and stands on the page of the next one.
+kill -9 $exchange $appliance
+wait $exchange $appliance 2>/dev/null || true
+"$bin/stopbit" gaps "$name" --since 1h --json >before
+[[ -s before ]] || { echo "no gap was kept"; exit 1; }
+start
+"$bin/stopbit" gaps "$name" --since 1h --json >after
+cmp before after
+python3 - <<'PYTHON'
+import json, urllib.request
+with urllib.request.urlopen("http://127.0.0.1:9464/history.json") as answer:
+    shown = json.load(answer)["gaps"]
+with open("before") as file:
+    kept = [json.loads(line) for line in file]
+assert shown == kept[-200:], (len(shown), len(kept))
+print(f"{len(kept)} gaps were kept, {len(shown)} of them are on the page")
+PYTHON
 kill -TERM $appliance
 wait $appliance

@@ -148,6 +148,8 @@ def check_slow_and_silent():
         client.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
         deaf.append(client)
     get("/")
+    get("/history.json")
+    get("/errors.json")
     ends = 0
     try:
         for _ in range(100):

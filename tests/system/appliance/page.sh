@@ -42,16 +42,29 @@ for _ in $(seq 100); do
   if grep -q 'what="started"' log; then break; fi
   sleep 0.1
 done
+grep -q 'what="started"' log || { cat log; exit 1; }
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 children+=($!)
 sleep 2
-# A message that is cut short: behind the preamble a presence map, then nothing.
+# A message of the other channel, and one that is cut short: its number has no end.
 python3 - <<'PYTHON'
 import socket
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 sender.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("127.0.0.1"))
-sender.sendto(bytes.fromhex("00000001 00 c0"), ("239.30.3.1", 30003))
+text = bytearray(b"<i>x</i><script>document.title='broken'</script>")
+text[-1] |= 0x80
+message = bytes.fromhex("c0 85") + text
+for sequence, number in ((1, b"\x81"), (2, b"\x01")):
+    sender.sendto(sequence.to_bytes(4, "big") + b"\0" + message + number, ("239.30.3.1", 30003))
 PYTHON
+"$bin/stopbit" tail ./ring --name book --format jsonl >/dev/null &
+reader=$!
+children+=($reader)
+sleep 1
+# While it stands still the ring goes round.
+kill -STOP $reader
+sleep 5
+kill -CONT $reader
 sleep 3
 
 # browse OUTPUT OPTION...: a browser that is short of time may end without a word; then it is asked again.
@@ -74,7 +87,7 @@ rm -f "$output"/page*.png
 browse page.html --dump-dom
 cp page.html "$output/page.html"
 browse "$output/page.png" --screenshot="$output/page.png"
-browse "$output/page-narrow.png" --force-dark-mode --screenshot="$output/page-narrow.png" --window-size=480,1800
+browse "$output/page-narrow.png" --force-dark-mode --screenshot="$output/page-narrow.png" --window-size=480,2600
 kill -TERM $appliance
 wait $appliance
 python3 "$here/page_test.py" page.html browser.log "$output/page.png"

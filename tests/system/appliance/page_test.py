@@ -44,6 +44,11 @@ def numeral(text):
     return int(text.replace(",", ""))
 
 
+# What feed.sh and page.sh put into names and packets.
+HOSTILE_TEMPLATE = "<img src=x onerror=document.title='broken'>"
+HOSTILE_FIELD = "<script>document.title='broken'</script>"
+HOSTILE_VALUE = "<i>x</i><script>document.title='broken'</script>"
+
 page = Page()
 with open(sys.argv[1], encoding="utf-8") as file:
     source = file.read()
@@ -58,18 +63,30 @@ assert numeral(live["packets/s"]) > 100 and numeral(live["messages/s"]) > 100, l
 assert numeral(live["gaps"]) > 0 and numeral(live["lost"]) >= numeral(live["gaps"]), live
 assert numeral(live["A missing"]) > numeral(live["B missing"]), live
 assert "<b>odd</b>" in by_name, "a name became markup"
-assert not any(tag == "b" for tag, _ in page.bare), "a name became markup"
+made = [tag for tag, _ in page.bare]
+assert made.count("script") == 1 and not {"b", "img", "i", "a", "iframe"} & set(made), "a name became markup"
+assert "<title>Stopbit</title>" in source, "a name became a script"
 
+gaps = page.rows["gaps"]
+assert len(gaps) > 1 and gaps[0] == ["time", "channel", "first", "numbers", "cause", "lines"], gaps
+assert all(row[1] == "incremental" and row[5].startswith("A was at ") for row in gaps[1:]), gaps
 assert page.elements["rates"].count("path") == 2, "no rates were drawn"
 assert page.elements["gap_chart"].count("rect") > 0, "no gaps were drawn"
 assert page.elements["latency"].count("rect") > 3, "no latency was drawn"
 assert page.elements["latency"].count("line") > 3, "no quantiles were drawn"
 assert dict(page.rows["drops"][1:])["lost numbers"] != "0", page.rows["drops"]
+places = [row[0] for row in page.rows["drops"][1:]]
+assert places[:4] == ["NIC", "kernel", "damaged frame", "foreign"] and places[-1].startswith("overrun of book at /"), places
+assert numeral(page.rows["drops"][-1][1]) > 0, page.rows["drops"]
 assert len(page.rows["templates"]) > 1 and numeral(page.rows["templates"][1][1]) > 100, page.rows["templates"]
 
-errors = [dict(zip(page.rows["errors"][0], row)) for row in page.rows["errors"][1:]]
-assert len(errors) == 1 and errors[0]["channel"] == "3" and errors[0]["count"] == "1", errors
-assert errors[0]["first sequence"] == "1" and numeral(errors[0]["byte"]) >= 5 and errors[0]["meaning"], errors
+# The explanation has the template, the field, and the text that came before the fault.
+errors = page.texts["errors"]
+assert page.elements["errors"].count("details") == 1, page.elements["errors"]
+for part in ("channel <b>odd</b>", "sequence 2, byte ", HOSTILE_TEMPLATE, HOSTILE_FIELD[:20], HOSTILE_VALUE, "Number"):
+    assert part in errors, (part, errors)
+assert "no explanation" not in errors, errors
+assert HOSTILE_TEMPLATE in [row[0] for row in page.rows["templates"]], page.rows["templates"]
 assert page.texts.get("warning", "").strip() == "", page.texts["warning"]
 
 for tag, attributes in page.bare:
@@ -84,4 +101,4 @@ with open(sys.argv[3], "rb") as file:
 assert head[:8] == b"\x89PNG\r\n\x1a\n", head
 width, height = struct.unpack(">II", head[16:24])
 assert (width, height) == (1280, 1500), (width, height)
-print("rates, gaps, latency, templates and", len(errors), "errors were shown")
+print("rates, gaps, latency, templates and an explained error were shown")

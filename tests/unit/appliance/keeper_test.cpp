@@ -113,8 +113,8 @@ TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
     EXPECT_THAT(kept.take(), testing::Contains(AllOf(HasSubstr("warning what=\"overrun\" reader=\"book at "),
                                                      HasSubstr("more=" + lost + " all=" + lost))));
     const Status status = read_status(kept.counts(), kept.now);
-    EXPECT_EQ(status.drops().back().first, "overrun of book at " + kept.folder.path("ring"));
-    EXPECT_EQ(status.drops().back().second, kept.reader->total_lost_records());
+    EXPECT_EQ(status.drops().back().text(), "overrun of book at " + kept.folder.path("ring"));
+    EXPECT_EQ(status.drops().back().count, kept.reader->total_lost_records());
     EXPECT_THAT(to_json(status), HasSubstr("\"name\":\"book\""));
   }
   kept.pass(600'000'000);

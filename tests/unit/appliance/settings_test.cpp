@@ -95,6 +95,21 @@ TEST(ApplianceSettings, open_no_door_to_the_world_without_a_token) {
   EXPECT_EQ(closed.settings->control.socket, closed.folder.path("c"));
 }
 
+TEST(ApplianceSettings, open_to_the_world_with_a_certificate_and_its_key) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const std::string rest = std::string(kGood).substr(begin.size());
+  const std::string world = "[http]\nlisten = \"0.0.0.0:9464\"\n";
+  const Parsed open(begin + world + "certificate = \"c.pem\"\nkey = \"/k.pem\"\nclient_ca = \"ca.pem\"\n" + rest);
+  ASSERT_TRUE(open.settings) << open.errors();
+  EXPECT_EQ(open.settings->control.certificate, open.folder.path("c.pem"));
+  EXPECT_EQ(open.settings->control.key, "/k.pem");
+  EXPECT_EQ(open.settings->control.client_ca, open.folder.path("ca.pem"));
+  const Parsed half(begin + world + "key = \"k.pem\"\n" + rest);
+  EXPECT_THAT(half.errors(), HasSubstr("5:7: error: TLS wants both a certificate and its key"));
+  const Parsed plain(begin + "[http]\nlisten = \"127.0.0.1:1\"\nclient_ca = \"ca.pem\"\n" + rest);
+  EXPECT_THAT(plain.errors(), HasSubstr("wants a certificate and a key here"));
+}
+
 TEST(ApplianceSettings, tell_errors_of_feed_files) {
   const Parsed parsed(
       "name = \"demo\"\nstate = \"s\"\n[[agent]]\nname = \"x\"\n[[port]]\nname = \"p\"\n[[feed]]\nfile = "

@@ -189,18 +189,42 @@ TEST_F(ControlServer, serves_pages) {
 TEST_F(ControlServer, wants_its_token) {
   options_.token = "secret";
   open();
-  int file = connect_http();
+  const int file = connect_http();
   say(file, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
-  EXPECT_THAT(hear(file, true), StartsWith("HTTP/1.1 401"));
-  file = connect_http();
-  say(file, "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer secret\r\n\r\n");
-  EXPECT_THAT(hear(file, true), StartsWith("HTTP/1.1 200"));
+  const std::string refused = hear(file, true);
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 401"));
+  EXPECT_THAT(refused, HasSubstr("WWW-Authenticate: Basic realm=\"stopbit\"\r\n"));
+  const auto with = [&](const std::string& authorization) {
+    const int client = connect_http();
+    say(client, "GET /metrics HTTP/1.1\r\nHost: x\r\nAuthorization: " + authorization + "\r\n\r\n");
+    return hear(client, true);
+  };
+  EXPECT_THAT(with("Bearer secret"), StartsWith("HTTP/1.1 200"));
+  EXPECT_THAT(with("Basic c3RvcGJpdDpzZWNyZXQ="), StartsWith("HTTP/1.1 200"));  // stopbit:secret
+  for (const char* wrong : {"Bearer secret2", "Bearer", "Basic c2VjcmV0", "Basic c3RvcGJpdDo=", "Basic", "secret"}) {
+    EXPECT_THAT(with(wrong), StartsWith("HTTP/1.1 401")) << wrong;
+  }
+}
+
+TEST_F(ControlServer, does_not_open_with_certificates_that_it_cannot_read) {
+  options_.tls = Tls{.certificate = path_ + ".none", .key = path_ + ".none", .client_ca = ""};
+  EXPECT_THAT(Server::open(options_, {}, {}).message(), HasSubstr("certificate '" + path_ + ".none': No such file"));
+}
+
+TEST_F(ControlServer, sends_pages_that_may_load_nothing_from_elsewhere) {
+  open();
+  const int file = connect_http();
+  say(file, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  const std::string answer = hear(file, true);
+  EXPECT_THAT(answer, HasSubstr("\r\nContent-Security-Policy: default-src 'none';"));
+  EXPECT_THAT(answer, HasSubstr("\r\nX-Content-Type-Options: nosniff\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\nCache-Control: no-store\r\n"));
 }
 
 TEST_F(ControlServer, does_not_open_to_the_world_without_a_token) {
   options_.http = net::Endpoint{0, 0};
   const auto server = Server::open(options_, {}, {});
-  EXPECT_THAT(server.message(), HasSubstr("wants a token"));
+  EXPECT_THAT(server.message(), HasSubstr("wants a token or TLS"));
 }
 
 TEST_F(ControlServer, leaves_files_and_live_sockets_alone) {
@@ -222,7 +246,10 @@ TEST(Metrics, are_those_of_prometheus) {
   segment.value().histogram(latency).add(2'000'000'000);
   segment.value().text(image).set("a\"b");
   const auto reader = counters::Reader::over(segment.value().bytes());
-  const std::string text = metrics_text(reader.value());
+  const std::vector<Extra> extras = {
+      {.family = "drops", .help = "Drops", .labels = {{"place", "a\\\n\"b"}}, .value = 2},
+      {.family = "drops", .help = "Drops", .labels = {{"place", "NIC"}}, .value = 0}};
+  const std::string text = metrics_text(reader.value(), extras);
   EXPECT_THAT(
       text,
       HasSubstr("# HELP stopbit_packets Packets\n# TYPE stopbit_packets counter\nstopbit_packets{line=\"A\"} 3\n"));
@@ -230,6 +257,10 @@ TEST(Metrics, are_those_of_prometheus) {
   EXPECT_THAT(text, HasSubstr("le=\"+Inf\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("stopbit_image{value=\"a\\\"b\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("stopbit_heartbeat_seconds "));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "# TYPE stopbit_drops counter\nstopbit_drops{place=\"a\\\\\\n\\\"b\"} 2\nstopbit_drops{place=\"NIC\"} 0\n"));
 }
 
 }  // namespace

@@ -1,0 +1,28 @@
+#include "host/appliance/history.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace stopbit::appliance {
+
+void History::add(const Status& status) {
+  Point point{.time_ns = status.now_ns};
+  for (const ChannelStatus& channel : status.channels) {
+    point.packets += channel.received();
+    point.messages += channel.messages;
+    point.gaps += channel.gaps;
+    point.lost += channel.numbers_lost;
+    point.errors += channel.decode_errors + channel.unknown_template;
+  }
+  points_.push_back(point);
+  if (points_.size() > kPoints) points_.pop_front();
+}
+
+std::string History::to_json() const {
+  nlohmann::json list = nlohmann::json::array();
+  for (const Point& point : points_) {
+    list.push_back({point.time_ns, point.packets, point.messages, point.gaps, point.lost, point.errors});
+  }
+  return list.dump();
+}
+
+}  // namespace stopbit::appliance

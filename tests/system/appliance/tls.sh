@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# HTTP over TLS, with certificates that openssl makes: who gets the pages of an appliance that listens on all addresses,
+# and what is said of files that do not fit.
+#
+#     tls.sh BIN_FOLDER        status 77: no openssl or no network namespace here
+set -euo pipefail
+readonly kSkipped=77
+bin=$(readlink -f "$1")
+here=$(dirname "$(readlink -f "$0")")
+export ASAN_OPTIONS=detect_leaks=0  # a confined process cannot be looked at by another, which is how leaks are found
+
+if [[ ${2:-} != inside ]]; then
+  for tool in openssl unshare ip python3; do
+    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
+  done
+  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
+  exec unshare --net "$0" "$bin" inside
+fi
+
+folder=$(mktemp -d)
+name=tls-$$
+children=()
+# shellcheck disable=SC2329  # the trap calls it
+end() {
+  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
+  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
+}
+trap end EXIT
+ip link set lo up
+ip link set lo multicast on
+ip route add 224.0.0.0/4 dev lo
+cd "$folder"
+
+# authority NAME; certificate NAME AUTHORITY
+authority() {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -out "$1.pem" -days 2 \
+    -subj "/CN=$1" -addext basicConstraints=critical,CA:TRUE 2>>openssl.log
+}
+certificate() {
+  openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -keyout "$1.key" -out "$1.csr" -subj "/CN=$1" 2>>openssl.log
+  printf 'subjectAltName=IP:127.0.0.1\n' >"$1.ext"
+  openssl x509 -req -in "$1.csr" -CA "$2.pem" -CAkey "$2.key" -CAcreateserial -days 2 -extfile "$1.ext" -out "$1.pem" 2>>openssl.log
+}
+authority ours
+authority theirs
+certificate server ours
+certificate operator ours
+certificate stranger theirs
+openssl ec -aes128 -passout pass:secret -in server.key -out locked.key 2>>openssl.log
+echo "a-token-of-this-test" >token
+
+"$here/feed.sh" "$name" lo lo
+"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
+
+# settings LISTEN LINE...: appliance.toml with these lines in [http].
+settings() {
+  "$here/feed.sh" "$name" lo lo
+  python3 - "$@" <<'PYTHON'
+import sys
+text = open("appliance.toml").read()
+old = 'listen = "127.0.0.1:9464"'
+assert old in text
+open("appliance.toml", "w").write(text.replace(old, "\n".join([f'listen = "{sys.argv[1]}"', *sys.argv[2:]])))
+PYTHON
+}
+start() {
+  "$bin/stopbit" run appliance.toml -q 2>log &
+  appliance=$!
+  children+=($appliance)
+  for _ in $(seq 200); do
+    if grep -q 'what="started"' log; then return; fi
+    sleep 0.1
+  done
+  cat log
+  exit 1
+}
+stop() {
+  kill -TERM $appliance
+  wait $appliance
+}
+# refused STATUS TEXT: the settings are not good enough to start with.
+refused() {
+  local status=0
+  timeout 60 "$bin/stopbit" run appliance.toml -q 2>log </dev/null || status=$?
+  [[ $status == "$1" ]] && grep -qF -- "$2" log || { echo "wanted status $1 and '$2', got $status and:"; cat log; exit 1; }
+}
+
+settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"'
+start
+python3 "$here/tls_test.py" server
+stop
+settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'token_file = "token"'
+start
+python3 "$here/tls_test.py" token
+stop
+settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'client_ca = "ours.pem"'
+start
+python3 "$here/tls_test.py" clients
+stop
+
+settings 0.0.0.0:9464
+refused 1 'an address that others can reach wants a token_file, or TLS'
+settings 0.0.0.0:9464 'certificate = "server.pem"'
+refused 1 'TLS wants both a certificate and its key'
+settings 127.0.0.1:9464 'client_ca = "ours.pem"'
+refused 1 'which wants a certificate and a key here'
+settings 127.0.0.1:9464 'certificate = "none.pem"' 'key = "server.key"'
+refused 3 "certificate 'none.pem': "
+settings 127.0.0.1:9464 'certificate = "token"' 'key = "server.key"'
+refused 3 "certificate 'token': "
+settings 127.0.0.1:9464 'certificate = "server.pem"' 'key = "operator.key"'
+refused 3 "key 'operator.key'"
+settings 127.0.0.1:9464 'certificate = "server.pem"' 'key = "locked.key"'
+refused 3 "key 'locked.key': "
+settings 127.0.0.1:9464 'certificate = "server.pem"' 'key = "server.key"' 'client_ca = "server.key"'
+refused 3 "client_ca 'server.key': "
+echo "files that do not fit are refused with their names"

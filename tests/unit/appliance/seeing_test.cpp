@@ -1,0 +1,140 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "host/appliance/history.hpp"
+#include "host/appliance/keeper.hpp"
+#include "tests/unit/appliance/fixture.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+using test::OneChannel;
+using test::tick;
+using testing::HasSubstr;
+
+std::vector<std::byte> unknown_template(std::uint32_t sequence) {
+  auto bytes = tick(sequence, 1);
+  bytes[6] = std::byte{0x85};
+  return bytes;
+}
+
+TEST(Evidence, is_kept_of_the_first_datagram_of_each_kind_of_error) {
+  OneChannel one("mode = \"fast\"\n");
+  for (std::uint32_t n = 1; n <= 20; ++n) one.give(0, unknown_template(n));
+  auto cut = tick(21, 1);
+  cut.back() = std::byte{1};
+  one.give(0, cut);
+  one.give(0, {std::byte{1}, std::byte{2}});  // no room for a sequence number
+  one.work();
+  Evidence evidence;
+  ASSERT_TRUE(one.made->next_evidence(evidence));
+  EXPECT_EQ(evidence.code, ErrorCode::D9);
+  EXPECT_EQ(evidence.size, unknown_template(1).size());
+  EXPECT_TRUE(std::ranges::equal(evidence.datagram(), unknown_template(1)));
+  EXPECT_EQ(one.made->channel(evidence.channel).name, "seven");
+  EXPECT_NE(one.made->program_of(evidence), nullptr);
+  ASSERT_TRUE(one.made->next_evidence(evidence));
+  EXPECT_EQ(evidence.code, ErrorCode::X1);
+  EXPECT_TRUE(std::ranges::equal(evidence.datagram(), cut));
+  ASSERT_TRUE(one.made->next_evidence(evidence));
+  EXPECT_EQ(evidence.size, 2U);
+  EXPECT_FALSE(one.made->next_evidence(evidence));
+}
+
+TEST(Evidence, has_no_program_when_another_image_has_come) {
+  OneChannel one("mode = \"fast\"\n");
+  one.give(0, unknown_template(1));
+  one.work();
+  Diagnostics diagnostics;
+  ASSERT_TRUE(one.made->reload("ticks", diagnostics)) << diagnostics.format();
+  Evidence evidence;
+  ASSERT_TRUE(one.made->next_evidence(evidence));
+  EXPECT_EQ(one.made->program_of(evidence), nullptr);
+  one.work();
+  auto cut = tick(2, 1);
+  cut.back() = std::byte{1};
+  one.give(0, cut);
+  one.work();
+  ASSERT_TRUE(one.made->next_evidence(evidence));
+  EXPECT_NE(one.made->program_of(evidence), nullptr);
+}
+
+TEST(Evidence, of_a_large_datagram_is_its_beginning) {
+  OneChannel one("mode = \"fast\"\n", "[limits]\ndatagram_bytes = 65507\n");
+  auto large = unknown_template(1);
+  large.resize(20'000, std::byte{0x81});
+  one.give(0, large);
+  one.work();
+  Evidence evidence;
+  ASSERT_TRUE(one.made->next_evidence(evidence));
+  EXPECT_EQ(evidence.size, 20'000U);
+  EXPECT_EQ(evidence.datagram().size(), Evidence::kMaxBytes);
+}
+
+TEST(History, keeps_an_hour_in_steps) {
+  History history;
+  Status status;
+  status.channels.resize(2);
+  for (std::uint64_t i = 0; i < History::kPoints + 10; ++i) {
+    status.now_ns = 1'000'000'000 + i * History::kStepNs;
+    ASSERT_TRUE(history.is_due(status.now_ns));
+    for (ChannelStatus& channel : status.channels) channel.gaps = i;
+    history.add(status);
+    ASSERT_FALSE(history.is_due(status.now_ns + History::kStepNs - 1));
+  }
+  ASSERT_EQ(history.points().size(), History::kPoints);
+  EXPECT_EQ(history.points().front().gaps, 20U);
+  EXPECT_EQ(history.points().back().gaps, 2 * (History::kPoints + 9));
+  EXPECT_THAT(history.to_json(), testing::StartsWith("[[51000000000,0,0,20,0,0],["));
+}
+
+TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
+  OneChannel one;
+  const Status status = read_status(one.counts(), one.now);
+  std::vector<std::string> places;
+  for (const Drop& drop : status.drops()) places.push_back(drop.text());
+  EXPECT_THAT(places, testing::ElementsAre("NIC", "kernel", "damaged frame", "foreign", "malformed", "duplicate",
+                                           "late", "incomplete", "lost numbers", "decode error", "unknown template",
+                                           "waiting for reset"));
+  EXPECT_THAT(to_json(status), HasSubstr(R"("drops":[{"count":0,"place":"NIC"},)"));
+}
+
+TEST(Keeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
+  OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
+  const auto tell = [](const Change&) {};
+  const auto clock = [&] { return one.now; };
+  Keeper keeper(*one.made, clock, tell);
+  ASSERT_EQ(keeper.prepare(), "");
+  EXPECT_TRUE(keeper.recent_gaps().empty());
+  const auto pass = [&](std::uint64_t ns) {
+    one.work();
+    one.now += ns;
+    one.work();
+    keeper.step();
+  };
+  one.give(0, tick(1, 1));
+  one.give(0, tick(4, 4));
+  pass(2'000'000);
+  one.now += 1'000'000;
+  one.give(1, tick(3, 3));
+  pass(2'000'000);
+  ASSERT_EQ(keeper.recent_gaps().size(), 1U);
+  EXPECT_EQ(keeper.recent_gaps()[0].first, 2U);
+  EXPECT_EQ(keeper.recent_gaps()[0].count, 2U);
+  EXPECT_EQ(keeper.recent_gaps()[0].came_late, 1U);
+  EXPECT_GT(keeper.recent_gaps()[0].late_by_ns, 0U);
+  // Another one, as after a restart, has read it from disk.
+  Keeper next(*one.made, clock, tell);
+  ASSERT_EQ(next.prepare(), "");
+  ASSERT_EQ(next.recent_gaps().size(), 1U);
+  EXPECT_EQ(to_json(next.recent_gaps()[0]), to_json(keeper.recent_gaps()[0]));
+  // Two days later it is no news any more.
+  one.now += 172'800'000'000'000;
+  Keeper late(*one.made, clock, tell);
+  ASSERT_EQ(late.prepare(), "");
+  EXPECT_TRUE(late.recent_gaps().empty());
+}
+
+}  // namespace
+}  // namespace stopbit::appliance
