@@ -52,6 +52,12 @@ children+=($!)
 sleep 1
 python3 "$here/http_test.py" 9464 $appliance "$monitoring"
 
+# The same places of drops in every view; the screen fits 80 columns and 24 rows.
+"$bin/stopbit" stat "$name" | grep -q "^overrun of book at $PWD/ring " || { echo "stat has no reader"; exit 1; }
+"$bin/stopbit" top "$name" --once >screen
+grep -q '^drops: .*duplicate [1-9]' screen || { cat screen; exit 1; }
+awk 'length($0) > 80 { exit 1 } END { exit NR > 24 }' screen || { cat screen; echo "this is too large"; exit 1; }
+
 # The log has a line for each change of state, in one form.
 if grep -vE '^[0-9T:.-]+Z level=(info|warning|error) what="[^"]+"( [a-z_]+=([0-9]+|"([^"\\]|\\.)*"))*$' log; then
   echo "these lines of the log are of another form"

@@ -95,6 +95,18 @@ def check_names():
         assert status.returncode in (0, 3), status.stderr.decode()
 
 
+def check_drops():
+    """The places of /status.json and of /metrics are the same, in the same order."""
+    places = [(drop["place"], drop.get("reader", "")) for drop in status()["drops"]]
+    assert [place for place, _ in places[:4]] == ["NIC", "kernel", "damaged frame", "foreign"], places
+    assert ("overrun", "book") in places, places
+    shown = []
+    for labels in re.findall(r"^stopbit_drops\{(.*)\} ", get("/metrics"), re.MULTILINE):
+        label = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels))
+        shown.append((label["place"], label.get("reader", "")))
+    assert shown == places, (shown, places)
+
+
 # ---- Clients that mean no good
 
 
@@ -188,6 +200,7 @@ def status():
 
 
 check_names()
+check_drops()
 before = status()
 files, memory = descriptors(), resident_kib()
 check_odd_requests()
