@@ -49,6 +49,7 @@ SendResult Links::send(NodeId to, Channel channel, std::span<const std::byte> pa
   const auto index = static_cast<std::size_t>(channel);
   Window& out = window(to, index);
   const std::uint32_t sequence = out.next++;
+  ++out.sent_count;
   Sent& sent = out.sent[sequence % kWindow];
   sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns, false};
   const std::span<std::byte> frame(out.frames.data() + sequence % kWindow * transport_.frame_bytes(), sent.length);
@@ -151,6 +152,7 @@ void Links::take_acknowledgement(Window& to, const LinkHeader& header) noexcept 
   const std::uint32_t released = header.acknowledged - to.base;
   if (released > under_way) return;  // older than what is known, or nonsense
   to.base = header.acknowledged;
+  to.taken_count += released;
   for (std::uint32_t i = 0; i + 1 < kWindow; ++i) {
     const std::uint32_t sequence = header.acknowledged + 1 + i;
     if ((header.received >> i & 1U) != 0 && sequence - to.base < to.next - to.base) {

@@ -85,13 +85,13 @@ class Links {
                                 std::uint64_t now_ns);
   /// Packets that may still be sent before the window is full.
   [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept;
-  /// Number of the packet that will be sent next, and whether all before `number` have been taken by their receiver in
-  /// its order. For a lost node nothing will be.
-  [[nodiscard]] std::uint32_t next_number(NodeId to, Channel channel) const noexcept {
-    return peers_[to].windows[static_cast<std::size_t>(channel)].next;
+  /// Packets that were ever sent on this way, and how many of them their receiver has taken, in order. With a lost node
+  /// the second stays behind.
+  [[nodiscard]] std::uint64_t sent(NodeId to, Channel channel) const noexcept {
+    return peers_[to].windows[static_cast<std::size_t>(channel)].sent_count;
   }
-  [[nodiscard]] bool is_delivered(NodeId to, Channel channel, std::uint32_t number) const noexcept {
-    return static_cast<std::int32_t>(peers_[to].windows[static_cast<std::size_t>(channel)].base - number) >= 0;
+  [[nodiscard]] std::uint64_t taken(NodeId to, Channel channel) const noexcept {
+    return peers_[to].windows[static_cast<std::size_t>(channel)].taken_count;
   }
   [[nodiscard]] bool is_lost(NodeId node) const noexcept { return peers_[node].is_lost; }
   [[nodiscard]] NodeId node() const noexcept { return transport_.node(); }
@@ -116,8 +116,10 @@ class Links {
     std::uint8_t early_status = 0;
   };
   struct Window {
-    std::uint32_t base = 0;    ///< Sending: the oldest not acknowledged,
-    std::uint32_t next = 0;    ///< and the next to be sent.
+    std::uint32_t base = 0;  ///< Sending: the oldest not acknowledged,
+    std::uint32_t next = 0;  ///< and the next to be sent.
+    std::uint64_t sent_count = 0;
+    std::uint64_t taken_count = 0;
     std::uint32_t cursor = 0;  ///< Receiving: the lowest not delivered.
     std::uint32_t owed = 0;    ///< Packets that came since the last acknowledgement.
     std::uint64_t owed_since_ns = 0;

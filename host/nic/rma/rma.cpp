@@ -65,7 +65,6 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
   for (PortState& port : ports_state_) {
     port.slots.resize(std::clamp<std::size_t>(options.outstanding, 1, 65'536));
     port.marks.resize(links.nodes());
-    port.has_mark.resize(links.nodes());
   }
 }
 
@@ -116,7 +115,6 @@ void Rma::close_port(Vpid vpid) noexcept {
   }
   port.is_busy = port.has_slot = false;
   port.waiting = 0;
-  std::fill(port.has_mark.begin(), port.has_mark.end(), false);
 }
 
 // The requester.
@@ -202,8 +200,7 @@ void Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
     return end_command(vpid, Error::OriginWindow);  // taken from the port in the meantime
   }
   (void)links_.send(command.target_node, Channel::Low, packet, is_put, now_ns);
-  port.marks[command.target_node] = links_.next_number(command.target_node, Channel::Low);
-  port.has_mark[command.target_node] = true;
+  port.marks[command.target_node] = links_.sent(command.target_node, Channel::Low);
   port.sent += static_cast<std::uint32_t>(data);
   if (!is_put || port.sent == command.length) end_command(vpid, Error::None);
 }
@@ -214,11 +211,11 @@ bool Rma::advance_fence(Vpid vpid) {
   Error error = Error::None;
   for (std::size_t node = 0; node < port.marks.size(); ++node) {
     const auto id = static_cast<NodeId>(node);
-    if (!port.has_mark[node] || links_.is_delivered(id, Channel::Low, port.marks[node])) continue;
+    if (links_.taken(id, Channel::Low) >= port.marks[node]) continue;
     if (!links_.is_lost(id)) return false;
+    port.marks[node] = 0;  // told once
     error = Error::RouteBroken;
   }
-  std::fill(port.has_mark.begin(), port.has_mark.end(), false);
   end_command(vpid, error);
   return true;
 }
@@ -372,7 +369,7 @@ bool Rma::serve_put(NodeId from, const RmaHeader& header, std::size_t length, st
   if (error == Error::None) {
     ++counters_.served;
     ports_.signal(header.target_vpid, header.more);
-    if ((header.modifiers & kNotifyCompleter) != 0) note(header.target_vpid, Teller::Completer, from, header, 0);
+    if ((header.modifiers & kNotifyCompleter) != 0) (void)note(header.target_vpid, Teller::Completer, from, header, 0);
   } else {
     ++counters_.refused[static_cast<std::size_t>(error)];
   }
@@ -427,8 +424,7 @@ Error Rma::execute(NodeId from, const RmaHeader& header, std::uint64_t& value, b
       if (operation == Operation::Signal) {
         return ports_.signal(header.target_vpid, header.more) ? Error::None : Error::Command;
       }
-      note(header.target_vpid, Teller::Completer, from, header, header.word);
-      return Error::None;
+      return note(header.target_vpid, Teller::Completer, from, header, header.word) ? Error::None : Error::Full;
     case Operation::LockWindow:
     case Operation::UnlockWindow: return execute_lock(from, header);
     default: return execute_word(from, header, value, success);
@@ -490,11 +486,11 @@ Error Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& val
     }
   }
   if (is_atomic(operation)) {
-    if ((header.modifiers & kNotifyResponder) != 0) note(window.owner, Teller::Responder, from, header, value);
+    if ((header.modifiers & kNotifyResponder) != 0) (void)note(window.owner, Teller::Responder, from, header, value);
   } else {
     ports_.signal(window.owner, header.more);
     if ((header.modifiers & kNotifyCompleter) != 0) {
-      note(window.owner, Teller::Completer, from, header, header.word);
+      (void)note(window.owner, Teller::Completer, from, header, header.word);
     }
   }
   return Error::None;
@@ -535,7 +531,8 @@ bool Rma::pump(NodeId to) {
     if (job.done == request.length) {
       job.is_active = false;
       ++counters_.served;
-      if ((request.modifiers & kNotifyResponder) != 0) note(request.target_vpid, Teller::Responder, to, request, 0);
+      if ((request.modifiers & kNotifyResponder) != 0)
+        (void)note(request.target_vpid, Teller::Responder, to, request, 0);
       return true;
     }
   }
@@ -557,7 +554,7 @@ void Rma::answer(NodeId to, const RmaHeader& request, Error error, std::uint64_t
   (void)links_.send(to, Channel::High, packet, false, now_ns_);
 }
 
-void Rma::note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value) {
+bool Rma::note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value) {
   Notification notification;
   notification.teller = teller;
   notification.operation = static_cast<Operation>(header.kind);
@@ -568,7 +565,7 @@ void Rma::note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, s
   notification.offset = header.offset;
   notification.length = header.length;
   notification.window = header.window;
-  (void)ports_.tell(vpid, notification);
+  return ports_.tell(vpid, notification);
 }
 
 // Answers.

@@ -125,8 +125,7 @@ class Rma final : public PacketSink {
     std::uint32_t waiting = 0;  ///< Slots in use.
     Command command;
     std::vector<Outstanding> slots;
-    std::vector<std::uint32_t> marks;  ///< Of each node: number of the packet behind this port's last one,
-    std::vector<bool> has_mark;        ///< if there was one since the last fence.
+    std::vector<std::uint64_t> marks;  ///< Of each node: how many packets there were up to this port's last one.
   };
   /// A get of another node that is being answered.
   struct Job {
@@ -155,7 +154,7 @@ class Rma final : public PacketSink {
   void answer(NodeId to, const RmaHeader& request, Error error, std::uint64_t value, bool success);
   void take_data(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
   void take_result(NodeId from, const RmaHeader& header);
-  void note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value);
+  bool note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value);
 
   /// Copies between registered memory and a buffer; false, and nothing is copied, if a page is not there for `who`.
   [[nodiscard]] bool read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept;
