@@ -23,6 +23,7 @@ import yosys
 
 FORMAL = rtl.ROOT / "formal"
 SKIPPED = 77
+PORTS_END = "\n);\n"
 
 HOLDS, FAILS, OPEN = "holds", "fails", "open"
 BROKEN_DEPTH = 40  # cycles in which a fault has to show itself
@@ -59,17 +60,21 @@ def model(proof, broken):
     replace(files, proof.get("small", []), proof["name"])
     if broken:
         replace(files, [proof["fault"]], proof["name"])
+    # Of these modules nothing is known but their ports and a rule: what is proved does not depend on what they do.
+    for module, rule in proof.get("free", {}).items():
+        text = files[f"{module}.sv"]
+        files[f"{module}.sv"] = f"{text[:text.index(PORTS_END) + len(PORTS_END)]}{rule}\nendmodule\n"
     slang = proof.get("slang", False)
     # Assertions of the module itself take part where the proof makes the assumptions that they need.
     defines = ["FORMAL"] if proof.get("own") else ["FORMAL", "SYNTHESIS"]
     script = yosys.read_command(paths, proof["top"], slang, defines, proof.get("parameters"))
-    script += f"prep -flatten -top {proof['top']}\n"
+    # What is not driven, or unknown, is whatever the solver wants it to be: said before anything is optimized by it.
+    script += f"prep -flatten -top {proof['top']}\nsetundef -undriven -anyseq\n"
     script += "cutpoint t:$mem_v2\n" if proof.get("free_memory") else ""
     script += "memory_map\n"
     script += "clk2fflogic\n" if proof.get("clocks") else "async2sync\n"
     script += "chformal -lower\n" if slang else ""
-    # What is not driven, or unknown, is whatever the solver wants it to be.
-    script += "opt -full\nsetundef -undriven -anyseq\nopt -full\ntechmap\ndffunmap\naigmap\nsetundef -undriven -anyseq\nopt_clean\n"
+    script += "opt -full\ntechmap\ndffunmap\naigmap\nsetundef -undriven -anyseq\nopt_clean\n"
     script += "write_aiger -zinit -no-startoffset model.aig\n"
     ok, log, made = yosys.run(script, files, slang, ["model.aig"])
     if not ok:

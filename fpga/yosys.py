@@ -83,16 +83,16 @@ def run(script, files, slang=False, outputs=()):
         return out["status"] == 0, log, {name: base64.b64decode(out["files"][name]) for name in outputs if name in out["files"]}
 
 
-def read_command(paths, top, slang, defines=(), parameters=None):
-    """The commands that read files, by name only, and set parameters of the top module."""
+def read_command(paths, top, slang, defines=(), parameters=None, flags=""):
+    """The commands that read files, by name only, and set parameters of the top module. `flags` are slang's."""
     names = " ".join(path.name for path in paths)
-    flags = " ".join(f"-D{define}" for define in defines)
+    macros = " ".join(f"-D{define}" for define in defines)
     if slang:
         values = " ".join(f"-G {key}={value}" for key, value in (parameters or {}).items())
-        return f"read_slang --threads 1 --unroll-limit 20000 --allow-use-before-declare {flags} {values} --top {top} {names}\n"
+        return f"read_slang --threads 1 --unroll-limit 20000 --allow-use-before-declare {flags} {macros} {values} --top {top} {names}\n"
     values = "".join(f" -set {key} {value}" for key, value in (parameters or {}).items())
     formal = " -formal" if "FORMAL" in defines else ""
-    return (f"read_verilog -sv{formal} {flags} {names}\n" + (f"chparam{values} {top}\n" if values else "") +
+    return (f"read_verilog -sv{formal} {macros} {names}\n" + (f"chparam{values} {top}\n" if values else "") +
             f"hierarchy -check -top {top}\n")
 
 

@@ -79,7 +79,7 @@ const char* to_text(Reply reply) noexcept {
   return "?";
 }
 
-Issue CommandQueue::insert(std::span<const Command> commands) const noexcept {
+Issue CommandQueue::insert(std::span<const Command> commands, bool is_whole) const noexcept {
   switch (page_.state()) {
     case PortState::Enabled: break;
     case PortState::Disabled: return {Reply::Disabled, 0};
@@ -87,6 +87,7 @@ Issue CommandQueue::insert(std::span<const Command> commands) const noexcept {
   }
   const auto first_bad = std::find_if_not(commands.begin(), commands.end(), is_command);
   const auto wanted = static_cast<std::uint64_t>(first_bad - commands.begin());
+  if (is_whole && wanted != commands.size()) return {Reply::Invalid, 0};
 
   // `claimed` is read before `taken`: if it has not changed when it is exchanged, at least so many slots are free.
   const auto claimed_word = page_.word(place_.claimed);
@@ -103,7 +104,7 @@ Issue CommandQueue::insert(std::span<const Command> commands) const noexcept {
     }
     const std::uint64_t room =
         PageLayout::kCommands - std::min<std::uint64_t>(PageLayout::kCommands, static_cast<std::uint64_t>(used));
-    count = std::min(wanted, room);
+    count = is_whole && room < wanted ? 0 : std::min(wanted, room);
     if (count == 0) break;
     if (claimed_word.compare_exchange_weak(claimed, claimed + count, std::memory_order_relaxed)) break;
   }

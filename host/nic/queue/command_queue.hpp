@@ -34,9 +34,12 @@ class CommandQueue {
  public:
   explicit CommandQueue(const Page& page, CommandRing ring = CommandRing::Low) noexcept
       : page_(page), place_(place_of(ring)) {}
-  [[nodiscard]] Issue insert(std::span<const Command> commands) const noexcept;
+  [[nodiscard]] Issue insert(std::span<const Command> commands) const noexcept { return insert(commands, false); }
+  /// All or none of up to PageLayout::kCommands: never Partial.
+  [[nodiscard]] Issue insert_whole(std::span<const Command> commands) const noexcept { return insert(commands, true); }
 
  private:
+  [[nodiscard]] Issue insert(std::span<const Command> commands, bool is_whole) const noexcept;
   void store(std::size_t at, const Command& command) const noexcept;
 
   Page page_;

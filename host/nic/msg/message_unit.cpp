@@ -1,0 +1,301 @@
+#include "host/nic/msg/message_unit.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint8_t kIsAnswer = 1;
+constexpr std::uint8_t kToGroup = 2;
+constexpr std::uint8_t kAsksAnswer = 4;
+constexpr std::uint8_t kIsErroneous = 8;
+constexpr std::uint8_t kAnnounces = 16;
+constexpr std::uint8_t kAllFlags = 31;
+constexpr unsigned kUseAt = 16;
+
+constexpr Channel channel_of(Priority priority) noexcept {
+  return priority == Priority::High ? Channel::High : Channel::Low;
+}
+
+bool is_packet(const MessagePacket& packet, std::size_t payload_bytes) noexcept {
+  const bool has_zeros =
+      std::all_of(std::begin(packet.reserved), std::end(packet.reserved), [](auto b) { return b == 0; });
+  if (!has_zeros || packet.flags > kAllFlags || packet.type > 3) return false;
+  if ((packet.flags & kIsAnswer) != 0) {
+    return packet.flags == kIsAnswer && payload_bytes == 0 && packet.error < kErrors;
+  }
+  return packet.error == 0 && packet.length < kMaxMessageBytes && payload_bytes == packet.length + std::size_t{1};
+}
+
+}  // namespace
+
+MessageUnit::MessageUnit(Links& links, Ports& ports, NodeId node, std::size_t nodes)
+    : links_(links),
+      ports_(ports),
+      node_(node),
+      nodes_(nodes),
+      boxes_(ports.count()),
+      is_lost_(nodes),
+      table_(kWaiting),
+      pending_(kWaiting * nodes),
+      owed_(nodes),
+      buffer_(sizeof(MessagePacket) + kMaxMessageBytes) {}
+
+bool MessageUnit::open(Vpid vpid, const Page& page, const MessagePort& port) {
+  if (!ports_.is_open(vpid) || boxes_[vpid]) return false;
+  page.word(PageWord::SlotBytes).store(valid_slot_bytes(port.slot_bytes), std::memory_order_relaxed);
+  boxes_[vpid] = std::make_unique<Port>(page, port);
+  return true;
+}
+
+void MessageUnit::close(Vpid vpid) {
+  if (vpid >= boxes_.size()) return;
+  boxes_[vpid].reset();
+  for (Waiting& waiting : table_) {
+    if (waiting.is_used && waiting.origin == vpid) waiting.is_orphan = true;
+  }
+  for (auto& [id, group] : groups_) std::erase(group.ports, vpid);
+}
+
+void MessageUnit::enable(Vpid vpid, bool on) noexcept {
+  if (vpid < boxes_.size() && boxes_[vpid]) boxes_[vpid]->is_enabled = on;
+}
+
+void MessageUnit::set_group(GroupId id, MessageGroup group) {
+  std::erase_if(group.nodes, [&](NodeId node) { return node >= nodes_ || node == node_; });
+  if (group.ports.empty() && group.nodes.empty()) {
+    groups_.erase(id);
+  } else {
+    groups_[id] = std::move(group);
+  }
+}
+
+std::size_t MessageUnit::max_bytes() const noexcept {
+  return std::min(kMaxMessageBytes, links_.packet_bytes() - sizeof(MessagePacket));
+}
+
+bool MessageUnit::send_packet(NodeId to, Priority priority, const MessagePacket& packet,
+                              std::span<const std::byte> payload, std::uint64_t now_ns) {
+  std::memcpy(buffer_.data(), &packet, sizeof(packet));
+  std::copy(payload.begin(), payload.end(), buffer_.begin() + sizeof(packet));
+  return links_.send(to, channel_of(priority), std::span(buffer_).first(sizeof(packet) + payload.size()), false,
+                     now_ns) == SendResult::Sent;
+}
+
+MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std::span<const std::byte> payload,
+                                       std::uint64_t now_ns) {
+  const Port* const port = origin < boxes_.size() ? boxes_[origin].get() : nullptr;
+  if (port == nullptr || !port->is_enabled || !ports_.is_open(origin)) return {Outcome::Refused, Error::OriginVpid};
+  if (payload.empty() || payload.size() > max_bytes()) return {Outcome::Refused, Error::OriginLength};
+
+  MessagePacket packet;
+  packet.flags =
+      static_cast<std::uint8_t>((message.is_group ? kToGroup : 0) | (message.is_erroneous ? kIsErroneous : 0) |
+                                (message.announces ? kAnnounces : 0));
+  packet.tag = static_cast<std::uint8_t>(message.tag);
+  packet.type = message.type & 3U;
+  packet.source_vpid = origin;
+  packet.target = message.target;
+  packet.domain = ports_.domain(origin);
+  packet.length = static_cast<std::uint16_t>(payload.size() - 1);
+
+  if (message.is_group) {
+    if (message.acknowledges) return {Outcome::Refused, Error::Command};
+    const auto group = groups_.find(message.target);
+    if (group == groups_.end()) return {Outcome::Refused, Error::TargetVpid};
+    if (group->second.domain != packet.domain) return {Outcome::Refused, Error::Domain};
+    // To all of its nodes or to none, so that a copy is never sent twice. A lost one counts for nobody.
+    for (const NodeId node : group->second.nodes) {
+      if (!is_lost_[node] && links_.room(node, channel_of(message.priority)) == 0) return {Outcome::Busy, Error::None};
+    }
+    for (const NodeId node : group->second.nodes) {
+      if (!is_lost_[node]) (void)send_packet(node, message.priority, packet, payload, now_ns);
+    }
+    deliver_to_group(node_, message.priority, packet, payload);
+    ++counters_.sent;
+    return {};
+  }
+
+  if (message.node >= nodes_) return {Outcome::Refused, Error::Route};
+  if (message.node == node_) {
+    ++counters_.sent;
+    const Error error = deliver(message.target, node_, message.priority, packet, payload);
+    if (error != Error::None) supervise(error, node_, packet);
+    if (message.acknowledges) tell_sender(origin, node_, message.tag, error);
+    return {};
+  }
+  if (is_lost_[message.node]) return {Outcome::Refused, Error::RouteBroken};
+  if (links_.room(message.node, channel_of(message.priority)) == 0) return {Outcome::Busy, Error::None};
+  std::size_t place = kWaiting;
+  if (message.acknowledges) {
+    if (waiting_ == kWaiting) return {Outcome::Busy, Error::None};
+    for (place = search_from_; table_[place].is_used; place = (place + 1) % kWaiting) {
+    }
+    packet.flags |= kAsksAnswer;
+    packet.reference = static_cast<std::uint32_t>(place) | std::uint32_t{++table_[place].use} << kUseAt;
+  }
+  if (!send_packet(message.node, message.priority, packet, payload, now_ns)) return {Outcome::Busy, Error::None};
+  if (message.acknowledges) {
+    Waiting& waiting = table_[place];
+    waiting.is_used = true;
+    waiting.is_orphan = false;
+    waiting.origin = origin;
+    waiting.node = message.node;
+    waiting.tag = message.tag;
+    ++waiting_;
+    search_from_ = (place + 1) % kWaiting;
+  }
+  ++counters_.sent;
+  return {};
+}
+
+bool MessageUnit::ordered(NodeId from, Channel channel, std::span<const std::byte> bytes, std::uint8_t) {
+  MessagePacket packet;
+  if (bytes.size() < sizeof(packet)) {
+    ++counters_.foreign;
+    return true;
+  }
+  std::memcpy(&packet, bytes.data(), sizeof(packet));
+  const std::span<const std::byte> payload = bytes.subspan(sizeof(packet));
+  if (!is_packet(packet, payload.size())) {
+    ++counters_.foreign;
+    return true;
+  }
+  if ((packet.flags & kIsAnswer) != 0) {
+    complete(packet, from);
+    return true;
+  }
+  const Priority priority = channel == Channel::High ? Priority::High : Priority::Low;
+  if ((packet.flags & kToGroup) != 0) {
+    deliver_to_group(from, priority, packet, payload);
+    return true;
+  }
+  const Error error = deliver(packet.target, from, priority, packet, payload);
+  if (error != Error::None) supervise(error, from, packet);
+  if ((packet.flags & kAsksAnswer) == 0) return true;
+  if (owed_[from] == kWaiting) {
+    ++counters_.unanswered;
+    return true;
+  }
+  ++owed_[from];
+  pending_[answers_++] = {from, packet.reference, error};
+  return true;
+}
+
+Error MessageUnit::deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
+                           std::span<const std::byte> payload) {
+  Port* const port = target < boxes_.size() ? boxes_[target].get() : nullptr;
+  if (port == nullptr || !ports_.is_open(target)) return Error::TargetVpid;
+  if (ports_.domain(target) != packet.domain) return Error::Domain;
+  const MessagePort::Origin origin{from, packet.source_vpid};
+  if (port->only_from && *port->only_from != origin) return Error::Domain;
+  if (!port->is_enabled) return Error::TargetVpid;
+  MessageHead head;
+  head.node = from;
+  head.vpid = packet.source_vpid;
+  head.tag = packet.tag;
+  head.type = packet.type;
+  head.length = static_cast<std::uint16_t>(payload.size());
+  head.is_erroneous = (packet.flags & kIsErroneous) != 0;
+  if (!port->boxes[static_cast<std::size_t>(priority)].put(head, payload)) {
+    const auto word = port->page.word(PageWord::DroppedMessages);
+    word.store(word.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    return Error::Full;
+  }
+  ++counters_.delivered;
+  if ((packet.flags & kAnnounces) != 0) {
+    Notification notification;
+    notification.teller = Teller::Completer;
+    notification.operation = Operation::FastSend;
+    notification.node = from;
+    notification.vpid = packet.source_vpid;
+    notification.tag = packet.tag;
+    notification.length = head.length;
+    ports_.tell(target, notification);
+  }
+  return Error::None;
+}
+
+void MessageUnit::deliver_to_group(NodeId from, Priority priority, const MessagePacket& packet,
+                                   std::span<const std::byte> payload) {
+  const auto group = groups_.find(packet.target);
+  if (group == groups_.end()) {
+    supervise(Error::TargetVpid, from, packet);
+    return;
+  }
+  for (const Vpid port : group->second.ports) {
+    if (from == node_ && port == packet.source_vpid) continue;  // not back to its sender
+    const Error error = deliver(port, from, priority, packet, payload);
+    if (error != Error::None) supervise(error, from, packet);
+  }
+}
+
+void MessageUnit::supervise(Error error, NodeId node, const MessagePacket& packet) noexcept {
+  ++(error == Error::Full ? counters_.dropped : counters_.refused);
+  if (!supervisor_) return;
+  Notification notification;
+  notification.teller = Teller::Supervisor;
+  notification.operation = Operation::FastSend;
+  notification.error = error;
+  notification.node = node;
+  notification.vpid = packet.source_vpid;
+  notification.tag = packet.tag;
+  notification.window = packet.target;
+  notification.length = packet.length + 1U;
+  ports_.tell(*supervisor_, notification);
+}
+
+void MessageUnit::tell_sender(Vpid origin, NodeId node, std::uint64_t tag, Error error) noexcept {
+  Notification notification;
+  notification.teller = Teller::Acknowledge;
+  notification.operation = Operation::FastSend;
+  notification.error = error;
+  notification.node = node;
+  notification.tag = tag;
+  ports_.tell(origin, notification);
+}
+
+void MessageUnit::complete(const MessagePacket& answer, NodeId from) {
+  Waiting& waiting = table_[answer.reference % kWaiting];
+  const bool is_ours = waiting.is_used && waiting.node == from && answer.reference >> kUseAt == waiting.use &&
+                       (answer.reference & 0xFFFFU) < kWaiting;
+  if (!is_ours) {
+    ++counters_.foreign;
+    return;
+  }
+  waiting.is_used = false;
+  --waiting_;
+  if (!waiting.is_orphan) tell_sender(waiting.origin, from, waiting.tag, static_cast<Error>(answer.error));
+}
+
+void MessageUnit::lost(NodeId peer) {
+  is_lost_[peer] = true;
+  for (Waiting& waiting : table_) {
+    if (!waiting.is_used || waiting.node != peer) continue;
+    waiting.is_used = false;
+    --waiting_;
+    if (!waiting.is_orphan) tell_sender(waiting.origin, peer, waiting.tag, Error::RouteBroken);
+  }
+}
+
+std::size_t MessageUnit::step(std::uint64_t now_ns) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < answers_; ++i) {
+    const Answer& answer = pending_[i];
+    MessagePacket packet;
+    packet.flags = kIsAnswer;
+    packet.reference = answer.reference;
+    packet.error = static_cast<std::uint8_t>(answer.error);
+    if (!is_lost_[answer.to] && !send_packet(answer.to, Priority::High, packet, {}, now_ns)) {
+      pending_[kept++] = answer;
+    } else {
+      --owed_[answer.to];
+    }
+  }
+  const std::size_t sent = answers_ - kept;
+  answers_ = kept;
+  return sent;
+}
+
+}  // namespace stopbit::nic

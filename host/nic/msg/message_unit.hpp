@@ -1,0 +1,182 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "host/nic/error.hpp"
+#include "host/nic/link/services.hpp"
+#include "host/nic/msg/mailbox.hpp"
+#include "host/nic/notify/ports.hpp"
+
+namespace stopbit::nic {
+
+/// In front of the bytes of a message, and alone as the answer to one. Little-endian.
+struct MessagePacket {
+  Service service = Service::Message;
+  std::uint8_t flags = 0;
+  std::uint8_t tag = 0;
+  std::uint8_t type = 0;
+  Vpid source_vpid = 0;
+  std::uint16_t target = 0;     ///< Port, or group.
+  Pdid domain = 0;              ///< The sender's; its node writes it.
+  std::uint16_t length = 0;     ///< Of the message, minus 1; 11 bits.
+  std::uint32_t reference = 0;  ///< What the sender's node knows the message by; back in the answer.
+  std::uint8_t error = 0;       ///< Of an answer.
+  std::uint8_t reserved[3] = {};
+};
+static_assert(sizeof(MessagePacket) == 20);
+
+using GroupId = std::uint16_t;
+
+struct MessageCounters {
+  std::uint64_t sent = 0;
+  std::uint64_t delivered = 0;   ///< Copies put into mailboxes.
+  std::uint64_t dropped = 0;     ///< No room in the mailbox.
+  std::uint64_t refused = 0;     ///< A check of the completer failed.
+  std::uint64_t foreign = 0;     ///< Packets that are none.
+  std::uint64_t unanswered = 0;  ///< A node asked for more answers at once than it can wait for.
+};
+
+/// How a port takes messages.
+struct MessagePort {
+  std::size_t slot_bytes = 64;
+  /// A port that listens to one sender alone (ULTRA's pre-configured path): others are refused.
+  struct Origin {
+    NodeId node = 0;
+    Vpid vpid = 0;
+    friend bool operator==(const Origin&, const Origin&) = default;
+  };
+  std::optional<Origin> only_from;
+};
+
+/// Who hears what is sent to a group: ports of this node, and nodes that have the group, too. A message travels once to
+/// each node, which copies it for its own ports. Only nodes that lead to ports stand here: nothing is passed on.
+struct MessageGroup {
+  Pdid domain = 0;
+  std::vector<Vpid> ports;
+  std::vector<NodeId> nodes;
+};
+
+/// The message unit of a node: requester and completer of EXTOLL's VELO.
+///
+/// Two priorities, on the two channels of the links: high messages wait behind nothing that is low. A message for a
+/// full mailbox is dropped, counted and told to the supervisor: nobody waits for a port that does not read. The
+/// sender's identity and domain are the node's to write; a completer asks, in this order, whether the packet is for
+/// this unit, whether its port is there, whether the domains are the same, whether the port may hear the sender, and
+/// whether it is enabled. One thread. Allocates when ports and groups are set up, never per message.
+class MessageUnit final : public PacketSink {
+ public:
+  /// Both must outlive it. It has to be attached as Service::Message.
+  MessageUnit(Links& links, Ports& ports, NodeId node, std::size_t nodes);
+
+  /// Who is told of dropped and refused messages (Teller::Supervisor).
+  void set_supervisor(Vpid vpid) noexcept { supervisor_ = vpid; }
+  /// Of a port that is open in Ports, before anything is told to it. False if it is not, or is open here already.
+  [[nodiscard]] bool open(Vpid vpid, const Page& page, const MessagePort& port);
+  /// Nothing is told to it any more.
+  void close(Vpid vpid);
+  /// Nothing is sent to or from a port that is not enabled.
+  void enable(Vpid vpid, bool on) noexcept;
+  /// Replaces the group; an empty one is none.
+  void set_group(GroupId id, MessageGroup group);
+
+  /// What to send; the bytes come separately.
+  struct Message {
+    NodeId node = 0;
+    std::uint16_t target = 0;
+    bool is_group = false;
+    Priority priority = Priority::Low;
+    bool acknowledges = false;  ///< The sender is notified of how it went; never for a group.
+    bool announces = false;     ///< The receiver is notified.
+    bool is_erroneous = false;  ///< The bytes could not be read to their end: the receiver leaves it out.
+    std::uint8_t type = 0;
+    std::uint64_t tag = 0;  ///< Comes back to the sender; its low byte is the receiver's.
+  };
+  enum class Outcome : std::uint8_t { Sent, Busy, Refused };
+  struct Sending {
+    Outcome outcome = Outcome::Sent;
+    Error error = Error::None;  ///< Why it was refused.
+  };
+  /// Busy: no room towards one of its nodes, nothing was sent; again later. `payload`: 1 to max_bytes().
+  [[nodiscard]] Sending send(Vpid origin, const Message& message, std::span<const std::byte> payload,
+                             std::uint64_t now_ns);
+  /// The longest message: 2048, or what fits into a packet.
+  [[nodiscard]] std::size_t max_bytes() const noexcept;
+
+  [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
+  /// Always true: whatever comes is put into a mailbox or dropped.
+  [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
+                             std::uint8_t early_status) override;
+  /// What waits for the node's acknowledgement has failed.
+  void lost(NodeId peer) override;
+  /// Sends answers that found no room. Returns how many.
+  std::size_t step(std::uint64_t now_ns);
+  /// Nothing waits for an acknowledgement, no answer is left.
+  [[nodiscard]] bool is_idle() const noexcept { return waiting_ == 0 && answers_ == 0; }
+
+  [[nodiscard]] const MessageCounters& counters() const noexcept { return counters_; }
+
+ private:
+  static constexpr std::size_t kWaiting =
+      1024;  ///< To all nodes together; a node may owe each other one so many answers.
+
+  struct Port {
+    Port(const Page& memory, const MessagePort& how)
+        : page(memory),
+          only_from(how.only_from),
+          boxes{MailboxWriter(memory, Priority::Low, how.slot_bytes),
+                MailboxWriter(memory, Priority::High, how.slot_bytes)} {}
+    Page page;
+    std::optional<MessagePort::Origin> only_from;
+    bool is_enabled = true;
+    MailboxWriter boxes[kPriorities];
+  };
+  /// A message that waits for its acknowledgement.
+  struct Waiting {
+    bool is_used = false;
+    bool is_orphan = false;  ///< Its port is closed.
+    Vpid origin = 0;
+    NodeId node = 0;
+    std::uint16_t use = 0;  ///< How often the place has been used: an old answer does not fit.
+    std::uint64_t tag = 0;
+  };
+  struct Answer {
+    NodeId to = 0;
+    std::uint32_t reference = 0;
+    Error error = Error::None;
+  };
+
+  [[nodiscard]] Error deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
+                              std::span<const std::byte> payload);
+  void deliver_to_group(NodeId from, Priority priority, const MessagePacket& packet,
+                        std::span<const std::byte> payload);
+  void complete(const MessagePacket& answer, NodeId from);
+  void tell_sender(Vpid origin, NodeId node, std::uint64_t tag, Error error) noexcept;
+  void supervise(Error error, NodeId node, const MessagePacket& packet) noexcept;
+  [[nodiscard]] bool send_packet(NodeId to, Priority priority, const MessagePacket& packet,
+                                 std::span<const std::byte> payload, std::uint64_t now_ns);
+
+  Links& links_;
+  Ports& ports_;
+  NodeId node_;
+  std::size_t nodes_;
+  std::optional<Vpid> supervisor_;
+  std::vector<std::unique_ptr<Port>> boxes_;
+  std::unordered_map<GroupId, MessageGroup> groups_;
+  std::vector<bool> is_lost_;
+  std::vector<Waiting> table_;
+  std::size_t waiting_ = 0;
+  std::size_t search_from_ = 0;
+  std::vector<Answer> pending_;
+  std::size_t answers_ = 0;
+  std::vector<std::size_t> owed_;  ///< Answers to each node.
+  std::vector<std::byte> buffer_;
+  MessageCounters counters_;
+};
+
+}  // namespace stopbit::nic

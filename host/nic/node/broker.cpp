@@ -1,0 +1,437 @@
+#include "host/nic/node/broker.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "host/nic/rma/memory.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::size_t kRequestsPerTurn = 8;
+constexpr std::uint64_t kLoggedRefusals = 32;
+constexpr std::size_t kPassedAtOnce = 4;  // descriptors that are taken out of a packet, to close them
+
+std::string name_of(const BrokerRequest& request) {
+  return std::string(request.name, ::strnlen(request.name, sizeof(request.name)));
+}
+
+const char* to_text(BrokerCall call) noexcept {
+  switch (call) {
+    case BrokerCall::Open: return "open";
+    case BrokerCall::Share: return "share";
+    case BrokerCall::Unshare: return "unshare";
+    case BrokerCall::OpenWindow: return "open-window";
+    case BrokerCall::CloseWindow: return "close-window";
+    case BrokerCall::Attach: return "attach";
+    case BrokerCall::Detach: return "detach";
+  }
+  return "?";
+}
+
+bool is_access(Access access) noexcept {
+  return access >= Access::Read && access <= Access::ReadWrite;
+}
+
+bool is_request(const BrokerRequest& request) noexcept {
+  return request.magic == kBrokerMagic && request.version == kBrokerVersion && request.call >= BrokerCall::Open &&
+         request.call <= BrokerCall::Detach && is_access(request.access) && request.reserved == 0;
+}
+
+BrokerReply refusal(Error error, std::string_view why) {
+  BrokerReply reply;
+  reply.error = error;
+  std::copy_n(why.begin(), std::min(why.size(), sizeof(reply.text) - 1), reply.text);
+  return reply;
+}
+
+/// Takes all descriptors out of what came with a packet: those that nobody asked for are closed.
+std::vector<ring::Descriptor> passed_with(msghdr& message) {
+  std::vector<ring::Descriptor> passed;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd = -1;
+      std::memcpy(&fd, CMSG_DATA(header) + i * sizeof(int), sizeof(int));
+      passed.emplace_back(fd);
+    }
+  }
+  return passed;
+}
+
+bool send_reply(int socket, const BrokerReply& reply, int to_pass) noexcept {
+  BrokerReply copy = reply;
+  iovec vector{&copy, sizeof(copy)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  if (to_pass >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &to_pass, sizeof(int));
+  }
+  return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(copy));
+}
+
+/// Whether somebody listens at the socket.
+bool is_answered(const sockaddr_un& address) {
+  const ring::Descriptor probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  return probe.ok() &&
+         (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN);
+}
+
+}  // namespace
+
+Broker::Broker(Node& node, const BrokerOptions& options) : node_(node), options_(options) {}
+
+Broker::~Broker() {
+  for (const std::unique_ptr<Client>& client : clients_) bury(*client);
+  for (const auto& [domain, port] : feed_ports_) node_.close_port(port.vpid);
+  if (socket_.ok()) ::unlink(options_.socket.c_str());
+}
+
+Result<std::unique_ptr<Broker>> Broker::open(Node& node, const BrokerOptions& options) {
+  std::unique_ptr<Broker> broker(new Broker(node, options));
+  if (std::string problem = broker->listen(); !problem.empty()) return Failure{std::move(problem)};
+  return broker;
+}
+
+std::string Broker::listen() {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (options_.socket.empty() || options_.socket.size() >= sizeof(address.sun_path)) {
+    return "the path of the broker's socket has 1 to " + std::to_string(sizeof(address.sun_path) - 1) + " bytes";
+  }
+  std::memcpy(address.sun_path, options_.socket.c_str(), options_.socket.size() + 1);
+  ring::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.ok()) return ring::system_error("make the socket", options_.socket);
+  struct stat status {};
+  if (::lstat(options_.socket.c_str(), &status) == 0) {
+    if (!S_ISSOCK(status.st_mode)) return "'" + options_.socket + "' exists and is no socket; it was left alone";
+    if (is_answered(address)) return "another broker listens at '" + options_.socket + "'";
+    ::unlink(options_.socket.c_str());
+  }
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return ring::system_error("bind", options_.socket);
+  }
+  if (::listen(socket.get(), 16) != 0) return ring::system_error("listen at", options_.socket);
+  socket_ = std::move(socket);
+  return {};
+}
+
+void Broker::log(const std::string& line) const {
+  if (options_.log) options_.log(line);
+}
+
+std::string Broker::add_feed(const std::string& name, const std::string& path) {
+  if (name.empty() || name.size() > kFeedNameBytes) return "the name of a feed has 1 to 64 bytes";
+  if (feeds_.contains(name)) return "the feed '" + name + "' is there already";
+  Feed feed;
+  feed.file = ring::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!feed.file.ok() || ::fstat(feed.file.get(), &status) != 0) return ring::system_error("open", path);
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) return "'" + path + "' is no segment";
+  if (!feed.mapping.map(feed.file, static_cast<std::size_t>(status.st_size), ring::Mapping::Use::Read)) {
+    return ring::system_error("map", path);
+  }
+  feeds_.emplace(name, std::move(feed));
+  return {};
+}
+
+std::size_t Broker::step() {
+  std::vector<pollfd> polled;
+  polled.reserve(clients_.size() + 1);
+  polled.push_back({socket_.get(), POLLIN, 0});
+  for (const std::unique_ptr<Client>& client : clients_) polled.push_back({client->socket.get(), POLLIN, 0});
+  std::size_t work = 0;
+  if (::poll(polled.data(), polled.size(), 0) > 0) {
+    for (std::size_t i = 1; i < polled.size(); ++i) {
+      if (polled[i].revents != 0) work += hear(*clients_[i - 1]);
+    }
+    if (polled.front().revents != 0) {
+      for (std::size_t i = 0; i < kRequestsPerTurn && accept(); ++i) ++work;
+    }
+  }
+  for (const std::unique_ptr<Client>& client : clients_) {
+    if (client->is_gone) bury(*client);
+  }
+  work += std::erase_if(clients_, [](const std::unique_ptr<Client>& client) { return client->is_gone; });
+  work += std::erase_if(flushing_, [&](const std::unique_ptr<Region>& region) {
+    for (std::size_t i = 0; i < region->pages; ++i) {
+      if (!node_.atu().is_flushed(region->address + i * kPageBytes)) return false;
+    }
+    counters_.shared_bytes -= region->pages * kPageBytes;
+    return true;
+  });
+  return work;
+}
+
+bool Broker::accept() {
+  ring::Descriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket.ok()) return false;
+  auto client = std::make_unique<Client>();
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
+    ++counters_.turned_away;
+    return true;
+  }
+  client->pid = peer.pid;
+  client->user = peer.uid;
+  const auto may = std::find_if(
+      options_.entitlements.begin(), options_.entitlements.end(),
+      [&](const Entitlement& entitlement) { return !entitlement.user || *entitlement.user == client->user; });
+  const std::string who = "process " + std::to_string(client->pid) + " of user " + std::to_string(client->user);
+  if (may == options_.entitlements.end() || clients_.size() >= options_.clients) {
+    const bool is_one_too_many = may != options_.entitlements.end();
+    ++counters_.turned_away;
+    log(who + " turned away: " + (is_one_too_many ? "all places are taken" : "its user is entitled to nothing"));
+    (void)send_reply(socket.get(),
+                     is_one_too_many ? refusal(Error::Full, "all places are taken")
+                                     : refusal(Error::Domain, "the user is entitled to nothing here"),
+                     -1);
+    return true;
+  }
+  client->may = &*may;
+  client->socket = std::move(socket);
+  clients_.push_back(std::move(client));
+  return true;
+}
+
+std::size_t Broker::hear(Client& client) {
+  std::size_t heard = 0;
+  for (; heard < kRequestsPerTurn && !client.is_gone; ++heard) {
+    // One byte more than a request has: a longer one shows.
+    std::array<std::byte, sizeof(BrokerRequest) + 1> bytes;
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kPassedAtOnce)> control;
+    iovec vector{bytes.data(), bytes.size()};
+    msghdr message{};
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    const ssize_t got = ::recvmsg(client.socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
+    if (got <= 0) {
+      client.is_gone = true;
+      break;
+    }
+    std::vector<ring::Descriptor> passed = passed_with(message);
+    BrokerRequest request;
+    std::memcpy(&request, bytes.data(), sizeof(request));
+    const bool wants_descriptor = request.call == BrokerCall::Share;
+    if (got != static_cast<ssize_t>(sizeof(request)) || !is_request(request) || (message.msg_flags & MSG_CTRUNC) != 0 ||
+        passed.size() != (wants_descriptor ? 1U : 0U)) {
+      ++counters_.malformed;
+      log("process " + std::to_string(client.pid) + ": " + std::to_string(got) +
+          " bytes that are no request of version " + std::to_string(kBrokerVersion));
+      (void)send_reply(client.socket.get(), refusal(Error::Command, "no request of version 1"), -1);
+      client.is_gone = true;
+      break;
+    }
+    answer(client, request, wants_descriptor ? std::move(passed.front()) : ring::Descriptor());
+  }
+  return heard;
+}
+
+void Broker::answer(Client& client, const BrokerRequest& request, ring::Descriptor passed) {
+  int to_pass = -1;
+  BrokerReply reply;
+  if (request.call == BrokerCall::Open) {
+    reply = open_port(client, request, to_pass);
+  } else if (!client.vpid) {
+    reply = refusal(Error::OriginVpid, "no port is open");
+  } else {
+    switch (request.call) {
+      case BrokerCall::Share: reply = share(client, request, std::move(passed)); break;
+      case BrokerCall::Unshare: reply = unshare(client, request); break;
+      case BrokerCall::OpenWindow: reply = open_window(client, request); break;
+      case BrokerCall::CloseWindow: reply = close_window(client, request); break;
+      case BrokerCall::Attach: reply = attach(client, request, to_pass); break;
+      default: reply = detach(client, request); break;
+    }
+  }
+  reply.call = request.call;
+  reply.id = request.id;
+  if (reply.error != Error::None) {
+    ++counters_.refused[static_cast<std::size_t>(reply.error)];
+    if (++client.refusals <= kLoggedRefusals) {
+      log("process " + std::to_string(client.pid) + " of user " + std::to_string(client.user) + ": " +
+          to_text(request.call) + " refused, " + to_name(reply.error) + ": " + reply.text);
+    }
+  }
+  // A client that does not take its replies is none.
+  if (!send_reply(client.socket.get(), reply, to_pass)) client.is_gone = true;
+}
+
+BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, int& to_pass) {
+  if (client.vpid) return refusal(Error::Command, "the port is open already");
+  const auto of_user = static_cast<std::size_t>(std::count_if(
+      clients_.begin(), clients_.end(), [&](const auto& other) { return other->vpid && other->user == client.user; }));
+  if (of_user >= client.may->ports) return refusal(Error::Full, "the user has as many ports as it may");
+  if (!client.pages.create("stopbit-port", PageLayout::kBytes)) return refusal(Error::Full, "no memory for a port");
+  MessagePort how;
+  how.slot_bytes = request.slot_bytes;
+  const std::optional<Vpid> vpid = node_.open_port(client.pages.page(), client.may->domain, how);
+  if (!vpid) {
+    client.pages = SharedMemory();
+    return refusal(Error::Full, "all ports of the node are in use");
+  }
+  client.vpid = vpid;
+  ++counters_.opened;
+  log("port " + std::to_string(*vpid) + " opened for process " + std::to_string(client.pid) + " of user " +
+      std::to_string(client.user) + ", domain " + std::to_string(client.may->domain));
+  BrokerReply reply;
+  reply.node = node_.id();
+  reply.vpid = *vpid;
+  reply.bytes = PageLayout::kBytes;
+  to_pass = client.pages.descriptor();
+  return reply;
+}
+
+std::optional<Nla> Broker::register_memory(Vpid owner, const std::byte* data, std::size_t bytes, Access access) {
+  std::vector<PageNumber> pages(bytes / kPageBytes);
+  for (std::size_t i = 0; i < pages.size(); ++i) pages[i] = to_page_number(data + i * kPageBytes);
+  return node_.atu().register_pages(owner, pages, access);
+}
+
+BrokerReply Broker::share(Client& client, const BrokerRequest& request, ring::Descriptor passed) {
+  if (request.bytes == 0 || request.bytes % kPageBytes != 0) {
+    return refusal(Error::OriginLength, "memory is shared in pages of 4096 bytes");
+  }
+  if (request.bytes > client.may->memory_bytes - client.shared_bytes) {
+    return refusal(Error::Full, "more memory than the port may share");
+  }
+  const auto bytes = static_cast<std::size_t>(request.bytes);
+  const bool is_written = allows(request.access, Access::Write);
+  auto region = std::make_unique<Region>();
+  if (!region->memory.map(std::move(passed), bytes,
+                          is_written ? ring::Mapping::Use::Write : ring::Mapping::Use::Read)) {
+    return refusal(Error::PostedInvalid, "no anonymous memory that is sealed against shrinking");
+  }
+  const std::optional<Nla> address = register_memory(*client.vpid, region->memory.span().data(), bytes, request.access);
+  if (!address) return refusal(Error::Full, "no room in the node's table of pages");
+  region->address = *address;
+  region->pages = bytes / kPageBytes;
+  client.shared_bytes += bytes;
+  counters_.shared_bytes += bytes;
+  client.regions.push_back(std::move(region));
+  BrokerReply reply;
+  reply.address = *address;
+  reply.bytes = request.bytes;
+  return reply;
+}
+
+BrokerReply Broker::unshare(Client& client, const BrokerRequest& request) {
+  const auto found = std::find_if(client.regions.begin(), client.regions.end(),
+                                  [&](const auto& region) { return region->address == request.address; });
+  if (found == client.regions.end()) return refusal(Error::OriginWindow, "no memory was shared at this address");
+  (void)node_.rma().revoke(*client.vpid, (*found)->address, (*found)->pages);
+  client.shared_bytes -= (*found)->pages * kPageBytes;
+  flushing_.push_back(std::move(*found));
+  client.regions.erase(found);
+  return {};
+}
+
+BrokerReply Broker::open_window(Client& client, const BrokerRequest& request) {
+  const std::optional<WindowName> window =
+      node_.rma().open_window(*client.vpid, request.address, request.bytes, request.access);
+  if (!window) return refusal(Error::OriginWindow, "not the port's memory with this access, or no window is free");
+  BrokerReply reply;
+  reply.window = window->id;
+  reply.capability = window->capability;
+  reply.address = request.address;
+  reply.bytes = request.bytes;
+  return reply;
+}
+
+BrokerReply Broker::close_window(Client& client, const BrokerRequest& request) {
+  if (node_.rma().close_window(*client.vpid, request.window)) return {};
+  return refusal(Error::OriginWindowId, "not a window of the port");
+}
+
+const Broker::FeedPort* Broker::feed_port(Pdid domain) {
+  const auto found = feed_ports_.find(domain);
+  if (found != feed_ports_.end()) return &found->second;
+  FeedPort port;
+  if (!port.pages.create("stopbit-feeds", PageLayout::kBytes)) return nullptr;
+  const std::optional<Vpid> vpid = node_.open_port(port.pages.page(), domain, {});
+  if (!vpid) return nullptr;
+  port.vpid = *vpid;
+  return &feed_ports_.emplace(domain, std::move(port)).first->second;
+}
+
+BrokerReply Broker::attach(Client& client, const BrokerRequest& request, int& to_pass) {
+  const std::string name = name_of(request);
+  const std::vector<std::string>& entitled = client.may->feeds;
+  const auto feed = feeds_.find(name);
+  // The same answer for a feed that is not there and one that it may not know.
+  if (feed == feeds_.end() || std::find(entitled.begin(), entitled.end(), name) == entitled.end()) {
+    if (feed != feeds_.end()) ++uses_[{name, client.user}].refused;
+    return refusal(Error::TargetWindowId, "no such feed for this user");
+  }
+  const FeedPort* const port = feed_port(client.may->domain);
+  if (port == nullptr) return refusal(Error::Full, "no port is left for the feeds of this domain");
+  const std::size_t bytes = feed->second.mapping.bytes();
+  const std::size_t pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  auto& addresses = feed->second.addresses;
+  if (!addresses.contains(client.may->domain)) {
+    const std::optional<Nla> address = register_memory(port->vpid, feed->second.mapping.data(), pages, Access::Read);
+    if (!address) return refusal(Error::Full, "no room in the node's table of pages");
+    addresses.emplace(client.may->domain, *address);
+  }
+  const Nla address = addresses[client.may->domain];
+  const std::optional<WindowName> window = node_.rma().open_window(port->vpid, address, bytes, Access::Read);
+  if (!window) return refusal(Error::Full, "no window is free");
+  client.attached.emplace_back(port->vpid, window->id);
+  ++uses_[{name, client.user}].attached;
+  log("feed '" + name + "' attached by port " + std::to_string(*client.vpid) + " of user " +
+      std::to_string(client.user));
+  BrokerReply reply;
+  reply.node = node_.id();
+  reply.vpid = port->vpid;
+  reply.window = window->id;
+  reply.capability = window->capability;
+  reply.bytes = bytes;
+  to_pass = feed->second.file.get();
+  return reply;
+}
+
+BrokerReply Broker::detach(Client& client, const BrokerRequest& request) {
+  const auto found = std::find_if(client.attached.begin(), client.attached.end(),
+                                  [&](const auto& window) { return window.second == request.window; });
+  if (found == client.attached.end()) return refusal(Error::TargetWindowId, "not a window to a feed of this port");
+  (void)node_.rma().close_window(found->first, found->second);
+  client.attached.erase(found);
+  return {};
+}
+
+void Broker::bury(Client& client) {
+  for (const auto& [owner, window] : client.attached) (void)node_.rma().close_window(owner, window);
+  if (!client.vpid) return;
+  for (std::unique_ptr<Region>& region : client.regions) {
+    (void)node_.rma().revoke(*client.vpid, region->address, region->pages);
+    flushing_.push_back(std::move(region));
+  }
+  node_.close_port(*client.vpid);
+  ++counters_.gone;
+  log("port " + std::to_string(*client.vpid) + " gone with process " + std::to_string(client.pid));
+}
+
+}  // namespace stopbit::nic

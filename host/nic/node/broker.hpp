@@ -1,0 +1,147 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/nic/node/broker_message.hpp"
+#include "host/nic/node/node.hpp"
+#include "host/nic/node/shared_memory.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::nic {
+
+/// What a user may do. The first one that fits counts.
+struct Entitlement {
+  std::optional<uid_t> user;  ///< Nothing: every user.
+  Pdid domain = 0;            ///< Of its ports: they exchange messages and memory with this domain alone.
+  std::vector<std::string> feeds;
+  std::size_t ports = 8;                  ///< Of one user, at once.
+  std::size_t memory_bytes = 64U << 20U;  ///< That each port may share.
+};
+
+struct BrokerOptions {
+  std::string socket;  ///< Path of the Unix socket. Whoever may write there may try.
+  std::vector<Entitlement> entitlements;
+  std::size_t clients = 64;
+  /// One line for each port that is opened or gone, each feed that is attached, and each request that is refused, of
+  /// each client the first 32.
+  std::function<void(const std::string&)> log;
+};
+
+struct BrokerCounters {
+  std::uint64_t opened = 0;       ///< Ports.
+  std::uint64_t gone = 0;         ///< Ports whose client has closed its socket, or died.
+  std::uint64_t turned_away = 0;  ///< Clients without entitlement, or one too many.
+  std::uint64_t malformed = 0;    ///< Requests that no client of this version sends; its client is closed.
+  std::array<std::uint64_t, kErrors> refused{};  ///< Requests, by code.
+  std::uint64_t shared_bytes = 0;                ///< Of clients, mapped here now.
+};
+
+/// How a feed was asked for, by user.
+struct FeedUse {
+  std::uint64_t attached = 0;
+  std::uint64_t refused = 0;
+};
+
+/// Opens the ports of a node for the processes of its host.
+///
+/// A client connects; the kernel says who it is (SO_PEERCRED). It gets the descriptor of pages made for it alone,
+/// sealed anonymous memory: who has them mapped is who commands in them are from. Everything that costs something is
+/// limited by its entitlement. A feed is memory of the node; each client that attaches one gets a window of its own,
+/// with a capability of its own, that ends with the client.
+///
+/// The socket is the client's life: when it is closed, by whatever death, the port is closed, its windows vanish, and
+/// its memory is unmapped as soon as no unit holds a translation of it. Other clients do not notice.
+///
+/// `step` makes system calls; it belongs to the node's thread, between its steps, as often as a client may wait.
+class Broker {
+ public:
+  /// `node` must outlive it. A socket that nobody listens at is replaced.
+  [[nodiscard]] static Result<std::unique_ptr<Broker>> open(Node& node, const BrokerOptions& options);
+  ~Broker();
+  Broker(const Broker&) = delete;
+  Broker& operator=(const Broker&) = delete;
+
+  /// Offers a file, mapped whole to read: a ring's segment. Empty on success, else why not.
+  [[nodiscard]] std::string add_feed(const std::string& name, const std::string& path);
+
+  /// Accepts, answers, buries. Returns how much it did.
+  std::size_t step();
+
+  [[nodiscard]] std::size_t clients() const noexcept { return clients_.size(); }
+  /// Memory of clients that are gone, which a unit may still hold a translation of.
+  [[nodiscard]] std::size_t unflushed() const noexcept { return flushing_.size(); }
+  [[nodiscard]] const BrokerCounters& counters() const noexcept { return counters_; }
+  /// Key: feed and user.
+  [[nodiscard]] const std::map<std::pair<std::string, uid_t>, FeedUse>& uses() const noexcept { return uses_; }
+
+ private:
+  /// Registered memory; of a feed, or of a client.
+  struct Region {
+    SharedMemory memory;
+    Nla address = 0;
+    std::size_t pages = 0;
+  };
+  struct Client {
+    ring::Descriptor socket;
+    pid_t pid = 0;
+    uid_t user = 0;
+    const Entitlement* may = nullptr;
+    std::optional<Vpid> vpid;
+    SharedMemory pages;
+    std::vector<std::unique_ptr<Region>> regions;
+    std::size_t shared_bytes = 0;
+    std::vector<std::pair<Vpid, std::uint16_t>> attached;  ///< Owner and number of windows to feeds.
+    std::uint64_t refusals = 0;
+    bool is_gone = false;
+  };
+  struct Feed {
+    ring::Descriptor file;
+    ring::Mapping mapping;
+    std::map<Pdid, Nla> addresses;  ///< Where the port of each domain has it.
+  };
+  /// The port that owns the windows to feeds in a domain.
+  struct FeedPort {
+    SharedMemory pages;
+    Vpid vpid = 0;
+  };
+
+  Broker(Node& node, const BrokerOptions& options);
+  [[nodiscard]] std::string listen();
+  bool accept();
+  std::size_t hear(Client& client);
+  void answer(Client& client, const BrokerRequest& request, ring::Descriptor passed);
+  void bury(Client& client);
+  void log(const std::string& line) const;
+
+  [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, int& to_pass);
+  [[nodiscard]] BrokerReply share(Client& client, const BrokerRequest& request, ring::Descriptor passed);
+  [[nodiscard]] BrokerReply unshare(Client& client, const BrokerRequest& request);
+  [[nodiscard]] BrokerReply open_window(Client& client, const BrokerRequest& request);
+  [[nodiscard]] BrokerReply close_window(Client& client, const BrokerRequest& request);
+  [[nodiscard]] BrokerReply attach(Client& client, const BrokerRequest& request, int& to_pass);
+  [[nodiscard]] BrokerReply detach(Client& client, const BrokerRequest& request);
+  [[nodiscard]] const FeedPort* feed_port(Pdid domain);
+  [[nodiscard]] std::optional<Nla> register_memory(Vpid owner, const std::byte* data, std::size_t bytes, Access access);
+
+  Node& node_;
+  BrokerOptions options_;
+  ring::Descriptor socket_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::map<std::string, Feed> feeds_;
+  std::map<Pdid, FeedPort> feed_ports_;
+  std::vector<std::unique_ptr<Region>> flushing_;
+  BrokerCounters counters_;
+  std::map<std::pair<std::string, uid_t>, FeedUse> uses_;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,233 @@
+#include "host/nic/node/client.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "host/nic/msg/combine.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr unsigned kTypeAt = 8;  // in the tag of FastSend
+constexpr std::size_t kMaxParts = (kMaxMessageBytes + kMaxFastBytes - 1) / kMaxFastBytes;
+
+/// One request and its reply. The descriptor that comes with it goes to `passed`; if none is asked for, it is closed.
+Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, ring::Descriptor* passed,
+                             unsigned patience_ms) {
+  BrokerRequest copy = request;
+  iovec vector{&copy, sizeof(copy)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  if (to_pass >= 0) {
+    message.msg_control = control.data();
+    message.msg_controllen = control.size();
+    cmsghdr* const header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(header), &to_pass, sizeof(int));
+  }
+  // A broker that has turned us away has closed its side, but its reply may lie here.
+  (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+  pollfd waiting{socket, POLLIN, 0};
+  if (::poll(&waiting, 1, static_cast<int>(patience_ms)) != 1) return Failure{"the broker does not answer"};
+  BrokerReply reply;
+  vector = {&reply, sizeof(reply)};
+  message = {};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  // Closed before it has read the request: its reply lies behind that news.
+  if (got < 0 && errno == ECONNRESET) got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  ring::Descriptor descriptor;
+  const cmsghdr* const header = got < 0 ? nullptr : CMSG_FIRSTHDR(&message);
+  if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+    int fd = -1;
+    std::memcpy(&fd, CMSG_DATA(header), sizeof(int));
+    descriptor = ring::Descriptor(fd);
+  }
+  if (got == 0) return Failure{"the broker has closed the port"};
+  if (got != static_cast<ssize_t>(sizeof(reply)) || reply.magic != kBrokerMagic) {
+    return Failure{"what answers is no broker"};
+  }
+  if (reply.version != kBrokerVersion) {
+    return Failure{"the broker speaks version " + std::to_string(reply.version) + ", this program " +
+                   std::to_string(kBrokerVersion)};
+  }
+  if (reply.error != Error::None) {
+    return Failure{std::string(to_name(reply.error)) + ": " +
+                   std::string(reply.text, ::strnlen(reply.text, sizeof(reply.text)))};
+  }
+  if (reply.id != request.id) return Failure{"the broker answers another request"};
+  if (passed != nullptr) *passed = std::move(descriptor);
+  return reply;
+}
+
+}  // namespace
+
+Client::Client(Opened opened, unsigned patience_ms)
+    : socket_(std::move(opened.socket)),
+      pages_(std::move(opened.pages)),
+      node_(opened.reply.node),
+      vpid_(opened.reply.vpid),
+      patience_ms_(patience_ms),
+      high_(pages_.page(), Priority::High),
+      low_(pages_.page(), Priority::Low),
+      notifications_(pages_.page()) {}
+
+Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::size_t slot_bytes, unsigned patience_ms) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (socket.empty() || socket.size() >= sizeof(address.sun_path)) {
+    return Failure{"the path of the broker's socket has 1 to " + std::to_string(sizeof(address.sun_path) - 1) +
+                   " bytes"};
+  }
+  std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
+  Opened opened;
+  opened.socket = ring::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!opened.socket.ok() ||
+      ::connect(opened.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    return Failure{ring::system_error("connect to the broker at", socket)};
+  }
+  BrokerRequest request;
+  request.call = BrokerCall::Open;
+  request.slot_bytes = static_cast<std::uint16_t>(valid_slot_bytes(slot_bytes));
+  ring::Descriptor pages;
+  const Result<BrokerReply> reply = exchange(opened.socket.get(), request, -1, &pages, patience_ms);
+  if (!reply) return Failure{reply.message()};
+  opened.reply = reply.value();
+  if (reply.value().bytes != PageLayout::kBytes || !pages.ok() ||
+      !opened.pages.map(std::move(pages), PageLayout::kBytes, ring::Mapping::Use::Write) ||
+      opened.pages.page().word(PageWord::Magic).load(std::memory_order_acquire) != kPageMagic) {
+    return Failure{"the pages that the broker passed are of another version"};
+  }
+  return std::unique_ptr<Client>(new Client(std::move(opened), patience_ms));
+}
+
+Result<BrokerReply> Client::ask(BrokerRequest request, int to_pass, ring::Descriptor* passed) {
+  request.id = next_id_++;
+  return exchange(socket_.get(), request, to_pass, passed, patience_ms_);
+}
+
+Reply Client::send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, const SendHow& how) noexcept {
+  if (bytes.empty() || bytes.size() > kMaxMessageBytes) return Reply::Invalid;
+  Command command;
+  command.target_node = node;
+  command.target_vpid = vpid;
+  command.modifiers = static_cast<std::uint8_t>((how.acknowledges ? kAcknowledge : 0) |
+                                                (how.announces ? kNotifyCompleter : 0) | (how.to_group ? kGroup : 0));
+  const CommandQueue ring = queue(how.priority == Priority::High ? CommandRing::High : CommandRing::Low);
+  const auto fill = [](Command& into, std::span<const std::byte> part) {
+    into.window = static_cast<std::uint16_t>(part.size());
+    std::memcpy(reinterpret_cast<std::byte*>(&into) + kPayloadAt, part.data(), part.size());
+  };
+  if (bytes.size() <= kMaxFastBytes) {
+    command.operation = Operation::FastSend;
+    command.tag = std::uint64_t{how.tag} | std::uint64_t{how.type & 3U} << kTypeAt;
+    fill(command, bytes);
+    return ring.insert({&command, 1}).reply;
+  }
+  std::array<Command, kMaxParts> parts;
+  std::size_t count = 0;
+  PartHead head;
+  head.tag = how.tag;
+  head.type = how.type;
+  head.message = next_message_.fetch_add(1, std::memory_order_relaxed);
+  head.total = static_cast<std::uint16_t>(bytes.size());
+  for (std::size_t offset = 0; offset < bytes.size(); offset += kMaxFastBytes) {
+    Command& part = parts[count++];
+    part = command;
+    part.operation = Operation::SendPart;
+    head.offset = static_cast<std::uint16_t>(offset);
+    part.tag = to_tag(head);
+    fill(part, bytes.subspan(offset, std::min(kMaxFastBytes, bytes.size() - offset)));
+  }
+  return ring.insert_whole(std::span(parts).first(count)).reply;
+}
+
+std::optional<MessageHead> Client::receive(std::span<std::byte, kMaxMessageBytes> into) noexcept {
+  if (const auto head = high_.poll(into)) return head;
+  return low_.poll(into);
+}
+
+Result<SharedRegion> Client::share(std::size_t bytes, Access access) {
+  SharedRegion region;
+  const std::size_t pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  if (bytes == 0 || !region.memory.create("stopbit-shared", pages)) {
+    return Failure{ring::system_error("make", std::to_string(bytes) + " bytes of memory to share")};
+  }
+  BrokerRequest request;
+  request.call = BrokerCall::Share;
+  request.access = access;
+  request.bytes = pages;
+  const Result<BrokerReply> reply = ask(request, region.memory.descriptor(), nullptr);
+  if (!reply) return Failure{reply.message()};
+  region.address = reply.value().address;
+  return region;
+}
+
+std::string Client::unshare(Nla address) {
+  BrokerRequest request;
+  request.call = BrokerCall::Unshare;
+  request.address = address;
+  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  return reply ? "" : reply.message();
+}
+
+Result<WindowName> Client::open_window(Nla address, std::uint64_t bytes, Access access) {
+  BrokerRequest request;
+  request.call = BrokerCall::OpenWindow;
+  request.address = address;
+  request.bytes = bytes;
+  request.access = access;
+  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  if (!reply) return Failure{reply.message()};
+  return WindowName{reply.value().window, reply.value().capability};
+}
+
+std::string Client::close_window(std::uint16_t window) {
+  BrokerRequest request;
+  request.call = BrokerCall::CloseWindow;
+  request.window = window;
+  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  return reply ? "" : reply.message();
+}
+
+Result<AttachedFeed> Client::attach(const std::string& name) {
+  BrokerRequest request;
+  request.call = BrokerCall::Attach;
+  if (name.empty() || name.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
+  std::memcpy(request.name, name.data(), name.size());
+  AttachedFeed feed;
+  const Result<BrokerReply> reply = ask(request, -1, &feed.file);
+  if (!reply) return Failure{reply.message()};
+  if (!feed.file.ok()) return Failure{"the broker passed no file for the feed '" + name + "'"};
+  feed.node = reply.value().node;
+  feed.vpid = reply.value().vpid;
+  feed.window = {reply.value().window, reply.value().capability};
+  feed.bytes = reply.value().bytes;
+  return feed;
+}
+
+std::string Client::detach(std::uint16_t window) {
+  BrokerRequest request;
+  request.call = BrokerCall::Detach;
+  request.window = window;
+  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  return reply ? "" : reply.message();
+}
+
+}  // namespace stopbit::nic

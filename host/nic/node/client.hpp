@@ -1,0 +1,99 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "host/nic/msg/mailbox.hpp"
+#include "host/nic/node/broker_message.hpp"
+#include "host/nic/node/shared_memory.hpp"
+#include "host/nic/notify/ring.hpp"
+#include "host/nic/queue/command_queue.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::nic {
+
+/// How a message is sent.
+struct SendHow {
+  Priority priority = Priority::Low;
+  bool to_group = false;      ///< `vpid` is a group.
+  bool acknowledges = false;  ///< A notification says how it went (Teller::Acknowledge).
+  bool announces = false;     ///< The receiver gets a notification, too.
+  std::uint8_t type = 0;      ///< 0 to 3, for the receiver.
+  std::uint8_t tag = 0;       ///< For the receiver, and in notifications.
+};
+
+/// Memory that the node may reach, too.
+struct SharedRegion {
+  SharedMemory memory;
+  Nla address = 0;
+};
+
+/// A feed: a window for Get, and the file, for those who map it instead.
+struct AttachedFeed {
+  NodeId node = 0;
+  Vpid vpid = 0;
+  WindowName window;
+  std::uint64_t bytes = 0;
+  ring::Descriptor file;
+};
+
+/// A process's port at the node of its host: the host API.
+///
+/// Opening, sharing and attaching ask the broker and wait for its reply, at most `patience`. Sending and receiving are
+/// memory alone, and never wait. Several threads may send; one thread each may read a mailbox and the notifications.
+/// When the process ends, by whatever death, the port ends.
+class Client {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<Client>> open(const std::string& socket, std::size_t slot_bytes = 64,
+                                                            unsigned patience_ms = 5000);
+
+  [[nodiscard]] NodeId node() const noexcept { return node_; }
+  [[nodiscard]] Vpid vpid() const noexcept { return vpid_; }
+  [[nodiscard]] Page page() const noexcept { return pages_.page(); }
+
+  /// Commands of one's own making, mostly transfers.
+  [[nodiscard]] CommandQueue queue(CommandRing ring) const noexcept { return CommandQueue(page(), ring); }
+  /// 1 to 2048 bytes: up to 40 in one command, more in several. Full: nothing was sent.
+  [[nodiscard]] Reply send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, const SendHow& how = {}) noexcept;
+  /// High ones first.
+  [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept;
+  [[nodiscard]] MailboxReader& mailbox(Priority priority) noexcept { return priority == Priority::High ? high_ : low_; }
+  [[nodiscard]] NotificationReader& notifications() noexcept { return notifications_; }
+
+  [[nodiscard]] Result<SharedRegion> share(std::size_t bytes, Access access);
+  /// Empty on success, else why not.
+  [[nodiscard]] std::string unshare(Nla address);
+  [[nodiscard]] Result<WindowName> open_window(Nla address, std::uint64_t bytes, Access access);
+  [[nodiscard]] std::string close_window(std::uint16_t window);
+  [[nodiscard]] Result<AttachedFeed> attach(const std::string& name);
+  [[nodiscard]] std::string detach(std::uint16_t window);
+
+ private:
+  struct Opened {
+    ring::Descriptor socket;
+    SharedMemory pages;
+    BrokerReply reply;
+  };
+  Client(Opened opened, unsigned patience_ms);
+  [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, ring::Descriptor* passed);
+
+  ring::Descriptor socket_;
+  SharedMemory pages_;
+  NodeId node_;
+  Vpid vpid_;
+  unsigned patience_ms_;
+  MailboxReader high_;
+  MailboxReader low_;
+  NotificationReader notifications_;
+  std::atomic<std::uint8_t> next_message_ = 0;
+  std::uint64_t next_id_ = 1;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,196 @@
+#include "host/nic/node/node.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "host/nic/rma/memory.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr unsigned kTypeAt = 8;  // in the tag of FastSend and Send
+
+constexpr bool is_message(Operation operation) noexcept {
+  return operation == Operation::FastSend || operation == Operation::Send || operation == Operation::SendPart;
+}
+
+}  // namespace
+
+Node::Node(Transport& transport, const NodeOptions& options)
+    : transport_(transport),
+      options_(options),
+      links_(transport, options.link),
+      atu_(options.atu),
+      ports_(options.ports),
+      rma_(links_, atu_, ports_, options.rma),
+      messages_(links_, ports_, transport.node(), transport.nodes()),
+      buffer_(kMaxMessageBytes) {
+  services_.attach(Service::Rma, rma_);
+  services_.attach(Service::Message, messages_);
+  open_.reserve(options.ports);
+}
+
+std::optional<Vpid> Node::open_port(const Page& page, Pdid domain, const MessagePort& how) {
+  for (std::size_t tried = 0; tried < ports_.count(); ++tried) {
+    const auto vpid = static_cast<Vpid>(next_vpid_++ % ports_.count());
+    if (!ports_.open(vpid, page, domain)) continue;
+    (void)messages_.open(vpid, page, how);
+    open_.push_back(std::make_unique<Port>(page, vpid, options_.combine_patience_ns));
+    page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Enabled), std::memory_order_relaxed);
+    page.word(PageWord::Magic).store(kPageMagic, std::memory_order_release);
+    return vpid;
+  }
+  return std::nullopt;
+}
+
+void Node::close_port(Vpid vpid) {
+  const auto found =
+      std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Port>& port) { return port->vpid == vpid; });
+  if (found == open_.end()) return;
+  (*found)->page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Closed), std::memory_order_release);
+  rma_.close_port(vpid);
+  messages_.close(vpid);
+  ports_.close(vpid);
+  open_.erase(found);
+  first_ = 0;
+}
+
+void Node::enable_port(Vpid vpid, bool on) {
+  for (const std::unique_ptr<Port>& port : open_) {
+    if (port->vpid != vpid) continue;
+    port->is_enabled = on;
+    messages_.enable(vpid, on);
+    port->page.word(PageWord::State)
+        .store(static_cast<std::uint64_t>(on ? PortState::Enabled : PortState::Disabled), std::memory_order_release);
+  }
+}
+
+std::size_t Node::step(std::uint64_t now_ns) {
+  std::size_t work = links_.step(services_, now_ns);
+  for (std::size_t i = 0; i < open_.size(); ++i) {
+    Port& port = *open_[(first_ + i) % open_.size()];
+    if (!port.is_enabled) continue;
+    for (Ring& ring : port.rings) work += serve(port, ring, &ring == &port.rings.front(), now_ns);
+  }
+  if (!open_.empty()) first_ = (first_ + 1) % open_.size();
+  work += rma_.step(now_ns);
+  work += messages_.step(now_ns);
+  return work;
+}
+
+bool Node::is_idle() const noexcept {
+  const bool has_none = std::all_of(open_.begin(), open_.end(), [](const std::unique_ptr<Port>& port) {
+    return std::none_of(port->rings.begin(), port->rings.end(), [](const Ring& ring) { return ring.has_command; });
+  });
+  return has_none && links_.is_idle() && rma_.is_idle() && messages_.is_idle();
+}
+
+std::size_t Node::serve(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
+  std::size_t work = 0;
+  for (; work < kCommandsPerTurn; ++work) {
+    if (ring.has_transfer && rma_.is_busy(port.vpid)) break;
+    ring.has_transfer = false;
+    if (!ring.has_command) {
+      if (!ring.source.take(ring.command)) break;
+      ring.has_command = true;
+      ++counters_.commands;
+    }
+    if (run(port, ring, is_high, now_ns) == Done::Later) break;
+    ring.has_command = false;
+  }
+  return work;
+}
+
+Node::Done Node::run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
+  const Command& command = ring.command;
+  if (!is_message(command.operation)) {
+    if (rma_.is_busy(port.vpid)) return Done::Later;
+    rma_.start(port.vpid, command, now_ns);
+    ring.has_transfer = true;
+    return Done::Yes;
+  }
+  const auto type = static_cast<std::uint8_t>(command.tag >> kTypeAt & 3U);
+  if (command.operation == Operation::FastSend) {
+    const auto* const payload = reinterpret_cast<const std::byte*>(&command) + kPayloadAt;
+    const std::size_t length = std::min<std::size_t>(command.window, kMaxFastBytes + 1);
+    if (length > kMaxFastBytes) {
+      tell(port.vpid, command, Error::OriginLength);
+      return Done::Yes;
+    }
+    return send(port, command, type, {payload, length}, is_high, now_ns);
+  }
+  if (command.operation == Operation::Send) {
+    if (command.length == 0 || command.length > messages_.max_bytes()) {
+      tell(port.vpid, command, Error::OriginLength);
+      return Done::Yes;
+    }
+    if (!read_memory(port.vpid, command.address, command.length)) {
+      tell(port.vpid, command, Error::OriginWindow);
+      return Done::Yes;
+    }
+    return send(port, command, type, std::span<const std::byte>(buffer_).first(command.length), is_high, now_ns);
+  }
+  if (!ring.combined) {
+    const WriteCombiner::Outcome outcome = ring.combiner.take(command, now_ns);
+    if (outcome.error != Error::None) tell(port.vpid, command, outcome.error);
+    if (!outcome.message) return Done::Yes;
+    ring.combined = outcome.message;
+  }
+  const Combined& whole = *ring.combined;
+  const Done done = send(port, whole.header, whole.part.type, whole.payload, is_high, now_ns);
+  if (done == Done::Yes) ring.combined.reset();
+  return done;
+}
+
+Node::Done Node::send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
+                      bool is_high, std::uint64_t now_ns) {
+  if (command.modifiers > kAllModifiers || (command.modifiers & kNotifyResponder) != 0) {
+    tell(port.vpid, command, Error::Command);
+    return Done::Yes;
+  }
+  MessageUnit::Message message;
+  message.node = command.target_node;
+  message.target = command.target_vpid;
+  message.is_group = (command.modifiers & kGroup) != 0;
+  message.priority = is_high || (command.modifiers & kHighPriority) != 0 ? Priority::High : Priority::Low;
+  message.acknowledges = (command.modifiers & kAcknowledge) != 0;
+  message.announces = (command.modifiers & kNotifyCompleter) != 0;
+  message.type = type;
+  message.tag = command.tag;
+  const MessageUnit::Sending sending = messages_.send(port.vpid, message, payload, now_ns);
+  switch (sending.outcome) {
+    case MessageUnit::Outcome::Busy: return Done::Later;
+    case MessageUnit::Outcome::Refused: tell(port.vpid, command, sending.error); break;
+    case MessageUnit::Outcome::Sent:
+      if ((command.modifiers & kNotifyRequester) != 0) tell(port.vpid, command, Error::None);
+      break;
+  }
+  return Done::Yes;
+}
+
+void Node::tell(Vpid vpid, const Command& command, Error error) {
+  if (error != Error::None) ++counters_.refused[static_cast<std::size_t>(error)];
+  Notification notification;
+  notification.teller = Teller::Requester;
+  notification.operation = command.operation;
+  notification.error = error;
+  notification.node = command.target_node;
+  notification.vpid = command.target_vpid;
+  notification.tag = command.tag;
+  ports_.tell(vpid, notification);
+}
+
+bool Node::read_memory(Vpid vpid, Nla from, std::size_t length) {
+  for (std::size_t done = 0; done < length;) {
+    const std::size_t in_page = static_cast<std::size_t>((from + done) % kPageBytes);
+    const std::size_t bytes = std::min(length - done, kPageBytes - in_page);
+    if (from + done < from) return false;
+    const Translation translation = atu_.translate(vpid, from + done, Access::Read);
+    if (!translation.ok) return false;
+    std::memcpy(buffer_.data() + done, to_memory(translation.page) + in_page, bytes);
+    done += bytes;
+  }
+  return true;
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "host/nic/atu/atu.hpp"
+#include "host/nic/link/services.hpp"
+#include "host/nic/msg/combine.hpp"
+#include "host/nic/msg/message_unit.hpp"
+#include "host/nic/notify/ports.hpp"
+#include "host/nic/queue/command_queue.hpp"
+#include "host/nic/rma/rma.hpp"
+
+namespace stopbit::nic {
+
+struct NodeOptions {
+  std::size_t ports = 256;  ///< VPIDs are 0 up to this, without it.
+  AtuOptions atu;
+  RmaOptions rma;
+  LinkOptions link;
+  std::uint64_t combine_patience_ns = 10'000'000;  ///< For the parts of a message (SendPart).
+};
+
+struct NodeCounters {
+  std::uint64_t commands = 0;
+  std::array<std::uint64_t, kErrors> refused{};  ///< Commands for messages, by code; those of transfers count in Rma.
+};
+
+/// The units of one node and the ports that use them: takes the commands that ports wrote into their pages and carries
+/// them out, with the identity and the domain of the page that they lay in.
+///
+/// Each port has three rings of commands (CommandRing). What waits in one, for a full window or a transfer under way,
+/// holds up what is behind it in that ring, and nothing else. Messages and transfers may stand in any ring; a transfer
+/// in a ring of messages is sent away before what stands behind it is looked at. One thread. Allocates when ports are
+/// opened, never per command.
+class Node {
+ public:
+  /// `transport` must outlive it.
+  Node(Transport& transport, const NodeOptions& options);
+
+  /// Takes the memory into use, which must stay until close_port: writes its first page, and from now on obeys what
+  /// the port writes. Nothing if all ports are in use. A VPID that was closed comes back as late as possible.
+  [[nodiscard]] std::optional<Vpid> open_port(const Page& page, Pdid domain, const MessagePort& how);
+  /// Its windows, its locks and what it waits for vanish; the memory may be unmapped. Registered pages stay registered:
+  /// revoke them at `rma` before, and wait until they are flushed.
+  void close_port(Vpid vpid);
+  /// A disabled port is refused commands, and messages to it.
+  void enable_port(Vpid vpid, bool on);
+
+  /// Takes commands, receives, answers. Returns how much it did.
+  std::size_t step(std::uint64_t now_ns);
+  /// Nothing is under way that waits for another node, and no command waits.
+  [[nodiscard]] bool is_idle() const noexcept;
+
+  [[nodiscard]] NodeId id() const noexcept { return transport_.node(); }
+  [[nodiscard]] Atu& atu() noexcept { return atu_; }
+  [[nodiscard]] Ports& ports() noexcept { return ports_; }
+  [[nodiscard]] Rma& rma() noexcept { return rma_; }
+  [[nodiscard]] MessageUnit& messages() noexcept { return messages_; }
+  [[nodiscard]] const Links& links() const noexcept { return links_; }
+  [[nodiscard]] const NodeCounters& counters() const noexcept { return counters_; }
+
+ private:
+  static constexpr std::size_t kCommandsPerTurn = 16;
+
+  struct Ring {
+    Ring(const Page& page, CommandRing ring, std::uint64_t patience_ns) : source(page, ring), combiner(patience_ns) {}
+    CommandSource source;
+    WriteCombiner combiner;
+    std::optional<Combined> combined;  ///< A whole message that could not be sent yet; it lies in the combiner.
+    bool has_command = false;          ///< One that could not be carried out yet.
+    bool has_transfer = false;         ///< The last command was a transfer that has not been sent away.
+    Command command;
+  };
+  struct Port {
+    Port(const Page& memory, Vpid number, std::uint64_t patience_ns)
+        : page(memory),
+          vpid(number),
+          rings{Ring(memory, CommandRing::High, patience_ns), Ring(memory, CommandRing::Low, patience_ns),
+                Ring(memory, CommandRing::Transfer, patience_ns)} {}
+    Page page;
+    Vpid vpid;
+    bool is_enabled = true;
+    std::array<Ring, kCommandRings> rings;
+  };
+  enum class Done : std::uint8_t { Yes, Later };
+
+  std::size_t serve(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
+  [[nodiscard]] Done run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
+  [[nodiscard]] Done send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
+                          bool is_high, std::uint64_t now_ns);
+  void tell(Vpid vpid, const Command& command, Error error);
+  /// Registered memory of the port into `buffer_`; false if it is not there.
+  [[nodiscard]] bool read_memory(Vpid vpid, Nla from, std::size_t length);
+
+  Transport& transport_;
+  NodeOptions options_;
+  Links links_;
+  Atu atu_;
+  Ports ports_;
+  Rma rma_;
+  MessageUnit messages_;
+  Services services_;
+  std::vector<std::unique_ptr<Port>> open_;  ///< In the order of their opening; served in turn.
+  std::size_t first_ = 0;                    ///< Who is served first in the next step.
+  std::size_t next_vpid_ = 0;
+  std::vector<std::byte> buffer_;
+  NodeCounters counters_;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,223 @@
+#include "host/nic/transport/shm/shm_transport.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include "host/nic/names.hpp"
+#include "host/ring/name.hpp"
+#include "host/ring/publish.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x0001'4F42'4E49'4253U;  // "SBINBO", version 1
+constexpr mode_t kMode = 0600;
+constexpr std::uint64_t kLookEveryNs = 1'000'000;
+
+/// The first page of an inbox. The shape is what sender and receiver must agree about.
+struct Header {
+  std::uint64_t magic = kMagic;
+  std::uint32_t node = 0;
+  std::uint32_t nodes = 0;
+  std::uint32_t slots = 0;
+  std::uint32_t frame_bytes = 0;
+};
+
+// A ring: a line of its receiver, a line of its sender, and the slots.
+constexpr std::size_t kTakenAt = 0;
+constexpr std::size_t kWrittenAt = kLineBytes;
+constexpr std::size_t kSlotsAt = 2 * kLineBytes;
+// A slot: number plus 1, stored last; length; the frame.
+constexpr std::size_t kLengthAt = 8;
+constexpr std::size_t kFrameAt = 16;
+
+std::atomic_ref<std::uint64_t> word(std::byte* at) noexcept {
+  return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at));
+}
+
+std::uint64_t now_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+Result<std::string> path_of(const ShmOptions& options, NodeId node) {
+  return ring::path_of(options.network + "." + std::to_string(node));
+}
+
+}  // namespace
+
+ShmTransport::ShmTransport(const ShmOptions& options)
+    : options_(options), outgoing_(options.nodes), incoming_(options.nodes) {}
+
+ShmTransport::~ShmTransport() {
+  // Only if the name is still ours.
+  struct stat ours {};
+  struct stat named {};
+  if (file_.ok() && ::fstat(file_.get(), &ours) == 0 && ::lstat(path_.c_str(), &named) == 0 &&
+      ours.st_ino == named.st_ino && ours.st_dev == named.st_dev) {
+    ::unlink(path_.c_str());
+  }
+}
+
+std::size_t ShmTransport::slot_bytes() const noexcept {
+  return (kFrameAt + options_.frame_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+std::size_t ShmTransport::ring_bytes() const noexcept {
+  return kSlotsAt + options_.slots * slot_bytes();
+}
+std::size_t ShmTransport::inbox_bytes() const noexcept {
+  return kPageBytes + options_.nodes * ring_bytes();
+}
+
+std::byte* ShmTransport::slot_of(std::byte* ring, std::uint64_t number) const noexcept {
+  return ring + kSlotsAt + (number & (options_.slots - 1)) * slot_bytes();
+}
+bool ShmTransport::is_there(std::byte* ring, std::uint64_t number) const noexcept {
+  return word(slot_of(ring, number)).load(std::memory_order_acquire) == number + 1;
+}
+
+Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const ShmOptions& options) {
+  if (options.nodes < 1 || options.nodes > 64) return Failure{"a network in shared memory has 1 to 64 nodes"};
+  if (options.node >= options.nodes) {
+    return Failure{"there is no node " + std::to_string(options.node) + " in a network of " +
+                   std::to_string(options.nodes)};
+  }
+  if (options.slots > 4096 || !std::has_single_bit(options.slots)) {
+    return Failure{"the slots of an inbox are a power of two up to 4096"};
+  }
+  if (options.frame_bytes < 128 || options.frame_bytes > 65536) return Failure{"a frame has 128 to 65536 bytes"};
+  std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
+  if (std::string problem = transport->make_inbox(); !problem.empty()) return Failure{std::move(problem)};
+  return transport;
+}
+
+std::string ShmTransport::make_inbox() {
+  const Result<std::string> path = path_of(options_, options_.node);
+  if (!path) return path.message();
+  ring::TemporaryFile temporary(path.value() + ".new-" + std::to_string(::getpid()));
+  ring::Descriptor file = temporary.create();
+  if (!file.ok() || ::fchmod(file.get(), kMode) != 0) return ring::system_error("make", temporary.path());
+  if (!ring::lock(file)) return ring::system_error("lock", temporary.path());
+  if (!inbox_.create(file, inbox_bytes())) return ring::system_error("get the memory of", path.value());
+  Header header;
+  header.node = options_.node;
+  header.nodes = static_cast<std::uint32_t>(options_.nodes);
+  header.slots = static_cast<std::uint32_t>(options_.slots);
+  header.frame_bytes = static_cast<std::uint32_t>(options_.frame_bytes);
+  std::memcpy(inbox_.data(), &header, sizeof(header));
+  std::string problem = ring::publish(temporary, path.value(), {.magic = kMagic, .noun = "inbox"});
+  if (!problem.empty()) return problem;
+  path_ = path.value();
+  file_ = std::move(file);
+  return {};
+}
+
+bool ShmTransport::connect(NodeId to) {
+  Outgoing& out = outgoing_[to];
+  const Result<std::string> path = path_of(options_, to);
+  ring::Descriptor file(::open(path.value().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!file.ok()) {
+    problem_ = ring::system_error("open", path.value());
+    return false;
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
+      (status.st_mode & 0022U) != 0) {
+    problem_ = "'" + path.value() + "' is not of this user alone";
+    return false;
+  }
+  ring::Mapping mapping;
+  if (status.st_size != static_cast<off_t>(inbox_bytes())) {
+    problem_ = "the inbox '" + path.value() + "' is of another shape";
+    return false;
+  }
+  if (!mapping.map(file, inbox_bytes(), ring::Mapping::Use::Write)) {
+    problem_ = ring::system_error("map", path.value());
+    return false;
+  }
+  Header header;
+  std::memcpy(&header, mapping.data(), sizeof(header));
+  if (header.magic != kMagic || header.node != to || header.nodes != options_.nodes || header.slots != options_.slots ||
+      header.frame_bytes != options_.frame_bytes) {
+    problem_ = "the inbox '" + path.value() + "' is of another shape or version";
+    return false;
+  }
+  if (!ring::is_locked(file)) {
+    problem_ = "the node of '" + path.value() + "' is gone";
+    return false;
+  }
+  out.file = std::move(file);
+  out.mapping = std::move(mapping);
+  out.ring = out.mapping.data() + kPageBytes + options_.node * ring_bytes();
+  out.written = word(out.ring + kWrittenAt).load(std::memory_order_relaxed);  // of a predecessor of ours
+  out.taken = word(out.ring + kTakenAt).load(std::memory_order_acquire);
+  // A predecessor that died may have given out one frame more than it counted.
+  for (std::size_t i = 0; i < options_.slots && is_there(out.ring, out.written); ++i) ++out.written;
+  problem_.clear();
+  return true;
+}
+
+/// Now and then: the node may have come, or have been replaced.
+void ShmTransport::look_again(NodeId to) {
+  Outgoing& out = outgoing_[to];
+  const std::uint64_t now = now_ns();
+  if (now < out.next_look_ns) return;
+  out.next_look_ns = now + kLookEveryNs;
+  if (out.ring != nullptr && ring::is_locked(out.file)) return;
+  (void)connect(to);
+}
+
+bool ShmTransport::send(NodeId to, std::span<const std::byte> frame) {
+  if (to >= options_.nodes || frame.empty() || frame.size() > options_.frame_bytes) return false;
+  Outgoing& out = outgoing_[to];
+  if (out.ring == nullptr) look_again(to);
+  if (out.ring == nullptr) return false;
+  if (out.written - out.taken >= options_.slots) {
+    // Acquire: the receiver has copied what lay in the slots that it gives back.
+    out.taken = word(out.ring + kTakenAt).load(std::memory_order_acquire);
+    if (out.written - out.taken >= options_.slots) {
+      look_again(to);
+      return false;
+    }
+  }
+  std::byte* const slot = slot_of(out.ring, out.written);
+  std::memcpy(slot + kFrameAt, frame.data(), frame.size());
+  word(slot + kLengthAt).store(frame.size(), std::memory_order_relaxed);
+  word(slot).store(++out.written, std::memory_order_release);
+  word(out.ring + kWrittenAt).store(out.written, std::memory_order_relaxed);
+  return true;
+}
+
+std::size_t ShmTransport::receive(std::span<std::byte> into) {
+  for (std::size_t tried = 0; tried < options_.nodes; ++tried) {
+    const std::size_t from = next_;
+    next_ = next_ + 1 == options_.nodes ? 0 : next_ + 1;
+    Incoming& in = incoming_[from];
+    std::byte* const ring = inbox_.data() + kPageBytes + from * ring_bytes();
+    std::byte* const slot = slot_of(ring, in.taken);
+    const bool has_frame = is_there(ring, in.taken);
+    std::size_t length = 0;
+    if (has_frame) {
+      length = std::min({static_cast<std::size_t>(word(slot + kLengthAt).load(std::memory_order_relaxed)),
+                         options_.frame_bytes, into.size()});
+      std::memcpy(into.data(), slot + kFrameAt, length);
+      ++in.taken;
+    }
+    if (in.taken - in.told >= options_.slots / 4 + 1 || (!has_frame && in.told != in.taken)) {
+      in.told = in.taken;
+      word(ring + kTakenAt).store(in.told, std::memory_order_release);
+    }
+    if (length != 0) return length;
+  }
+  return 0;
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/nic/transport/transport.hpp"
+#include "host/ring/segment.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::nic {
+
+struct ShmOptions {
+  /// As the name of a ring: the inbox of node N is the segment NETWORK.N.
+  std::string network;
+  NodeId node = 0;
+  std::size_t nodes = 2;           ///< 1 to 64, the same for all.
+  std::size_t slots = 64;          ///< Frames under way from one node to another; a power of two up to 4096.
+  std::size_t frame_bytes = 4096;  ///< 128 to 65536, the same for all.
+};
+
+/// The carrier between processes of one host: each node has an inbox in shared memory, with a ring of frames for each
+/// node that may send. No system call per frame, on either side.
+///
+/// All processes must be of one user: who may write an inbox could claim to be another node, and who truncates one
+/// kills whoever has it mapped. What stands in it otherwise cannot do harm: lengths and numbers are believed only
+/// within the ring. A node that dies leaves its inbox; its successor replaces it, and the others find the new one when
+/// the old one is full. No second process can be the same node while the first one lives. One thread.
+class ShmTransport final : public Transport {
+ public:
+  [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const ShmOptions& options);
+  ~ShmTransport() override;
+
+  [[nodiscard]] NodeId node() const noexcept override { return options_.node; }
+  [[nodiscard]] std::size_t nodes() const noexcept override { return options_.nodes; }
+  [[nodiscard]] std::size_t frame_bytes() const noexcept override { return options_.frame_bytes; }
+  [[nodiscard]] bool send(NodeId to, std::span<const std::byte> frame) override;
+  [[nodiscard]] std::size_t receive(std::span<std::byte> into) override;
+
+  /// Looks for the node's inbox. False: it is not there, or of another shape; `problem` says what is wrong with it.
+  [[nodiscard]] bool connect(NodeId to);
+  /// Why the last connect failed.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+
+ private:
+  /// A ring in somebody's inbox, from its sender's side.
+  struct Outgoing {
+    ring::Descriptor file;
+    ring::Mapping mapping;
+    std::byte* ring = nullptr;  ///< Nothing: not connected.
+    std::uint64_t written = 0;
+    std::uint64_t taken = 0;  ///< As last read.
+    std::uint64_t next_look_ns = 0;
+  };
+  struct Incoming {
+    std::uint64_t taken = 0;
+    std::uint64_t told = 0;
+  };
+
+  explicit ShmTransport(const ShmOptions& options);
+  [[nodiscard]] std::string make_inbox();
+  [[nodiscard]] std::size_t slot_bytes() const noexcept;
+  [[nodiscard]] std::size_t ring_bytes() const noexcept;
+  [[nodiscard]] std::size_t inbox_bytes() const noexcept;
+  [[nodiscard]] std::byte* slot_of(std::byte* ring, std::uint64_t number) const noexcept;
+  [[nodiscard]] bool is_there(std::byte* ring, std::uint64_t number) const noexcept;
+  void look_again(NodeId to);
+
+  ShmOptions options_;
+  std::string path_;
+  ring::Descriptor file_;
+  ring::Mapping inbox_;
+  std::vector<Outgoing> outgoing_;
+  std::vector<Incoming> incoming_;
+  std::size_t next_ = 0;
+  std::string problem_;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,524 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/nic/node/broker.hpp"
+#include "host/nic/node/client.hpp"
+#include "host/nic/transport/model/network.hpp"
+#include "tests/lib/scratch.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr Pdid kDomain = 7;
+constexpr Pdid kOtherDomain = 8;
+
+std::uint64_t clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// A node with its broker on a thread of their own, as an appliance has them.
+class Host {
+ public:
+  explicit Host(const BrokerOptions& how, const NodeOptions& node_options = {})
+      : network_(one_node()), node(network_.port(0), node_options) {
+    Result<std::unique_ptr<Broker>> opened = Broker::open(node, how);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.message());
+    broker = std::move(opened).value();
+  }
+  ~Host() { stop(); }
+
+  void start() {
+    thread_ = std::thread([this] {
+      while (!is_over_) {
+        const std::size_t work = node.step(clock_ns()) + broker->step();
+        ++steps;
+        if (work == 0) ::usleep(20);
+      }
+    });
+  }
+  /// Then node and broker may be looked at.
+  void stop() {
+    is_over_ = true;
+    if (thread_.joinable()) thread_.join();
+    is_over_ = false;
+  }
+  /// Without a thread: until nothing happens.
+  void settle() {
+    for (int quiet = 0; quiet < 3;) {
+      const std::size_t work = node.step(clock_ns()) + broker->step();
+      quiet = work == 0 ? quiet + 1 : 0;
+    }
+  }
+
+ private:
+  static ModelOptions one_node() {
+    ModelOptions options;
+    options.nodes = 1;
+    return options;
+  }
+  ModelNetwork network_;
+
+ public:
+  Node node;
+  std::unique_ptr<Broker> broker;
+  std::atomic<std::uint64_t> steps = 0;
+
+ private:
+  std::thread thread_;
+  std::atomic<bool> is_over_ = false;
+};
+
+class Clients : public ::testing::Test {
+ protected:
+  Clients() {
+    options.socket = (scratch.folder() / "broker").string();
+    Entitlement mine;
+    mine.user = ::geteuid();
+    mine.domain = kDomain;
+    mine.feeds = {"cme"};
+    mine.ports = 16;
+    mine.memory_bytes = 1U << 20U;
+    options.entitlements = {mine};
+    options.log = [this](const std::string& line) { lines.push_back(line); };
+  }
+  [[nodiscard]] std::unique_ptr<Client> open(std::size_t slot_bytes = 64) const {
+    Result<std::unique_ptr<Client>> opened = Client::open(options.socket, slot_bytes);
+    EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.message());
+    return opened ? std::move(opened).value() : nullptr;
+  }
+  static std::string receive(Client& client) {
+    static std::array<std::byte, kMaxMessageBytes> into;
+    for (std::uint64_t end = clock_ns() + 20'000'000'000; clock_ns() < end;) {
+      if (const auto head = client.receive(into)) {
+        return {reinterpret_cast<const char*>(into.data()), head->length};
+      }
+      ::usleep(20);
+    }
+    return "nothing came";
+  }
+  static Notification notified(Client& client) {
+    Notification notification;
+    for (std::uint64_t end = clock_ns() + 20'000'000'000; clock_ns() < end;) {
+      if (client.notifications().take(notification)) return notification;
+      ::usleep(20);
+    }
+    ADD_FAILURE() << "no notification";
+    return {};
+  }
+  static Command transfer(Operation operation, const Client& target, WindowName window) {
+    Command command;
+    command.operation = operation;
+    command.target_node = target.node();
+    command.target_vpid = target.vpid();
+    command.window = window.id;
+    command.capability = window.capability;
+    command.modifiers = kAcknowledge;
+    return command;
+  }
+  static Error issue(Client& client, const Command& command) {
+    EXPECT_EQ(client.queue(CommandRing::Transfer).insert({&command, 1}).reply, Reply::NoError);
+    return notified(client).error;
+  }
+
+  testing::Scratch scratch;
+  BrokerOptions options;
+  std::vector<std::string> lines;
+};
+
+TEST_F(Clients, exchange_messages_of_every_size_with_the_identity_of_their_page) {
+  Host host(options);
+  host.start();
+  const auto a = open(64);
+  const auto b = open(128);
+  ASSERT_NE(a->vpid(), b->vpid());
+  for (const std::size_t length : {1U, 40U, 41U, 80U, 119U, 120U, 1000U, 2048U}) {
+    const std::string words(length, static_cast<char>('a' + length % 26));
+    ASSERT_EQ(a->send(b->node(), b->vpid(), bytes_of(words)), Reply::NoError);
+    EXPECT_EQ(receive(*b), words);
+    ASSERT_EQ(b->send(a->node(), a->vpid(), bytes_of(words)), Reply::NoError);
+    EXPECT_EQ(receive(*a), words);
+  }
+  std::array<std::byte, kMaxMessageBytes> into;
+  SendHow how;
+  how.acknowledges = true;
+  how.announces = true;
+  how.tag = 42;
+  how.type = 3;
+  ASSERT_EQ(a->send(b->node(), b->vpid(), bytes_of("hello"), how), Reply::NoError);
+  EXPECT_EQ(notified(*a).teller, Teller::Acknowledge);
+  const Notification told = notified(*b);
+  EXPECT_EQ(told.teller, Teller::Completer);
+  EXPECT_EQ(told.vpid, a->vpid());
+  const auto head = b->receive(into);
+  ASSERT_TRUE(head);
+  EXPECT_EQ(head->vpid, a->vpid());
+  EXPECT_EQ(head->tag, 42);
+  EXPECT_EQ(head->type, 3);
+  EXPECT_EQ(a->send(0, b->vpid(), {}), Reply::Invalid);
+}
+
+TEST_F(Clients, move_memory_through_windows_and_are_refused_by_code_when_they_may_not) {
+  Host host(options);
+  host.start();
+  const auto owner = open();
+  const auto user = open();
+  const Result<SharedRegion> theirs = owner->share(8 * kPageBytes, Access::ReadWrite);
+  const Result<SharedRegion> ours = user->share(2 * kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(theirs && ours);
+  std::byte* const target = theirs.value().memory.span().data();
+  std::byte* const source = ours.value().memory.span().data();
+  const Result<WindowName> window =
+      owner->open_window(theirs.value().address + kPageBytes, 2 * kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(window) << window.message();
+  std::memset(source, 'x', kPageBytes);
+  Command put = transfer(Operation::Put, *owner, window.value());
+  put.address = ours.value().address;
+  put.offset = 4;
+  put.length = 5000;
+  EXPECT_EQ(issue(*user, put), Error::None);
+  EXPECT_EQ(std::count(target, target + 8 * kPageBytes, std::byte{'x'}), 4096);
+
+  // Everything that is refused, and by which code. Nothing of it changes a byte.
+  const std::vector<std::byte> before(target, target + 8 * kPageBytes);
+  const auto refused = [&](auto change) {
+    Command command = put;
+    change(command);
+    const Error error = issue(*user, command);
+    EXPECT_TRUE(std::equal(before.begin(), before.end(), target));
+    return error;
+  };
+  EXPECT_EQ(refused([](Command& c) { c.capability ^= 1; }), Error::Capability);
+  EXPECT_EQ(refused([](Command& c) { c.window = 999; }), Error::TargetWindowId);
+  EXPECT_EQ(refused([](Command& c) { c.offset = 2 * kPageBytes - 4999; }), Error::TargetWindow);
+  EXPECT_EQ(refused([](Command& c) { c.offset = ~std::uint64_t{0} - 10; }), Error::TargetWindow);  // wraps
+  EXPECT_EQ(refused([](Command& c) { c.address += 1U << 30U; }), Error::OriginWindow);
+  EXPECT_EQ(refused([](Command& c) { c.address = ~std::uint64_t{0} - 100; }), Error::OriginWindow);
+  EXPECT_EQ(refused([&](Command& c) { c.address = theirs.value().address; }), Error::OriginWindow);  // another's memory
+  EXPECT_EQ(refused([](Command& c) { c.target_node = 5; }), Error::Route);
+  EXPECT_EQ(refused([](Command& c) { c.target_vpid = 60000; }), Error::TargetVpid);
+  EXPECT_EQ(refused([](Command& c) { c.modifiers = 0xFF; }), Error::Command);
+  // A window of another port, or on memory of another one.
+  EXPECT_NE(user->close_window(window.value().id), "");
+  EXPECT_FALSE(user->open_window(theirs.value().address, kPageBytes, Access::Read));
+  EXPECT_FALSE(owner->open_window(theirs.value().address, 9 * kPageBytes, Access::Read));
+  // Closed, and revoked.
+  const Result<WindowName> second = owner->open_window(theirs.value().address, kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(second);
+  EXPECT_EQ(owner->close_window(window.value().id), "");
+  EXPECT_EQ(refused([](Command&) {}), Error::TargetWindowId);
+  EXPECT_EQ(owner->unshare(theirs.value().address), "");
+  EXPECT_EQ(refused([&](Command& c) {
+              c.window = second.value().id;
+              c.capability = second.value().capability;
+            }),
+            Error::TargetWindowId);
+  EXPECT_NE(owner->unshare(theirs.value().address), "");
+  for (int i = 0; i < 1000 && host.steps < 100; ++i) ::usleep(1000);
+  host.stop();
+  host.settle();
+  EXPECT_EQ(host.broker->unflushed(), 0U);
+  EXPECT_EQ(host.broker->counters().shared_bytes, 2 * kPageBytes);
+}
+
+TEST_F(Clients, of_another_domain_reach_nobody) {
+  // The second entitlement is for a user that is not there: the port of the other domain is opened at the node itself.
+  SharedMemory pages;  // outlives the node's thread
+  ASSERT_TRUE(pages.create("other", PageLayout::kBytes));
+  Host host(options);
+  const std::optional<Vpid> other = host.node.open_port(pages.page(), kOtherDomain, {});
+  ASSERT_TRUE(other);
+  host.start();
+  const auto client = open();
+  SendHow how;
+  how.acknowledges = true;
+  EXPECT_EQ(client->send(0, *other, bytes_of("let me in"), how), Reply::NoError);
+  EXPECT_EQ(notified(*client).error, Error::Domain);
+  MailboxReader reader(pages.page(), Priority::Low);
+  std::array<std::byte, kMaxMessageBytes> into;
+  EXPECT_FALSE(reader.poll(into));
+}
+
+TEST_F(Clients, attach_the_feeds_that_they_may_and_are_counted_and_logged) {
+  std::string words(3 * kPageBytes, 'r');
+  words.replace(5000, 5, "ticks");
+  const std::string path = scratch.write("segment", words);
+  Host host(options);
+  ASSERT_EQ(host.broker->add_feed("cme", path), "");
+  ASSERT_EQ(host.broker->add_feed("secret", path), "");
+  EXPECT_NE(host.broker->add_feed("cme", path), "");
+  EXPECT_NE(host.broker->add_feed("none", path + "x"), "");
+  host.start();
+  auto client = open();
+  Result<AttachedFeed> feed = client->attach("cme");
+  ASSERT_TRUE(feed) << feed.message();
+  EXPECT_EQ(feed.value().bytes, words.size());
+  // The file can be read, and not written.
+  std::array<char, 5> read{};
+  EXPECT_EQ(::pread(feed.value().file.get(), read.data(), 5, 5000), 5);
+  EXPECT_EQ(std::string(read.data(), 5), "ticks");
+  EXPECT_EQ(::fcntl(feed.value().file.get(), F_GETFL) & O_ACCMODE, O_RDONLY);
+  // And got through its window.
+  const Result<SharedRegion> memory = client->share(kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(memory);
+  Command get;
+  get.operation = Operation::Get;
+  get.target_node = feed.value().node;
+  get.target_vpid = feed.value().vpid;
+  get.window = feed.value().window.id;
+  get.capability = feed.value().window.capability;
+  get.address = memory.value().address;
+  get.offset = 5000;
+  get.length = 5;
+  get.modifiers = kNotifyCompleter;
+  EXPECT_EQ(issue(*client, get), Error::None);
+  EXPECT_EQ(std::memcmp(memory.value().memory.span().data(), "ticks", 5), 0);
+  Command put = get;
+  put.operation = Operation::Put;
+  put.modifiers = kAcknowledge;
+  EXPECT_EQ(issue(*client, put), Error::TargetWindow);  // it may only read
+
+  // One that it may not, and one that is not there, look the same.
+  const Result<AttachedFeed> secret = client->attach("secret");
+  const Result<AttachedFeed> none = client->attach("none");
+  ASSERT_FALSE(secret || none);
+  EXPECT_EQ(secret.message(), none.message());
+  // A second attachment is a window of its own; detached, it is worthless.
+  const Result<AttachedFeed> again = client->attach("cme");
+  ASSERT_TRUE(again);
+  EXPECT_NE(again.value().window.capability, feed.value().window.capability);
+  EXPECT_EQ(client->detach(again.value().window.id), "");
+  EXPECT_NE(client->detach(again.value().window.id), "");
+  get.window = again.value().window.id;
+  get.capability = again.value().window.capability;
+  EXPECT_EQ(issue(*client, get), Error::TargetWindowId);
+  client.reset();
+  host.stop();
+  host.settle();
+  const auto& uses = host.broker->uses();
+  EXPECT_EQ(uses.at({"cme", ::geteuid()}).attached, 2U);
+  EXPECT_EQ(uses.at({"secret", ::geteuid()}).refused, 1U);
+  const auto logged = [&](const std::string& part) {
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.find(part) != std::string::npos; });
+  };
+  EXPECT_TRUE(logged("feed 'cme' attached"));
+  EXPECT_TRUE(logged("attach refused, ERR_TWINID_INV"));
+  EXPECT_TRUE(logged("gone with process"));
+  EXPECT_EQ(host.broker->unflushed(), 0U);
+  EXPECT_EQ(host.broker->counters().shared_bytes, 0U);
+}
+
+TEST_F(Clients, get_no_more_than_their_entitlement) {
+  options.entitlements[0].ports = 2;
+  options.clients = 3;
+  Host host(options);
+  host.start();
+  auto a = open();
+  const auto b = open();
+  const Result<std::unique_ptr<Client>> third = Client::open(options.socket);
+  ASSERT_FALSE(third);
+  EXPECT_NE(third.message().find("ERR_QUEUE_FULL"), std::string::npos) << third.message();
+  EXPECT_TRUE(a->share(1U << 20U, Access::Read));
+  EXPECT_FALSE(a->share(kPageBytes, Access::Read));
+  EXPECT_TRUE(b->share(kPageBytes, Access::Read));
+  a.reset();
+  std::unique_ptr<Client> next;
+  for (int i = 0; i < 1000 && next == nullptr; ++i) {
+    Result<std::unique_ptr<Client>> opened = Client::open(options.socket);
+    if (opened) next = std::move(opened).value();
+  }
+  ASSERT_NE(next, nullptr);
+  EXPECT_TRUE(next->share(1U << 20U, Access::Read));
+}
+
+TEST_F(Clients, of_a_user_without_entitlement_are_turned_away) {
+  options.entitlements[0].user = ::geteuid() + 1;
+  Host host(options);
+  host.start();
+  const Result<std::unique_ptr<Client>> opened = Client::open(options.socket);
+  ASSERT_FALSE(opened);
+  EXPECT_NE(opened.message().find("ERR_PDID"), std::string::npos) << opened.message();
+  host.stop();
+  EXPECT_EQ(host.broker->counters().turned_away, 1U);
+}
+
+TEST_F(Clients, share_only_sealed_anonymous_memory) {
+  Host host(options);
+  host.start();
+  const int plain = ::open(scratch.write("file", std::string(kPageBytes, 'f')).c_str(), O_RDWR | O_CLOEXEC);
+  const int unsealed = ::memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  ASSERT_EQ(::ftruncate(unsealed, kPageBytes), 0);
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe(pipe.data()), 0);
+  for (const int fd : {plain, unsealed, pipe[0]}) {
+    SharedMemory memory;
+    EXPECT_FALSE(memory.map(ring::Descriptor(::dup(fd)), kPageBytes, ring::Mapping::Use::Read));
+  }
+  SharedMemory good;
+  ASSERT_TRUE(good.create("good", kPageBytes));
+  EXPECT_NE(::ftruncate(good.descriptor(), 0), 0);
+  SharedMemory mapped;
+  EXPECT_FALSE(mapped.map(ring::Descriptor(::dup(good.descriptor())), 2 * kPageBytes, ring::Mapping::Use::Read));
+  EXPECT_TRUE(mapped.map(ring::Descriptor(::dup(good.descriptor())), kPageBytes, ring::Mapping::Use::Read));
+  for (const int fd : {plain, unsealed, pipe[0], pipe[1]}) ::close(fd);
+}
+
+/// A socket to the broker, as no client would use it.
+int raw_socket(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return -1;
+  return fd;
+}
+
+TEST_F(Clients, that_speak_nonsense_are_closed_and_harm_nobody) {
+  Host host(options);
+  host.start();
+  const auto good = open();
+  std::mt19937_64 random(9);
+  for (int round = 0; round < 300; ++round) {
+    const int fd = raw_socket(options.socket);
+    ASSERT_GE(fd, 0);
+    for (int i = 0; i < 3; ++i) {
+      BrokerRequest request;
+      request.call = static_cast<BrokerCall>(round % 2 == 0 ? random() % 9 : 1 + random() % 7);
+      request.bytes = random() % 5 == 0 ? random() : kPageBytes * (random() % 4);
+      request.address = random() % 2 == 0 ? 0 : random();
+      request.window = static_cast<std::uint16_t>(random());
+      for (char& c : request.name) c = static_cast<char>(random());
+      if (random() % 8 == 0) request.version = 2;
+      if (random() % 8 == 0) request.magic ^= 4;
+      const std::size_t length = random() % 6 == 0 ? random() % 200 : sizeof(request);
+      std::array<char, 200> bytes{};
+      std::memcpy(bytes.data(), &request, sizeof(request));
+      (void)::send(fd, bytes.data(), length, MSG_NOSIGNAL);
+    }
+    ::close(fd);
+  }
+  ASSERT_EQ(good->send(0, good->vpid(), bytes_of("still here")), Reply::NoError);
+  EXPECT_EQ(receive(*good), "still here");
+  for (int i = 0; i < 2000 && host.broker->clients() > 1; ++i) ::usleep(1000);
+  host.stop();
+  host.settle();
+  EXPECT_EQ(host.broker->clients(), 1U);
+  EXPECT_GT(host.broker->counters().malformed, 50U);
+  EXPECT_EQ(host.broker->counters().shared_bytes, 0U);
+}
+
+TEST_F(Clients, of_several_decoder_threads_keep_the_order_of_each_channel_in_one_ring) {
+  Host host(options);
+  host.start();
+  const auto decoder = open();
+  const auto reader = open();
+  constexpr std::uint64_t kThreads = 4;
+  constexpr std::uint64_t kEach = 5'000;
+  std::atomic<std::uint64_t> taken = 0;
+  std::vector<std::thread> threads;
+  for (std::uint64_t thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::uint64_t number = 0; number < kEach;) {
+        // What is under way fits into the mailbox: none is dropped.
+        const std::array<std::uint64_t, 2> tick = {thread, number};
+        if (number > taken / kThreads + 12) {
+          std::this_thread::yield();
+          continue;
+        }
+        if (decoder->send(reader->node(), reader->vpid(), std::as_bytes(std::span(tick))) == Reply::NoError) ++number;
+      }
+    });
+  }
+  std::array<std::uint64_t, kThreads> next{};
+  std::array<std::uint64_t, kThreads> lost{};
+  std::array<std::byte, kMaxMessageBytes> into;
+  const std::uint64_t end = clock_ns() + 60'000'000'000;
+  const auto all = [&] {
+    std::uint64_t sum = 0;
+    for (std::uint64_t thread = 0; thread < kThreads; ++thread) sum += next[thread];
+    return sum;
+  };
+  while (all() < kThreads * kEach && clock_ns() < end) {
+    const auto head = reader->receive(into);
+    if (!head) {
+      std::this_thread::yield();
+      continue;
+    }
+    std::array<std::uint64_t, 2> tick{};
+    ASSERT_EQ(head->length, sizeof(tick));
+    std::memcpy(tick.data(), into.data(), sizeof(tick));
+    ASSERT_LT(tick[0], kThreads);
+    ASSERT_GE(tick[1], next[tick[0]]) << "out of order";
+    lost[tick[0]] += tick[1] - next[tick[0]];
+    next[tick[0]] = tick[1] + 1;
+    taken = *std::min_element(next.begin(), next.end()) * kThreads;
+  }
+  for (std::thread& thread : threads) thread.join();
+  host.stop();
+  EXPECT_EQ(all(), kThreads * kEach);
+  EXPECT_EQ(host.node.messages().counters().dropped, 0U);
+  for (const std::uint64_t count : lost) EXPECT_EQ(count, 0U);
+}
+
+TEST_F(Clients, with_a_low_ring_that_is_stuck_still_send_high) {
+  // Two nodes; the second one takes nothing, so the window of low packets fills up.
+  ModelOptions two;
+  two.nodes = 2;
+  ModelNetwork network(two);
+  NodeOptions patient;
+  patient.link.silence_ns = 1'000'000'000'000;
+  Node node(network.port(0), patient);
+  Result<std::unique_ptr<Broker>> opened = Broker::open(node, options);
+  ASSERT_TRUE(opened);
+  std::atomic<bool> is_over = false;
+  std::thread thread([&] {
+    while (!is_over) {
+      (void)node.step(0);
+      (void)opened.value()->step();
+      std::this_thread::yield();
+    }
+  });
+  auto client = open();
+  std::size_t low = 0;
+  for (int refused = 0; refused < 200;) {
+    if (client->send(1, 5, bytes_of("low")) == Reply::NoError) {
+      ++low;
+      refused = 0;
+    } else {
+      ++refused;
+      ::usleep(100);
+    }
+  }
+  EXPECT_GE(low, Links::kWindow + PageLayout::kCommands);  // under way, and in the ring
+  SendHow high;
+  high.priority = Priority::High;
+  EXPECT_EQ(client->send(client->node(), client->vpid(), bytes_of("high"), high), Reply::NoError);
+  EXPECT_EQ(receive(*client), "high");
+  client.reset();
+  is_over = true;
+  thread.join();
+}
+
+}  // namespace
+}  // namespace stopbit::nic
