@@ -17,11 +17,11 @@
 #include "host/net/flow_table.hpp"
 #include "host/net/framing.hpp"
 #include "templates/compiler.hpp"
+#include "tests/lib/scratch.hpp"
 
 #ifdef STOPBIT_DPDK
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <unistd.h>
 
 #include "host/ingest/dpdk/dpdk_port.hpp"
 #endif
@@ -116,9 +116,6 @@ BENCHMARK(decode)->Name("ingest/decode-from-memory");
 class PlainCapture {
  public:
   PlainCapture() {
-    const int descriptor = ::mkstemp(name_.data());
-    if (descriptor < 0) throw std::runtime_error("no temporary file");
-    ::close(descriptor);
     std::ofstream file(name_, std::ios::binary);
     egress::PcapWriter writer = need(egress::PcapWriter::open([&file](std::string_view bytes) { file << bytes; }));
     const auto source = need(ingest::open_capture(kCapture));
@@ -127,13 +124,11 @@ class PlainCapture {
       writer.write(packet.frame, packet.arrival_ns);
     }
   }
-  PlainCapture(const PlainCapture&) = delete;
-  PlainCapture& operator=(const PlainCapture&) = delete;
-  ~PlainCapture() { ::unlink(name_.c_str()); }
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
-  std::string name_ = "/tmp/stopbit-bench-XXXXXX";
+  const testing::Scratch scratch_;
+  const std::string name_ = scratch_.path("capture.pcap");
 };
 
 bool has_huge_pages() {

@@ -4,8 +4,8 @@
 No placement and no timing: nothing here says at which clock a module runs. `--delay` prints what abc9 makes of the longest path in a model of
 7-series cells, without wires: good to compare modules, or a module before and after a change, and for nothing else.
 
-`--kernel`: the whole kernel in one run, and each module in it with all that it is made of. Modules are not dissolved in each other
-there, so that each keeps its own figures; alone, with its own parameters, a module may come out some percent smaller.
+`--tree`: MODULE (default: stopbit_decoder, the whole kernel) in one run, and each module in it with all that it is made of. Modules are
+not dissolved in each other there, so that each keeps its own figures; dissolved, a module comes out some percent smaller.
 
 Debian's yosys reads the building blocks and the front end. The engine and the kernel need the one of npm, which reads
 through slang: `--fetch` installs it into build/yosys-npm (from the npm registry; 100 MB), or STOPBIT_YOSYS_NPM names a folder in which
@@ -79,9 +79,8 @@ def counts(cells):
     return luts, lut_ram, registers, block
 
 
-def kernel(family, depth):
-    """Rows of the instances of stopbit_decoder down to `depth`: where, which module, what `counts` gives for all in it."""
-    top = "stopbit_decoder"
+def tree(top, family, depth):
+    """Rows of the instances in `top` down to `depth`: where, which module, what `counts` gives for all in it."""
     paths = rtl.needed(top)
     script = (yosys.read_command(paths, top, True, ["SYNTHESIS"], flags="--best-effort-hierarchy") +
               f"synth_xilinx -top {top} -family {family} -noiopad -noclkbuf\ntee -q -o stat.json stat -json\n")
@@ -98,21 +97,21 @@ def kernel(family, depth):
             yield place, areas[place][0], [sum(column) for column in zip(*inside)]
 
 
-def print_kernel(families, depth):
+def print_tree(top, families, depth):
     print("| instance | module | " + " | ".join(f"{FAMILIES[family]} LUTs + LUT RAM | registers | RAMB36" for family in families) + " |")
     print("|---|---|" + "---|" * (3 * len(families)))
-    rows = [list(kernel(family, depth)) for family in families]
+    rows = [list(tree(top, family, depth)) for family in families]
     for row in zip(*rows):
         cells = [f"{luts:,} + {lut_ram:,} | {registers:,} | {block:g}" for _, _, (luts, lut_ram, registers, block) in row]
-        print(f"| {row[0][0].removeprefix('stopbit_decoder.')} | {row[0][1]} | " + " | ".join(cells) + " |", flush=True)
+        print(f"| {row[0][0].removeprefix(f'{top}.')} | {row[0][1]} | " + " | ".join(cells) + " |", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("modules", nargs="*", metavar="MODULE", help="only these, with their own parameters (default: all)")
     parser.add_argument("--primitives", action="store_true", help="only the building blocks, which take a minute")
-    parser.add_argument("--kernel", action="store_true", help="the kernel as a whole, with its modules")
-    parser.add_argument("--depth", type=int, default=3, metavar="N", help="of --kernel: down to which level (default: 3)")
+    parser.add_argument("--tree", action="store_true", help="the kernel, or these modules, and all in them")
+    parser.add_argument("--depth", type=int, default=3, metavar="N", help="of --tree: down to which level (default: 3)")
     parser.add_argument("--family", choices=FAMILIES, action="append", help="default: both")
     parser.add_argument("--delay", action="store_true", help="by abc9, which also changes the area a little")
     parser.add_argument("--fetch", action="store_true", help="install the yosys of npm, if it is not there")
@@ -134,9 +133,10 @@ def main():
         work = PRIMITIVES if options.primitives else PRIMITIVES + MODULES
     families = options.family or list(FAMILIES)
 
-    if options.kernel:
+    if options.tree:
         try:
-            print_kernel(families, options.depth)
+            for top in options.modules or ["stopbit_decoder"]:
+                print_tree(top, families, options.depth)
         except yosys.NotThere as reason:
             sys.exit(f"synth: {reason}")
         return

@@ -29,9 +29,11 @@ try {
   if (!(error instanceof Exit)) throw error;
   status = error.code;
 }
-const base64 = (file) => Buffer.from(file).toString('base64');
-for (const name of Object.keys(out)) out[name] = base64(out[name]);
-writeFileSync(process.argv[3], JSON.stringify({ status, log, files: out }));
+const made = {};  // folders are left out
+for (const [name, file] of Object.entries(out)) {
+  if (typeof file === 'string' || file instanceof Uint8Array) made[name] = Buffer.from(file).toString('base64');
+}
+writeFileSync(process.argv[3], JSON.stringify({ status, log, files: made }));
 """
 
 

@@ -79,7 +79,7 @@ class Agent {
   void publish_ports() noexcept;
 
   static constexpr std::size_t kNotices = 4'096;
-  static constexpr std::size_t kEvidence = 16;
+  static constexpr std::size_t kEvidence = 64;  ///< As many kinds of errors have a place in its counters.
   static constexpr std::size_t kLoads = 64;
   static constexpr std::uint64_t kPublishNs = 1'000'000;  ///< Counters are at most so old.
   static constexpr std::uint64_t kBeatNs = 100'000'000;

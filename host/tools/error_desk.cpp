@@ -48,6 +48,7 @@ void ErrorDesk::step() {
                         .block = evidence.block,
                         .word = evidence.word,
                         .code = evidence.code,
+                        .first_ns = evidence.time_ns,
                         .name = channel.name,
                         .text = explain(evidence, channel)});
 }
@@ -89,7 +90,8 @@ std::string ErrorDesk::to_json(const appliance::Status& status) const {
     json item = appliance::error_json(error);
     const auto found = std::find_if(explained_.begin(), explained_.end(), [&](const Explained& known) {
       return known.channel == error.channel && known.template_index == error.template_index &&
-             known.block == error.block && known.word == error.word && known.code == error.code;
+             known.block == error.block && known.word == error.word && known.code == error.code &&
+             known.first_ns == error.first_ns;
     });
     if (found != explained_.end()) {
       item["channel_name"] = found->name;

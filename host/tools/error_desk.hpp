@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,8 @@ class ErrorDesk {
     std::uint16_t block = 0xFFFF;
     std::uint8_t word = 255;
     ErrorCode code = ErrorCode::None;
-    std::string name;  ///< Of the channel.
+    std::uint64_t first_ns = 0;  ///< Channels of two feeds may have one number, but not the same first error.
+    std::string name;            ///< Of the channel.
     std::string text;
   };
 

@@ -58,6 +58,18 @@ std::string read_token(const std::string& path) {
   return token;
 }
 
+/// What somebody should know who has opened HTTP to others; empty: nothing.
+std::string exposure_of(const appliance::ControlSettings& doors) {
+  constexpr std::uint32_t kLoopback = 127;
+  if (!doors.http || doors.http->address >> 24 == kLoopback) return {};
+  const std::string where = "HTTP on " + net::to_text(*doors.http) + ": ";
+  if (doors.certificate.empty()) return where + "the token can be read on its way, there is no certificate";
+  if (doors.token_file.empty() && doors.client_ca.empty()) {
+    return where + "whoever reaches it sees the page, there is no token_file and no client_ca";
+  }
+  return {};
+}
+
 /// What clients are told; on the thread of the keeper.
 class Desk {
  public:
@@ -214,6 +226,9 @@ int run(const RunArguments& arguments) {
       [&](const control::Command& command) { return desk.answer(command); },
       [&](std::string_view path) { return desk.page(path); });
   if (!server) throw ToolError(kExitEnvironment, server.message());
+  if (const std::string text = exposure_of(doors); !text.empty()) {
+    log({appliance::Change::Level::Warning, "note", {{"text", text}}});
+  }
   if (appliance.settings().confined) {
     for (const std::string& problem : appliance::confine(confinement_of(appliance.settings()))) {
       log({appliance::Change::Level::Warning, "not confined", {{"why", problem}}});

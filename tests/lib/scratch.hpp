@@ -17,6 +17,7 @@ class Scratch {
   ~Scratch();
 
   [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
+  [[nodiscard]] std::string path() const { return folder_.string(); }
   /// Of what is, or is to be, in the folder.
   [[nodiscard]] std::string path(std::string_view name) const { return (folder_ / name).string(); }
   /// Writes a file, bytes as they are, in folders that are made if they are not there. @returns its path. Throws

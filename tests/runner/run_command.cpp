@@ -1,5 +1,4 @@
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,31 +8,13 @@
 #include <string>
 
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/runner/run_case.hpp"
 
 namespace stopbit::cases {
 namespace {
 
 constexpr int kTimeoutSeconds = 60;
-
-/// A folder that is gone with its owner.
-class ScratchFolder {
- public:
-  ScratchFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "stopbit-case-XXXXXX").string();
-    if (mkdtemp(pattern.data()) != nullptr) path_ = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 std::string shell_quoted(std::string_view text) {
   std::string quoted = "'";
@@ -82,15 +63,15 @@ bool write_files(const CaseFile& file, const std::filesystem::path& folder, Repo
 
 void run_command_case(const CaseFile& file, const RunOptions& options, Report& report) {
   if (options.binaries.empty()) return report.fail("'-- run' needs --bin FOLDER");
-  const ScratchFolder scratch;
+  const testing::Scratch scratch;
   if (scratch.path().empty()) return report.fail("cannot make a folder for the case");
-  const std::filesystem::path work = scratch.path() / "work";
+  const std::filesystem::path work = scratch.folder() / "work";
   std::filesystem::create_directory(work);
   if (!write_files(file, work, report)) return;
 
-  const std::filesystem::path out = scratch.path() / "stdout";
-  const std::filesystem::path err = scratch.path() / "stderr";
-  std::ofstream(scratch.path() / "script") << file.text(*file.find("run"));
+  const std::filesystem::path out = scratch.folder() / "stdout";
+  const std::filesystem::path err = scratch.folder() / "stderr";
+  std::ofstream(scratch.folder() / "script") << file.text(*file.find("run"));
   const std::string command = "cd " + shell_quoted(work.string()) +
                               " && PATH=" + shell_quoted(options.binaries.string()) + ":\"$PATH\" timeout " +
                               std::to_string(kTimeoutSeconds) + " /bin/sh ../script <&- >" +

@@ -32,6 +32,10 @@ constexpr std::uint64_t kReportSeconds = 60;                    ///< Between two
 constexpr std::uint64_t kPlausibleStampNs = 10 * kNsPerSecond;  ///< A driver's UTC is this close to ours.
 constexpr std::size_t kPrefetchAhead = 4;
 constexpr std::size_t kReportFrameBytes = 1'518;
+/// What a driver may have in the buffer beside the frame: VLAN tags, a header of its own (virtio). Without room for it
+/// virtio refuses the queue.
+constexpr std::size_t kDriverBytes = 64;
+constexpr std::uint32_t kAllHosts = 0xE0000001;  ///< 224.0.0.1: where routers ask who is in which group.
 
 std::string rte_error(int error) {
   return rte_strerror(error < 0 ? -error : error);
@@ -166,7 +170,8 @@ Result<Done> Device::set_up_queues(const DpdkPortOptions& options, const rte_eth
   // What the card may hold, what a poll hands out, and what stays in the caches of two threads.
   const std::uint32_t needed = queues_ * (std::uint32_t{receive} + send + options.burst) + 3 * kPoolCache;
   const auto room = static_cast<std::uint16_t>(
-      std::max<std::size_t>({options.max_frame_bytes, info.min_rx_bufsize, kReportFrameBytes}) + RTE_PKTMBUF_HEADROOM);
+      std::max<std::size_t>({options.max_frame_bytes, info.min_rx_bufsize, kReportFrameBytes}) + kDriverBytes +
+      RTE_PKTMBUF_HEADROOM);
   const int socket = rte_eth_dev_socket_id(number_);
   static std::atomic<unsigned> pools = 0;
   pool_ = rte_pktmbuf_pool_create(("stopbit" + std::to_string(pools++)).c_str(), std::max(options.buffers, needed),
@@ -186,17 +191,20 @@ Result<Done> Device::set_up_queues(const DpdkPortOptions& options, const rte_eth
   return Done{};
 }
 
-/// Lets frames of these groups through the card: by its list of addresses, or all multicast, or everything.
+/// Lets frames of these groups, and the questions of routers, through the card: by its list of addresses, or all
+/// multicast, or everything.
 void Device::take_groups(std::span<const Membership> memberships) {
-  for (const Membership& membership : memberships) {
-    const MacAddress mac = multicast_mac(membership.group.address);
+  const auto add = [this](std::uint32_t address) {
+    const MacAddress mac = multicast_mac(address);
     const bool known = std::any_of(groups_.begin(), groups_.end(), [&mac](const rte_ether_addr& group) {
       return std::equal(mac.begin(), mac.end(), std::begin(group.addr_bytes));
     });
-    if (known) continue;
+    if (known) return;
     rte_ether_addr& group = groups_.emplace_back();
     std::copy(mac.begin(), mac.end(), std::begin(group.addr_bytes));
-  }
+  };
+  add(kAllHosts);
+  for (const Membership& membership : memberships) add(membership.group.address);
   if (rte_eth_dev_set_mc_addr_list(number_, groups_.data(), static_cast<std::uint32_t>(groups_.size())) == 0) return;
   if (rte_eth_allmulticast_enable(number_) == 0) return;
   if (rte_eth_promiscuous_enable(number_) == 0) return;

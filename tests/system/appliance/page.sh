@@ -62,10 +62,15 @@ reader=$!
 children+=($reader)
 sleep 1
 # While it stands still the ring goes round.
+slots() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["rings"][0]["slots"])'; }
 kill -STOP $reader
-sleep 5
+begin=$(slots)
+for _ in $(seq 120); do
+  if (($(slots) - begin > 40000)); then break; fi
+  sleep 0.5
+done
 kill -CONT $reader
-sleep 3
+sleep 6
 
 # browse OUTPUT OPTION...: a browser that is short of time may end without a word; then it is asked again.
 browse() {

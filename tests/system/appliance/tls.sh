@@ -78,6 +78,8 @@ stop() {
   kill -TERM $appliance
   wait $appliance
 }
+# noted TEXT: the log tells of it.
+noted() { grep -F 'what="note"' log | grep -F -- "$1" || { echo "no note says '$1'"; return 1; }; }
 # refused STATUS TEXT: the settings are not good enough to start with.
 refused() {
   local status=0
@@ -88,6 +90,7 @@ refused() {
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"'
 start
 python3 "$here/tls_test.py" server
+noted 'whoever reaches it sees the page'
 stop
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'token_file = "token"'
 start
@@ -96,6 +99,11 @@ stop
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'client_ca = "ours.pem"'
 start
 python3 "$here/tls_test.py" clients
+if noted 'HTTP on' >/dev/null; then exit 1; fi
+stop
+settings 0.0.0.0:9464 'token_file = "token"'
+start
+noted 'the token can be read on its way'
 stop
 
 settings 0.0.0.0:9464

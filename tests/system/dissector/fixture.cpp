@@ -59,14 +59,8 @@ std::uint64_t decode_errors(const replay::Summary& summary) {
 
 void DissectorTest::SetUp() {
   ASSERT_TRUE(has_tshark()) << "there is no tshark: apt-get install tshark";
-  std::string name = (std::filesystem::temp_directory_path() / "stopbit-dissector-XXXXXX").string();
-  ASSERT_NE(::mkdtemp(name.data()), nullptr);
-  run_.folder = name;
+  run_.folder = scratch_.folder();
   run_.capture = run_.folder / "capture.pcap";
-}
-
-void DissectorTest::TearDown() {
-  if (!run_.folder.empty()) std::filesystem::remove_all(run_.folder);
 }
 
 std::optional<Program> DissectorTest::compile(const std::filesystem::path& path) {

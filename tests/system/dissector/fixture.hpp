@@ -13,6 +13,7 @@
 #include "host/net/packet.hpp"
 #include "host/replay/replay.hpp"
 #include "templates/emit/lua/dissector.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/system/dissector/tshark.hpp"
 
 namespace stopbit::dissector {
@@ -21,10 +22,9 @@ namespace stopbit::dissector {
 [[nodiscard]] std::uint64_t decode_errors(const replay::Summary& summary);
 
 /// A test with a folder of its own, gone with it. Fails without tshark.
-class DissectorTest : public testing::Test {
+class DissectorTest : public ::testing::Test {
  protected:
   void SetUp() override;
-  void TearDown() override;
 
   static std::optional<Program> compile(const std::filesystem::path& path);
   static std::optional<Program> compile_text(const std::string& text);
@@ -40,6 +40,7 @@ class DissectorTest : public testing::Test {
   replay::Summary expect_same_as_replay(const Program& program, const replay::Options& options,
                                         const std::vector<std::uint16_t>& ports);
 
+  const stopbit::testing::Scratch scratch_;
   TsharkRun run_;
 };
 

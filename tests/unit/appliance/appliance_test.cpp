@@ -13,7 +13,7 @@ namespace {
 using appliance::Notice;
 using test::OneChannel;
 using test::tick;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<Notice> notices(OneChannel& one) {
   std::vector<Notice> all;
@@ -124,7 +124,7 @@ TEST(Appliance, blames_the_machine_for_what_is_missing_behind_a_drop_and_for_not
   for (const Notice& notice : notices(one)) {
     if (notice.kind == Notice::Kind::Gap) dropped_here.push_back(notice.dropped_here ? 1 : 0);
   }
-  EXPECT_THAT(dropped_here, testing::ElementsAre(1, 1, 0));
+  EXPECT_THAT(dropped_here, ::testing::ElementsAre(1, 1, 0));
 }
 
 TEST(Appliance, counts_foreign_datagrams_and_never_decodes_them) {

@@ -66,9 +66,9 @@ TEST(Confinement, forbids_programs_new_sockets_and_more) {
 }
 
 TEST(Confinement, leaves_the_folders_that_are_named_and_no_others) {
-  const test::Folder folder;
+  const testing::Scratch folder;
   folder.write("read", "x");
-  const test::Folder other;
+  const testing::Scratch other;
   other.write("secret", "x");
   EXPECT_EQ(confined({.written = {folder.path()}, .read = {}, .filters_calls = true},
                      [&](bool has_landlock) {

@@ -5,7 +5,6 @@
 
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,28 +13,9 @@
 #include "host/appliance/appliance.hpp"
 #include "host/counters/reader.hpp"
 #include "host/ring/reader.hpp"
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::test {
-
-/// A folder that is gone when the test is.
-class Folder {
- public:
-  Folder() {
-    static int number = 0;
-    path_ = std::filesystem::temp_directory_path() /
-            ("stopbit-appliance-" + std::to_string(::getpid()) + "-" + std::to_string(++number));
-    std::filesystem::create_directories(path_);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-
-  void write(const std::string& name, const std::string& text) const { std::ofstream(path_ / name) << text; }
-  [[nodiscard]] std::string path(const std::string& name = {}) const { return (path_ / name).string(); }
-
- private:
-  std::filesystem::path path_;
-};
 
 /// Gives out what the test has put in.
 class FakePort final : public ingest::Port {
@@ -196,7 +176,7 @@ class OneChannel {
               value("numbers_delivered") + value("numbers_recovered") + value("numbers_lost") + value("numbers_held"));
   }
 
-  Folder folder;
+  testing::Scratch folder;
   std::uint64_t now = 1'000'000'000;
   std::map<std::string, FakePort*> ports;
   std::unique_ptr<appliance::Appliance> made;

@@ -7,7 +7,7 @@
 namespace stopbit::appliance {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 constexpr std::uint64_t kDay = 86'400'000'000'000;
 constexpr std::uint64_t kNoon = 1'554'379'200'000'000'000;  // 2019-04-04T12:00:00Z
@@ -27,7 +27,7 @@ GapEntry gap(std::uint64_t time_ns, std::uint64_t first, std::uint64_t count) {
 }
 
 TEST(GapLog, is_read_as_it_was_written_over_days) {
-  const test::Folder folder;
+  const testing::Scratch folder;
   GapLog log(folder.path("state"), 7);
   ASSERT_EQ(log.prepare(), "");
   log.add(gap(kNoon - kDay, 1, 1));
@@ -52,7 +52,7 @@ TEST(GapLog, is_read_as_it_was_written_over_days) {
 }
 
 TEST(GapLog, takes_old_days_away_and_leaves_other_files) {
-  const test::Folder folder;
+  const testing::Scratch folder;
   GapLog log(folder.path(), 2);
   for (std::uint64_t day = 0; day < 5; ++day) log.add(gap(kNoon - day * kDay, day + 1, 1));
   folder.write("gaps-x.jsonl", "");
@@ -62,7 +62,7 @@ TEST(GapLog, takes_old_days_away_and_leaves_other_files) {
 }
 
 TEST(GapLog, counts_what_it_cannot_write_and_goes_on) {
-  const test::Folder folder;
+  const testing::Scratch folder;
   GapLog log(folder.path("none"), 2);
   log.add(gap(kNoon, 1, 1));
   EXPECT_EQ(log.lost(), 1U);
@@ -74,7 +74,7 @@ TEST(GapLog, counts_what_it_cannot_write_and_goes_on) {
 }
 
 TEST(GapLog, leaves_damaged_lines_out) {
-  const test::Folder folder;
+  const testing::Scratch folder;
   folder.write("gaps-20190404.jsonl", to_json(gap(kNoon, 1, 1)) + "\n{\"time_ns\":1\n[]\n" + std::string(5'000, 'x') +
                                           "\n" + to_json(gap(kNoon, 2, 1)).substr(0, 90));
   const GapHistory history = read_gaps(folder.path(), 0);

@@ -9,9 +9,9 @@ namespace {
 
 using test::OneChannel;
 using test::tick;
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 struct Kept : OneChannel {
   Kept() : OneChannel("window = { packets = 8, time = \"1ms\" }\n", "silence = \"1s\"\n") {
@@ -99,7 +99,7 @@ TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
     kept.pass(100'000'000);
     kept.give(0, tick(2, 2));
     kept.pass(600'000'000);
-    EXPECT_THAT(kept.take(), testing::Contains(HasSubstr("info what=\"reader comes\" reader=\"book\"")));
+    EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("info what=\"reader comes\" reader=\"book\"")));
     // The ring has 65,536 slots.
     std::uint32_t n = 2;
     for (std::uint32_t i = 0; i < 70'000; ++i) kept.give(0, tick(++n, 1));
@@ -110,15 +110,15 @@ TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
     kept.give(0, tick(n + 1, 1));
     kept.pass(600'000'000);
     const std::string lost = std::to_string(kept.reader->total_lost_records());
-    EXPECT_THAT(kept.take(), testing::Contains(AllOf(HasSubstr("warning what=\"overrun\" reader=\"book at "),
-                                                     HasSubstr("more=" + lost + " all=" + lost))));
+    EXPECT_THAT(kept.take(), ::testing::Contains(AllOf(HasSubstr("warning what=\"overrun\" reader=\"book at "),
+                                                       HasSubstr("more=" + lost + " all=" + lost))));
     const Status status = read_status(kept.counts(), kept.now);
     EXPECT_EQ(status.drops().back().text(), "overrun of book at " + kept.folder.path("ring"));
     EXPECT_EQ(status.drops().back().count, kept.reader->total_lost_records());
     EXPECT_THAT(to_json(status), HasSubstr("\"name\":\"book\""));
   }
   kept.pass(600'000'000);
-  EXPECT_THAT(kept.take(), testing::Contains(HasSubstr("info what=\"reader leaves\" reader=\"book\"")));
+  EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("info what=\"reader leaves\" reader=\"book\"")));
 }
 
 TEST(Keeper, tells_that_a_channel_is_stale_and_well_again_once_each) {
@@ -150,8 +150,8 @@ TEST(Keeper, tells_which_image_of_which_ring_has_changed) {
   Diagnostics diagnostics;
   ASSERT_TRUE(kept.made->reload("ticks", diagnostics)) << diagnostics.format();
   kept.pass(1'000'000);
-  EXPECT_THAT(kept.take(), testing::Contains(AllOf(HasSubstr("info what=\"layout changed\" ring=\""),
-                                                   HasSubstr("image=\"ticks\" generation=1"))));
+  EXPECT_THAT(kept.take(), ::testing::Contains(AllOf(HasSubstr("info what=\"layout changed\" ring=\""),
+                                                     HasSubstr("image=\"ticks\" generation=1"))));
 }
 
 TEST(Keeper, goes_on_with_a_full_disk_and_says_so) {
@@ -161,7 +161,7 @@ TEST(Keeper, goes_on_with_a_full_disk_and_says_so) {
   kept.give(0, tick(3, 3));
   kept.pass(600'000'000);
   kept.pass(600'000'000);
-  EXPECT_THAT(kept.take(), testing::Contains(HasSubstr("error what=\"gaps not written\"")));
+  EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("error what=\"gaps not written\"")));
 }
 
 TEST(Status, proposes_a_window_from_the_skew_that_was_seen) {

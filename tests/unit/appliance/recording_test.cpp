@@ -15,10 +15,10 @@ namespace {
 
 using test::OneChannel;
 using test::tick;
-using testing::Contains;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 namespace fs = std::filesystem;
 
@@ -176,7 +176,7 @@ TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_on
 }
 
 TEST(Recording, names_files_by_channels_in_letters_that_every_file_system_takes) {
-  const test::Folder folder;
+  const testing::Scratch folder;
   RecorderSettings settings;
   settings.folder = folder.path("made/here");
   const std::vector<AgentSettings> agents(1);

@@ -11,7 +11,7 @@ namespace {
 
 using test::OneChannel;
 using test::tick;
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 std::vector<std::byte> unknown_template(std::uint32_t sequence) {
   auto bytes = tick(sequence, 1);
@@ -86,7 +86,7 @@ TEST(History, keeps_an_hour_in_steps) {
   ASSERT_EQ(history.points().size(), History::kPoints);
   EXPECT_EQ(history.points().front().gaps, 20U);
   EXPECT_EQ(history.points().back().gaps, 2 * (History::kPoints + 9));
-  EXPECT_THAT(history.to_json(), testing::StartsWith("[[51000000000,0,0,20,0,0],["));
+  EXPECT_THAT(history.to_json(), ::testing::StartsWith("[[51000000000,0,0,20,0,0],["));
 }
 
 TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
@@ -94,7 +94,7 @@ TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
   const Status status = read_status(one.counts(), one.now);
   std::vector<std::string> places;
   for (const Drop& drop : status.drops()) places.push_back(drop.text());
-  EXPECT_THAT(places, testing::ElementsAre("NIC", "kernel", "damaged frame", "foreign", "malformed", "duplicate",
+  EXPECT_THAT(places, ::testing::ElementsAre("NIC", "kernel", "damaged frame", "foreign", "malformed", "duplicate",
                                            "late", "incomplete", "lost numbers", "decode error", "unknown template",
                                            "waiting for reset"));
   EXPECT_THAT(to_json(status), HasSubstr(R"("drops":[{"count":0,"place":"NIC"},)"));

@@ -7,7 +7,7 @@
 namespace stopbit::appliance {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 struct Parsed {
   explicit Parsed(const std::string& text) {
@@ -16,7 +16,7 @@ struct Parsed {
                  "framing = \"cme\"\nring = \"r\"\na = { group = \"224.0.0.1\", port = 1000 }\n");
     settings = parse("appliance.toml", text, folder.path(), diagnostics);
   }
-  test::Folder folder;
+  testing::Scratch folder;
   Diagnostics diagnostics;
   std::optional<Settings> settings;
   [[nodiscard]] std::string errors() const { return diagnostics.format(); }

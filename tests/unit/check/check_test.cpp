@@ -1,11 +1,10 @@
 #include "host/check/check.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
 #include <map>
+
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::check {
 namespace {
@@ -13,22 +12,12 @@ namespace {
 /// A machine made of files.
 class Machine {
  public:
-  Machine() {
-    std::string name = std::filesystem::temp_directory_path() / "stopbit-check-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-  }
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  ~Machine() { std::filesystem::remove_all(root_); }
-
-  void file(const std::string& path, const std::string& text) const {
-    std::filesystem::create_directories(std::filesystem::path(root_ + path).parent_path());
-    std::ofstream(root_ + path) << text << '\n';
-  }
+  void file(const std::string& path, const std::string& text) const { scratch_.write(path.substr(1), text + '\n'); }
 
   [[nodiscard]] std::map<std::string, Finding> look(std::vector<std::string> interfaces = {}) const {
     std::map<std::string, Finding> findings;
-    for (const Finding& finding : check::look({.interfaces = std::move(interfaces), .root = root_, .dpdk = true})) {
+    for (const Finding& finding :
+         check::look({.interfaces = std::move(interfaces), .root = scratch_.path(), .dpdk = true})) {
       EXPECT_FALSE(finding.why.empty()) << finding.name;
       EXPECT_FALSE(finding.how.empty()) << finding.name;
       EXPECT_TRUE(findings.emplace(finding.name, finding).second) << finding.name << " comes twice";
@@ -37,7 +26,7 @@ class Machine {
   }
 
  private:
-  std::string root_;
+  const testing::Scratch scratch_;
 };
 
 const std::string kCpu = "/sys/devices/system/cpu/";

@@ -14,13 +14,14 @@
 #include "host/control/command.hpp"
 #include "host/control/metrics.hpp"
 #include "host/control/server.hpp"
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::control {
 namespace {
 
-using testing::HasSubstr;
-using testing::Not;
-using testing::StartsWith;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 TEST(ControlCommand, is_read_word_by_word) {
   EXPECT_EQ(parse_command("status").value().kind, Command::Kind::Status);
@@ -45,18 +46,15 @@ TEST(ControlSecret, is_the_same_or_not) {
   EXPECT_FALSE(is_same_secret("abc", ""));
 }
 
-class ControlServer : public testing::Test {
+class ControlServer : public ::testing::Test {
  protected:
   ControlServer() {
-    path_ =
-        (std::filesystem::temp_directory_path() / ("stopbit-control-" + std::to_string(::getpid()) + ".sock")).string();
     options_.socket = path_;
     options_.http = net::Endpoint{0x7F00'0001, 0};
     options_.limits = {.clients = 4, .patience_ns = 200'000'000};
   }
   ~ControlServer() override {
     for (const int file : files_) ::close(file);
-    std::filesystem::remove(path_);
   }
   void open() {
     auto server = Server::open(
@@ -110,7 +108,8 @@ class ControlServer : public testing::Test {
     return text;
   }
 
-  std::string path_;
+  const testing::Scratch scratch_;
+  const std::string path_ = scratch_.path("socket");
   Options options_;
   std::unique_ptr<Server> server_;
   std::vector<Command> asked_;
@@ -162,6 +161,7 @@ TEST_F(ControlServer, refuses_users_that_are_not_allowed) {
   if (::geteuid() != 0) GTEST_SKIP() << "needs root to be somebody else";
   open();
   ::chmod(path_.c_str(), 0666);
+  ::chmod(scratch_.path().c_str(), 0755);
   ASSERT_EQ(::seteuid(65'534), 0);
   const int file = connect_local();
   ASSERT_EQ(::seteuid(0), 0);

@@ -12,15 +12,12 @@
 
 #include "host/counters/reader.hpp"
 #include "host/counters/writer.hpp"
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::counters {
 namespace {
 
-using testing::HasSubstr;
-
-std::string file_name(const char* test) {
-  return std::filesystem::temp_directory_path() / ("stopbit-counters-" + std::to_string(::getpid()) + "-" + test);
-}
+using ::testing::HasSubstr;
 
 struct Made {
   Schema schema;
@@ -190,7 +187,8 @@ TEST(Histogram, quantiles_are_true_to_one_part_in_eight) {
 }
 
 TEST(CounterSegment, tells_a_running_a_finished_and_a_dead_writer) {
-  const std::string name = file_name("life");
+  const testing::Scratch scratch;
+  const std::string name = scratch.path("life");
   int up[2];
   ASSERT_EQ(::pipe(up), 0);
   Made made;
@@ -222,18 +220,17 @@ TEST(CounterSegment, tells_a_running_a_finished_and_a_dead_writer) {
     EXPECT_EQ(Reader::open(name).value().heartbeat_ns(), 99U);
   }
   EXPECT_EQ(Reader::open(name).value().writer(), Reader::Writer::Finished);
-  std::filesystem::remove(name + ".counters");
   ::close(up[0]);
   ::close(up[1]);
 }
 
 TEST(CounterSegment, leaves_files_alone_that_are_something_else) {
-  const std::string name = file_name("other");
+  const testing::Scratch scratch;
+  const std::string name = scratch.path("other");
   const Made made;
   EXPECT_THAT(Reader::open(name).message(), HasSubstr("No such file"));
   std::filesystem::create_directory(name + ".counters");
   EXPECT_THAT(Reader::open(name).message(), HasSubstr("is no segment of counters"));
-  std::filesystem::remove(name + ".counters");
 }
 
 TEST(CounterSegment, with_any_byte_changed_is_refused_or_read_inside_its_bounds) {

@@ -1,38 +1,18 @@
 #include "host/egress/pcap/pcap_writer.hpp"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
 #include "host/ingest/pcap/pcap_source.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/unit/net/frames.hpp"
 
 namespace stopbit::egress {
 namespace {
 
 using net::testing::bytes;
-
-/// A file with this content, gone with its owner.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& content) {
-    const int file = ::mkstemp(name_.data());
-    EXPECT_GE(file, 0);
-    EXPECT_EQ(::write(file, content.data(), content.size()), static_cast<ssize_t>(content.size()));
-    ::close(file);
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { ::unlink(name_.c_str()); }
-
-  [[nodiscard]] const std::string& name() const { return name_; }
-
- private:
-  std::string name_ = ::testing::TempDir() + "stopbit_egress_XXXXXX";
-};
 
 TEST(PcapWriter, writes_what_a_source_reads) {
   std::string content;
@@ -42,8 +22,8 @@ TEST(PcapWriter, writes_what_a_source_reads) {
     writer.value().write(bytes("first frame, long enough for a header"), 1'600'000'000'000'000'001);
     writer.value().write(bytes("second"), 1'600'000'001'999'999'999);
   }
-  const TemporaryFile file(content);
-  auto source = ingest::open_capture(file.name());
+  const stopbit::testing::Scratch scratch;
+  auto source = ingest::open_capture(scratch.write("capture", content));
   ASSERT_TRUE(source) << source.message();
   ingest::Packet packet;
   ASSERT_EQ(source.value()->next(packet), ingest::Next::Packet);

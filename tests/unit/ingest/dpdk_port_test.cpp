@@ -12,12 +12,12 @@
 
 #include <chrono>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <thread>
 
 #include "host/egress/frame.hpp"
 #include "host/egress/socket/udp_sender.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/lib/veth.hpp"
 #include "tests/unit/ingest/captures.hpp"
 #include "tests/unit/net/frames.hpp"
@@ -25,6 +25,7 @@
 namespace stopbit::ingest {
 namespace {
 
+using stopbit::testing::Scratch;
 using stopbit::testing::Veth;
 
 constexpr net::Endpoint kSource = {0xC0000201, 20'000};
@@ -85,23 +86,6 @@ std::map<std::string, std::vector<std::string>> drain(Port& port, std::size_t ex
   return received;
 }
 
-/// A file that vanishes at the end.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& content) {
-    const int descriptor = ::mkstemp(name_.data());
-    ::close(descriptor);
-    std::ofstream(name_, std::ios::binary) << content;
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() { ::unlink(name_.c_str()); }
-  [[nodiscard]] const std::string& name() const { return name_; }
-
- private:
-  std::string name_ = "/tmp/stopbit-dpdk-XXXXXX";
-};
-
 std::string record_of(std::span<const std::byte> frame) {
   return testing::pcap_record(100, 0, {reinterpret_cast<const char*>(frame.data()), frame.size()});
 }
@@ -122,8 +106,9 @@ TEST_F(DpdkPort, hands_out_each_datagram_of_a_capture_once) {
       bytes += 14;
     }
   }
-  const TemporaryFile capture(file);
-  const auto port = open_one("net_pcap_once,rx_pcap=" + capture.name());
+  const Scratch scratch;
+  const std::string capture = scratch.write("capture.pcap", file);
+  const auto port = open_one("net_pcap_once,rx_pcap=" + capture);
   ASSERT_NE(port, nullptr);
   EXPECT_EQ(port->name(), "dpdk net_pcap_once");
   auto received = drain(*port, kDatagrams);
@@ -145,8 +130,9 @@ TEST_F(DpdkPort, keeps_a_batch_as_it_is_until_the_next_poll) {
   std::string file = testing::pcap_header({.nanoseconds = false});
   egress::FrameBuilder builder(kSource, kLineA);
   for (char c = 'a'; c <= 'z'; ++c) file += record_of(builder.build(bytes_of(std::string(100, c))));
-  const TemporaryFile capture(file);
-  const auto port = open_one("net_pcap_batch,rx_pcap=" + capture.name());
+  const Scratch scratch;
+  const std::string capture = scratch.write("capture.pcap", file);
+  const auto port = open_one("net_pcap_batch,rx_pcap=" + capture);
   ASSERT_NE(port, nullptr);
   std::vector<Arrival> batch(20);
   const std::size_t count = port->poll(batch);
@@ -164,8 +150,9 @@ TEST_F(DpdkPort, counts_a_datagram_longer_than_its_buffers_as_cut) {
   for (const std::size_t size : {1'000U, 5'000U, 1'001U}) {
     file += record_of(builder.build(bytes_of(std::string(size, 'x'))));
   }
-  const TemporaryFile capture(file);
-  const auto port = open_one("net_pcap_long,rx_pcap=" + capture.name());
+  const Scratch scratch;
+  const std::string capture = scratch.write("capture.pcap", file);
+  const auto port = open_one("net_pcap_long,rx_pcap=" + capture);
   ASSERT_NE(port, nullptr);
   EXPECT_EQ(drain(*port, 2)["239.1.1.1:30001"],
             (std::vector<std::string>{std::string(1'000, 'x'), std::string(1'001, 'x')}));
@@ -333,10 +320,12 @@ TEST_F(DpdkPort, receives_multicast_through_af_packet) {
 }
 
 TEST_F(DpdkPort, opens_a_device_again_after_it_was_closed) {
-  const TemporaryFile capture(testing::pcap_header({.nanoseconds = false}) +
-                              record_of(egress::FrameBuilder(kSource, kLineA).build(bytes_of("x"))));
+  const Scratch scratch;
+  const std::string capture =
+      scratch.write("capture.pcap", testing::pcap_header({.nanoseconds = false}) +
+                                        record_of(egress::FrameBuilder(kSource, kLineA).build(bytes_of("x"))));
   for (int round = 0; round < 3; ++round) {
-    const auto port = open_one("net_pcap_again,rx_pcap=" + capture.name());
+    const auto port = open_one("net_pcap_again,rx_pcap=" + capture);
     ASSERT_NE(port, nullptr);
     EXPECT_EQ(drain(*port, 1)["239.1.1.1:30001"].size(), 1U);
   }

@@ -2,12 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <set>
 
 #include "host/ingest/pcap/pcap_source.hpp"
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::recorder {
 namespace {
@@ -21,13 +20,6 @@ constexpr std::uint64_t kStart = 1'700'000'000 * kSecond;
 
 class ArchiveTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("stopbit-archive-" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   [[nodiscard]] ArchiveOptions options() const {
     return {.folder = folder_.string(),
             .name = "310-a",
@@ -71,7 +63,8 @@ class ArchiveTest : public ::testing::Test {
     return seconds;
   }
 
-  fs::path folder_;
+  const testing::Scratch scratch_;
+  const fs::path& folder_ = scratch_.folder();
 };
 
 TEST_F(ArchiveTest, keeps_everything_while_there_is_room) {

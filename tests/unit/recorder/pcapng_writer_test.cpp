@@ -2,29 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "host/ingest/pcap/pcap_source.hpp"
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::recorder {
 namespace {
-
-/// A file that is gone with the test.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(std::string_view bytes) {
-    path_ = (std::filesystem::temp_directory_path() / ("stopbit-pcapng-" + std::to_string(::getpid()))).string();
-    std::ofstream(path_, std::ios::binary) << bytes;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 TEST(PcapngWriter, writes_what_a_reader_of_captures_reads) {
   std::string file;
@@ -38,8 +22,8 @@ TEST(PcapngWriter, writes_what_a_reader_of_captures_reads) {
   writer.write(0, std::span(frame).first(60), 1'700'000'000'123'456'790);
   EXPECT_EQ(writer.bytes(), file.size());
 
-  const TemporaryFile temporary(file);
-  const auto source = std::move(ingest::open_capture(temporary.path())).value();
+  const testing::Scratch scratch;
+  const auto source = std::move(ingest::open_capture(scratch.write("capture", file))).value();
   ingest::Packet packet;
   ASSERT_EQ(source->next(packet), ingest::Next::Packet);
   EXPECT_EQ(packet.arrival_ns, 1'700'000'000'123'456'789U);

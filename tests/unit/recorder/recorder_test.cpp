@@ -1,8 +1,7 @@
 #include "host/recorder/recorder.hpp"
+#include "tests/lib/scratch.hpp"
 
 #include <gtest/gtest.h>
-
-#include <unistd.h>
 
 #include <filesystem>
 #include <thread>
@@ -65,9 +64,8 @@ TEST(RecorderQueue, counts_what_finds_no_room) {
 }
 
 TEST(Recorder, writes_each_line_to_its_archive_and_freezes_all) {
-  const fs::path folder = fs::temp_directory_path() / ("stopbit-recorder-" + std::to_string(::getpid()));
-  fs::remove_all(folder);
-  fs::create_directory(folder);
+  const testing::Scratch scratch;
+  const fs::path& folder = scratch.folder();
   {
     ArchiveOptions options;
     options.folder = folder.string();
@@ -89,7 +87,6 @@ TEST(Recorder, writes_each_line_to_its_archive_and_freezes_all) {
   }
   EXPECT_TRUE(fs::exists(folder / "frozen-a-000001.pcapng"));
   EXPECT_TRUE(fs::exists(folder / "frozen-b-000001.pcapng"));
-  fs::remove_all(folder);
 }
 
 }  // namespace

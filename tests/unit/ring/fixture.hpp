@@ -62,7 +62,7 @@ inline std::uint64_t seed_of(std::span<const record::Slot> record) {
 }
 
 /// A ring name of its own per test, cleaned up behind it.
-class RingTest : public testing::Test {
+class RingTest : public ::testing::Test {
  protected:
   RingTest() {
     static std::atomic<int> count = 0;

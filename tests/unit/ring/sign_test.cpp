@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/lib/scratch.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
 namespace stopbit::ring {
@@ -12,18 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class RingSign : public testing::Test {
+class RingSign : public ::testing::Test {
  protected:
   void SetUp() override {
-    folder_ = fs::temp_directory_path() / ("stopbit-sign-" + std::to_string(::getpid()));
-    fs::remove_all(folder_);
-    fs::create_directory(folder_);
     rings_ = {(folder_ / "other").string(), (folder_ / "ring").string()};
     Result<Writer> made = Writer::create(rings_[1], test::small_program(), {.slot_count = test::kSlots});
     ASSERT_TRUE(made) << made.message();
     writer_.emplace(std::move(made).value());
   }
-  void TearDown() override { fs::remove_all(folder_); }
 
   [[nodiscard]] ReaderSign sign(const std::string& name) const {
     Result<ReaderSign> made = ReaderSign::create(rings_[1], name);
@@ -34,7 +31,8 @@ class RingSign : public testing::Test {
     return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
   }
 
-  fs::path folder_;
+  const testing::Scratch scratch_;
+  const fs::path& folder_ = scratch_.folder();
   std::vector<std::string> rings_;
   std::optional<Writer> writer_;
 };

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "microcode/image/image.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
 namespace stopbit::ring {
@@ -54,7 +55,8 @@ TEST_F(RingWriter, makes_posix_shared_memory_that_others_may_only_read) {
 }
 
 TEST_F(RingWriter, works_in_a_file) {
-  name_ = testing::TempDir() + "/" + name_;
+  const stopbit::testing::Scratch scratch;
+  name_ = scratch.path("ring");
   path_ = name_;
   Writer writer = make_writer();
   write_record(writer, 2, 7);
@@ -119,7 +121,8 @@ TEST_F(RingWriter, replaces_the_ring_of_a_writer_that_is_gone) {
 }
 
 TEST_F(RingWriter, leaves_a_file_alone_that_is_no_ring) {
-  name_ = testing::TempDir() + "/" + name_;
+  const stopbit::testing::Scratch scratch;
+  name_ = scratch.path("ring");
   path_ = name_;
   std::ofstream(path_) << "precious";
   EXPECT_EQ(refusal(), "'" + path_ + "' exists and is no ring; it was left alone");
@@ -129,14 +132,13 @@ TEST_F(RingWriter, leaves_a_file_alone_that_is_no_ring) {
 }
 
 TEST_F(RingWriter, does_not_follow_a_symbolic_link) {
-  const std::string target = testing::TempDir() + "/" + name_ + "-target";
-  std::ofstream(target) << "precious";
+  const stopbit::testing::Scratch scratch;
+  const std::string target = scratch.write("target", "precious");
   ASSERT_EQ(::symlink(target.c_str(), path_.c_str()), 0);
   EXPECT_NE(refusal(), "");
   std::string content;
   std::ifstream(target) >> content;
   EXPECT_EQ(content, "precious");
-  ::unlink(target.c_str());
 }
 
 TEST_F(RingWriter, leaves_no_temporary_file_behind) {

@@ -2,13 +2,13 @@
 
 #include <chrono>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <map>
 #include <thread>
 
 #include "host/ingest/socket/socket_port.hpp"
 #include "host/net/framing.hpp"
+#include "tests/lib/scratch.hpp"
 #include "tests/lib/veth.hpp"
 
 namespace stopbit::simulate {
@@ -16,28 +16,12 @@ namespace {
 
 using testing::Veth;
 
-/// A folder that is gone with its owner.
-class Folder {
- public:
-  Folder() {
-    std::string name = std::filesystem::temp_directory_path() / "stopbit-simulate-XXXXXX";
-    path_ = ::mkdtemp(name.data());
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  ~Folder() { std::filesystem::remove_all(path_); }
-  [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 TEST(SimulateCommand, sends_a_feed_to_whoever_has_joined_its_groups) {
   std::string why;
   const auto veth = Veth::make(why);
   if (veth == nullptr) GTEST_SKIP() << why;
-  const Folder folder;
-  std::ofstream(folder.path("sim.toml")) << R"(
+  const testing::Scratch scratch;
+  scratch.write("sim.toml", R"(
 preset = "t7-emdi"
 duration = "500ms"
 rate = 400
@@ -54,7 +38,7 @@ source = "10.9.0.1:20001"
 interface = "tx0"
 [[failover]]
 at = "250ms"
-)";
+)");
   veth->enter_receiver();
   ingest::SocketPortOptions options;
   options.interface = Veth::kReceiver;
@@ -70,7 +54,7 @@ at = "250ms"
   std::thread sender([&] {
     veth->enter_sender();
     status = std::system(
-        (std::string(STOPBIT_BINARY) + " simulate " + folder.path("sim.toml") + " 2> " + folder.path("report"))
+        (std::string(STOPBIT_BINARY) + " simulate " + scratch.path("sim.toml") + " 2> " + scratch.path("report"))
             .c_str());
     finished = true;
   });
@@ -90,7 +74,7 @@ at = "250ms"
     }
   }
   sender.join();
-  std::ifstream report(folder.path("report"));
+  std::ifstream report(scratch.path("report"));
   const std::string text((std::istreambuf_iterator<char>(report)), {});
   EXPECT_EQ(status, 0) << text;
   EXPECT_EQ(received["239.1.1.1:30001"], received["239.1.2.1:31001"]);

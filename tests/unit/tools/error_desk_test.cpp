@@ -12,8 +12,8 @@ namespace {
 
 using test::OneChannel;
 using test::tick;
-using testing::HasSubstr;
-using testing::Not;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::vector<std::byte> cut_tick(std::uint32_t sequence) {
   auto bytes = tick(sequence, 1);
@@ -64,9 +64,9 @@ TEST(ErrorDesk, keeps_beginning_and_end_of_a_long_text) {
   for (int i = 0; i < 1'000; ++i) lines += "line " + std::to_string(i) + "\n";
   const std::string text = shortened(lines, 1'000);
   EXPECT_LE(text.size(), 1'010U);
-  EXPECT_THAT(text, testing::StartsWith("line 0\nline 1\n"));
+  EXPECT_THAT(text, ::testing::StartsWith("line 0\nline 1\n"));
   EXPECT_THAT(text, HasSubstr("\n  ...\nline "));
-  EXPECT_THAT(text, testing::EndsWith("\nline 999\n"));
+  EXPECT_THAT(text, ::testing::EndsWith("\nline 999\n"));
   EXPECT_EQ(shortened(std::string(5'000, 'x'), 1'000).size(), 1'000U);
 }
 

@@ -2,21 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 namespace stopbit::tools::testing {
 namespace {
-
-std::string read_whole(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream content;
-  content << file.rdbuf();
-  return content.str();
-}
 
 std::string little(std::uint64_t value, int bytes) {
   std::string out;
@@ -30,26 +21,6 @@ std::string big(std::uint64_t value, int bytes) {
 }
 
 }  // namespace
-
-Scratch::Scratch() {
-  std::string pattern = (std::filesystem::temp_directory_path() / "stopbit-tools-XXXXXX").string();
-  if (mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot make a scratch folder");
-  folder_ = pattern;
-}
-
-Scratch::~Scratch() {
-  std::error_code ignored;
-  std::filesystem::remove_all(folder_, ignored);
-}
-
-std::string Scratch::write(std::string_view name, std::string_view content) const {
-  std::ofstream(folder_ / name, std::ios::binary) << content;
-  return path(name);
-}
-
-std::string Scratch::read(std::string_view name) const {
-  return read_whole(folder_ / name);
-}
 
 std::string shell_quoted(std::string_view text) {
   std::string out = "'";

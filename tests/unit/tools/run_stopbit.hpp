@@ -1,9 +1,10 @@
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/lib/scratch.hpp"
 
 /// Runs the built command as a user does, in a folder of its own.
 namespace stopbit::tools::testing {
@@ -14,22 +15,7 @@ struct Finished {
   std::string err;
 };
 
-/// A folder that is gone with its owner.
-class Scratch {
- public:
-  Scratch();
-  ~Scratch();
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-
-  [[nodiscard]] std::string path(std::string_view name) const { return (folder_ / name).string(); }
-  /// Writes a file and gives its path.
-  std::string write(std::string_view name, std::string_view content) const;
-  [[nodiscard]] std::string read(std::string_view name) const;
-
- private:
-  std::filesystem::path folder_;
-};
+using stopbit::testing::Scratch;
 
 /// `stopbit ARGUMENTS...` with `input` on stdin.
 [[nodiscard]] Finished run_stopbit(const std::vector<std::string>& arguments, std::string_view input = {});
