@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -25,6 +26,12 @@ ModelOptions bad_network(std::uint64_t seed) {
   options.line.corrupt = 0.02;
   options.line.delay_ns = 3'000;
   return options;
+}
+
+/// STOPBIT_DESCRIPTORS=100000000 for the long run.
+std::uint64_t descriptors(std::uint64_t otherwise) {
+  const char* const text = std::getenv("STOPBIT_DESCRIPTORS");
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
 struct Pair {
@@ -199,7 +206,7 @@ TEST(Rma, changes_nothing_outside_the_window_for_random_commands) {
   std::mt19937_64 random(23);
   const std::uint64_t limits[] = {0, 1, 7, 4095, 4096, 4097, 1U << 20U, 1ULL << 39U, 1ULL << 63U, ~std::uint64_t{0}};
   const auto any = [&] { return limits[random() % std::size(limits)] + random() % 3 - 1; };
-  for (int i = 0; i < 30'000; ++i) {
+  for (std::uint64_t i = 0, all = descriptors(30'000); i < all; ++i) {
     Command command = command_of(static_cast<Operation>(random() % 20), random() % 4 == 0 ? *guard : *window);
     command.address = random() % 2 != 0 ? mine->nla + random() % 4096 : any();
     command.length = static_cast<std::uint32_t>(random() % 2 != 0 ? random() % 4096 : any());
