@@ -282,7 +282,7 @@ Command run_command() {
           "\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
           "\n"
-          "  [http] listen, token_file, certificate, key, client_ca: metrics and a page; [control] socket, users\n"
+          "  [http] listen, token_file, certificate, key, client_ca: metrics, a page; [control] socket, users\n"
           "\n"
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B\n"
           "\n"

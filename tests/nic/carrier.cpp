@@ -1,6 +1,10 @@
 #include "tests/nic/carrier.hpp"
 
+#include <stdexcept>
+
 #include "host/nic/transport/model/network.hpp"
+#include "host/nic/transport/shm/shm_transport.hpp"
+#include "tests/lib/scratch.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -14,6 +18,52 @@ class Model final : public Network {
 
  private:
   ModelNetwork network_;
+};
+
+/// A carrier's end with a cable that can be pulled.
+class Cable final : public Transport {
+ public:
+  Cable(std::unique_ptr<Transport> end, const std::vector<bool>& is_cut) : end_(std::move(end)), is_cut_(is_cut) {}
+
+  [[nodiscard]] NodeId node() const noexcept override { return end_->node(); }
+  [[nodiscard]] std::size_t nodes() const noexcept override { return end_->nodes(); }
+  [[nodiscard]] std::size_t frame_bytes() const noexcept override { return end_->frame_bytes(); }
+  [[nodiscard]] bool send(NodeId to, std::span<const std::byte> frame) override {
+    return is_cut_[node()] || is_cut_[to] || end_->send(to, frame);
+  }
+  [[nodiscard]] std::size_t receive(std::span<std::byte> into) override {
+    const std::size_t length = end_->receive(into);
+    return is_cut_[node()] ? 0 : length;
+  }
+
+ private:
+  std::unique_ptr<Transport> end_;
+  const std::vector<bool>& is_cut_;
+};
+
+/// Inboxes in shared memory, each mapped twice, as if the nodes were processes.
+class Shm final : public Network {
+ public:
+  explicit Shm(std::size_t nodes) : is_cut_(nodes) {
+    for (std::size_t node = 0; node < nodes; ++node) {
+      ShmOptions options;
+      options.network = scratch_.path("net");
+      options.node = static_cast<NodeId>(node);
+      options.nodes = nodes;
+      options.slots = 16;
+      auto opened = ShmTransport::open(options);
+      if (!opened) throw std::runtime_error(opened.message());
+      ends_.push_back(std::make_unique<Cable>(std::move(opened).value(), is_cut_));
+    }
+  }
+  [[nodiscard]] Transport& port(NodeId node) override { return *ends_[node]; }
+  void set_time(std::uint64_t) override {}
+  void cut(NodeId node) override { is_cut_[node] = true; }
+
+ private:
+  testing::Scratch scratch_;
+  std::vector<bool> is_cut_;
+  std::vector<std::unique_ptr<Cable>> ends_;
 };
 
 Carrier model(std::string_view name, const impair::LineOptions& line, std::uint64_t seed) {
@@ -41,7 +91,9 @@ impair::LineOptions bad_line() {
 }  // namespace
 
 std::vector<Carrier> carriers() {
-  return {model("model", {}, 1), model("model, bad network", bad_line(), 1),
+  return {{"shm", [](std::size_t nodes) { return std::make_unique<Shm>(nodes); }},
+          model("model", {}, 1),
+          model("model, bad network", bad_line(), 1),
           model("model, bad network, another seed", bad_line(), 1000)};
 }
 

@@ -7,6 +7,7 @@
 
 #include "host/nic/atu/atu.hpp"
 #include "host/nic/link/services.hpp"
+#include "host/nic/msg/message_unit.hpp"
 #include "host/nic/notify/events.hpp"
 #include "host/nic/notify/ports.hpp"
 #include "host/nic/notify/ring.hpp"
@@ -45,6 +46,8 @@ struct HostPort {
   CommandSource source{memory.page(), CommandRing::Transfer};
   NotificationReader notifications{memory.page()};
   EventCounters events{memory.page()};
+  MailboxReader low{memory.page(), Priority::Low};
+  MailboxReader high{memory.page(), Priority::High};
 };
 
 /// A node with all its units and some ports, in this thread.
@@ -53,18 +56,25 @@ class Host {
   static constexpr std::size_t kPorts = 8;
 
   explicit Host(Transport& transport, const LinkOptions& options = {}, const RmaOptions& rma_options = {})
-      : links(transport, options), atu({1, 4096, 64, 55}), ports(kPorts), rma(links, atu, ports, rma_options) {
+      : links(transport, options),
+        atu({1, 4096, 64, 55}),
+        ports(kPorts),
+        rma(links, atu, ports, rma_options),
+        messages(links, ports, transport.node(), transport.nodes()) {
     services.attach(Service::Rma, rma);
+    services.attach(Service::Message, messages);
   }
 
   HostPort& open(Vpid vpid, Pdid domain = 0) {
     auto& port = of_port[vpid] = std::make_unique<HostPort>();
     port->memory.set_state(PortState::Enabled);
     (void)ports.open(vpid, port->memory.page(), domain);
+    (void)messages.open(vpid, port->memory.page(), {});
     return *port;
   }
   void close(Vpid vpid) {
     rma.close_port(vpid);
+    messages.close(vpid);
     ports.close(vpid);
     of_port.erase(vpid);
   }
@@ -86,12 +96,13 @@ class Host {
     }
     (void)links.step(services, now_ns);
     (void)rma.step(now_ns);
+    (void)messages.step(now_ns);
   }
   [[nodiscard]] bool is_idle() const {
     for (const auto& [vpid, port] : of_port) {
       if (port->source.taken() != port->memory.page().word(PageWord::TransferClaimed).load()) return false;
     }
-    return links.is_idle() && rma.is_idle();
+    return links.is_idle() && rma.is_idle() && messages.is_idle();
   }
 
   Links links;
@@ -99,6 +110,7 @@ class Host {
   Atu atu;
   Ports ports;
   Rma rma;
+  MessageUnit messages;
   std::map<Vpid, std::unique_ptr<HostPort>> of_port;
 };
 

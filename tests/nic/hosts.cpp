@@ -38,7 +38,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   if (step == "settle") return settle();
   if (step == "do") return run_command(arguments);
   return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments) ||
-         run_channel(step, arguments);
+         run_channel(step, arguments) || run_message(step, arguments);
 }
 
 void HostsScript::step_hosts() {

@@ -52,6 +52,9 @@ class HostsScript {
   [[nodiscard]] bool run_channel(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_command(Arguments& arguments);
   void step_hosts();
+  [[nodiscard]] bool run_message(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool send_message(const Place& from, Arguments& arguments);
+  void say_mail(const std::string& name, HostPort& port, Priority priority);
   [[nodiscard]] bool settle();
   void say_notifications();
 
