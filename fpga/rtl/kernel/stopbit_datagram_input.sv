@@ -65,8 +65,8 @@ module stopbit_datagram_input
     bytes = '0;
     for (int unsigned i = 0; i < 64; i++) bytes += 7'(tkeep_i[i]);
   end
-  // What goes over MaxBytes is not kept, nor counted.
-  assign keep   = accept && !drop && (first || length_q != 17'(MaxBytes));
+  // What goes over MaxBytes is not kept, nor counted; nor is a last beat without bytes, but of an empty datagram.
+  assign keep   = accept && !drop && (first || (bytes != '0 && length_q != 17'(MaxBytes)));
   assign length = (first ? 17'd0 : length_q) + (keep ? 17'(bytes) : 17'd0);
 
   assign taken     = accept && tlast_i && !drop;
@@ -138,6 +138,11 @@ module stopbit_datagram_input
     if (rst_ni && accept) begin
       assert (tlast_i || (&tkeep_i)) else $error("a beat inside a datagram is not whole");
       assert ((tkeep_i & (tkeep_i + 64'd1)) == '0) else $error("tkeep does not begin with ones");
+    end
+    if (rst_ni) begin
+      assert (line_t'(write_q - read_q) <= line_t'(Lines)) else $error("more lines than there are");
+      assert (header_t'(header_write_q - header_read_q) <= header_t'(Headers)) else $error("more datagrams than there is room for");
+      assert (valid_o || inside_q || write_q == read_q) else $error("a line that belongs to no datagram");
     end
   end
 `endif
