@@ -35,6 +35,8 @@ constexpr std::size_t kReportFrameBytes = 1'518;
 /// What a driver may have in the buffer beside the frame: VLAN tags, a header of its own (virtio). Without room for it
 /// virtio refuses the queue.
 constexpr std::size_t kDriverBytes = 64;
+/// At the end, for what is still to be sent: stopping a card forgets it, and groups would be left without a word.
+constexpr unsigned kLastFramesUs = 10'000;
 constexpr std::uint32_t kAllHosts = 0xE0000001;  ///< 224.0.0.1: where routers ask who is in which group.
 
 std::string rte_error(int error) {
@@ -78,7 +80,10 @@ class Device {
   ~Device() {
     rte_eth_dev_info info{};
     const bool known = rte_eth_dev_info_get(number_, &info) == 0;
-    if (started_) (void)rte_eth_dev_stop(number_);
+    if (started_) {
+      rte_delay_us_sleep(kLastFramesUs);
+      (void)rte_eth_dev_stop(number_);
+    }
     (void)rte_eth_dev_close(number_);
     if (is_ours_ && known && info.device != nullptr) (void)rte_dev_remove(info.device);
     rte_mempool_free(pool_);

@@ -52,6 +52,8 @@ def libraries_of(program):
 
 def make_root(to, kernel, program, files):
     """A cpio archive `to`: init, busybox, the program, DPDK's drivers, what they are linked with, modules, `files`."""
+    if subprocess.run(["ldd", shutil.which("busybox")], capture_output=True, check=False).returncode == 0:
+        raise Missing("busybox is not the static one (busybox-static)")
     root = to + ".d"
     os.makedirs(f"{root}/bin")
     shutil.copy(f"{HERE}/guest_init", f"{root}/init")

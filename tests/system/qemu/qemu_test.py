@@ -298,6 +298,7 @@ class Test:
         return len(records) - events, events
 
     def run(self):
+        machine.find_kernel(self.kernel)
         halves = self.simulate()
         self.boot()
         lives = []
