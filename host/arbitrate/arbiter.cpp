@@ -339,14 +339,20 @@ void Arbiter::take_of_carousel(const Packet& packet, Sink& sink) noexcept {
 
 /// Whether the packet is of the cycle that is followed; begins the next one when its time has come.
 ///
-/// Each line counts its own cycles. One line leads; the other's cycle is the same if it began within the window after
-/// the leader's. A line that is out of step is ignored, as its numbers stand for other data, until the leader is
-/// silent.
+/// Each line counts its own cycles. One line leads; the other's cycle is the same if it began within the window of the
+/// leader's, before it or after. A line that is out of step is ignored, as its numbers stand for other data, until the
+/// leader is silent.
 bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   LineState& line = lines_[index(packet.line)];
   const auto begin = [&] {
     const bool is_start = !running_;
+    for (LineState& other : lines_) {
+      // Out of step so far, and a little earlier than the leader in this cycle.
+      const bool returns =
+          other.has_cycle && other.cycle != cycle_ && now_ns_ - other.cycle_opened_ns <= options_.window_ns;
+      if (&other != &line && returns) other.cycle = cycle_ + 1;
+    }
     ++cycle_;
     cycle_began_ns_ = now_ns_;
     cycle_leader_ = packet.line;
@@ -381,6 +387,7 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
     if (opens) line.first_packet_hash = 0;
   }
   line.cycle_highest = opens ? sequence : std::max(line.cycle_highest, sequence);
+  if (opens) line.cycle_opened_ns = now_ns_;
   if (!opens) return line.cycle == cycle_;
   if (line.cycle == cycle_) return begin();
   if (now_ns_ - cycle_began_ns_ <= options_.window_ns) {

@@ -176,6 +176,7 @@ class Arbiter {
     bool has_cycle = false;
     std::uint32_t cycle = 0;
     std::uint64_t cycle_highest = 0;
+    std::uint64_t cycle_opened_ns = 0;
     std::uint64_t first_packet_hash = 0;  ///< Of number 1; 0 = it did not come yet.
     std::uint64_t first_packet_ns = 0;
   };

@@ -16,6 +16,13 @@ enum class Scenario : std::uint8_t {
   Wrap,      ///< Sequence numbers pass 2^32 in the middle.
 };
 
+/// What tells packets apart.
+enum class Keys : std::uint8_t {
+  Numbers,
+  Chunks,    ///< A number has 1 to 4 packets, which only go on together.
+  Carousel,  ///< Numbers begin at 1 with each of four cycles. Has no scenario but the plain one.
+};
+
 /// One cell: what is done to the packets, and how they are arbitrated.
 struct Cell {
   bool ordered = true;
@@ -28,13 +35,17 @@ struct Cell {
   double corrupt = 0;
   std::uint64_t skew_ns = 0;  ///< Line B comes so much later.
   Scenario scenario = Scenario::Plain;
+  Keys keys = Keys::Numbers;
 };
+/// A cell has so many packets at least: cycles must be longer than the window.
+inline constexpr std::uint64_t kMinPackets = 50'000;
 [[nodiscard]] std::string to_text(const Cell& cell);
 
-/// So many cells from the seed. Every value of every factor meets every value of every other one if there are enough.
+/// So many cells from the seed. Every value of every factor meets every value of every other one if there are enough,
+/// but for carousels, which have no scenarios.
 [[nodiscard]] std::vector<Cell> cells(std::size_t count, std::uint64_t seed);
 
-/// Pairs of values of different factors: how many there are, and how many of them the cells have.
+/// Pairs of values of different factors that can meet: how many there are, and how many of them the cells have.
 struct Coverage {
   std::size_t pairs = 0;
   std::size_t seen = 0;
@@ -48,6 +59,7 @@ struct Outcome {
   std::uint64_t duplicate = 0;
   std::uint64_t late = 0;
   std::uint64_t malformed = 0;
+  std::uint64_t incomplete = 0;   ///< Chunks of numbers that were given up.
   std::uint64_t lost = 0;         ///< Numbers.
   std::uint64_t gaps = 0;         ///< Events.
   std::uint64_t differences = 0;  ///< How many things were not as the log implies; 0 = passed.

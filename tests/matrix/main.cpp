@@ -15,7 +15,8 @@ int main(int argc, char** argv) {
   std::optional<std::size_t> only;
   CLI::App app("Arbitrates streams on two bad lines and compares what is told with what the impairer's log implies.");
   app.add_option("--cells", count, "How many cells")->check(CLI::Range(1, 100'000));
-  app.add_option("--packets", packets, "Packets sent in each")->check(CLI::Range(1'000, 100'000'000));
+  app.add_option("--packets", packets, "Packets sent in each")
+      ->check(CLI::Range(stopbit::matrix::kMinPackets, std::uint64_t{100'000'000}));
   app.add_option("--seed", seed, "Of the choice of cells and of the impairments");
   app.add_option("--only", only, "One cell, by its number");
   CLI11_PARSE(app, argc, argv);
@@ -32,12 +33,13 @@ int main(int argc, char** argv) {
     received += outcome.received;
     lost += outcome.lost;
     failed += outcome.differences != 0 ? 1 : 0;
-    fmt::print("{:4} {}  received {} delivered {} duplicate {} late {} malformed {} lost {} in {} gaps: {}\n", i,
-               to_text(all[i]), outcome.received, outcome.delivered, outcome.duplicate, outcome.late, outcome.malformed,
-               outcome.lost, outcome.gaps,
-               outcome.differences == 0
-                   ? "equal"
-                   : fmt::format("{} DIFFERENCES, the first: {}", outcome.differences, outcome.first_difference));
+    fmt::print(
+        "{:4} {}  received {} delivered {} duplicate {} late {} malformed {} incomplete {} lost {} in {} gaps: {}\n", i,
+        to_text(all[i]), outcome.received, outcome.delivered, outcome.duplicate, outcome.late, outcome.malformed,
+        outcome.incomplete, outcome.lost, outcome.gaps,
+        outcome.differences == 0
+            ? "equal"
+            : fmt::format("{} DIFFERENCES, the first: {}", outcome.differences, outcome.first_difference));
     std::fflush(stdout);
   }
   const Coverage pairs = coverage(all);

@@ -465,6 +465,33 @@ TEST(Carousel, a_line_out_of_step_is_ignored_until_the_leader_is_silent) {
   EXPECT_EQ(bench.offer(B, {1}), "cycle(1)");
 }
 
+TEST(Carousel, a_line_that_returns_from_death_is_in_step_from_the_next_cycle_on_even_ahead_of_the_leader) {
+  Bench bench(carousel_options());
+  const auto cycle_of = [&bench](Line line) {
+    for (std::uint64_t number = 1; number <= 40; ++number) bench.offer(line, {number});
+  };
+  cycle_of(A);
+  cycle_of(B);
+  bench.tick(500'000'000);
+  cycle_of(B);  // A is dead
+  bench.tick(500'000'000);
+  for (std::uint64_t number = 1; number <= 20; ++number) bench.offer(B, {number});
+  bench.tick(100'000'000);
+  bench.story.take();
+  EXPECT_EQ(bench.offer(A, {20, 21}), "") << "in the middle of a cycle nobody knows which one it is";
+  bench.tick(100'000'000);
+  cycle_of(B);
+  bench.tick(100'000'000);
+  bench.story.take();
+  EXPECT_EQ(bench.offer(A, {1, 2}), "") << "the leader has not begun it yet";
+  EXPECT_EQ(bench.offer(B, {1}), "cycle(1)");
+  EXPECT_EQ(bench.offer(A, {3, 4}), "");
+  EXPECT_EQ(bench.offer(B, {2}), "");
+  bench.tick(100'000'000);
+  EXPECT_EQ(bench.arbiter.account().packets.delivered, 4U) << "A fills in what B has not brought yet";
+  EXPECT_EQ(bench.arbiter.line(A).last_sequence, 4U);
+}
+
 // ------------------------------------------------------------------------------------------------------------- lines
 
 TEST(Lines, what_one_lost_and_the_other_saved_is_counted) {
