@@ -56,6 +56,7 @@ class Look {
     transparent_huge_pages();
     numa_balancing();
     huge_pages();
+    huge_pages_of_nodes();
     locked_memory();
     at_least("/proc/sys/net/core/rmem_max", "socket buffer limit", kWantedReceiveBuffer,
              "Bursts that do not fit the buffer of a socket are lost.", "sysctl -w net.core.rmem_max=16777216");
@@ -236,21 +237,45 @@ class Look {
             "The kernel takes pages away for a moment to see who uses them.", "sysctl -w kernel.numa_balancing=0");
   }
 
-  void huge_pages() {
-    std::uint64_t bytes = 0;
-    bool known = false;
-    for (const std::string& name : list("/sys/kernel/mm/hugepages")) {
+  /// All huge pages that a folder of the kernel tells of; nothing if it tells of none, not even of 0.
+  [[nodiscard]] std::optional<std::uint64_t> huge_bytes(const std::string& folder) const {
+    std::optional<std::uint64_t> bytes;
+    for (const std::string& name : list(folder)) {
       constexpr std::string_view kPrefix = "hugepages-";
       if (!name.starts_with(kPrefix)) continue;
       const auto kib = number_of(name.substr(kPrefix.size()));
-      const auto pages = number_of(read("/sys/kernel/mm/hugepages/" + name + "/nr_hugepages").value_or(""));
-      known = known || (kib && pages);
-      if (kib && pages) bytes += *kib * 1024 * *pages;
+      const auto pages = number_of(read(folder + "/" + name + "/nr_hugepages").value_or(""));
+      if (kib && pages) bytes = bytes.value_or(0) + *kib * 1024 * *pages;
     }
+    return bytes;
+  }
+
+  void huge_pages() {
+    const std::optional<std::uint64_t> found = huge_bytes("/sys/kernel/mm/hugepages");
+    const bool known = found.has_value();
+    const std::uint64_t bytes = found.value_or(0);
     add("huge pages", known ? good_if(bytes >= kWantedHugeMemory) : State::Unknown,
         std::to_string(bytes >> 20) + " MiB", "at least " + std::to_string(kWantedHugeMemory >> 20) + " MiB",
         "Rings and packet buffers in small pages cost misses of the TLB; DPDK runs at half its speed.",
         "sysctl -w vm.nr_hugepages=256, or kernel parameters hugepagesz=1G hugepages=1");
+  }
+
+  /// Huge pages that were asked for as a sum may all lie on one node.
+  void huge_pages_of_nodes() {
+    std::size_t nodes = 0;
+    std::vector<std::string> without;
+    for (const std::string& name : list("/sys/devices/system/node")) {
+      if (!name.starts_with("node") || !number_of(name.substr(4))) continue;
+      ++nodes;
+      const auto bytes = huge_bytes("/sys/devices/system/node/" + name + "/hugepages");
+      if (bytes.value_or(0) == 0) without.push_back(name);
+    }
+    if (nodes < 2) return;
+    add("huge pages of each node", good_if(without.empty()),
+        without.empty() ? "on all " + std::to_string(nodes) : "none on " + join(without),
+        "some on each node that has a card or an agent",
+        "DPDK takes the frames of a card from its node; memory of another one is slower to reach.",
+        "echo 256 > /sys/devices/system/node/NODE/hugepages/hugepages-2048kB/nr_hugepages");
   }
 
   void locked_memory() {

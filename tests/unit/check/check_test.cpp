@@ -86,6 +86,19 @@ TEST(CheckHost, names_each_thing_that_is_not_as_it_should_be) {
   }
 }
 
+TEST(CheckHost, wants_huge_pages_on_each_node_of_several) {
+  const Machine machine;
+  make_good(machine);
+  machine.file("/sys/devices/system/node/node0/hugepages/hugepages-2048kB/nr_hugepages", "512");
+  EXPECT_EQ(machine.look({}).count("huge pages of each node"), 0U) << "there is one node";
+  machine.file("/sys/devices/system/node/node1/hugepages/hugepages-2048kB/nr_hugepages", "0");
+  const auto uneven = machine.look({}).at("huge pages of each node");
+  EXPECT_EQ(uneven.state, State::Change);
+  EXPECT_EQ(uneven.found, "none on node1");
+  machine.file("/sys/devices/system/node/node1/hugepages/hugepages-1048576kB/nr_hugepages", "1");
+  EXPECT_EQ(machine.look({}).at("huge pages of each node").state, State::Good);
+}
+
 TEST(CheckHost, says_what_a_machine_does_not_tell) {
   const Machine machine;
   for (const auto& [name, finding] : machine.look()) EXPECT_EQ(finding.state, State::Unknown) << name;
