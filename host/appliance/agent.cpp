@@ -44,7 +44,7 @@ std::size_t Agent::poll(AgentPort& port, std::uint64_t& now) noexcept {
   note_drops(port, now);
   for (std::size_t i = 0; i < count; ++i) {
     const ingest::Arrival& arrival = batch_[i];
-    const feed::LineTable::Target* target = lines_.find(arrival.destination, arrival.source.address);
+    const feed::LineTarget* target = lines_.find(arrival.destination, arrival.source.address);
     if (target == nullptr) {
       port.tally->foreign.add();
       record_as_[i] = kNotRecorded;

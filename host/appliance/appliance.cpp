@@ -8,7 +8,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <set>
+#include <limits>
 #include <utility>
 
 #include "host/ring/spin.hpp"
@@ -23,37 +23,30 @@ std::string address_of(const std::optional<feed::Line>& line) {
   return text;
 }
 
-/// Waits as the settings say when there was nothing to do.
-void rest(const AgentSettings& settings) {
-  switch (settings.idle) {
+/// Waits as the settings say when there was nothing to do, for so many turns in a row.
+void rest(const AgentSettings& settings, std::uint32_t quiet_turns) {
+  constexpr std::uint32_t kSpins = 4'096;  // some tens of microseconds
+  constexpr std::uint32_t kYields = 256;
+  Idle idle = settings.idle;
+  if (idle == Idle::Backoff) {
+    idle = quiet_turns < kSpins ? Idle::Spin : quiet_turns < kSpins + kYields ? Idle::Yield : Idle::Sleep;
+  }
+  switch (idle) {
     case Idle::Spin: ring::Spin::pause(); break;
     case Idle::Yield: ::sched_yield(); break;
+    case Idle::Backoff:
     case Idle::Sleep: std::this_thread::sleep_for(std::chrono::nanoseconds(settings.sleep_ns)); break;
   }
 }
 
-/// Runs the calling thread on an agent's core for a while, so that what it makes there lies in the memory of that
-/// core's node. Where that is not allowed, it lies somewhere.
-class Visit {
- public:
-  explicit Visit(const AgentSettings& agent) {
-    if (!agent.core || *agent.core >= CPU_SETSIZE) return;
-    cpu_set_t there;
-    CPU_ZERO(&there);
-    CPU_SET(*agent.core, &there);
-    is_there_ =
-        ::sched_getaffinity(0, sizeof(home_), &home_) == 0 && ::sched_setaffinity(0, sizeof(there), &there) == 0;
-  }
-  Visit(const Visit&) = delete;
-  Visit& operator=(const Visit&) = delete;
-  ~Visit() {
-    if (is_there_) (void)::sched_setaffinity(0, sizeof(home_), &home_);
-  }
-
- private:
-  cpu_set_t home_{};
-  bool is_there_ = false;
-};
+/// What is wrong with where a ring lies; empty: nothing.
+std::string misplaced(const std::optional<ring::Writer>& ring, const Place& place) {
+  if (!ring || !place.node) return {};
+  const auto node = node_of_memory(ring->last_byte());
+  if (!node || *node == *place.node) return {};
+  return "ring '" + ring->path() + "' lies on node " + std::to_string(*node) + ", not on node " +
+         std::to_string(*place.node) + " of its agent: is there no memory left?";
+}
 
 }  // namespace
 
@@ -64,13 +57,15 @@ std::uint64_t wall_clock_ns() {
 
 Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOptions options, Diagnostics& diagnostics) {
   std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clock));
+  made->plan_places(options.topology);
   std::string problem = made->make_outlets(diagnostics);
   if (problem.empty()) made->plan_recording();
   if (problem.empty()) problem = made->make_counters(options.has_private_counters);
-  if (problem.empty() && made->recording_) problem = made->recording_->open();
+  if (problem.empty() && made->recording_) problem = made->recording_->open(made->places_);
   if (problem.empty()) problem = made->start_loads();
   if (problem.empty()) {
-    problem = made->make_agents(options.open_port ? options.open_port : standard_ports(options.clock));
+    problem = made->make_agents(options.open_port ? options.open_port
+                                                  : standard_ports(options.clock, made->settings_.dpdk_memory));
   }
   if (problem.empty() && made->settings_.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
     made->notes_.push_back(std::string("the memory is not locked: ") + std::strerror(errno));
@@ -81,6 +76,41 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOption
 
 Appliance::~Appliance() {
   stop();
+}
+
+void Appliance::note(std::string text) {
+  if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
+}
+
+/// The memory of an agent comes from the node of its core; of one without a core, from the node of its ports.
+void Appliance::plan_places(const Topology& topology) {
+  const auto node_of = [&topology](const PortSettings& port) -> std::optional<std::uint32_t> {
+    switch (port.kind) {
+      case PortKind::Socket: return topology.node_of_interface(port.interface);
+      case PortKind::Dpdk: return topology.node_of_pci(port.device.substr(0, port.device.find(',')));
+      case PortKind::Capture: break;
+    }
+    return std::nullopt;
+  };
+  for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
+    const AgentSettings& agent = settings_.agents[a];
+    Place& place = places_.emplace_back();
+    place.core = agent.core;
+    if (agent.core) place.node = topology.node_of_core(*agent.core);
+    for (const PortSettings& port : settings_.ports) {
+      if (port.agent != a) continue;
+      const auto node = node_of(port);
+      if (!place.node) place.node = node;
+      if (node && node != place.node) {
+        note("agent '" + agent.name + "' has its memory on node " + std::to_string(*place.node) + ", and port '" +
+             port.name + "' hangs on node " + std::to_string(*node) + ": its packets cross between them");
+      }
+    }
+    if (const Visit visit(place); visit.node_error() != 0) {
+      note("agent '" + agent.name + "' cannot have its memory on node " + std::to_string(*place.node) + ": " +
+           std::strerror(visit.node_error()));
+    }
+  }
 }
 
 /// Compiles the images, and finds out which channels share a ring, hence a program and engines.
@@ -111,8 +141,11 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
           plan.channels = std::max(plan.channels, static_cast<std::uint16_t>(other.number + 1));
         }
         const std::string& image = feed.description.images[channel.image].name;
+        // Of feeds that share a file, the first channel tells which one it is.
+        const std::string part = feed.channels.empty() ? "" : " " + channel.name;
         outlets_.push_back(std::make_unique<Outlet>(
-            std::move(plan), channel.ring.empty() ? "(none) " + feed.description.name + " " + image : channel.ring));
+            std::move(plan),
+            channel.ring.empty() ? "(none) " + feed.description.name + " " + image + part : channel.ring));
         outlet_entries_.push_back(
             {.program = programs[channel.image], .feed = f, .image = channel.image, .agent = feed.agent});
       }
@@ -199,15 +232,15 @@ std::string Appliance::make_counters(bool is_private) {
 }
 
 std::string Appliance::start_loads() {
-  std::set<std::string> said;
   for (std::size_t o = 0; o < outlets_.size(); ++o) {
     const OutletEntry& entry = outlet_entries_[o];
-    const Visit visit(settings_.agents[entry.agent]);
-    std::string note;
+    const Visit visit(places_[entry.agent]);
+    std::string what;
     auto load = outlets_[o]->prepare(settings_.feeds[entry.feed].description.images[entry.image].name,
-                                     programs_[entry.feed][entry.image], entry.generation, note);
+                                     programs_[entry.feed][entry.image], entry.generation, what);
     if (!load) return load.message();
-    if (!note.empty() && said.insert(note).second) notes_.push_back(note);
+    if (!what.empty()) note(what);
+    if (const std::string place = misplaced(load.value()->ring, places_[entry.agent]); !place.empty()) note(place);
     (void)outlets_[o]->start(std::move(load).value(), clock_());
   }
   return {};
@@ -216,6 +249,8 @@ std::string Appliance::start_loads() {
 std::string Appliance::make_agents(const OpenPort& open_port) {
   std::vector<std::unique_ptr<ingest::Port>> ports;
   for (const PortSettings& settings : settings_.ports) {
+    // DPDK has a node of its own for what it allocates, and threads that must not stay on an agent's core.
+    const Visit visit(settings.kind == PortKind::Dpdk ? Place{} : places_[settings.agent]);
     Result<std::unique_ptr<ingest::Port>> port = open_port(settings, notes_);
     if (!port) return "port '" + settings.name + "': " + port.message();
     ports.push_back(std::move(port).value());
@@ -251,13 +286,13 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       outlet_entries_[o].place = parts.outlets.size();
       parts.outlets.push_back(outlets_[o].get());
     }
-    const Visit visit(settings_.agents[a]);
+    const Visit visit(places_[a]);
     agents_.push_back(std::make_unique<Agent>(std::move(parts), clock_));
   }
   std::uint32_t index = 0;
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
     const FeedSettings& feed = settings_.feeds[f];
-    const Visit visit(settings_.agents[feed.agent]);
+    const Visit visit(places_[feed.agent]);
     for (std::size_t c = 0; c < feed.description.channels.size(); ++c, ++index) {
       agents_[feed.agent]->add(feed.description.channels[c], index, *outlets_[outlet_of_.at({f, c})],
                                channels_[index].tally, channels_[index].record_as);
@@ -266,12 +301,18 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
   return {};
 }
 
-void Appliance::run(Agent& agent, const AgentSettings& settings) {
+void Appliance::run(std::size_t agent) {
+  Agent& worker = *agents_[agent];
+  (void)prefer_node(places_[agent].node);  // a refusal was noted
+  std::uint32_t quiet_turns = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (agent.do_work() == 0) {
-      if (agent.ended()) break;
-      rest(settings);
+    if (worker.do_work() != 0) {
+      quiet_turns = 0;
+      continue;
     }
+    if (worker.ended()) break;
+    rest(settings_.agents[agent], quiet_turns);
+    quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
   running_.fetch_sub(1, std::memory_order_release);
 }
@@ -281,7 +322,7 @@ Result<bool> Appliance::start() {
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
     running_.fetch_add(1, std::memory_order_relaxed);
-    std::thread& thread = threads_.emplace_back([this, a] { run(*agents_[a], settings_.agents[a]); });
+    std::thread& thread = threads_.emplace_back([this, a] { run(a); });
     ::pthread_setname_np(thread.native_handle(), settings.name.substr(0, 15).c_str());
     if (!settings.core) continue;
     cpu_set_t cores;
@@ -340,9 +381,9 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
       for (std::size_t o = 0; o < outlets_.size(); ++o) {
         OutletEntry& entry = outlet_entries_[o];
         if (entry.feed != f || entry.image != i) continue;
-        const Visit visit(settings_.agents[entry.agent]);
-        std::string note;
-        auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1), note);
+        const Visit visit(places_[entry.agent]);
+        std::string what;
+        auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1), what);
         if (!load) return Failure{load.message() + "; the image before runs on"};
         loads.emplace_back(o, std::move(load).value());
       }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/appliance/agent.hpp"
+#include "host/appliance/placement.hpp"
 #include "host/appliance/recording.hpp"
 #include "host/appliance/settings.hpp"
 #include "microcode/base/diagnostic.hpp"
@@ -21,8 +22,9 @@ namespace stopbit::appliance {
 /// Opens a port as the settings say. `notes` takes what was asked for and could not be had, a sentence each.
 using OpenPort =
     std::function<Result<std::unique_ptr<ingest::Port>>(const PortSettings& port, std::vector<std::string>& notes)>;
-/// Ports of sockets, of captures and, where they are built, of DPDK. Paced captures follow the clock.
-[[nodiscard]] OpenPort standard_ports(Clock clock);
+/// Ports of sockets, of captures and, where they are built, of DPDK, which takes so much memory. Paced captures follow
+/// the clock. The ports of a process come from one of these.
+[[nodiscard]] OpenPort standard_ports(Clock clock, std::uint64_t dpdk_memory);
 
 /// The wall clock of the machine.
 [[nodiscard]] std::uint64_t wall_clock_ns();
@@ -34,6 +36,7 @@ struct MakeOptions {
   Clock clock = wall_clock_ns;
   OpenPort open_port = {};            ///< Empty: standard_ports.
   bool has_private_counters = false;  ///< For tests: nothing appears in shared memory but rings.
+  Topology topology = Topology();     ///< Of this machine.
 };
 
 /// Ports, channels, rings and counters of an appliance, ready to run.
@@ -112,13 +115,16 @@ class Appliance {
   [[nodiscard]] std::string make_outlets(Diagnostics& diagnostics);
   void plan_recording();
   [[nodiscard]] std::string make_counters(bool is_private);
+  void plan_places(const Topology& topology);
   [[nodiscard]] std::string start_loads();
   [[nodiscard]] std::string make_agents(const OpenPort& open_port);
-  void run(Agent& agent, const AgentSettings& settings);
+  void run(std::size_t agent);
+  void note(std::string text);
 
   Settings settings_;
   Clock clock_;
   std::vector<std::string> notes_;
+  std::vector<Place> places_;                                          ///< Of the agents.
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
   std::vector<std::unique_ptr<Outlet>> outlets_;
   std::vector<OutletEntry> outlet_entries_;

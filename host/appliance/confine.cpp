@@ -86,6 +86,7 @@ std::string filter_calls() {
       SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(ftruncate), SCMP_SYS(fallocate),
       // Memory: rings, native code.
       SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mprotect), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
+      SCMP_SYS(set_mempolicy), SCMP_SYS(get_mempolicy),
       // Threads, time, the end.
       SCMP_SYS(clone3), SCMP_SYS(clone), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(futex),
       SCMP_SYS(sched_yield), SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getaffinity), SCMP_SYS(prctl),

@@ -1,9 +1,13 @@
+#include <map>
+#include <utility>
+
 #include "host/appliance/appliance.hpp"
 #include "host/ingest/capture/capture_port.hpp"
 #include "host/ingest/pcap/pcap_source.hpp"
 #include "host/ingest/socket/socket_port.hpp"
 
 #ifdef STOPBIT_DPDK
+#include <algorithm>
 #include <fstream>
 
 #include "host/ingest/dpdk/dpdk_port.hpp"
@@ -29,45 +33,66 @@ PortResult open_socket(const PortSettings& settings) {
 
 #ifdef STOPBIT_DPDK
 
-bool has_huge_pages() {
+bool has_huge_pages(std::uint32_t memory_mb) {
   std::ifstream file("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
   std::uint64_t pages = 0;
-  return static_cast<bool>(file >> pages) && pages >= ingest::DpdkOptions{}.memory_mb / 2;
+  return static_cast<bool>(file >> pages) && pages >= memory_mb / 2;
 }
 
-/// The first one of the process starts DPDK.
-PortResult open_dpdk(const PortSettings& settings, std::vector<std::string>& notes) {
-  static const bool huge_pages = has_huge_pages();
-  static const Result<ingest::Done> started = [] {
-    ingest::DpdkOptions options;
-    options.huge_pages = huge_pages;
-    return ingest::start_dpdk(options);
-  }();
-  if (!started) return Failure{started.message()};
-  if (!huge_pages) notes.emplace_back("DPDK runs without huge pages, at half its speed");
-  ingest::DpdkPortOptions options;
-  options.device = settings.device;
-  Result<std::vector<std::unique_ptr<ingest::Port>>> ports = ingest::open_dpdk_ports(options);
-  if (!ports) return Failure{ports.message()};
-  return std::move(ports.value().front());
-}
+/// The queues of devices. The first queue that is asked for opens its device with all of them.
+class DpdkQueues {
+ public:
+  explicit DpdkQueues(std::uint64_t memory_bytes) : memory_mb_(static_cast<std::uint32_t>(memory_bytes >> 20)) {}
+
+  PortResult open(const PortSettings& settings, std::vector<std::string>& notes) {
+    // Once a process.
+    static const bool huge_pages = has_huge_pages(memory_mb_);
+    static const Result<ingest::Done> started = ingest::start_dpdk({.huge_pages = huge_pages, .memory_mb = memory_mb_});
+    if (!started) return Failure{started.message()};
+    const std::string note = "DPDK runs without huge pages, at half its speed";
+    if (!huge_pages && std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    auto& queues = devices_[settings.device];
+    if (queues.empty()) {
+      ingest::DpdkPortOptions options;
+      options.device = settings.device;
+      options.queues = settings.queues;
+      options.descriptors = settings.descriptors;
+      options.burst = static_cast<std::uint16_t>(kMaxBatch);
+      options.max_frame_bytes = settings.max_frame;
+      options.address = settings.address;
+      auto ports = ingest::open_dpdk_ports(options);
+      if (!ports) return Failure{ports.message()};
+      queues = std::move(ports).value();
+    }
+    return std::move(queues.at(settings.queue));
+  }
+
+ private:
+  std::uint32_t memory_mb_;
+  std::map<std::string, std::vector<std::unique_ptr<ingest::Port>>> devices_;
+};
 
 #else
 
-PortResult open_dpdk(const PortSettings& /*settings*/, std::vector<std::string>& /*notes*/) {
-  return Failure{"this program was built without DPDK"};
-}
+class DpdkQueues {
+ public:
+  explicit DpdkQueues(std::uint64_t /*memory_bytes*/) {}
+  PortResult open(const PortSettings& /*settings*/, std::vector<std::string>& /*notes*/) {
+    return Failure{"this program was built without DPDK"};
+  }
+};
 
 #endif
 
 }  // namespace
 
-OpenPort standard_ports(Clock clock) {
-  return [clock = std::move(clock)](const PortSettings& settings, std::vector<std::string>& notes) -> PortResult {
+OpenPort standard_ports(Clock clock, std::uint64_t dpdk_memory) {
+  const auto dpdk = std::make_shared<DpdkQueues>(dpdk_memory);
+  return [clock = std::move(clock), dpdk](const PortSettings& settings, std::vector<std::string>& notes) -> PortResult {
     switch (settings.kind) {
       case PortKind::Socket: return open_socket(settings);
       case PortKind::Capture: return open_capture(settings, clock);
-      case PortKind::Dpdk: return open_dpdk(settings, notes);
+      case PortKind::Dpdk: return dpdk->open(settings, notes);
     }
     return Failure{"no port of this kind"};
   };

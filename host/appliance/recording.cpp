@@ -57,13 +57,14 @@ void Recording::add_counters(TallyBuilder& builder, const std::vector<AgentSetti
   }
 }
 
-std::string Recording::open() {
+std::string Recording::open(std::span<const Place> places) {
   std::error_code error;
   std::filesystem::create_directories(settings_.folder, error);
   if (error) return settings_.folder + ": " + error.message();
-  for (const std::vector<Plan>& plans : plans_) {
+  for (std::size_t a = 0; a < plans_.size(); ++a) {
+    const Visit visit(a < places.size() ? places[a] : Place{});
     std::vector<recorder::ArchiveOptions> lines;
-    for (const Plan& plan : plans) {
+    for (const Plan& plan : plans_[a]) {
       lines.push_back({.folder = settings_.folder,
                        .name = plan.file_name,
                        .file_bytes = settings_.file_bytes,

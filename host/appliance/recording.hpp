@@ -4,10 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "host/appliance/placement.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/appliance/tally.hpp"
 #include "host/recorder/recorder.hpp"
@@ -34,8 +36,9 @@ class Recording {
   [[nodiscard]] RecordLines add(std::size_t agent, const feed::Channel& channel);
   /// The counters, in the writing thread's part of the segment.
   void add_counters(TallyBuilder& builder, const std::vector<AgentSettings>& agents);
-  /// Makes the folder and looks at what an earlier run has left. Empty on success.
-  [[nodiscard]] std::string open();
+  /// Makes the folder and looks at what an earlier run has left. The queue of each agent lies at its place, if `places`
+  /// has one. Empty on success.
+  [[nodiscard]] std::string open(std::span<const Place> places = {});
 
   [[nodiscard]] recorder::Recorder& recorder(std::size_t agent) noexcept { return *recorders_[agent]; }
 

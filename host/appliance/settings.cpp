@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kHour = 3'600 * kSecond;
 constexpr std::uint32_t kMaxCore = 4'095;
+constexpr std::size_t kMaxQueues = 16;
 
 std::string in_folder(const std::string& folder, const std::string& path) {
   return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
@@ -42,6 +43,7 @@ class Reader {
     read_control();
     read_recorder();
     read_rings();
+    read_dpdk();
     read_agents();
     read_ports();
     read_feeds();
@@ -146,6 +148,13 @@ class Reader {
     table->finish();
   }
 
+  void read_dpdk() {
+    auto table = root_.table("dpdk");
+    if (!table) return;
+    settings_.dpdk_memory = table->bytes("memory", {64U << 20, 1ULL << 36}, settings_.dpdk_memory);
+    table->finish();
+  }
+
   void read_agents() {
     for (config::Table& table : root_.tables("agent", {.least = 1, .most = kMaxAgents})) {
       AgentSettings& agent = settings_.agents.emplace_back();
@@ -156,8 +165,8 @@ class Reader {
         table.error("name", "two agents have the name '" + agent.name + "'");
       }
       if (table.has("core")) agent.core = static_cast<std::uint32_t>(table.integer("core", {0, kMaxCore}, 0));
-      agent.idle =
-          static_cast<Idle>(table.choice("idle", {"spin", "yield", "sleep"}, static_cast<std::size_t>(agent.idle)));
+      agent.idle = static_cast<Idle>(
+          table.choice("idle", {"spin", "yield", "sleep", "backoff"}, static_cast<std::size_t>(agent.idle)));
       agent.sleep_ns = table.duration_ns("sleep", {1'000, kSecond}, agent.sleep_ns);
       agent.batch = table.integer("batch", {1, kMaxBatch}, agent.batch);
       table.finish();
@@ -198,7 +207,7 @@ class Reader {
           port.max_payload = table.integer("max_payload", {64, 65'507}, port.max_payload);
           port.busy_poll_us = table.integer("busy_poll_us", {0, 1'000'000}, port.busy_poll_us);
           break;
-        case PortKind::Dpdk: port.device = table.text("device"); break;
+        case PortKind::Dpdk: read_queue(table, port); break;
         case PortKind::Capture:
           port.file = in_folder(folder_, table.text("file"));
           port.speed = table.real("speed", {0, 1'000'000}, 0);
@@ -209,6 +218,62 @@ class Reader {
     }
   }
 
+  /// A queue of a device, behind those that stand above it.
+  void read_queue(config::Table& table, PortSettings& port) {
+    const auto name_of = [](const std::string& device) { return device.substr(0, device.find(',')); };
+    port.device = table.text("device");
+    std::vector<PortSettings*> others;
+    for (PortSettings& other : settings_.ports) {
+      if (other.kind == PortKind::Dpdk && name_of(other.device) == name_of(port.device)) others.push_back(&other);
+    }
+    const PortSettings* const first = others.empty() ? nullptr : others.front();
+    if (first != nullptr) {
+      if (first->device != port.device) {
+        table.error("device", "port '" + first->name + "' is a queue of this device, too, and has other arguments: '" +
+                                  first->device + "'");
+      }
+      for (const char* key : {"descriptors", "max_frame", "address"}) {
+        if (table.has(key)) {
+          table.error(key, "is of the whole device and stands with its first queue, port '" + first->name + "'");
+        }
+      }
+      port.descriptors = first->descriptors;
+      port.max_frame = first->max_frame;
+      port.address = first->address;
+    } else {
+      port.descriptors = static_cast<std::uint16_t>(table.integer("descriptors", {32, 32'768}, port.descriptors));
+      port.max_frame = static_cast<std::uint16_t>(table.integer("max_frame", {256, 16'384}, port.max_frame));
+      if (const std::string text = table.text("address", ""); !text.empty()) {
+        const std::optional<std::uint32_t> address = feed::parse_address(text);
+        if (!address) table.error("address", "'" + text + "' is no IPv4 address");
+        port.address = address.value_or(0);
+      }
+    }
+    if (others.size() == kMaxQueues) {
+      table.error("device", "a device has at most " + std::to_string(kMaxQueues) + " queues here");
+    }
+    port.queue = static_cast<std::uint16_t>(others.size());
+    port.queues = static_cast<std::uint16_t>(others.size() + 1);
+    for (PortSettings* other : others) other->queues = port.queues;
+  }
+
+  /// Leaves the channels that the feed asks for.
+  void choose_channels(config::Table& table, FeedSettings& feed) {
+    std::vector<feed::Channel>& channels = feed.description.channels;
+    std::vector<std::string> names;
+    for (const feed::Channel& channel : channels) names.push_back(channel.name);
+    for (const std::string& name : feed.channels) {
+      if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+      const std::string near = config::nearest(name, names);
+      table.error("channels",
+                  "the feed has no channel '" + name + "'" + (near.empty() ? "" : "; near is '" + near + "'"));
+    }
+    if (feed.channels.empty()) return;
+    std::erase_if(channels, [&feed](const feed::Channel& channel) {
+      return std::find(feed.channels.begin(), feed.channels.end(), channel.name) == feed.channels.end();
+    });
+  }
+
   void read_feeds() {
     std::set<std::string> names;
     std::map<std::string, std::size_t> agent_of_ring;
@@ -217,6 +282,7 @@ class Reader {
       feed.file = in_folder(folder_, table.text("file"));
       feed.ports[0] = find(table, "a", settings_.ports, "port");
       feed.ports[1] = table.has("b") ? find(table, "b", settings_.ports, "port") : feed.ports[0];
+      feed.channels = table.texts("channels", {.least = 0, .most = feed::kMaxChannels});
       table.finish();
       if (diagnostics_.has_errors()) continue;
       feed.agent = settings_.ports[feed.ports[0]].agent;
@@ -226,6 +292,7 @@ class Reader {
       auto description = feed::load(feed.file, diagnostics_);
       if (!description) continue;
       feed.description = std::move(*description);
+      choose_channels(table, feed);
       for (const feed::Channel& channel : feed.description.channels) {
         if (!names.insert(channel.name).second) {
           table.error("file", "another feed has a channel with the name '" + channel.name + "', too");

@@ -23,9 +23,10 @@ inline constexpr std::size_t kMaxBatch = 512;
 
 /// What a thread does when there is nothing to do.
 enum class Idle : std::uint8_t {
-  Spin,   ///< Looks again at once: the lowest latency, a core of its own.
-  Yield,  ///< Lets others run first.
-  Sleep,  ///< Sleeps for AgentSettings::sleep_ns.
+  Spin,     ///< Looks again at once: the lowest latency, a core of its own.
+  Yield,    ///< Lets others run first.
+  Sleep,    ///< Sleeps for AgentSettings::sleep_ns.
+  Backoff,  ///< Spins for a while, then yields for a while, then sleeps until something comes.
 };
 
 struct AgentSettings {
@@ -48,8 +49,13 @@ struct PortSettings {
   std::uint64_t receive_buffer = 16U << 20;
   std::uint64_t max_payload = 9'216;
   std::uint64_t busy_poll_us = 50;
-  // Dpdk: the device, as its ports understand it.
-  std::string device;
+  // Dpdk: a receive queue of a device. Ports of one device are its queues, in their order.
+  std::string device;        ///< As ingest/dpdk takes it.
+  std::uint16_t queue = 0;   ///< Which one this is,
+  std::uint16_t queues = 1;  ///< of so many.
+  std::uint16_t descriptors = 2'048;
+  std::uint16_t max_frame = 2'048;
+  std::uint32_t address = 0;  ///< Ours, for IGMP.
   // Capture: a file, relative to the folder of appliance.toml.
   std::string file;
   double speed = 0;  ///< Multiple of the capture's own; 0 = as fast as it goes.
@@ -60,6 +66,7 @@ struct FeedSettings {
   feed::Description description;
   std::array<std::size_t, 2> ports{};  ///< Index of Settings::ports, for lines A and B.
   std::size_t agent = 0;               ///< That of its ports.
+  std::vector<std::string> channels;   ///< Of the description only these; empty = it has all of its file.
 };
 
 /// The doors through which people and programs look at a running appliance.
@@ -97,7 +104,8 @@ struct Settings {
   std::uint64_t silence_ns = 5'000'000'000;    ///< A line is silent if nothing has come for so long.
   std::uint32_t stale_after = 3;  ///< Datagrams that fail one after another before the channel is called stale.
   bool lock_memory = false;
-  bool confined = true;  ///< Gives up privileges, files and system calls once everything is set up.
+  std::uint64_t dpdk_memory = 256U << 20;  ///< For the frames of all its ports.
+  bool confined = true;                    ///< Gives up privileges, files and system calls once everything is set up.
   ControlSettings control;
   std::optional<RecorderSettings> recorder;
 

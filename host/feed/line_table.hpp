@@ -1,63 +1,19 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
-#include <optional>
-#include <vector>
 
 #include "host/arbitrate/account.hpp"
-#include "host/net/packet.hpp"
+#include "host/net/group_table.hpp"
 
 namespace stopbit::feed {
 
-/// Which channel and line a datagram belongs to, by its destination and, where a line has one, its source address.
-/// Filled at set-up; a look-up costs one probe as a rule, and never allocates. Two lines of one group need different
-/// sources, which feed descriptions guarantee.
-class LineTable {
- public:
-  struct Target {
-    std::uint32_t channel = 0;
-    arbitrate::Line line = arbitrate::Line::A;
-  };
-
-  /// Room for so many lines.
-  explicit LineTable(std::size_t lines) : places_(std::bit_ceil(2 * lines + 2)), mask_(places_.size() - 1) {}
-
-  void add(net::Endpoint group, std::optional<std::uint32_t> source, Target target) {
-    std::size_t at = hash(group) & mask_;
-    while (places_[at].is_taken) at = (at + 1) & mask_;
-    places_[at] = {.group = group,
-                   .source = source.value_or(0),
-                   .has_source = source.has_value(),
-                   .is_taken = true,
-                   .target = target};
-  }
-
-  /// Null: the datagram is none of ours.
-  [[nodiscard]] const Target* find(net::Endpoint group, std::uint32_t source) const noexcept {
-    for (std::size_t at = hash(group) & mask_; places_[at].is_taken; at = (at + 1) & mask_) {
-      const Place& place = places_[at];
-      if (place.group == group && (!place.has_source || place.source == source)) return &place.target;
-    }
-    return nullptr;
-  }
-
- private:
-  struct Place {
-    net::Endpoint group;
-    std::uint32_t source = 0;
-    bool has_source = false;
-    bool is_taken = false;
-    Target target;
-  };
-
-  static std::size_t hash(net::Endpoint group) noexcept {
-    const std::uint64_t key = std::uint64_t{group.address} << 16 | group.port;
-    return static_cast<std::size_t>(key * 0x9E37'79B9'7F4A'7C15U >> 32);
-  }
-
-  std::vector<Place> places_;  ///< At most half are taken, so every probe ends.
-  std::size_t mask_;
+struct LineTarget {
+  std::uint32_t channel = 0;
+  arbitrate::Line line = arbitrate::Line::A;
 };
+
+/// Which channel and line a datagram belongs to. Two lines of one group need different sources, which feed descriptions
+/// guarantee.
+using LineTable = net::GroupTable<LineTarget>;
 
 }  // namespace stopbit::feed

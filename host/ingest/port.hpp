@@ -83,6 +83,9 @@ class Port {
   [[nodiscard]] virtual const PortCounters& counters() const noexcept = 0;
   /// For people: "socket eth1", "dpdk net_pcap0", "capture day.pcap".
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// The NUMA node that its device hangs on; nothing if it has none or does not tell. Polling from a core of another
+  /// node costs time.
+  [[nodiscard]] virtual std::optional<std::uint32_t> node() const noexcept { return std::nullopt; }
   /// What was asked for and could not be had ("no busy polling: Operation not permitted"), one sentence each.
   [[nodiscard]] virtual std::span<const std::string> notes() const noexcept { return {}; }
 };

@@ -205,7 +205,7 @@ void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_
   net::Datagram datagram;
   const net::Verdict verdict = net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram);
   const bool accepted = verdict == net::Verdict::Accepted;
-  const feed::LineTable::Target* line = nullptr;
+  const feed::LineTarget* line = nullptr;
   if (!feed_.empty()) {
     run_deadlines(packet.arrival_ns);
     line = lines_.find(datagram.destination, datagram.source.address);
@@ -251,7 +251,7 @@ void Replay::lose_frame(const ingest::Packet& packet, net::Verdict verdict, net:
   if (const auto channel = flows_.find(group)) invalidate(*channel);
 }
 
-void Replay::take_of_feed(const net::Datagram& datagram, const feed::LineTable::Target& target, PacketInfo& info) {
+void Replay::take_of_feed(const net::Datagram& datagram, const feed::LineTarget& target, PacketInfo& info) {
   FeedChannel& channel = *feed_[target.channel];
   const arbitrate::Packet packet{.payload = datagram.payload,
                                  .preamble = net::read_preamble(channel.description().framing, datagram.payload),

@@ -111,7 +111,7 @@ class Replay {
   void take_fault(const ingest::PacketSource& source);
   [[nodiscard]] bool wait_for(const ingest::Packet& packet);
   void take_packet(const ingest::Packet& packet, record::TimeQuality time_quality);
-  void take_of_feed(const net::Datagram& datagram, const feed::LineTable::Target& target, PacketInfo& info);
+  void take_of_feed(const net::Datagram& datagram, const feed::LineTarget& target, PacketInfo& info);
   void run_deadlines(std::uint64_t now_ns);
   void take_datagram(std::span<const std::byte> datagram, PacketInfo& info);
   void decode_datagram(std::span<const std::byte> datagram, net::Preamble preamble, PacketInfo& info);

@@ -70,6 +70,8 @@ class Writer final : public record::RecordSink {
   /// How much of the segment lies in huge pages. They save the processor's address caches; 0 is slower by little. They
   /// need a file system that gives them: /dev/shm does if it is mounted with huge=advise (or always).
   [[nodiscard]] std::size_t huge_bytes() const { return mapping_.huge_bytes(); }
+  /// The last byte of the segment; for who wants to know where it lies.
+  [[nodiscard]] const void* last_byte() const noexcept { return mapping_.data() + mapping_.bytes() - 1; }
 
  private:
   Writer() = default;

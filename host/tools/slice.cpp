@@ -84,7 +84,7 @@ int run_slice(const SliceArguments& arguments) {
     net::Datagram datagram;
     if (net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) != net::Verdict::Accepted)
       continue;
-    const feed::LineTable::Target* const line = lines.find(datagram.destination, datagram.source.address);
+    const feed::LineTarget* const line = lines.find(datagram.destination, datagram.source.address);
     if (line == nullptr) continue;
     const net::Preamble preamble = net::read_preamble(channel.framing, datagram.payload);
     if (preamble.error != ErrorCode::None || preamble.sequence < wanted.first || preamble.sequence > wanted.last)

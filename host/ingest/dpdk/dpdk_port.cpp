@@ -18,6 +18,7 @@
 #include <cstring>
 #include <utility>
 
+#include "host/ingest/dpdk/handover.hpp"
 #include "host/ingest/igmp/igmp.hpp"
 #include "host/net/plain_frame.hpp"
 
@@ -38,6 +39,7 @@ constexpr std::size_t kDriverBytes = 64;
 /// At the end, for what is still to be sent: stopping a card forgets it, and groups would be left without a word.
 constexpr unsigned kLastFramesUs = 10'000;
 constexpr std::uint32_t kAllHosts = 0xE0000001;  ///< 224.0.0.1: where routers ask who is in which group.
+constexpr int kBurstsForOthers = 8;              ///< So many bursts in a poll may belong to other queues altogether.
 
 std::string rte_error(int error) {
   return rte_strerror(error < 0 ? -error : error);
@@ -86,12 +88,13 @@ class Device {
     }
     (void)rte_eth_dev_close(number_);
     if (is_ours_ && known && info.device != nullptr) (void)rte_dev_remove(info.device);
+    handover_.reset();
     rte_mempool_free(pool_);
   }
 
   Result<Done> start(const DpdkPortOptions& options);
   void take_groups(std::span<const Membership> memberships);
-  [[nodiscard]] bool steer(const Membership& membership, std::uint16_t queue);
+  Result<Done> bring(const Membership& membership, std::uint16_t queue);
   void send_reports(std::uint16_t queue, std::span<const std::vector<std::byte>> frames) noexcept;
 
   [[nodiscard]] std::uint16_t number() const noexcept { return number_; }
@@ -100,6 +103,15 @@ class Device {
   [[nodiscard]] const MacAddress& mac() const noexcept { return mac_; }
   [[nodiscard]] std::uint16_t queues() const noexcept { return queues_; }
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
+  /// Null: whatever comes to a queue belongs there.
+  [[nodiscard]] Handover* handover() const noexcept { return is_handed_over_ ? handover_.get() : nullptr; }
+  /// How many IGMP queries have come, to whichever queue.
+  [[nodiscard]] std::atomic<std::uint32_t>& queries() noexcept { return queries_; }
+  /// The NUMA node of the card; nothing if it has none.
+  [[nodiscard]] std::optional<std::uint32_t> node() const noexcept {
+    const int node = rte_eth_dev_socket_id(number_);
+    return node < 0 ? std::nullopt : std::optional(static_cast<std::uint32_t>(node));
+  }
   /// It was attached for us and is detached at the end.
   void set_ours() noexcept { is_ours_ = true; }
   /// Frames that found no room in the card or no buffer, since it was opened.
@@ -113,6 +125,11 @@ class Device {
     return Failure{name_ + ": " + what + ": " + rte_error(error)};
   }
   Result<Done> set_up_queues(const DpdkPortOptions& options, const rte_eth_dev_info& info);
+  Result<Done> make_memory(std::uint32_t buffers, std::uint16_t room, std::uint32_t between_queues);
+  [[nodiscard]] bool steer(const Membership& membership, std::uint16_t queue);
+  void note(const std::string& text) {
+    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+  }
 
   std::string name_;
   std::uint16_t number_;
@@ -120,6 +137,9 @@ class Device {
   bool is_ours_ = false;
   bool started_ = false;
   rte_mempool* pool_ = nullptr;
+  std::unique_ptr<Handover> handover_;  ///< Null: one queue.
+  bool is_handed_over_ = false;
+  std::atomic<std::uint32_t> queries_ = 0;
   StampPlace stamps_;
   MacAddress mac_{};
   std::vector<rte_ether_addr> groups_;
@@ -172,16 +192,15 @@ Result<Done> Device::set_up_queues(const DpdkPortOptions& options, const rte_eth
   if (const int error = rte_eth_dev_adjust_nb_rx_tx_desc(number_, &receive, &send); error != 0) {
     return failure("descriptors", error);
   }
-  // What the card may hold, what a poll hands out, and what stays in the caches of two threads.
-  const std::uint32_t needed = queues_ * (std::uint32_t{receive} + send + options.burst) + 3 * kPoolCache;
+  // What the card may hold, what is between two queues, what a poll hands out, and what stays in the caches of threads.
+  const std::uint32_t between = queues_ > 1 ? receive : 0;
+  const std::uint32_t needed =
+      queues_ * (std::uint32_t{receive} + between + send + options.burst) + (queues_ + 2U) * kPoolCache;
   const auto room = static_cast<std::uint16_t>(
       std::max<std::size_t>({options.max_frame_bytes, info.min_rx_bufsize, kReportFrameBytes}) + kDriverBytes +
       RTE_PKTMBUF_HEADROOM);
+  if (auto made = make_memory(std::max(options.buffers, needed), room, between); !made) return made;
   const int socket = rte_eth_dev_socket_id(number_);
-  static std::atomic<unsigned> pools = 0;
-  pool_ = rte_pktmbuf_pool_create(("stopbit" + std::to_string(pools++)).c_str(), std::max(options.buffers, needed),
-                                  kPoolCache, 0, room, socket);
-  if (pool_ == nullptr) return failure("no memory for its frames", rte_errno);
   for (std::uint16_t queue = 0; queue < queues_; ++queue) {
     if (const int error =
             rte_eth_rx_queue_setup(number_, queue, receive, static_cast<unsigned>(socket), nullptr, pool_);
@@ -193,6 +212,26 @@ Result<Done> Device::set_up_queues(const DpdkPortOptions& options, const rte_eth
       return failure("send queue " + std::to_string(queue), error);
     }
   }
+  return Done{};
+}
+
+/// Buffers in the memory of the card's node, or wherever there is some.
+Result<Done> Device::make_memory(std::uint32_t buffers, std::uint16_t room, std::uint32_t between_queues) {
+  static std::atomic<unsigned> pools = 0;
+  const std::string name = "stopbit" + std::to_string(pools++);
+  int socket = rte_eth_dev_socket_id(number_);
+  const auto make_pool = [&] { pool_ = rte_pktmbuf_pool_create(name.c_str(), buffers, kPoolCache, 0, room, socket); };
+  make_pool();
+  if (pool_ == nullptr && socket > 0) {
+    note("there is no room for its frames in the memory of its node, " + std::to_string(socket));
+    socket = SOCKET_ID_ANY;
+    make_pool();
+  }
+  if (pool_ == nullptr) return failure("no memory for its frames", rte_errno);
+  if (queues_ == 1) return Done{};
+  auto handover = Handover::make(name, queues_, between_queues, socket);
+  if (!handover) return Failure{name_ + ": " + handover.message()};
+  handover_ = std::move(handover).value();
   return Done{};
 }
 
@@ -213,11 +252,21 @@ void Device::take_groups(std::span<const Membership> memberships) {
   if (rte_eth_dev_set_mc_addr_list(number_, groups_.data(), static_cast<std::uint32_t>(groups_.size())) == 0) return;
   if (rte_eth_allmulticast_enable(number_) == 0) return;
   if (rte_eth_promiscuous_enable(number_) == 0) return;
-  const std::string note = "the card cannot be told to take multicast";
-  if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(note);
+  note("the card cannot be told to take multicast");
 }
 
-/// Brings a group to a queue. False: the card has no such rules.
+/// Brings a group to a queue: by a rule in the card, or in software.
+Result<Done> Device::bring(const Membership& membership, std::uint16_t queue) {
+  if (!handover_) return Done{};
+  if (auto wanted = handover_->want(membership, queue); !wanted) return Failure{name_ + ": " + wanted.message()};
+  if (!steer(membership, queue)) {
+    is_handed_over_ = true;
+    note("the card has no flow rules: what comes to another queue than that of its group is handed over");
+  }
+  return Done{};
+}
+
+/// False: the card has no such rules.
 bool Device::steer(const Membership& membership, std::uint16_t queue) {
   rte_flow_attr attributes{};
   attributes.ingress = 1;
@@ -274,13 +323,12 @@ class QueuePort final : public Port {
   }
 
   Result<Done> join(const Membership& membership) override {
+    if (auto brought = device_->bring(membership, queue_); !brought) return brought;
     memberships_.push_back(membership);
-    if (device_->queues() > 1 && !device_->steer(membership, queue_)) {
-      note("no flow rules: groups come to whichever queue RSS chooses");
-    }
-    if (membership.group.address >> 28 != 0xE) return Done{};
-    device_->take_groups({&membership, 1});
-    for (const std::string& text : device_->notes()) note(text);
+    const bool is_multicast = membership.group.address >> 28 == 0xE;
+    if (is_multicast) device_->take_groups({&membership, 1});
+    notes_ = device_->notes();
+    if (!is_multicast) return Done{};
     reports_ = igmp_reports(GroupReport::Current, memberships_, device_->mac(), address_);
     device_->send_reports(queue_, igmp_reports(GroupReport::Current, {&membership, 1}, device_->mac(), address_));
     return Done{};
@@ -291,43 +339,79 @@ class QueuePort final : public Port {
     release();
     if (const std::uint64_t ticks = rte_rdtsc(); ticks >= next_look_) look_around(ticks);
     const auto wanted = static_cast<std::uint16_t>(std::min<std::size_t>(batch.size(), burst_));
-    held_ = rte_eth_rx_burst(device_->number(), queue_, buffers_.data(), wanted);
-    if (held_ == 0) return 0;
-
-    const std::uint64_t now = wall_clock_ns();
-    const std::size_t ahead = std::min<std::size_t>(held_, kPrefetchAhead);
-    for (std::size_t i = 0; i < ahead; ++i) rte_prefetch0(rte_pktmbuf_mtod(buffers_[i], const void*));
-    std::size_t count = 0;
-    std::uint64_t bytes = 0;
-    for (std::size_t i = 0; i < held_; ++i) {
-      if (i + kPrefetchAhead < held_) rte_prefetch0(rte_pktmbuf_mtod(buffers_[i + kPrefetchAhead], const void*));
-      const rte_mbuf& buffer = *buffers_[i];
-      bytes += buffer.pkt_len;
-      const std::span frame(rte_pktmbuf_mtod(&buffer, const std::byte*), buffer.data_len);
-      Arrival& arrival = batch[count];
-      if (net::Datagram plain; net::parse_plain_frame(frame, plain)) [[likely]] {
-        arrival.payload = plain.payload;
-        arrival.source = plain.source;
-        arrival.destination = plain.destination;
-      } else if (!take_other(frame, buffer.pkt_len, arrival)) {
-        continue;
-      }
-      ++count;
-      stamp(buffer, now, arrival);
-    }
-    counters_.frames.add(held_);
-    counters_.bytes.add(bytes);
-    counters_.verdicts[static_cast<std::size_t>(net::Verdict::Accepted)].add(count);
-    return count;
+    if (Handover* const handover = device_->handover()) return poll_shared(*handover, batch.first(wanted));
+    receive(wanted);
+    return hand_out(batch, nullptr);
   }
 
   const PortCounters& counters() const noexcept override { return counters_; }
   std::string_view name() const noexcept override { return name_; }
   std::span<const std::string> notes() const noexcept override { return notes_; }
+  std::optional<std::uint32_t> node() const noexcept override { return device_->node(); }
 
  private:
-  void note(const std::string& text) {
-    if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(text);
+  void receive(std::uint16_t wanted) noexcept {
+    held_ = rte_eth_rx_burst(device_->number(), queue_, buffers_.data(), wanted);
+  }
+
+  /// Bursts of the queue's own and what other queues have handed over, in turns. A burst of which nothing is ours must
+  /// not look like a quiet line.
+  std::size_t poll_shared(Handover& handover, std::span<Arrival> batch) noexcept {
+    const std::span room = std::span(buffers_).first(batch.size());
+    for (int burst = 0; burst < kBurstsForOthers; ++burst) {
+      is_turn_of_others_ = !is_turn_of_others_;
+      if (is_turn_of_others_) held_ = static_cast<std::uint16_t>(handover.take(queue_, room));
+      if (held_ != 0) return hand_out(batch, nullptr);
+      receive(static_cast<std::uint16_t>(batch.size()));
+      if (held_ == 0) {
+        held_ = static_cast<std::uint16_t>(handover.take(queue_, room));
+        return hand_out(batch, nullptr);
+      }
+      if (const std::size_t count = hand_out(batch, &handover); count != 0 || held_ != 0) return count;
+    }
+    return 0;
+  }
+
+  /// What has been received, as arrivals; without what belongs to other queues. @returns how many.
+  std::size_t hand_out(std::span<Arrival> batch, Handover* handover) noexcept {
+    if (held_ == 0) return 0;
+    const std::uint64_t now = wall_clock_ns();
+    const std::size_t received = held_;
+    const std::size_t ahead = std::min<std::size_t>(received, kPrefetchAhead);
+    for (std::size_t i = 0; i < ahead; ++i) rte_prefetch0(rte_pktmbuf_mtod(buffers_[i], const void*));
+    std::size_t count = 0;
+    std::uint64_t bytes = 0;
+    held_ = 0;
+    for (std::size_t i = 0; i < received; ++i) {
+      if (i + kPrefetchAhead < received) rte_prefetch0(rte_pktmbuf_mtod(buffers_[i + kPrefetchAhead], const void*));
+      rte_mbuf* const buffer = buffers_[i];
+      const std::span frame(rte_pktmbuf_mtod(buffer, const std::byte*), buffer->data_len);
+      Arrival& arrival = batch[count];
+      bool has_datagram = true;
+      if (net::Datagram plain; net::parse_plain_frame(frame, plain)) [[likely]] {
+        arrival.payload = plain.payload;
+        arrival.source = plain.source;
+        arrival.destination = plain.destination;
+      } else {
+        has_datagram = take_other(frame, buffer->pkt_len, arrival);
+      }
+      if (handover != nullptr && has_datagram) {
+        const std::uint16_t owner = handover->owner(arrival.destination, arrival.source.address, queue_);
+        if (owner != queue_) {
+          handover->give(queue_, owner, buffer);
+          continue;
+        }
+      }
+      buffers_[held_++] = buffer;
+      bytes += buffer->pkt_len;
+      if (!has_datagram) continue;
+      ++count;
+      stamp(*buffer, now, arrival);
+    }
+    counters_.frames.add(held_);
+    counters_.bytes.add(bytes);
+    counters_.verdicts[static_cast<std::size_t>(net::Verdict::Accepted)].add(count);
+    return count;
   }
 
   /// A frame that is not plain. @returns whether it brings a datagram all the same; if not, it is counted.
@@ -337,7 +421,7 @@ class QueuePort final : public Port {
     const net::Verdict verdict = net::parse_frame(net::LinkType::Ethernet, frame, original_bytes, datagram);
     if (verdict != net::Verdict::Accepted) {
       counters_.verdicts[static_cast<std::size_t>(verdict)].add(1);
-      if (verdict == net::Verdict::NotUdp && is_igmp_query(frame)) report_is_due_ = true;
+      if (verdict == net::Verdict::NotUdp && is_igmp_query(frame)) device_->queries().fetch_add(1);
       return false;
     }
     arrival.payload = datagram.payload;
@@ -360,9 +444,12 @@ class QueuePort final : public Port {
   /// What is not of every packet: the card's counters and IGMP.
   void look_around(std::uint64_t ticks) noexcept {
     next_look_ = ticks + look_ticks_;
-    if (queue_ == 0) counters_.dropped_by_nic.set(device_->missed());
-    if (reports_.empty() || (!report_is_due_ && ticks < next_report_)) return;
-    report_is_due_ = false;
+    const std::uint64_t missed = queue_ == 0 ? device_->missed() : 0;
+    const Handover* const handover = device_->handover();
+    counters_.dropped_by_nic.set(missed + (handover == nullptr ? 0 : handover->dropped(queue_)));
+    const std::uint32_t queries = device_->queries().load(std::memory_order_relaxed);
+    if (reports_.empty() || (queries == queries_ && ticks < next_report_)) return;
+    queries_ = queries;
     next_report_ = ticks + report_ticks_;
     device_->send_reports(queue_, reports_);
   }
@@ -389,7 +476,8 @@ class QueuePort final : public Port {
   std::array<rte_mbuf*, kMaxBurst> buffers_{};
   std::uint16_t held_ = 0;  ///< Of buffers_: what the last poll handed out.
   bool thread_is_known_ = false;
-  bool report_is_due_ = false;
+  bool is_turn_of_others_ = false;
+  std::uint32_t queries_ = 0;  ///< Answered.
   std::uint64_t look_ticks_;
   std::uint64_t report_ticks_;
   std::uint64_t next_look_ = 0;

@@ -42,12 +42,14 @@ struct DpdkPortOptions {
 /// nobody joined are handed out too if the card lets them through. The kernel knows nothing of the interface, so the
 /// port itself speaks IGMPv3: at a join, every minute, when a router asks, and a leave at the end.
 ///
-/// Several queues: join() of a queue's port makes a flow rule that brings the group there; if the card has none, RSS
-/// spreads them by a hash of the addresses (notes() says so), and a group can arrive at any queue.
+/// Several queues: join() of a queue's port makes a flow rule that brings the group there. If the card has none, RSS
+/// spreads groups by a hash of the addresses (notes() says so), and what comes to another queue is handed over, without
+/// a copy; then all queues must be polled. A group has one queue: joining it at another one fails.
 ///
 /// Arrival times: those of the driver if it gives ns of UTC (counted as Kernel for af_packet, else Hardware), else the
 /// time of the poll. counters().dropped_by_nic is what the card missed or had no buffer for, as far as the driver
 /// tells (af_packet does not), brought up to date ten times a second; the first queue's port has it for all queues.
+/// What found no room on its way to another queue counts there as well.
 ///
 /// The first poll of a thread registers it with DPDK; later ones neither allocate nor make system calls (virtual
 /// devices of the kernel apart). At most 64 characters of a device's name are kept by DPDK.

@@ -13,6 +13,8 @@ namespace {
 using appliance::Notice;
 using test::OneChannel;
 using test::tick;
+using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::vector<Notice> notices(OneChannel& one) {
@@ -285,6 +287,7 @@ TEST(Appliance, starts_a_new_image_between_two_datagrams) {
   EXPECT_EQ(before[2].kind, record::EventKind::LayoutChanged);
   EXPECT_EQ(one.reader->writer(), ring::WriterState::Finished);
   EXPECT_TRUE(one.reader->replaced());
+  EXPECT_NE(second.value().layout_hash(), one.reader->layout_hash()) << "so that a view of the old one refuses it";
   one.reader.emplace(std::move(second).value());
   const auto after = one.seen();
   ASSERT_EQ(after.size(), 1U);
@@ -310,20 +313,72 @@ TEST(Appliance, refuses_a_bad_image_and_runs_on) {
   EXPECT_EQ(one.counts().value("image_generation"), 0U);
 }
 
-TEST(Appliance, runs_on_threads_of_its_own_to_the_end_of_its_ports) {
-  OneChannel one("mode = \"fast\"\n");
+class ApplianceIdle : public ::testing::TestWithParam<appliance::Idle> {};
+
+TEST_P(ApplianceIdle, runs_on_threads_of_its_own_to_the_end_of_its_ports) {
+  OneChannel one("mode = \"fast\"\n", "", [](appliance::Settings& settings) {
+    settings.agents[0].idle = GetParam();
+    settings.agents[0].core = 0;
+  });
   for (std::uint32_t n = 1; n <= 1'000; ++n) {
     one.give(0, tick(n, n));
     one.give(1, tick(n, n));
   }
-  one.port("left").ends = true;
   one.port("right").ends = true;
   ASSERT_TRUE(one.made->start());
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // there is nothing to do, and it is not the end
+  EXPECT_FALSE(one.made->ended());
+  one.port("left").ends = true;
   while (!one.made->ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   one.made->stop();
   EXPECT_EQ(one.seen().size(), 1'000U);
   one.expect_balanced();
   EXPECT_EQ(one.reader->writer(), ring::WriterState::Finished);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, ApplianceIdle,
+                         ::testing::Values(appliance::Idle::Spin, appliance::Idle::Yield, appliance::Idle::Sleep,
+                                           appliance::Idle::Backoff));
+
+/// Core 0 on node 0, core 1 on a node that no machine has; a card on each.
+void make_two_nodes(const testing::Scratch& folder) {
+  folder.write("sys/devices/system/node/online", "0,1000\n");
+  folder.write("sys/devices/system/node/node0/cpulist", "0\n");
+  folder.write("sys/devices/system/node/node1000/cpulist", "1\n");
+  folder.write("sys/class/net/near/device/numa_node", "0\n");
+  folder.write("sys/class/net/far/device/numa_node", "1000\n");
+}
+
+TEST(Appliance, takes_memory_from_the_node_of_its_core_and_says_which_port_is_elsewhere) {
+  const testing::Scratch machine;
+  make_two_nodes(machine);
+  OneChannel one(
+      "mode = \"fast\"\n", "",
+      [](appliance::Settings& settings) {
+        settings.agents[0].core = 0;
+        settings.ports[0].interface = "near";
+        settings.ports[1].interface = "far";
+      },
+      appliance::Topology(machine.folder().string()));
+  EXPECT_THAT(one.made->notes(),
+              ElementsAre("agent 'md' has its memory on node 0, and port 'right' hangs on node 1000: "
+                          "its packets cross between them"));
+  one.give(0, tick(1, 1));
+  one.work();
+  EXPECT_EQ(one.seen().size(), 1U);
+}
+
+TEST(Appliance, says_that_the_memory_of_a_node_cannot_be_had_and_runs_without) {
+  const testing::Scratch machine;
+  make_two_nodes(machine);
+  OneChannel one(
+      "mode = \"fast\"\n", "", [](appliance::Settings& settings) { settings.ports[0].interface = "far"; },
+      appliance::Topology(machine.folder().string()));
+  EXPECT_THAT(one.made->notes(), Contains(HasSubstr("agent 'md' cannot have its memory on node 1000: ")));
+  EXPECT_THAT(one.made->notes(), Contains(HasSubstr("lies on node 0, not on node 1000 of its agent")));
+  one.give(0, tick(1, 1));
+  one.work();
+  EXPECT_EQ(one.seen().size(), 1U);
 }
 
 }  // namespace

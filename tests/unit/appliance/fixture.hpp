@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -84,7 +85,10 @@ inline std::vector<std::byte> tick(std::uint32_t sequence, std::uint32_t number)
 /// An appliance with one channel, lines A and B, one ring and fake ports, on a clock that the test turns.
 class OneChannel {
  public:
-  explicit OneChannel(const std::string& more_channel = "", const std::string& more = "") {
+  /// `change` is the last to see the settings.
+  explicit OneChannel(const std::string& more_channel = "", const std::string& more = "",
+                      const std::function<void(appliance::Settings&)>& change = {},
+                      const appliance::Topology& topology = appliance::Topology()) {
     folder.write("ticks.xml", std::string(kTickTemplates));
     folder.write("feed.toml",
                  "name = \"test\"\n[[image]]\nname = \"ticks\"\ntemplates = [\"ticks.xml\"]\n"
@@ -100,6 +104,7 @@ class OneChannel {
                                      folder.path(), diagnostics);
     EXPECT_TRUE(settings) << diagnostics.format();
     if (!settings) return;
+    if (change) change(*settings);
     auto result = appliance::Appliance::make(
         std::move(*settings),
         {.clock = [this] { return now; },
@@ -109,7 +114,8 @@ class OneChannel {
            ports[port.name] = fake.get();
            return std::unique_ptr<ingest::Port>(std::move(fake));
          },
-         .has_private_counters = true},
+         .has_private_counters = true,
+         .topology = topology},
         diagnostics);
     EXPECT_TRUE(result) << result.message() << diagnostics.format();
     if (result) made = std::move(result).value();

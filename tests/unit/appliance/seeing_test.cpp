@@ -95,8 +95,8 @@ TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
   std::vector<std::string> places;
   for (const Drop& drop : status.drops()) places.push_back(drop.text());
   EXPECT_THAT(places, ::testing::ElementsAre("NIC", "kernel", "damaged frame", "foreign", "malformed", "duplicate",
-                                           "late", "incomplete", "lost numbers", "decode error", "unknown template",
-                                           "waiting for reset"));
+                                             "late", "incomplete", "lost numbers", "decode error", "unknown template",
+                                             "waiting for reset"));
   EXPECT_THAT(to_json(status), HasSubstr(R"("drops":[{"count":0,"place":"NIC"},)"));
 }
 

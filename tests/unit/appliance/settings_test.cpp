@@ -110,6 +110,69 @@ TEST(ApplianceSettings, open_to_the_world_with_a_certificate_and_its_key) {
   EXPECT_THAT(plain.errors(), HasSubstr("wants a certificate and a key here"));
 }
 
+TEST(ApplianceSettings, take_ports_of_one_device_for_its_queues) {
+  const std::string begin =
+      "name = \"demo\"\nstate = \"s\"\n[dpdk]\nmemory = \"1GiB\"\n[[agent]]\nname = \"x\"\n[[agent]]\nname = \"y\"\n";
+  const std::string feed = "[[feed]]\nfile = \"feed.toml\"\na = \"p\"\n";
+  const auto port = [](const std::string& name, const std::string& agent, const std::string& more) {
+    return "[[port]]\nname = \"" + name + "\"\nagent = \"" + agent + "\"\nkind = \"dpdk\"\n" + more;
+  };
+  const Parsed good(begin + port("p", "x", "device = \"0000:03:00.0\"\ndescriptors = 4096\naddress = \"10.0.0.1\"\n") +
+                    port("q", "x", "device = \"0000:03:00.1\"\n") + port("r", "y", "device = \"0000:03:00.0\"\n") +
+                    feed);
+  ASSERT_TRUE(good.settings) << good.errors();
+  EXPECT_EQ(good.settings->dpdk_memory, 1U << 30);
+  const std::vector<PortSettings>& ports = good.settings->ports;
+  const auto queue_of = [](const PortSettings& p) { return std::pair(p.queue, p.queues); };
+  EXPECT_EQ(queue_of(ports[0]), (std::pair<std::uint16_t, std::uint16_t>(0, 2)));
+  EXPECT_EQ(queue_of(ports[1]), (std::pair<std::uint16_t, std::uint16_t>(0, 1)));
+  EXPECT_EQ(queue_of(ports[2]), (std::pair<std::uint16_t, std::uint16_t>(1, 2)));
+  EXPECT_EQ(ports[0].descriptors, 4'096);
+  EXPECT_EQ(ports[1].descriptors, 2'048);
+  EXPECT_EQ(ports[0].address, 0x0A00'0001U);
+
+  const Parsed bad(begin + port("p", "x", "device = \"net_pcap0,rx_pcap=a\"\naddress = \"here\"\n") +
+                   port("r", "y", "device = \"net_pcap0,rx_pcap=b\"\ndescriptors = 64\n") + feed);
+  EXPECT_FALSE(bad.settings);
+  EXPECT_THAT(bad.errors(), HasSubstr("'here' is no IPv4 address"));
+  EXPECT_THAT(bad.errors(), HasSubstr("port 'p' is a queue of this device, too, and has other arguments"));
+  EXPECT_THAT(bad.errors(), HasSubstr("is of the whole device and stands with its first queue, port 'p'"));
+}
+
+TEST(ApplianceSettings, divide_the_channels_of_a_file_between_agents) {
+  testing::Scratch folder;
+  std::string feed = "name = \"test\"\n[[image]]\nname = \"x\"\ntemplates = [\"x.xml\"]\n";
+  for (const std::string number : {"1", "2", "3"}) {
+    feed += "[[channel]]\nnumber = " + number + "\nname = \"c" + number + "\"\nframing = \"cme\"\nring = \"r" + number +
+            "\"\na = { group = \"224.0.0." + number + "\", port = 1000 }\n";
+  }
+  folder.write("feed.toml", feed);
+  const std::string begin =
+      "name = \"demo\"\nstate = \"s\"\n[[agent]]\nname = \"x\"\n[[agent]]\nname = \"y\"\n[[port]]\nname = \"p\"\n"
+      "agent = \"x\"\n[[port]]\nname = \"q\"\nagent = \"y\"\n";
+  const auto parse_with = [&](const std::string& left, const std::string& right, Diagnostics& diagnostics) {
+    return parse("appliance.toml",
+                 begin + "[[feed]]\nfile = \"feed.toml\"\na = \"p\"\nchannels = [" + left +
+                     "]\n[[feed]]\nfile = \"feed.toml\"\na = \"q\"\nchannels = [" + right + "]\n",
+                 folder.path(), diagnostics);
+  };
+  Diagnostics diagnostics;
+  const auto settings = parse_with("\"c3\", \"c1\"", "\"c2\"", diagnostics);
+  ASSERT_TRUE(settings) << diagnostics.format();
+  ASSERT_EQ(settings->feeds[0].description.channels.size(), 2U);
+  EXPECT_EQ(settings->feeds[0].description.channels[0].name, "c1");
+  EXPECT_EQ(settings->feeds[0].description.channels[1].name, "c3");
+  ASSERT_EQ(settings->feeds[1].description.channels.size(), 1U);
+  EXPECT_EQ(settings->feeds[1].description.channels[0].number, 2);
+
+  Diagnostics unknown;
+  EXPECT_FALSE(parse_with("\"c1\"", "\"c4\"", unknown));
+  EXPECT_THAT(unknown.format(), HasSubstr("the feed has no channel 'c4'; near is 'c1'"));
+  Diagnostics twice;
+  EXPECT_FALSE(parse_with("\"c1\"", "\"c1\", \"c2\"", twice));
+  EXPECT_THAT(twice.format(), HasSubstr("another feed has a channel with the name 'c1', too"));
+}
+
 TEST(ApplianceSettings, tell_errors_of_feed_files) {
   const Parsed parsed(
       "name = \"demo\"\nstate = \"s\"\n[[agent]]\nname = \"x\"\n[[port]]\nname = \"p\"\n[[feed]]\nfile = "

@@ -227,7 +227,7 @@ TEST_F(DpdkPort, speaks_igmp) {
   EXPECT_EQ(port.counters().verdicts[kNotUdp].value(), before + 2) << "the query, and our answer";
 }
 
-TEST_F(DpdkPort, keeps_queues_apart_and_says_that_it_cannot_steer) {
+TEST_F(DpdkPort, keeps_queues_apart) {
   Loop loop("net_ring_queues", 3);
   ASSERT_EQ(loop.ports.size(), 3U);
   egress::FrameBuilder builder(kSource, kLineA);
@@ -240,11 +240,88 @@ TEST_F(DpdkPort, keeps_queues_apart_and_says_that_it_cannot_steer) {
     EXPECT_EQ(port.name(), "dpdk net_ring_queues queue " + std::to_string(queue));
     ASSERT_EQ(port.poll(batch), 1U);
     EXPECT_EQ(text_of(batch[0]), std::to_string(queue));
-    ASSERT_TRUE(port.join({kLineA, std::nullopt}).ok());
-    EXPECT_EQ(std::count(port.notes().begin(), port.notes().end(),
-                         "no flow rules: groups come to whichever queue RSS chooses"),
+  }
+}
+
+TEST_F(DpdkPort, brings_a_group_to_its_queue_wherever_the_card_puts_it) {
+  constexpr std::uint16_t kQueues = 3;
+  constexpr int kRounds = 5'000;
+  Loop loop("net_ring_handover", kQueues);
+  ASSERT_EQ(loop.ports.size(), kQueues);
+  std::vector<egress::FrameBuilder> builders;
+  for (std::uint16_t queue = 0; queue < kQueues; ++queue) {
+    const net::Endpoint group = {kLineA.address + queue, kLineA.port};
+    builders.emplace_back(kSource, group);
+    ASSERT_TRUE(loop.ports[queue]->join({group, queue == 1 ? std::optional(kSource.address) : std::nullopt}).ok());
+    EXPECT_EQ(std::count(loop.ports[queue]->notes().begin(), loop.ports[queue]->notes().end(),
+                         "the card has no flow rules: what comes to another queue than that of its group is handed "
+                         "over"),
               1);
   }
+  EXPECT_EQ(loop.ports[2]->join({{kLineA.address + 1, kLineA.port}, std::nullopt}).message(),
+            "dpdk net_ring_handover: 239.1.1.2:30001 is wanted at queue 1, too; a group has one queue");
+
+  std::vector<Arrival> batch(16);
+  std::array<std::vector<std::string>, kQueues> received;
+  const auto poll_all = [&] {
+    std::size_t count = 0;
+    for (std::uint16_t queue = 0; queue < kQueues; ++queue) {
+      const std::size_t got = loop.ports[queue]->poll(batch);
+      for (const Arrival& arrival : std::span(batch).first(got)) received[queue].push_back(text_of(arrival));
+      count += got;
+    }
+    return count;
+  };
+  for (int round = 0; round < 4; ++round) poll_all();  // the reports of the joins come back
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::uint16_t group = 0; group < kQueues; ++group) {
+      const auto text = std::to_string(round);
+      // Each group to one wrong queue, as RSS would.
+      ASSERT_TRUE(loop.send(builders[group].build(bytes_of(text)), static_cast<std::uint16_t>((group + 1) % kQueues)));
+    }
+    if (round % 7 == 0) poll_all();
+  }
+  for (int quiet = 0; quiet < 2;) quiet = poll_all() == 0 ? quiet + 1 : 0;
+  for (std::uint16_t queue = 0; queue < kQueues; ++queue) {
+    ASSERT_EQ(received[queue].size(), kRounds) << "queue " << queue;
+    for (int round = 0; round < kRounds; ++round) ASSERT_EQ(received[queue][round], std::to_string(round));
+    const PortCounters& counters = loop.ports[queue]->counters();
+    EXPECT_EQ(counters.verdicts[kAccepted].value(), kRounds);
+    std::uint64_t verdicts = 0;
+    for (const PortCounter& verdict : counters.verdicts) verdicts += verdict.value();
+    EXPECT_EQ(counters.frames.value(), verdicts);
+    EXPECT_EQ(counters.dropped_by_nic.value(), 0U);
+  }
+}
+
+TEST_F(DpdkPort, hands_out_what_nobody_has_joined_where_it_came) {
+  Loop loop("net_ring_stray", 2);
+  ASSERT_EQ(loop.ports.size(), 2U);
+  ASSERT_TRUE(loop.ports[0]->join({kLineA, kSource.address}).ok());
+  egress::FrameBuilder other_sender({kSource.address + 1, kSource.port}, kLineA);
+  EXPECT_TRUE(loop.send(other_sender.build(bytes_of("stray")), 1));
+  EXPECT_EQ(drain(*loop.ports[1], 1)["239.1.1.1:30001"], std::vector<std::string>{"stray"});
+}
+
+TEST_F(DpdkPort, counts_what_finds_no_room_on_its_way_to_a_queue_that_nobody_polls) {
+  Loop loop("net_ring_full", 2);
+  ASSERT_EQ(loop.ports.size(), 2U);
+  ASSERT_TRUE(loop.ports[1]->join({kLineA, std::nullopt}).ok());
+  egress::FrameBuilder builder(kSource, kLineA);
+  std::vector<Arrival> batch(16);
+  constexpr std::size_t kSent = 5'000;
+  for (std::size_t i = 0; i < kSent; ++i) {
+    ASSERT_TRUE(loop.send(builder.build(bytes_of(std::to_string(i)))));
+    EXPECT_EQ(loop.ports[0]->poll(batch), 0U);
+  }
+  const std::size_t on_its_way = loop.buffers_out();
+  EXPECT_LT(on_its_way, kSent) << "bounded";
+  std::this_thread::sleep_for(std::chrono::milliseconds(150));  // counters of the card are brought up to date by then
+  const auto received = drain(*loop.ports[1], on_its_way).at("239.1.1.1:30001");
+  EXPECT_EQ(received.size(), on_its_way);
+  EXPECT_EQ(received.front(), "0");
+  EXPECT_EQ(loop.ports[1]->counters().dropped_by_nic.value(), kSent - on_its_way);
+  EXPECT_EQ(loop.buffers_out(), 0U);
 }
 
 /// What the other end of the cable sees of IGMP, by type of the first record of each report.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iomanip>
 #include <limits>
 #include <random>
 #include <ranges>
+#include <sstream>
 
 #include "decoder/record/reader.hpp"
 #include "references.hpp"
@@ -362,8 +364,15 @@ TEST(Views, tell_templates_and_headers) {
 TEST(Views, refuse_records_of_another_layout_and_say_why) {
   const auto opened = rich::Feed::open(layout_hash(reference_program()));
   ASSERT_FALSE(opened);
-  EXPECT_EQ(opened.message().substr(0, 53),
-            "this view was generated for records of layout " + opened.message().substr(46, 7));
+  const auto hex = [](std::uint64_t hash) {
+    std::ostringstream text;
+    text << std::hex << std::setw(16) << std::setfill('0') << hash;
+    return text.str();
+  };
+  EXPECT_EQ(opened.message().find("this view was generated for records of layout " + hex(rich::Feed::kLayoutHash) +
+                                  ", these have layout " + hex(refs::Feed::kLayoutHash)),
+            0U)
+      << opened.message();
   struct Ring {
     [[nodiscard]] std::uint64_t layout_hash() const { return refs::Feed::kLayoutHash; }
     [[nodiscard]] std::uint32_t image_generation() const { return 0x10003; }

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <sched.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Which memory is near which core and which port.
+namespace stopbit::appliance {
+
+/// The NUMA nodes of a machine, as its kernel tells. A machine that tells of none has no places to choose from.
+class Topology {
+ public:
+  /// `root` stands before /sys; for tests.
+  explicit Topology(std::string root = {});
+
+  [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
+  [[nodiscard]] std::optional<std::uint32_t> node_of_core(std::uint32_t core) const noexcept;
+  /// Of the card behind a network interface, or at a PCI address; nothing if it has none ("-1") or there is no such.
+  [[nodiscard]] std::optional<std::uint32_t> node_of_interface(const std::string& interface) const;
+  [[nodiscard]] std::optional<std::uint32_t> node_of_pci(const std::string& address) const;
+
+ private:
+  struct Node {
+    std::uint32_t number = 0;
+    std::vector<unsigned> cores;
+  };
+  [[nodiscard]] std::optional<std::uint32_t> node_in(const std::string& path) const;
+
+  std::string root_;
+  std::vector<Node> nodes_;
+};
+
+/// Where an agent runs, and from which node its memory comes.
+struct Place {
+  std::optional<std::uint32_t> core;
+  std::optional<std::uint32_t> node;
+};
+
+/// From now on the calling thread takes memory from this node, if there is some; nothing = from where it runs. @returns
+/// 0, or the errno of the kernel.
+[[nodiscard]] int prefer_node(std::optional<std::uint32_t> node) noexcept;
+
+/// The node of the page that holds this byte, which must have been touched; nothing if the kernel does not tell.
+[[nodiscard]] std::optional<std::uint32_t> node_of_memory(const void* byte) noexcept;
+
+/// Brings the calling thread to a place for a while, so that the memory it touches first lies there. What is not
+/// allowed is left out.
+class Visit {
+ public:
+  explicit Visit(const Place& place) noexcept;
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+  ~Visit();
+
+  /// The errno with which the kernel refused the node; 0: it did not.
+  [[nodiscard]] int node_error() const noexcept { return node_error_; }
+
+ private:
+  cpu_set_t home_{};
+  bool is_there_ = false;
+  bool has_node_ = false;
+  int node_error_ = 0;
+};
+
+}  // namespace stopbit::appliance
