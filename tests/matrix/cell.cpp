@@ -95,17 +95,19 @@ class Sender {
  public:
   Sender(const Cell& cell, std::uint64_t packets) : has_chunks_(cell.keys == Keys::Chunks) {
     if (cell.keys == Keys::Carousel) {
+      runs_ = kCycles;
       run_packets_ = packets / kCycles;
       first_.fill(1);
     } else {
       const std::uint64_t half = packets / 2 / kChunkPackets * kChunkPackets;
-      run_packets_ = cell.scenario == Scenario::Reset ? half : packets;
+      runs_ = cell.scenario == Scenario::Reset ? 2 : 1;
+      run_packets_ = runs_ == 2 ? half : packets;
       first_.fill(1);
       first_[0] = cell.scenario == Scenario::Wrap ? (std::uint64_t{1} << 32) - numbers_in(half) : 1'000'000;
     }
   }
   [[nodiscard]] std::size_t run(std::uint64_t packet) const {
-    return std::min<std::size_t>(packet / run_packets_, kMaxRuns - 1);
+    return std::min<std::size_t>(packet / run_packets_, runs_ - 1);
   }
   [[nodiscard]] Identity identity(std::uint64_t packet) const {
     Identity identity;
@@ -137,6 +139,7 @@ class Sender {
   }
 
   bool has_chunks_;
+  std::size_t runs_;
   std::uint64_t run_packets_;
   std::array<std::uint64_t, kMaxRuns> first_{};  ///< Numbers, by run.
 };
