@@ -19,6 +19,7 @@ duration = "5s"
 channels = 4
 instruments = 20
 rate = 500
+snapshot_every = "1s"
 heartbeat_every = "100ms"
 [line_a]
 group = "239.30.1.1:30001"
