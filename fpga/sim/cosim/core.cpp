@@ -8,6 +8,7 @@
 #include <bit>
 #include <deque>
 #include <stdexcept>
+#include <utility>
 
 #include "bench.hpp"
 #include "bits.hpp"
@@ -93,6 +94,14 @@ class Core::Model {
       loads_.push_back(word.data | std::uint64_t{word.address} << 32 | std::uint64_t{bank} << 52 |
                        std::uint64_t{1} << 53);
     }
+  }
+
+  /// What stands at an address.
+  std::uint32_t read_back(std::uint32_t address, unsigned bank) {
+    bench_->load_i = std::uint64_t{address} << 32 | std::uint64_t{bank} << 52;
+    bench_.step();
+    bench_.settle();
+    return bench_->back_data_o;
   }
 
   void offer(const Datagram& datagram, std::size_t length, std::size_t beat) {
@@ -288,6 +297,18 @@ std::vector<Record> Core::decode(std::span<const Datagram> datagrams, std::vecto
 
 void Core::interrupt(const Datagram& datagram, std::size_t beats) {
   model_->interrupt(datagram, beats);
+}
+
+std::size_t Core::changed_words() {
+  const Result<std::vector<firmware::Word>> words = firmware::device_words(program_, engine_, device_);
+  if (!words) throw std::runtime_error(words.message());
+  std::size_t changed = 0;
+  for (const auto* list : {&words.value(), &std::as_const(channel_words_)}) {
+    for (const firmware::Word& word : *list) {
+      if (model_->read_back(word.address, bank_) != word.data) ++changed;
+    }
+  }
+  return changed;
 }
 
 void Core::reset(std::uint16_t channel) {

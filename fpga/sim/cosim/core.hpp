@@ -67,6 +67,8 @@ class Core {
   [[nodiscard]] std::vector<Record> decode(std::span<const Datagram> datagrams, std::vector<CoreStep>& steps);
   /// Resets the hardware in the middle of a datagram, whose first `beats` beats are sent. Its tables stay.
   void interrupt(const Datagram& datagram, std::size_t beats);
+  /// How many of the words that were loaded for the program do not read back as they were. Between datagrams.
+  [[nodiscard]] std::size_t changed_words();
   /// Forgets the dictionary of a channel.
   void reset(std::uint16_t channel);
   /// Loads another program, with the same options, into the other bank while the next datagrams are decoded: a word a

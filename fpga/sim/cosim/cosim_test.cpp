@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -326,6 +327,90 @@ TEST(Cosim, a_program_is_loaded_while_another_runs_and_each_has_its_channels) {
       ASSERT_EQ(difference(wanted, core.decode(datagrams)), "") << "round " << round;
     }
   }
+}
+
+TEST(Cosim, bytes_before_the_first_message_are_passed_over) {
+  auto program = bench::compile_text("preamble", R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+    <template name="T" id="1"><uInt32 name="A"/></template></templates>)");
+  ASSERT_TRUE(program.ok()) << program.message();
+  std::vector<Bytes> bytes;
+  for (std::size_t offset = 0; offset < 70; ++offset) {
+    bytes.emplace_back(offset, std::byte{0x81});
+    for (const unsigned value : {0xC0U, 0x81U, 0x85U}) bytes.back().push_back(static_cast<std::byte>(value));
+  }
+  std::vector<Datagram> datagrams;
+  for (const std::size_t behind : {0U, 3U, 4U, 90U}) {  // behind the last byte, too
+    for (Datagram datagram : as_datagrams(bytes, 0, 1)) {
+      datagram.info.data_offset = static_cast<std::uint16_t>(datagram.bytes.size() - 3 + behind);
+      datagrams.push_back(datagram);
+      datagram.info.data_offset = static_cast<std::uint16_t>(datagram.bytes.size() - 3);
+      datagrams.push_back(datagram);
+    }
+  }
+  for (const std::uint32_t stall : {0U, 40U}) {
+    Pair pair(program.value(), {}, {.seed = 3, .input_stall = stall, .output_stall = stall});
+    EXPECT_EQ(pair.decode(datagrams), "");
+  }
+}
+
+TEST(Cosim, what_was_loaded_reads_back) {
+  EngineOptions options;
+  options.channels = 3;
+  int ran = 0;
+  for (const auto& feed : attack::fixed_feeds()) {
+    if (!firmware::obstacles(feed->program, options).empty()) continue;
+    for (const std::uint64_t seed : {1U, 2U}) {  // either bank
+      Core core(feed->program, options, {.seed = seed});
+      EXPECT_EQ(core.changed_words(), 0U) << feed->template_text;
+      ++ran;
+    }
+  }
+  EXPECT_GT(ran, 2);
+}
+
+/// So many that both ways of the table have some.
+TEST(Cosim, each_of_many_templates_is_found) {
+  constexpr std::uint32_t kTemplates = 400;
+  const auto id_of = [](std::uint32_t i) { return 1 + i * 7'919 % 1'000'003; };
+  std::string text = R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">)";
+  for (std::uint32_t i = 0; i < kTemplates; ++i) {
+    text += R"(<template name="T)" + std::to_string(i) + R"(" id=")" + std::to_string(id_of(i)) +
+            R"("><uInt32 name="A"/></template>)";
+  }
+  const auto program = bench::compile_text("many", text + "</templates>");
+  ASSERT_TRUE(program.ok()) << program.message();
+  std::vector<Bytes> bytes;
+  for (std::uint32_t i = 0; i < 2 * kTemplates; ++i) {
+    // The second half are templates that are not there, but for some.
+    const std::uint32_t id = i < kTemplates ? id_of(i) : i;
+    Bytes datagram{std::byte{0xC0}};
+    for (int shift = 28; shift > 0; shift -= 7) {
+      if (id >> shift != 0) datagram.push_back(static_cast<std::byte>(id >> shift & 0x7F));
+    }
+    datagram.push_back(static_cast<std::byte>(0x80 | (id & 0x7F)));
+    datagram.push_back(std::byte{0x85});
+    bytes.push_back(datagram);
+  }
+  Pair pair(program.value(), {}, {});
+  EXPECT_EQ(pair.decode(as_datagrams(bytes, 0, 1)), "");
+}
+
+TEST(Cosim, a_program_that_nobody_verified_cannot_begin_a_message_inside_another) {
+  auto program = bench::compile_text("jump", R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">
+    <template name="T" id="1"><uInt32 name="A"/><uInt32 name="B"/></template></templates>)");
+  ASSERT_TRUE(program.ok()) << program.message();
+  const auto end = std::find_if(program.value().code.begin(), program.value().code.end(),
+                                [](const isa::Instruction& in) { return in.control == isa::ControlOp::End; });
+  ASSERT_NE(end, program.value().code.end());
+  end->control = isa::ControlOp::Join;
+  end->target = 0;
+  const Bytes message{std::byte{0xC0}, std::byte{0x81}, std::byte{0x82},
+                      std::byte{0x83}, std::byte{0xC0}, std::byte{0x81}};
+  Core core(program.value(), {}, {});
+  const std::vector<Record> records = core.decode(as_datagrams({message}, 0, 1));
+  ASSERT_EQ(records.size(), 1U);
+  EXPECT_EQ(records[0][0].words[4] & 0xFFFF,
+            static_cast<unsigned>(record::EventKind::DecodeError) | static_cast<unsigned>(ErrorCode::X15) << 8);
 }
 
 }  // namespace
