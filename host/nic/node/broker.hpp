@@ -22,7 +22,7 @@ namespace stopbit::nic {
 /// What a user may do. The first one that fits counts.
 struct Entitlement {
   std::optional<uid_t> user;  ///< Nothing: every user.
-  Pdid domain = 0;            ///< Of its ports: they exchange messages and memory with this domain alone.
+  Pdid domain = 0;            ///< Of its ports: they exchange messages with this domain alone.
   std::vector<std::string> feeds;
   std::size_t ports = 8;                  ///< Of one user, at once.
   std::size_t memory_bytes = 64U << 20U;  ///< That each port may share.

@@ -1,0 +1,340 @@
+// stopbit_nic_soak: clients of a node are killed at random instructions, and ports that write whatever they like into
+// their pages; says in one line of JSON what was seen. Status 1 if anybody else noticed, or anything was left behind.
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "host/nic/node/broker.hpp"
+#include "host/nic/node/client.hpp"
+#include "host/nic/rma/memory.hpp"
+#include "host/nic/transport/model/network.hpp"
+#include "tests/lib/scratch.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+using Random = std::mt19937_64;
+using Count = unsigned long long;
+
+constexpr std::uint64_t kPatienceNs = 60'000'000'000;
+
+std::uint64_t clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+ModelOptions one_node() {
+  ModelOptions options;
+  options.nodes = 1;
+  return options;
+}
+
+std::size_t open_files() {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  return count;
+}
+
+std::span<const std::byte> bytes_of(const std::string& text) {
+  return std::as_bytes(std::span(text));
+}
+
+/// A client that does all there is, again and again, until it is killed.
+int live_wildly(const std::string& socket, Vpid witness) {
+  Random random(static_cast<std::uint64_t>(::getpid()));
+  for (;;) {
+    Result<std::unique_ptr<Client>> opened = Client::open(socket, random() % 2 == 0 ? 64 : 128);
+    if (!opened) continue;
+    Client& client = *opened.value();
+    const Result<SharedRegion> memory = client.share(kPageBytes * (1 + random() % 4), Access::ReadWrite);
+    if (!memory) continue;
+    const Result<WindowName> window = client.open_window(memory.value().address, kPageBytes, Access::ReadWrite);
+    for (int i = 0; i < 50; ++i) {
+      const std::string words(1 + random() % 200, 'w');
+      (void)client.send(0, random() % 2 == 0 ? witness : client.vpid(), bytes_of(words));
+      Command command;
+      command.operation = static_cast<Operation>(1 + random() % 14);
+      command.modifiers = static_cast<std::uint8_t>(random() % 64);
+      command.target_vpid = random() % 2 == 0 ? witness : client.vpid();
+      command.window = window ? window.value().id : std::uint16_t{0};
+      command.capability = window && random() % 4 != 0 ? window.value().capability : random();
+      command.address = memory.value().address + random() % 100;
+      command.offset = random() % 5000;
+      command.length = static_cast<std::uint32_t>(random() % 9000);
+      (void)client.queue(static_cast<CommandRing>(random() % 3)).insert({&command, 1});
+    }
+    if (random() % 2 == 0) (void)client.unshare(memory.value().address);
+  }
+}
+
+int kills(std::uint64_t wanted, std::uint64_t seed) {
+  testing::Scratch scratch;
+  BrokerOptions options;
+  options.socket = scratch.path("broker");
+  options.entitlements = {Entitlement{}};
+  options.entitlements[0].ports = 64;
+  ModelNetwork network(one_node());
+  Node node(network.port(0), NodeOptions{});
+  Result<std::unique_ptr<Broker>> opened = Broker::open(node, options);
+  if (!opened) {
+    std::fprintf(stderr, "%s\n", opened.message().c_str());
+    return 3;
+  }
+  Broker& broker = *opened.value();
+  std::atomic<bool> is_over = false;
+  std::thread thread([&] {
+    while (!is_over) {
+      if (node.step(clock_ns()) + broker.step() == 0) ::usleep(20);
+    }
+  });
+  Result<std::unique_ptr<Client>> witness = Client::open(options.socket);
+  std::uint64_t killed = 0;
+  std::uint64_t ticks = 0;
+  std::uint64_t foreign = 0;
+  std::uint64_t slowest_ns = 0;
+  std::size_t files = 0;
+  bool is_good = witness.ok();
+  std::vector<pid_t> children(4, -1);
+  Random random(seed);
+  std::array<std::byte, kMaxMessageBytes> into;
+  if (is_good) {
+    files = open_files();
+    Client& self = *witness.value();
+    const std::string vpid = std::to_string(self.vpid());
+    SendHow high;
+    high.priority = Priority::High;
+    while (is_good && killed < wanted) {
+      pid_t& child = children[random() % children.size()];
+      if (child > 0) {
+        ::kill(child, SIGKILL);
+        ::waitpid(child, nullptr, 0);
+        ++killed;
+      }
+      child = ::fork();
+      if (child == 0) {
+        ::execl("/proc/self/exe", "stopbit_nic_soak", "client", options.socket.c_str(), vpid.c_str(), nullptr);
+        ::_exit(3);
+      }
+      ::usleep(static_cast<useconds_t>(random() % 20'000));
+      // The witness talks to itself: its word must come back, once, however the others die.
+      const std::uint64_t begin = clock_ns();
+      is_good = child > 0 && self.send(0, self.vpid(), std::as_bytes(std::span(&ticks, 1)), high) == Reply::NoError;
+      for (bool is_back = false; is_good && !is_back; is_good = clock_ns() - begin < kPatienceNs) {
+        const auto head = self.mailbox(Priority::High).poll(into);
+        std::uint64_t tick = 0;
+        std::memcpy(&tick, into.data(), sizeof(tick));
+        is_back = head && head->vpid == self.vpid() && tick == ticks;
+        if (head && !is_back) ++foreign;  // others may send to it, too
+        if (self.mailbox(Priority::Low).poll(into)) ++foreign;
+        if (!head) ::usleep(10);
+      }
+      slowest_ns = std::max(slowest_ns, clock_ns() - begin);
+      ++ticks;
+      Notification notification;
+      while (self.notifications().take(notification)) {
+      }
+    }
+  }
+  for (const pid_t child : children) {
+    if (child <= 0) continue;
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  for (const std::uint64_t end = clock_ns() + kPatienceNs; broker.clients() > 1 && clock_ns() < end;) ::usleep(1000);
+  ::usleep(100'000);
+  is_over = true;
+  thread.join();
+  for (int quiet = 0; quiet < 3;) quiet = node.step(clock_ns()) + broker.step() == 0 ? quiet + 1 : 0;
+  const BrokerCounters& counters = broker.counters();
+  is_good = is_good && broker.clients() == 1 && broker.unflushed() == 0 && counters.shared_bytes == 0 &&
+            counters.opened == counters.gone + 1 && open_files() == files && node.is_idle();
+  std::printf(
+      "{\"soak\":\"nic "
+      "kills\",\"seed\":%llu,\"kills\":%llu,\"ports_opened\":%llu,\"ticks\":%llu,\"other_messages\":%llu,"
+      "\"slowest_tick_ms\":%.3f,\"clients_left\":%zu,\"bytes_left\":%llu,\"regions_left\":%zu,\"good\":%s}\n",
+      static_cast<Count>(seed), static_cast<Count>(killed), static_cast<Count>(counters.opened),
+      static_cast<Count>(ticks), static_cast<Count>(foreign), static_cast<double>(slowest_ns) / 1e6,
+      broker.clients() - 1, static_cast<Count>(counters.shared_bytes), broker.unflushed(), is_good ? "true" : "false");
+  return is_good ? 0 : 1;
+}
+
+/// A port of a node in this process, with memory of which the first and the last page are in no window.
+struct Subject {
+  static constexpr std::size_t kPages = 6;
+
+  Subject(Node& node, Pdid domain, std::byte canary) {
+    (void)pages.create("port", PageLayout::kBytes);
+    (void)memory.create("memory", kPages * kPageBytes);
+    vpid = node.open_port(pages.page(), domain, {}).value_or(0);
+    std::fill(memory.span().begin(), memory.span().end(), canary);
+    std::vector<PageNumber> numbers;
+    for (std::size_t i = 0; i < kPages; ++i) {
+      numbers.push_back(to_page_number(memory.span().data() + i * kPageBytes));
+    }
+    address = node.atu().register_pages(vpid, numbers, Access::ReadWrite).value_or(0);
+    const auto opened = node.rma().open_window(vpid, address + 2 * kPageBytes, 2 * kPageBytes, Access::ReadWrite);
+    window = opened.value_or(WindowName{});
+  }
+  /// Whether the memory outside of the window is as it was.
+  [[nodiscard]] bool is_whole(std::byte canary) const {
+    const auto span = memory.span();
+    const auto is_canary = [&](std::byte byte) { return byte == canary; };
+    return std::all_of(span.begin(), span.begin() + 2 * kPageBytes, is_canary) &&
+           std::all_of(span.begin() + 4 * kPageBytes, span.end(), is_canary);
+  }
+  SharedMemory pages;
+  SharedMemory memory;
+  Vpid vpid = 0;
+  Nla address = 0;
+  WindowName window;
+};
+
+int descriptors(std::uint64_t wanted, std::uint64_t seed) {
+  ModelNetwork network(one_node());
+  NodeOptions options;
+  options.atu.entries = 256;
+  Node node(network.port(0), options);
+  Subject attacker(node, 7, std::byte{0});
+  Subject neighbour(node, 7, std::byte{0xA5});  // of the same domain
+  Subject stranger(node, 8, std::byte{0x5A});
+  Random random(seed);
+  std::array<std::uint64_t, kCommandRings> issued{};
+  std::array<std::byte, kMaxMessageBytes> into;
+  std::array<MailboxReader, 2> of_neighbour = {MailboxReader(neighbour.pages.page(), Priority::Low),
+                                               MailboxReader(neighbour.pages.page(), Priority::High)};
+  MailboxReader of_stranger(stranger.pages.page(), Priority::Low);
+  NotificationReader notifications(neighbour.pages.page());
+  const Page page = attacker.pages.page();
+  const CommandQueue honest(stranger.pages.page());
+  std::uint64_t count = 0;
+  std::uint64_t messages = 0;
+  std::uint64_t forged = 0;
+  std::uint64_t now = 0;
+  bool is_good = attacker.window.capability != 0 && neighbour.window.capability != 0;
+  const auto pick = [&](std::initializer_list<std::uint64_t> values) {
+    return values.begin()[random() % values.size()];
+  };
+  while (is_good && count < wanted) {
+    for (int i = 0; i < 12; ++i, ++count) {
+      std::array<std::uint64_t, 8> words;
+      for (std::uint64_t& word : words) word = random();
+      if (random() % 8 != 0) {
+        Command command;
+        command.operation = static_cast<Operation>(random() % 16);
+        command.modifiers = static_cast<std::uint8_t>(random() % 70);
+        command.target_vpid = static_cast<Vpid>(
+            pick({attacker.vpid, neighbour.vpid, neighbour.vpid, stranger.vpid, random() % 300, random()}));
+        command.target_node = static_cast<NodeId>(random() % 16 == 0 ? random() : 0);
+        command.window = static_cast<std::uint16_t>(
+            pick({attacker.window.id, neighbour.window.id, neighbour.window.id, stranger.window.id, random() % 64}));
+        command.capability = pick({attacker.window.capability, neighbour.window.capability, stranger.window.capability,
+                                   neighbour.window.capability ^ 1, random()});
+        command.tag = random();
+        command.address = pick({attacker.address, neighbour.address, stranger.address, random()}) + random() % 30'000;
+        command.offset = pick({random() % 9000, 8192, std::uint64_t{0} - random() % 5000, random()});
+        command.length = static_cast<std::uint32_t>(pick({random() % 9000, 1, 8192, random()}));
+        command.more = random() % 2 == 0 ? random() % 70 : random();
+        words = std::bit_cast<std::array<std::uint64_t, 8>>(command);
+      }
+      const std::size_t ring = random() % kCommandRings;
+      const RingPlace place = place_of(static_cast<CommandRing>(ring));
+      // A ring that is full is left alone: its own commands would be lost.
+      if (issued[ring] - page.word(place.taken).load() > PageLayout::kCommands / 2) continue;
+      const std::size_t at = place.at + issued[ring] % PageLayout::kCommands * kLineBytes;
+      for (std::size_t word = 0; word < 7; ++word) page.word(at, word).store(words[word], std::memory_order_relaxed);
+      page.word(at, 7).store(++issued[ring], std::memory_order_release);
+    }
+    // It writes anything else, too, but what it needs itself to go on.
+    const std::size_t word_at = random() % 512;
+    const bool is_needed = word_at == static_cast<std::size_t>(PageWord::Taken) ||
+                           word_at == static_cast<std::size_t>(PageWord::HighTaken) ||
+                           word_at == static_cast<std::size_t>(PageWord::TransferTaken);
+    if (random() % 16 == 0 && !is_needed) page.word(0, word_at).store(random() % 2 == 0 ? random() : random() % 100);
+    for (int i = 0; i < 6; ++i) (void)node.step(now += 1000);
+    for (MailboxReader& reader : of_neighbour) {
+      while (const auto head = reader.poll(into)) {
+        ++messages;
+        if (head->node != 0 || head->vpid != attacker.vpid) ++forged;
+      }
+    }
+    Notification notification;
+    while (notifications.take(notification)) {
+    }
+    if (count % 12'000 != 0) continue;
+    // The stranger goes on as ever: its own word comes back, and nothing else does. Its window is open to the attacker,
+    // who knows its capability.
+    Command word;
+    word.operation = Operation::FastSend;
+    word.target_vpid = stranger.vpid;
+    word.window = 8;
+    is_good = honest.insert({&word, 1}).reply == Reply::NoError;
+    for (int i = 0; i < 10; ++i) (void)node.step(now += 1000);
+    const auto head = of_stranger.poll(into);
+    is_good = is_good && head && head->vpid == stranger.vpid && !of_stranger.poll(into) && forged == 0 &&
+              neighbour.is_whole(std::byte{0xA5}) && stranger.is_whole(std::byte{0x5A});
+  }
+  std::uint64_t refused = 0;
+  for (const std::uint64_t number : node.counters().refused) refused += number;
+  for (const std::uint64_t number : node.rma().counters().own_error) refused += number;
+  std::printf(
+      "{\"soak\":\"nic descriptors\",\"seed\":%llu,\"written\":%llu,\"taken\":%llu,\"refused\":%llu,\"messages\":%llu,"
+      "\"forged\":%llu,\"good\":%s}\n",
+      static_cast<Count>(seed), static_cast<Count>(count), static_cast<Count>(node.counters().commands),
+      static_cast<Count>(refused), static_cast<Count>(messages), static_cast<Count>(forged),
+      is_good ? "true" : "false");
+  return is_good && refused != 0 && node.counters().commands > count / 4 ? 0 : 1;
+}
+
+int usage() {
+  std::fputs("usage: stopbit_nic_soak kills|descriptors [--long] [--count N] [--seed N]\n", stderr);
+  return 2;
+}
+
+int run(std::span<char* const> words) {
+  if (words.size() == 4 && std::string_view(words[1]) == "client") {
+    return live_wildly(words[2], static_cast<Vpid>(std::atoi(words[3])));
+  }
+  if (words.size() < 2) return usage();
+  const std::string_view form = words[1];
+  const bool is_kills = form == "kills";
+  if (!is_kills && form != "descriptors") return usage();
+  std::uint64_t count = is_kills ? 60 : 200'000;
+  std::uint64_t seed = 1;
+  for (std::size_t i = 2; i < words.size(); ++i) {
+    const std::string_view word = words[i];
+    if (word == "--long") {
+      count = is_kills ? 10'000 : 100'000'000;
+    } else if ((word == "--count" || word == "--seed") && i + 1 < words.size()) {
+      (word == "--count" ? count : seed) = std::strtoull(words[++i], nullptr, 10);
+    } else {
+      return usage();
+    }
+  }
+  return is_kills ? kills(count, seed) : descriptors(count, seed);
+}
+
+}  // namespace
+}  // namespace stopbit::nic
+
+int main(int argc, char** argv) {
+  return stopbit::nic::run({argv, static_cast<std::size_t>(argc)});
+}
