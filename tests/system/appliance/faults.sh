@@ -8,7 +8,7 @@ bin=$(readlink -f "$1")
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=wire.bash
 . "$here/wire.bash"
-[[ ${2:-} == inside ]] || enter_namespace
+enter_namespace "" "$@"
 make_workplace faults
 lay_first_wire
 lay_wire tx1 rx1 10.78.0
@@ -114,10 +114,10 @@ assert numbers["expected"] == sum(numbers[k] for k in numbers if k != "expected"
 PYTHON
 }
 
-start_appliance || { cat log; exit 1; }
+start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 exchange=$!
-children+=($exchange)
+children+=("$exchange")
 goes_on
 
 echo "clients that say nothing, half a word, or take no answers, hold all doors"
@@ -140,7 +140,7 @@ open("held", "w").write("held\n")
 time.sleep(100)
 PYTHON
 clients=$!
-children+=($clients)
+children+=("$clients")
 wait_for '[[ -s held ]]'
 goes_on
 # They are closed after their time, and the next one is served.
@@ -160,7 +160,7 @@ echo "kill -9 and a restart, with a reader before and one behind it"
 wait_for '"$bin/stopbit" gaps "$name" --json >gaps-before && [[ -s gaps-before ]]'
 "$bin/stopbit" tail "$folder/ring" >first-life 2>first-words &
 reader=$!
-children+=($reader)
+children+=("$reader")
 goes_on
 kill -9 $appliance
 wait $appliance 2>/dev/null || true
@@ -169,10 +169,10 @@ wait $reader || status=$?
 ((status == 3)) && grep -q 'the writer has ended without saying so' first-words || { cat first-words; exit 1; }
 check_life first-life
 ! "$bin/stopbit" ready "$name" >ready-text || { echo "ready although it is dead"; cat ready-text; exit 1; }
-start_appliance || { cat log; exit 1; }
+start_appliance
 "$bin/stopbit" tail "$folder/ring" >second-life 2>/dev/null &
 reader=$!
-children+=($reader)
+children+=("$reader")
 goes_on
 wait_for '"$bin/stopbit" ready "$name" >/dev/null'
 wait_for 'accounts_balance 2>/dev/null'  # counters are read while they change: now and then
@@ -197,4 +197,4 @@ goes_on
 kill -9 $exchange
 stop_appliance
 accounts_balance
-cat log | grep -v 'what="gap"'
+grep -v 'what="gap"' log

@@ -4,49 +4,20 @@
 #
 #     http.sh BIN_FOLDER MONITORING_FOLDER        status 77: no network namespace here
 set -euo pipefail
-readonly kSkipped=77
 bin=$(readlink -f "$1")
 monitoring=$(readlink -f "$2")
 here=$(dirname "$(readlink -f "$0")")
-
-if [[ ${3:-} != inside ]]; then
-  for tool in unshare ip python3; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
-  done
-  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
-  exec unshare --net "$0" "$bin" "$monitoring" inside
-fi
-
-folder=$(mktemp -d)
-name=http-$$
-children=()
-# shellcheck disable=SC2329  # the trap calls it
-end() {
-  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
-}
-trap end EXIT
-ip link set lo up
-ip link set lo multicast on
-ip route add 224.0.0.0/4 dev lo
-cd "$folder"
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "" "$@"
+make_workplace http
+use_loopback
 "$here/feed.sh" "$name" lo lo
 "$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
-start() {
-  "$bin/stopbit" run appliance.toml -q 2>log &
-  appliance=$!
-  children+=($appliance)
-  for _ in $(seq 200); do
-    if grep -q 'what="started"' log; then return; fi
-    sleep 0.1
-  done
-  cat log
-  exit 1
-}
-start
+start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 exchange=$!
-children+=($exchange)
+children+=("$exchange")
 "$bin/stopbit" tail ./ring --name book >/dev/null &
 children+=($!)
 sleep 1
@@ -72,7 +43,7 @@ kill -9 $exchange $appliance
 wait $exchange $appliance 2>/dev/null || true
 "$bin/stopbit" gaps "$name" --since 1h --json >before
 [[ -s before ]] || { echo "no gap was kept"; exit 1; }
-start
+start_appliance
 "$bin/stopbit" gaps "$name" --since 1h --json >after
 cmp before after
 python3 - <<'PYTHON'
@@ -84,5 +55,4 @@ with open("before") as file:
 assert shown == kept[-200:], (len(shown), len(kept))
 print(f"{len(kept)} gaps were kept, {len(shown)} of them are on the page")
 PYTHON
-kill -TERM $appliance
-wait $appliance
+stop_appliance

@@ -4,42 +4,13 @@
 #
 #     live.sh BIN_FOLDER        status 77: no namespaces here
 set -euo pipefail
-readonly kSkipped=77
 bin=$(readlink -f "$1")
-export ASAN_OPTIONS=detect_leaks=0  # a confined process cannot be looked at by another, which is how leaks are found
-
-if [[ ${2:-} != inside ]]; then
-  for tool in unshare nsenter ip python3; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
-  done
-  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
-  exec unshare --net "$0" "$bin" inside
-fi
-
-folder=$(mktemp -d)
-name=live-$$
-children=()
-# shellcheck disable=SC2329  # the trap calls it
-end() {
-  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
-}
-trap end EXIT
-cd "$folder"
-
-unshare --net sleep 120 &
-there=$!
-children+=($there)
-sleep 0.3
-ip link add tx0 type veth peer name rx0
-ip link set rx0 netns $there
-ip address add 10.77.0.1/24 dev tx0
-ip link set tx0 up
-ip link set lo up
-ip route add 224.0.0.0/4 dev tx0
-nsenter -t $there -n ip address add 10.77.0.2/24 dev rx0
-nsenter -t $there -n ip link set rx0 up
-nsenter -t $there -n ip link set lo up
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "" "$@"
+make_workplace live
+lay_first_wire
 
 cat >sim.toml <<'TOML'
 preset = "cme"
@@ -85,33 +56,19 @@ a = "wire"
 TOML
 "$bin/stopbit" simulate sim.toml -o /dev/null --write-feed made -q
 
-start() {
-  nsenter -t $there -n "$bin/stopbit" run appliance.toml -q 2>>log &
-  appliance=$!
-  children+=($appliance)
-  for _ in $(seq 100); do
-    if grep -q 'what="started"' log; then return; fi
-    sleep 0.1
-  done
-  cat log
-  exit 1
-}
-
-start
+start_appliance
 "$bin/stopbit" simulate sim.toml -q &
 exchange=$!
 sleep 2
 kill -9 $appliance
 wait $appliance 2>/dev/null || true
-: >log
-start
+start_appliance
 sleep 2
 "$bin/stopbit" ready "$name" || { echo "not ready in the middle of it"; exit 1; }
 wait $exchange
 sleep 0.5
 "$bin/stopbit" stat "$name" --json >live.json
-kill -TERM $appliance
-wait $appliance
+stop_appliance
 "$bin/stopbit" stat "$name" --json >end.json
 "$bin/stopbit" stat "$name"
 

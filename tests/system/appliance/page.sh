@@ -4,45 +4,20 @@
 #
 #     page.sh BIN_FOLDER OUTPUT_FOLDER        status 77: no Chromium or no network namespace here
 set -euo pipefail
-readonly kSkipped=77 kHttpPort=9464
+readonly kHttpPort=9464
 bin=$(readlink -f "$1")
 mkdir -p "$2"
 output=$(readlink -f "$2")
 here=$(dirname "$(readlink -f "$0")")
-
-if [[ ${3:-} != inside ]]; then
-  for tool in chromium unshare ip python3; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
-  done
-  # Ports, groups and the browser have a network of their own: nothing outside can be reached.
-  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
-  exec unshare --net "$0" "$bin" "$output" inside
-fi
-
-folder=$(mktemp -d)
-name=page-$$
-children=()
-# shellcheck disable=SC2329  # the trap calls it
-end() {
-  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
-}
-trap end EXIT
-ip link set lo up
-ip link set lo multicast on
-ip route add 224.0.0.0/4 dev lo
-cd "$folder"
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "chromium" "$@"
+make_workplace page
+use_loopback
 "$here/feed.sh" "$name" lo lo
 "$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
 
-"$bin/stopbit" run appliance.toml -q 2>log &
-appliance=$!
-children+=($appliance)
-for _ in $(seq 100); do
-  if grep -q 'what="started"' log; then break; fi
-  sleep 0.1
-done
-grep -q 'what="started"' log || { cat log; exit 1; }
+start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 children+=($!)
 sleep 2
@@ -59,7 +34,7 @@ for sequence, number in ((1, b"\x81"), (2, b"\x01")):
 PYTHON
 "$bin/stopbit" tail ./ring --name book --format jsonl >/dev/null &
 reader=$!
-children+=($reader)
+children+=("$reader")
 sleep 1
 # While it stands still the ring goes round.
 slots() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["rings"][0]["slots"])'; }
@@ -93,7 +68,6 @@ browse page.html --dump-dom
 cp page.html "$output/page.html"
 browse "$output/page.png" --screenshot="$output/page.png"
 browse "$output/page-narrow.png" --force-dark-mode --screenshot="$output/page-narrow.png" --window-size=480,2600
-kill -TERM $appliance
-wait $appliance
+stop_appliance
 python3 "$here/page_test.py" page.html browser.log "$output/page.png"
 echo "screenshots: $output/page.png, $output/page-narrow.png"

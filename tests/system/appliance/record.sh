@@ -4,44 +4,16 @@
 #
 #     record.sh BIN_FOLDER        status 77: no namespaces here
 set -euo pipefail
-readonly kSkipped=77
 bin=$(readlink -f "$1")
-
-if [[ ${2:-} != inside ]]; then
-  for tool in unshare nsenter ip mount python3; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
-  done
-  unshare --net --mount true 2>/dev/null || { echo "skipped: no namespaces without privilege"; exit $kSkipped; }
-  exec unshare --net --mount "$0" "$bin" inside
-fi
-
-folder=$(mktemp -d)
-name=record-$$
-children=()
-# shellcheck disable=SC2329  # the trap calls it
-end() {
-  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
-  umount "$folder/packets" 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
-}
-trap end EXIT
-cd "$folder"
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "mount" "$@"
+make_workplace record
 mkdir packets
 mount -t tmpfs -o size=32m stopbit-test packets || { echo "skipped: no tmpfs here"; exit $kSkipped; }
-
-unshare --net sleep 240 &
-there=$!
-children+=($there)
-sleep 0.3
-ip link add tx0 type veth peer name rx0
-ip link set rx0 netns $there
-ip address add 10.77.0.1/24 dev tx0
-ip link set tx0 up
-ip link set lo up
-ip route add 224.0.0.0/4 dev tx0
-nsenter -t $there -n ip address add 10.77.0.2/24 dev rx0
-nsenter -t $there -n ip link set rx0 up
-nsenter -t $there -n ip link set lo up
+mounts+=("$folder/packets")
+lay_first_wire
 
 cat >sim.toml <<'TOML'
 preset = "cme"
@@ -97,24 +69,10 @@ TOML
 "$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
 cp simulated/cme.xml .
 
-# Up to a minute, for a machine that is busy.
-wait_for() {
-  for _ in $(seq 300); do
-    if eval "$1"; then return; fi
-    sleep 0.2
-  done
-  echo "waited in vain: $1"
-  cat log
-  exit 1
-}
-
-nsenter -t $there -n "$bin/stopbit" run appliance.toml -q 2>log &
-appliance=$!
-children+=($appliance)
-wait_for 'grep -q started log'
+start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 exchange=$!
-children+=($exchange)
+children+=("$exchange")
 
 wait_for 'grep -q "what=\"gap\"" log'
 wait_for 'ls packets/frozen-incremental-a-*.pcapng >/dev/null 2>&1'
@@ -156,8 +114,7 @@ wait_for 'grep -q "what=\"recording goes on\"" log'
 (($(grep -c 'what="recording stops"' log) == 1))
 
 kill -9 $exchange
-kill -TERM $appliance
-wait $appliance
+stop_appliance
 "$bin/stopbit" stat "$name" --json >end.json
 "$bin/stopbit" stat "$name" | grep -A 2 Recorder
 python3 - <<'PYTHON'

@@ -4,32 +4,13 @@
 #
 #     tls.sh BIN_FOLDER        status 77: no openssl or no network namespace here
 set -euo pipefail
-readonly kSkipped=77
 bin=$(readlink -f "$1")
 here=$(dirname "$(readlink -f "$0")")
-export ASAN_OPTIONS=detect_leaks=0  # a confined process cannot be looked at by another, which is how leaks are found
-
-if [[ ${2:-} != inside ]]; then
-  for tool in openssl unshare ip python3; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
-  done
-  unshare --net true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
-  exec unshare --net "$0" "$bin" inside
-fi
-
-folder=$(mktemp -d)
-name=tls-$$
-children=()
-# shellcheck disable=SC2329  # the trap calls it
-end() {
-  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
-}
-trap end EXIT
-ip link set lo up
-ip link set lo multicast on
-ip route add 224.0.0.0/4 dev lo
-cd "$folder"
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "openssl" "$@"
+make_workplace tls
+use_loopback
 
 # authority NAME; certificate NAME AUTHORITY
 authority() {
@@ -63,21 +44,6 @@ assert old in text
 open("appliance.toml", "w").write(text.replace(old, "\n".join([f'listen = "{sys.argv[1]}"', *sys.argv[2:]])))
 PYTHON
 }
-start() {
-  "$bin/stopbit" run appliance.toml -q 2>log &
-  appliance=$!
-  children+=($appliance)
-  for _ in $(seq 200); do
-    if grep -q 'what="started"' log; then return; fi
-    sleep 0.1
-  done
-  cat log
-  exit 1
-}
-stop() {
-  kill -TERM $appliance
-  wait $appliance
-}
 # noted TEXT: the log tells of it.
 noted() { grep -F 'what="note"' log | grep -F -- "$1" || { echo "no note says '$1'"; return 1; }; }
 # refused STATUS TEXT: the settings are not good enough to start with.
@@ -88,23 +54,23 @@ refused() {
 }
 
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"'
-start
+start_appliance
 python3 "$here/tls_test.py" server
 noted 'whoever reaches it sees the page'
-stop
+stop_appliance
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'token_file = "token"'
-start
+start_appliance
 python3 "$here/tls_test.py" token
-stop
+stop_appliance
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'client_ca = "ours.pem"'
-start
+start_appliance
 python3 "$here/tls_test.py" clients
 if noted 'HTTP on' >/dev/null; then exit 1; fi
-stop
+stop_appliance
 settings 0.0.0.0:9464 'token_file = "token"'
-start
+start_appliance
 noted 'the token can be read on its way'
-stop
+stop_appliance
 
 settings 0.0.0.0:9464
 refused 1 'an address that others can reach wants a token_file, or TLS'

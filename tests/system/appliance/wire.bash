@@ -1,17 +1,20 @@
-# What the scripts here share: sourced, with `bin` set. An exchange's network namespace is the one of the script, the
-# appliance's is made by `lay_wire`.
+# What the scripts here share: sourced, with `bin` set. An exchange's network namespace is the one of the script; the
+# appliance's is the same, or another one behind a wire.
 # shellcheck shell=bash
 
 readonly kSkipped=77
 export ASAN_OPTIONS=detect_leaks=0  # a confined process cannot be looked at by another, which is how leaks are found
 
-# Runs the script again in a network namespace of its own; status 77 if there are none.
+# enter_namespace "TOOL..." ARGUMENT...: runs the script again, with these arguments, in a network of its own, so that
+# nothing outside can be reached; status 77 if there is none, or one of the tools is missing.
 enter_namespace() {
-  for tool in unshare nsenter ip python3; do
-    command -v $tool >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
+  local tool
+  [[ ${inside_namespace:-} != yes ]] || return 0
+  for tool in unshare nsenter ip python3 $1; do
+    command -v "$tool" >/dev/null || { echo "skipped: there is no $tool"; exit $kSkipped; }
   done
   unshare --net --mount true 2>/dev/null || { echo "skipped: no network namespaces without privilege"; exit $kSkipped; }
-  exec unshare --net --mount "$0" "$bin" inside
+  inside_namespace=yes exec unshare --net --mount "$0" "${@:2}"
 }
 
 # A folder, a name for counters, and the end of all of it.
@@ -19,34 +22,45 @@ make_workplace() {
   folder=$(mktemp -d)
   name=$1-$$
   children=()
+  mounts=()
+  in_its_network=()
   trap end EXIT
-  cd "$folder"
+  cd "$folder" || exit
 }
 # shellcheck disable=SC2329  # the trap calls it
 end() {
   ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
+  ((${#mounts[@]} == 0)) || umount "${mounts[@]}" 2>/dev/null || true
   rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
+}
+
+# Exchange and appliance in one network.
+use_loopback() {
+  ip link set lo up
+  ip link set lo multicast on
+  ip route add 224.0.0.0/4 dev lo
 }
 
 # `there`: the appliance's namespace.
 lay_first_wire() {
   unshare --net sleep 300 &
   there=$!
-  children+=($there)
+  in_its_network=(nsenter -t "$there" -n)
+  children+=("$there")
   sleep 0.3
   ip link set lo up
-  nsenter -t $there -n ip link set lo up
+  nsenter -t "$there" -n ip link set lo up
   lay_wire tx0 rx0 10.77.0
   ip route add 224.0.0.0/4 dev tx0
 }
 # A cable: an end here, an end there, the first three bytes of their addresses.
 lay_wire() {
   ip link add "$1" type veth peer name "$2"
-  ip link set "$2" netns $there
+  ip link set "$2" netns "$there"
   ip address add "$3.1/24" dev "$1"
   ip link set "$1" up
-  nsenter -t $there -n ip address add "$3.2/24" dev "$2"
-  nsenter -t $there -n ip link set "$2" up
+  nsenter -t "$there" -n ip address add "$3.2/24" dev "$2"
+  nsenter -t "$there" -n ip link set "$2" up
 }
 
 # Up to a minute, for a machine that is busy.
@@ -60,16 +74,16 @@ wait_for() {
   exit 1
 }
 
-# `appliance`: its process; its words go to the file log. Fails if it ends instead.
+# `appliance`: its process; its words go to the file log. Fails if it ends instead, and prints them.
 start_appliance() {
   : >log
-  nsenter -t $there -n "$bin/stopbit" run appliance.toml -q 2>>log &
+  "${in_its_network[@]}" "$bin/stopbit" run appliance.toml -q 2>>log &
   appliance=$!
-  children+=($appliance)
+  children+=("$appliance")
   wait_for 'grep -q "what=\"started\"" log || ! kill -0 $appliance 2>/dev/null'
-  kill -0 $appliance 2>/dev/null
+  kill -0 $appliance 2>/dev/null || { cat log; return 1; }
 }
 stop_appliance() {
-  kill -TERM $appliance
-  wait $appliance
+  kill -TERM "$appliance"
+  wait "$appliance"
 }
