@@ -15,6 +15,7 @@
 #include <string>
 
 #include "host/nic/node/broker.hpp"
+#include "host/nic/node/passing.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/nic/fixture.hpp"
@@ -78,24 +79,6 @@ struct Host {
   std::size_t logged = 0;
 };
 
-void say(int socket, const void* data, std::size_t length, int to_pass) {
-  iovec vector{const_cast<void*>(data), length};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &vector;
-  message.msg_iovlen = 1;
-  if (to_pass >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &to_pass, sizeof(int));
-  }
-  (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 /// Takes all replies; the pages of the port, if they are among what was passed.
 void take_replies(int socket, SharedMemory& pages) {
   for (;;) {
@@ -136,7 +119,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::uint8_t* const chunk = data + at + 2;
     at += 2 + length;
     if (kind % 4 == 0) {  // a packet as it is
-      say(socket.get(), chunk, length, -1);
+      (void)send_packet(socket.get(), chunk, length, -1);
     } else if (kind % 4 == 1) {  // a request of this version, with what belongs to it, or something else
       BrokerRequest request;
       std::memcpy(reinterpret_cast<std::byte*>(&request) + offsetof(BrokerRequest, call), chunk,
@@ -145,7 +128,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       SharedMemory memory;
       if (request.call == BrokerCall::Share && kind < 128) require(memory.create("fuzz", 4 * kPageBytes));
       const int unsealed = kind >= 192 ? ::memfd_create("unsealed", MFD_CLOEXEC) : -1;
-      say(socket.get(), &request, sizeof(request), unsealed >= 0 ? unsealed : memory.descriptor());
+      (void)send_packet(socket.get(), &request, sizeof(request), unsealed >= 0 ? unsealed : memory.descriptor());
       if (unsealed >= 0) ::close(unsealed);
     } else if (pages.span().empty()) {
       continue;

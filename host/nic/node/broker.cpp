@@ -13,6 +13,7 @@
 #include <string_view>
 #include <utility>
 
+#include "host/nic/node/passing.hpp"
 #include "host/nic/rma/memory.hpp"
 
 namespace stopbit::nic {
@@ -71,22 +72,7 @@ std::vector<ring::Descriptor> passed_with(msghdr& message) {
 }
 
 bool send_reply(int socket, const BrokerReply& reply, int to_pass) noexcept {
-  BrokerReply copy = reply;
-  iovec vector{&copy, sizeof(copy)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &vector;
-  message.msg_iovlen = 1;
-  if (to_pass >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &to_pass, sizeof(int));
-  }
-  return ::sendmsg(socket, &message, MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof(copy));
+  return send_packet(socket, &reply, sizeof(reply), to_pass) == static_cast<ssize_t>(sizeof(reply));
 }
 
 /// Whether somebody listens at the socket.

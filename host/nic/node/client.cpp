@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "host/nic/msg/combine.hpp"
+#include "host/nic/node/passing.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -22,29 +23,15 @@ constexpr std::size_t kMaxParts = (kMaxMessageBytes + kMaxFastBytes - 1) / kMaxF
 /// One request and its reply. The descriptor that comes with it goes to `passed`; if none is asked for, it is closed.
 Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, ring::Descriptor* passed,
                              unsigned patience_ms) {
-  BrokerRequest copy = request;
-  iovec vector{&copy, sizeof(copy)};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &vector;
-  message.msg_iovlen = 1;
-  if (to_pass >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int));
-    std::memcpy(CMSG_DATA(header), &to_pass, sizeof(int));
-  }
   // A broker that has turned us away has closed its side, but its reply may lie here.
-  (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  (void)send_packet(socket, &request, sizeof(request), to_pass);
 
   pollfd waiting{socket, POLLIN, 0};
   if (::poll(&waiting, 1, static_cast<int>(patience_ms)) != 1) return Failure{"the broker does not answer"};
   BrokerReply reply;
-  vector = {&reply, sizeof(reply)};
-  message = {};
+  iovec vector{&reply, sizeof(reply)};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
   message.msg_iov = &vector;
   message.msg_iovlen = 1;
   message.msg_control = control.data();
