@@ -684,7 +684,7 @@ local function run_message(m)
     step.run(m, step)
     if step.act then step.act(m, step) end
   until m.complete
-  if m.slots + m.string_slots > m.feed.max_record_slots then fail(m, "X4") end
+  if m.slots + m.string_slots > m.feed.max_record_slots then fail_at("X4", m.at) end
   m.message.complete = true
   m.message.last = m.at - 1
 end
