@@ -1,10 +1,10 @@
 #include <gtest/gtest.h>
 
 #include <array>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,9 +23,8 @@ using Buffer = std::array<std::byte, kMaxMessageBytes>;
 constexpr Pdid kDomain = 7;
 
 std::vector<std::byte> text(const std::string& words) {
-  std::vector<std::byte> bytes(words.size());
-  std::memcpy(bytes.data(), words.data(), words.size());
-  return bytes;
+  const auto bytes = std::as_bytes(std::span(words));
+  return {bytes.begin(), bytes.end()};
 }
 
 /// A port with its memory, as the process that owns it sees it.
