@@ -3,7 +3,6 @@
 # shellcheck shell=bash
 
 readonly kSkipped=77
-export ASAN_OPTIONS=detect_leaks=0  # a confined process cannot be looked at by another, which is how leaks are found
 
 # enter_namespace "TOOL..." ARGUMENT...: runs the script again, with these arguments, in a network of its own, so that
 # nothing outside can be reached; status 77 if there is none, or one of the tools is missing.
