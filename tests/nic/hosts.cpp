@@ -175,9 +175,10 @@ bool HostsScript::run_window(const std::string& step, Arguments& arguments) {
     const At at = parse_at(arguments.after("of"), arguments);
     const auto memory = memories_.find(at.name);
     if (memory == memories_.end()) return false;
-    const auto name =
-        hosts_[window.place.node]->rma.open_window(window.place.vpid, memory->second.registered->nla + at.offset,
-                                                   arguments.number_after("bytes"), access_of(arguments));
+    const auto name = hosts_[window.place.node]->rma.open_window(
+        window.place.vpid, memory->second.registered->nla + at.offset, arguments.number_after("bytes"),
+        access_of(arguments),
+        arguments.has("domain") ? std::optional(static_cast<Pdid>(arguments.number_after("domain"))) : std::nullopt);
     if (name) {
       window.name = *name;
       windows_[arguments.at(2)] = window;

@@ -21,6 +21,9 @@ namespace {
 
 constexpr std::size_t kRequestsPerTurn = 8;
 constexpr std::uint64_t kLoggedRefusals = 32;
+constexpr std::size_t kUnopened = 4;  // connections of a user that have no port
+constexpr mode_t kSocketMode = 0666;  // entitlements say who may do what
+constexpr std::size_t kMaxGroups = 65'536;
 constexpr std::size_t kPassedAtOnce = 4;  // descriptors that are taken out of a packet, to close them
 
 std::string name_of(const BrokerRequest& request) {
@@ -71,6 +74,26 @@ std::vector<ring::Descriptor> passed_with(msghdr& message) {
   return passed;
 }
 
+/// The groups of the process at the other end: its own and those it is in besides.
+std::vector<gid_t> groups_of(int socket, gid_t group) {
+  std::vector<gid_t> groups(64);
+  for (;;) {
+    auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+    if (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0) {
+      groups.resize(size / sizeof(gid_t));
+      break;
+    }
+    const std::size_t wanted = size / sizeof(gid_t);
+    if (errno != ERANGE || wanted <= groups.size() || wanted > kMaxGroups) {
+      groups.clear();
+      break;
+    }
+    groups.resize(wanted);
+  }
+  groups.push_back(group);
+  return groups;
+}
+
 bool send_reply(int socket, const BrokerReply& reply, int to_pass) noexcept {
   return send_packet(socket, &reply, sizeof(reply), to_pass) == static_cast<ssize_t>(sizeof(reply));
 }
@@ -116,6 +139,7 @@ std::string Broker::listen() {
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return ring::system_error("bind", options_.socket);
   }
+  if (::chmod(options_.socket.c_str(), kSocketMode) != 0) return ring::system_error("open to clients", options_.socket);
   if (::listen(socket.get(), 16) != 0) return ring::system_error("listen at", options_.socket);
   socket_ = std::move(socket);
   return {};
@@ -128,16 +152,82 @@ void Broker::log(const std::string& line) const {
 std::string Broker::add_feed(const std::string& name, const std::string& path) {
   if (name.empty() || name.size() > kFeedNameBytes) return "the name of a feed has 1 to 64 bytes";
   if (feeds_.contains(name)) return "the feed '" + name + "' is there already";
-  Feed feed;
-  feed.file = ring::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat status {};
-  if (!feed.file.ok() || ::fstat(feed.file.get(), &status) != 0) return ring::system_error("open", path);
-  if (!S_ISREG(status.st_mode) || status.st_size == 0) return "'" + path + "' is no segment";
-  if (!feed.mapping.map(feed.file, static_cast<std::size_t>(status.st_size), ring::Mapping::Use::Read)) {
-    return ring::system_error("map", path);
-  }
-  feeds_.emplace(name, std::move(feed));
+  Result<std::shared_ptr<Segment>> segment = open_segment(path);
+  if (!segment) return segment.message();
+  feeds_.emplace(name, std::move(segment).value());
   return {};
+}
+
+std::string Broker::replace_feed(const std::string& name, const std::string& path) {
+  const auto feed = feeds_.find(name);
+  if (feed == feeds_.end()) return "there is no feed '" + name + "'";
+  Result<std::shared_ptr<Segment>> segment = open_segment(path);
+  if (!segment) return segment.message();
+  replaced_.push_back(std::exchange(feed->second, std::move(segment).value()));
+  return {};
+}
+
+Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string& path) const {
+  auto segment = std::make_shared<Segment>();
+  segment->file = ring::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat status {};
+  if (!segment->file.ok() || ::fstat(segment->file.get(), &status) != 0) {
+    return Failure{ring::system_error("open", path)};
+  }
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) return Failure{"'" + path + "' is no segment"};
+  if (!segment->mapping.map(segment->file, static_cast<std::size_t>(status.st_size), ring::Mapping::Use::Read)) {
+    return Failure{ring::system_error("map", path)};
+  }
+  return segment;
+}
+
+const Entitlement* Broker::entitlement_of(const Client& client) const {
+  const auto fits = [&](const Entitlement& entitlement) {
+    const bool is_member = !entitlement.group || std::find(client.groups.begin(), client.groups.end(),
+                                                           *entitlement.group) != client.groups.end();
+    return (!entitlement.user || *entitlement.user == client.user) && is_member;
+  };
+  const auto found = std::find_if(options_.entitlements.begin(), options_.entitlements.end(), fits);
+  return found != options_.entitlements.end() ? &*found : nullptr;
+}
+
+void Broker::entitle(std::vector<Entitlement> entitlements) {
+  std::vector<Pdid> domains;  // of the clients, as they are
+  for (const std::unique_ptr<Client>& client : clients_) domains.push_back(client->may->domain);
+  options_.entitlements = std::move(entitlements);
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    Client& client = *clients_[i];
+    client.may = entitlement_of(client);
+    if (client.may == nullptr || client.may->domain != domains[i]) {
+      log("process " + std::to_string(client.pid) + " of user " + std::to_string(client.user) +
+          " is closed: it is entitled to nothing here any more");
+      bury(client);
+      client.may = nullptr;
+      continue;
+    }
+    std::erase_if(client.attached, [&](const Attachment& attached) {
+      if (std::find(client.may->feeds.begin(), client.may->feeds.end(), attached.feed) != client.may->feeds.end()) {
+        return false;
+      }
+      leave(client, attached);
+      return true;
+    });
+  }
+  std::erase_if(clients_, [](const std::unique_ptr<Client>& client) { return client->may == nullptr; });
+}
+
+Broker::Uses Broker::uses() const {
+  Uses uses = uses_;
+  for (const std::unique_ptr<Client>& client : clients_) {
+    for (const Attachment& attached : client->attached) {
+      const WindowUse use = node_.rma().use(attached.owner, attached.window);
+      FeedUse& sum = uses[{attached.feed, client->user}];
+      ++sum.now;
+      sum.gets += use.gets;
+      sum.bytes += use.bytes;
+    }
+  }
+  return uses;
 }
 
 std::size_t Broker::step() {
@@ -165,7 +255,23 @@ std::size_t Broker::step() {
     counters_.shared_bytes -= region->pages * kPageBytes;
     return true;
   });
-  return work;
+  return work + forget_segments();
+}
+
+std::size_t Broker::forget_segments() {
+  return std::erase_if(replaced_, [&](const std::shared_ptr<Segment>& segment) {
+    if (segment.use_count() > 1) return false;
+    const std::size_t pages = (segment->mapping.bytes() + kPageBytes - 1) / kPageBytes;
+    if (!std::exchange(segment->is_revoked, true)) {
+      for (const auto& [owner, address] : segment->addresses) (void)node_.rma().revoke(owner, address, pages);
+    }
+    return std::all_of(segment->addresses.begin(), segment->addresses.end(), [&](const auto& place) {
+      for (std::size_t i = 0; i < pages; ++i) {
+        if (!node_.atu().is_flushed(place.second + i * kPageBytes)) return false;
+      }
+      return true;
+    });
+  });
 }
 
 bool Broker::accept() {
@@ -180,21 +286,22 @@ bool Broker::accept() {
   }
   client->pid = peer.pid;
   client->user = peer.uid;
-  const auto may = std::find_if(
-      options_.entitlements.begin(), options_.entitlements.end(),
-      [&](const Entitlement& entitlement) { return !entitlement.user || *entitlement.user == client->user; });
-  const std::string who = "process " + std::to_string(client->pid) + " of user " + std::to_string(client->user);
-  if (may == options_.entitlements.end() || clients_.size() >= options_.clients) {
-    const bool is_one_too_many = may != options_.entitlements.end();
+  client->groups = groups_of(socket.get(), peer.gid);
+  client->may = entitlement_of(*client);
+  const auto turn_away = [&](Error error, const std::string& why) {
     ++counters_.turned_away;
-    log(who + " turned away: " + (is_one_too_many ? "all places are taken" : "its user is entitled to nothing"));
-    (void)send_reply(socket.get(),
-                     is_one_too_many ? refusal(Error::Full, "all places are taken")
-                                     : refusal(Error::Domain, "the user is entitled to nothing here"),
-                     -1);
+    log("process " + std::to_string(client->pid) + " of user " + std::to_string(client->user) + " turned away: " + why);
+    (void)send_reply(socket.get(), refusal(error, why), -1);
     return true;
+  };
+  if (client->may == nullptr) return turn_away(Error::Domain, "the user is entitled to nothing here");
+  if (clients_.size() >= options_.clients) return turn_away(Error::Full, "all places are taken");
+  // Who connects and does not open a port takes nobody else's place.
+  const auto of_user = static_cast<std::size_t>(
+      std::count_if(clients_.begin(), clients_.end(), [&](const auto& other) { return other->user == client->user; }));
+  if (of_user >= client->may->ports + kUnopened) {
+    return turn_away(Error::Full, "the user has as many connections as it may");
   }
-  client->may = &*may;
   client->socket = std::move(socket);
   clients_.push_back(std::move(client));
   return true;
@@ -301,7 +408,8 @@ BrokerReply Broker::share(Client& client, const BrokerRequest& request, ring::De
   if (request.bytes == 0 || request.bytes % kPageBytes != 0) {
     return refusal(Error::OriginLength, "memory is shared in pages of 4096 bytes");
   }
-  if (request.bytes > client.may->memory_bytes - client.shared_bytes) {
+  const std::uint64_t most = client.may->memory_bytes;  // it may be less than what there is, of another entitlement
+  if (client.shared_bytes > most || request.bytes > most - client.shared_bytes) {
     return refusal(Error::Full, "more memory than the port may share");
   }
   const auto bytes = static_cast<std::size_t>(request.bytes);
@@ -374,18 +482,18 @@ BrokerReply Broker::attach(Client& client, const BrokerRequest& request, int& to
   }
   const FeedPort* const port = feed_port(client.may->domain);
   if (port == nullptr) return refusal(Error::Full, "no port is left for the feeds of this domain");
-  const std::size_t bytes = feed->second.mapping.bytes();
-  const std::size_t pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-  auto& addresses = feed->second.addresses;
-  if (!addresses.contains(client.may->domain)) {
-    const std::optional<Nla> address = register_memory(port->vpid, feed->second.mapping.data(), pages, Access::Read);
+  const std::shared_ptr<Segment>& segment = feed->second;
+  const std::size_t bytes = segment->mapping.bytes();
+  if (!segment->addresses.contains(port->vpid)) {
+    const std::size_t whole_pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    const std::optional<Nla> address = register_memory(port->vpid, segment->mapping.data(), whole_pages, Access::Read);
     if (!address) return refusal(Error::Full, "no room in the node's table of pages");
-    addresses.emplace(client.may->domain, *address);
+    segment->addresses.emplace(port->vpid, *address);
   }
-  const Nla address = addresses[client.may->domain];
+  const Nla address = segment->addresses[port->vpid];
   const std::optional<WindowName> window = node_.rma().open_window(port->vpid, address, bytes, Access::Read);
   if (!window) return refusal(Error::Full, "no window is free");
-  client.attached.emplace_back(port->vpid, window->id);
+  client.attached.push_back({name, segment, port->vpid, window->id});
   ++uses_[{name, client.user}].attached;
   log("feed '" + name + "' attached by port " + std::to_string(*client.vpid) + " of user " +
       std::to_string(client.user));
@@ -395,21 +503,33 @@ BrokerReply Broker::attach(Client& client, const BrokerRequest& request, int& to
   reply.window = window->id;
   reply.capability = window->capability;
   reply.bytes = bytes;
-  to_pass = feed->second.file.get();
+  to_pass = segment->file.get();
   return reply;
 }
 
 BrokerReply Broker::detach(Client& client, const BrokerRequest& request) {
   const auto found = std::find_if(client.attached.begin(), client.attached.end(),
-                                  [&](const auto& window) { return window.second == request.window; });
+                                  [&](const Attachment& attached) { return attached.window == request.window; });
   if (found == client.attached.end()) return refusal(Error::TargetWindowId, "not a window to a feed of this port");
-  (void)node_.rma().close_window(found->first, found->second);
+  leave(client, *found);
   client.attached.erase(found);
   return {};
 }
 
+/// The caller takes it out of the client's list.
+void Broker::leave(const Client& client, const Attachment& attached) {
+  const WindowUse use = node_.rma().use(attached.owner, attached.window);
+  FeedUse& sum = uses_[{attached.feed, client.user}];
+  sum.gets += use.gets;
+  sum.bytes += use.bytes;
+  (void)node_.rma().close_window(attached.owner, attached.window);
+  log("feed '" + attached.feed + "' left by port " + std::to_string(*client.vpid) + " of user " +
+      std::to_string(client.user) + ", after " + std::to_string(use.gets) + " gets of " + std::to_string(use.bytes) +
+      " bytes");
+}
+
 void Broker::bury(Client& client) {
-  for (const auto& [owner, window] : client.attached) (void)node_.rma().close_window(owner, window);
+  for (const Attachment& attached : client.attached) leave(client, attached);
   if (!client.vpid) return;
   for (std::unique_ptr<Region>& region : client.regions) {
     (void)node_.rma().revoke(*client.vpid, region->address, region->pages);

@@ -21,8 +21,9 @@ namespace stopbit::nic {
 
 /// What a user may do. The first one that fits counts.
 struct Entitlement {
-  std::optional<uid_t> user;  ///< Nothing: every user.
-  Pdid domain = 0;            ///< Of its ports: they exchange messages with this domain alone.
+  std::optional<uid_t> user;   ///< Nothing: every user.
+  std::optional<gid_t> group;  ///< One that the process is in; nothing: any.
+  Pdid domain = 0;             ///< Of its ports: they exchange messages with this domain alone.
   std::vector<std::string> feeds;
   std::size_t ports = 8;                  ///< Of one user, at once.
   std::size_t memory_bytes = 64U << 20U;  ///< That each port may share.
@@ -46,10 +47,13 @@ struct BrokerCounters {
   std::uint64_t shared_bytes = 0;                ///< Of clients, mapped here now.
 };
 
-/// How a feed was asked for, by user.
+/// How a feed was asked for and used, by user.
 struct FeedUse {
   std::uint64_t attached = 0;
   std::uint64_t refused = 0;
+  std::uint64_t now = 0;   ///< Attachments that have not ended.
+  std::uint64_t gets = 0;  ///< Through the windows of all attachments. Who maps the file does not count here.
+  std::uint64_t bytes = 0;
 };
 
 /// Opens the ports of a node for the processes of its host.
@@ -73,6 +77,11 @@ class Broker {
 
   /// Offers a file, mapped whole to read: a ring's segment. Empty on success, else why not.
   [[nodiscard]] std::string add_feed(const std::string& name, const std::string& path);
+  /// The feed has another file from now on: attachments that there are keep the one before until they end.
+  [[nodiscard]] std::string replace_feed(const std::string& name, const std::string& path);
+  /// Other entitlements from now on. Clients whose user has none any more, or one of another domain, are closed;
+  /// attachments to feeds that they may not have any more end. What they have otherwise they keep.
+  void entitle(std::vector<Entitlement> entitlements);
 
   /// Accepts, answers, buries. Returns how much it did.
   std::size_t step();
@@ -80,9 +89,12 @@ class Broker {
   [[nodiscard]] std::size_t clients() const noexcept { return clients_.size(); }
   /// Memory of clients that are gone, which a unit may still hold a translation of.
   [[nodiscard]] std::size_t unflushed() const noexcept { return flushing_.size(); }
+  /// Files that were replaced, and to which there are attachments.
+  [[nodiscard]] std::size_t kept_segments() const noexcept { return replaced_.size(); }
   [[nodiscard]] const BrokerCounters& counters() const noexcept { return counters_; }
-  /// Key: feed and user.
-  [[nodiscard]] const std::map<std::pair<std::string, uid_t>, FeedUse>& uses() const noexcept { return uses_; }
+  using Uses = std::map<std::pair<std::string, uid_t>, FeedUse>;
+  /// By feed and user. Allocates.
+  [[nodiscard]] Uses uses() const;
 
  private:
   /// Registered memory; of a feed, or of a client.
@@ -91,23 +103,33 @@ class Broker {
     Nla address = 0;
     std::size_t pages = 0;
   };
+  /// The file of a feed, and where the ports have it.
+  struct Segment {
+    ring::Descriptor file;
+    ring::Mapping mapping;
+    std::map<Vpid, Nla> addresses;
+    bool is_revoked = false;
+  };
+  /// A window to a feed.
+  struct Attachment {
+    std::string feed;
+    std::shared_ptr<Segment> segment;
+    Vpid owner = 0;
+    std::uint16_t window = 0;
+  };
   struct Client {
     ring::Descriptor socket;
     pid_t pid = 0;
     uid_t user = 0;
+    std::vector<gid_t> groups;
     const Entitlement* may = nullptr;
     std::optional<Vpid> vpid;
     SharedMemory pages;
     std::vector<std::unique_ptr<Region>> regions;
     std::size_t shared_bytes = 0;
-    std::vector<std::pair<Vpid, std::uint16_t>> attached;  ///< Owner and number of windows to feeds.
+    std::vector<Attachment> attached;
     std::uint64_t refusals = 0;
     bool is_gone = false;
-  };
-  struct Feed {
-    ring::Descriptor file;
-    ring::Mapping mapping;
-    std::map<Pdid, Nla> addresses;  ///< Where the port of each domain has it.
   };
   /// The port that owns the windows to feeds in a domain.
   struct FeedPort {
@@ -120,7 +142,12 @@ class Broker {
   bool accept();
   std::size_t hear(Client& client);
   void answer(Client& client, const BrokerRequest& request, ring::Descriptor passed);
+  void leave(const Client& client, const Attachment& attached);
   void bury(Client& client);
+  /// Gives back the memory of segments that no window is left to.
+  std::size_t forget_segments();
+  [[nodiscard]] const Entitlement* entitlement_of(const Client& client) const;
+  [[nodiscard]] Result<std::shared_ptr<Segment>> open_segment(const std::string& path) const;
   void log(const std::string& line) const;
 
   [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, int& to_pass);
@@ -137,11 +164,12 @@ class Broker {
   BrokerOptions options_;
   ring::Descriptor socket_;
   std::vector<std::unique_ptr<Client>> clients_;
-  std::map<std::string, Feed> feeds_;
+  std::map<std::string, std::shared_ptr<Segment>> feeds_;
+  std::vector<std::shared_ptr<Segment>> replaced_;  ///< Segments that are no feed any more.
   std::map<Pdid, FeedPort> feed_ports_;
   std::vector<std::unique_ptr<Region>> flushing_;
   BrokerCounters counters_;
-  std::map<std::pair<std::string, uid_t>, FeedUse> uses_;
+  Uses uses_;  ///< Gets and bytes of attachments that have ended.
 };
 
 }  // namespace stopbit::nic

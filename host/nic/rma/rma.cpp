@@ -70,13 +70,14 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
 
 // Windows.
 
-std::optional<WindowName> Rma::open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access) {
+std::optional<WindowName> Rma::open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access,
+                                           std::optional<Pdid> open_to) {
   if (!ports_.is_open(owner) || bytes == 0 || !is_registered(owner, first, bytes, access)) return std::nullopt;
   const auto free = std::find_if_not(windows_.begin(), windows_.end(), [](const Window& w) { return w.is_open; });
   if (free == windows_.end()) return std::nullopt;
   Capability capability = 0;
   if (::getrandom(&capability, sizeof(capability), 0) != sizeof(capability)) return std::nullopt;
-  *free = {true, false, owner, access, 0, 0, first, bytes, capability};
+  *free = {true, false, owner, access, 0, 0, first, bytes, capability, open_to, {}};
   return WindowName{static_cast<std::uint16_t>(free - windows_.begin()), capability};
 }
 
@@ -84,6 +85,11 @@ bool Rma::close_window(Vpid owner, std::uint16_t id) noexcept {
   if (id >= windows_.size() || !windows_[id].is_open || windows_[id].owner != owner) return false;
   windows_[id] = {};
   return true;
+}
+
+WindowUse Rma::use(Vpid owner, std::uint16_t id) const noexcept {
+  if (id >= windows_.size() || !windows_[id].is_open || windows_[id].owner != owner) return {};
+  return windows_[id].use;
 }
 
 bool Rma::break_lock(Vpid owner, std::uint16_t id) noexcept {
@@ -348,6 +354,7 @@ Error Rma::check_window(NodeId from, const RmaHeader& header, Access access, std
   const Window& window = windows_[header.window];
   if (!window.is_open || window.owner != header.target_vpid) return Error::TargetWindowId;
   if (window.capability != header.capability) return Error::Capability;
+  if (header.domain != ports_.domain(window.owner) && header.domain != window.open_to) return Error::Domain;
   if (length > window.bytes || header.offset > window.bytes - length || !allows(window.access, access)) {
     return Error::TargetWindow;
   }
@@ -531,6 +538,9 @@ bool Rma::pump(NodeId to) {
     if (job.done == request.length) {
       job.is_active = false;
       ++counters_.served;
+      WindowUse& use = windows_[request.window].use;
+      ++use.gets;
+      use.bytes += request.length;
       if ((request.modifiers & kNotifyResponder) != 0)
         (void)note(request.target_vpid, Teller::Responder, to, request, 0);
       return true;

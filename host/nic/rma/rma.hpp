@@ -44,6 +44,12 @@ struct RmaOptions {
   std::size_t outstanding = 64;  ///< Commands of a port that wait for an answer; a further one waits. At most 65536.
 };
 
+/// What ports have done at a window since it was opened.
+struct WindowUse {
+  std::uint64_t gets = 0;
+  std::uint64_t bytes = 0;  ///< Of gets.
+};
+
 struct RmaCounters {
   std::uint64_t started = 0;                       ///< Commands.
   std::uint64_t served = 0;                        ///< Requests of others that were carried out,
@@ -55,8 +61,9 @@ struct RmaCounters {
 
 /// The unit of remote memory access of a node: requester, responder and completer.
 ///
-/// A window is a piece of a port's registered memory that others may reach: with its capability, inside its bounds,
-/// with its rights, and unless another has locked it. What is refused changes nothing.
+/// A window is a piece of a port's registered memory that others may reach: ports of its owner's protection domain, or
+/// of the one that it was opened to, with its capability, inside its bounds, with its rights, and unless another has
+/// locked it. What is refused changes nothing.
 ///
 /// Order, for commands of one port to one target node: requests take effect in the order in which they were issued,
 /// except that the bytes of a Put may be written earlier (each packet as it arrives). So whatever is told about a put,
@@ -70,10 +77,13 @@ class Rma final : public PacketSink {
   Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options);
 
   /// Makes a window. Nothing if all are in use, the port is not open, or a page of it is not the port's with this
-  /// access. The capability is random.
-  [[nodiscard]] std::optional<WindowName> open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access);
+  /// access. The capability is random. Ports of the domain `open_to` may use it besides those of the owner's.
+  [[nodiscard]] std::optional<WindowName> open_window(Vpid owner, Nla first, std::uint64_t bytes, Access access,
+                                                      std::optional<Pdid> open_to = std::nullopt);
   /// False if it is not the owner's.
   bool close_window(Vpid owner, std::uint16_t id) noexcept;
+  /// Of an open window of the owner; else nothing has been done.
+  [[nodiscard]] WindowUse use(Vpid owner, std::uint16_t id) const noexcept;
   /// The owner takes the lock away from whoever has it; false if nobody has, or the window is not the owner's.
   bool break_lock(Vpid owner, std::uint16_t id) noexcept;
   /// Closes the windows on these pages, then revokes them at the translation unit.
@@ -108,6 +118,8 @@ class Rma final : public PacketSink {
     Nla first = 0;
     std::uint64_t bytes = 0;
     Capability capability = 0;
+    std::optional<Pdid> open_to;  ///< Besides the owner's domain.
+    WindowUse use;
   };
   /// A command that waits for its answer. Its number on the wire is index | generation << 16.
   struct Outstanding {

@@ -315,8 +315,11 @@ TEST_F(Clients, attach_the_feeds_that_they_may_and_are_counted_and_logged) {
   client.reset();
   host.stop();
   host.settle();
-  const auto& uses = host.broker->uses();
+  const Broker::Uses uses = host.broker->uses();
   EXPECT_EQ(uses.at({"cme", ::geteuid()}).attached, 2U);
+  EXPECT_EQ(uses.at({"cme", ::geteuid()}).now, 0U);
+  EXPECT_EQ(uses.at({"cme", ::geteuid()}).gets, 1U);
+  EXPECT_EQ(uses.at({"cme", ::geteuid()}).bytes, 5U);
   EXPECT_EQ(uses.at({"secret", ::geteuid()}).refused, 1U);
   const auto logged = [&](const std::string& part) {
     return std::any_of(lines.begin(), lines.end(),
@@ -324,9 +327,117 @@ TEST_F(Clients, attach_the_feeds_that_they_may_and_are_counted_and_logged) {
   };
   EXPECT_TRUE(logged("feed 'cme' attached"));
   EXPECT_TRUE(logged("attach refused, ERR_TWINID_INV"));
+  EXPECT_TRUE(logged("after 1 gets of 5 bytes"));
   EXPECT_TRUE(logged("gone with process"));
   EXPECT_EQ(host.broker->unflushed(), 0U);
   EXPECT_EQ(host.broker->counters().shared_bytes, 0U);
+}
+
+TEST_F(Clients, keep_the_file_they_attached_when_the_feed_gets_another) {
+  Host host(options);
+  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("old", std::string(kPageBytes, 'o'))), "");
+  EXPECT_NE(host.broker->replace_feed("other", scratch.path("old")), "");
+  host.start();
+  const auto client = open();
+  const Result<AttachedFeed> old = client->attach("cme");
+  ASSERT_TRUE(old) << old.message();
+  host.stop();
+  ASSERT_EQ(host.broker->replace_feed("cme", scratch.write("new", std::string(2 * kPageBytes, 'n'))), "");
+  host.start();
+  const Result<AttachedFeed> next = client->attach("cme");
+  ASSERT_TRUE(next) << next.message();
+  EXPECT_EQ(next.value().bytes, 2 * kPageBytes);
+  const Result<SharedRegion> memory = client->share(kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(memory);
+  const auto got = [&](const AttachedFeed& feed) {
+    Command get;
+    get.operation = Operation::Get;
+    get.target_node = feed.node;
+    get.target_vpid = feed.vpid;
+    get.window = feed.window.id;
+    get.capability = feed.window.capability;
+    get.address = memory.value().address;
+    get.length = 1;
+    get.modifiers = kNotifyCompleter;
+    EXPECT_EQ(issue(*client, get), Error::None);
+    return static_cast<char>(memory.value().memory.span()[0]);
+  };
+  EXPECT_EQ(got(old.value()), 'o');
+  EXPECT_EQ(got(next.value()), 'n');
+  // The old one goes with the last attachment to it.
+  EXPECT_EQ(host.broker->kept_segments(), 1U);
+  EXPECT_EQ(client->detach(old.value().window.id), "");
+  host.stop();
+  host.settle();
+  EXPECT_EQ(host.broker->kept_segments(), 0U);
+}
+
+TEST_F(Clients, lose_what_new_entitlements_do_not_give_them) {
+  options.entitlements[0].feeds = {"cme", "moex"};
+  Host host(options);
+  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("cme", std::string(kPageBytes, 'c'))), "");
+  ASSERT_EQ(host.broker->add_feed("moex", scratch.write("moex", std::string(kPageBytes, 'm'))), "");
+  host.start();
+  const auto client = open();
+  ASSERT_TRUE(client->attach("cme"));
+  ASSERT_TRUE(client->attach("moex"));
+  ASSERT_TRUE(client->share(4 * kPageBytes, Access::Read));
+  host.stop();
+  Entitlement less = options.entitlements[0];
+  less.feeds = {"moex"};
+  less.memory_bytes = kPageBytes;  // less than it has
+  host.broker->entitle({less});
+  EXPECT_EQ(host.broker->uses().at({"cme", ::geteuid()}).now, 0U);
+  EXPECT_EQ(host.broker->uses().at({"moex", ::geteuid()}).now, 1U);
+  host.start();
+  EXPECT_FALSE(client->attach("cme"));
+  EXPECT_FALSE(client->share(kPageBytes, Access::Read));
+  host.stop();
+  less.domain = kOtherDomain;
+  host.broker->entitle({less});
+  EXPECT_EQ(host.broker->clients(), 0U);
+  host.start();
+  EXPECT_FALSE(client->attach("moex"));  // closed
+  EXPECT_TRUE(open());
+  host.stop();
+  host.settle();
+}
+
+TEST_F(Clients, are_entitled_as_members_of_a_group) {
+  options.entitlements[0].user.reset();
+  options.entitlements[0].group = ::getegid();
+  Entitlement others;
+  others.group = ::getegid() + 12'345;
+  options.entitlements.insert(options.entitlements.begin(), others);
+  Host host(options);
+  host.start();
+  EXPECT_TRUE(open());
+  host.stop();
+  host.broker->entitle({others});
+  host.start();
+  EXPECT_FALSE(Client::open(options.socket));
+}
+
+TEST_F(Clients, that_open_no_port_take_only_a_few_places) {
+  options.entitlements[0].ports = 1;
+  Host host(options);
+  host.start();
+  std::vector<ring::Descriptor> idle;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, options.socket.c_str(), options.socket.size() + 1);
+  for (int i = 0; i < 5; ++i) {
+    idle.emplace_back(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::connect(idle.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  }
+  const Result<std::unique_ptr<Client>> refused = Client::open(options.socket);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.message().find("as many connections as it may"), std::string::npos) << refused.message();
+  idle.clear();
+  host.stop();
+  host.settle();
+  host.start();
+  EXPECT_TRUE(open());
 }
 
 TEST_F(Clients, get_no_more_than_their_entitlement) {
