@@ -1,0 +1,693 @@
+// The network interface, beside the yardstick of the same run: a cache line handed from one core to another (nic/line).
+//
+//   nic/<way>/message_8             half a round trip of a message of 8 bytes, from a port to a port
+//   nic/<way>/message_8/lines       the same in line transfers, measured right before it
+//   nic/<way>/message_8/rate        messages one behind the other, ns each
+//   nic/<way>/put_8, put_4096       half a round trip: put, seen in memory, answered by a put
+//   nic/<way>/notification          half a round trip of a notification put
+//   nic/<way>/get_8, get_4096       a whole get, from the command to its notification
+//   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
+//   nic/translate/...               the translation unit alone: a hit, and a miss
+//   nic/step/...                    a step of a node whose ports ask for nothing
+//
+// Ways: `shm`, two nodes in two processes, each node with its port on a processor of its own; `local`, two ports of one
+// node, the other one in a process that has no node. Every answer is compared with what was sent, before the clock
+// starts and while it runs.
+
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "bench/lib/arguments.hpp"
+#include "bench/lib/cpu.hpp"
+#include "bench/lib/histogram.hpp"
+#include "bench/lib/line_transfer.hpp"
+#include "bench/lib/pace.hpp"
+#include "bench/lib/report.hpp"
+#include "bench/lib/statistics.hpp"
+#include "bench/lib/ticks.hpp"
+#include "host/nic/msg/mailbox.hpp"
+#include "host/nic/node/node.hpp"
+#include "host/nic/notify/ring.hpp"
+#include "host/nic/queue/command_queue.hpp"
+#include "host/nic/rma/memory.hpp"
+#include "host/nic/transport/shm/shm_transport.hpp"
+
+namespace stopbit::bench {
+namespace {
+
+using namespace nic;  // NOLINT: the subject of this program
+
+constexpr std::uint64_t kRoundTrips = 4'000;
+constexpr std::uint64_t kWarmUp = 1'000;
+constexpr std::uint64_t kStream = 100'000;
+constexpr double kPatienceNs = 5e9;  ///< For an answer: then something is wrong.
+// In the memory of a port: what it puts, what others add to, what others get, what others put, what it has got.
+constexpr std::size_t kOriginAt = 0;
+constexpr std::size_t kCounterAt = 1 * kPageBytes;
+constexpr std::size_t kSourceAt = 2 * kPageBytes;
+constexpr std::size_t kTargetAt = 3 * kPageBytes;
+constexpr std::size_t kGottenAt = 4 * kPageBytes;
+constexpr std::size_t kMemoryBytes = 5 * kPageBytes;
+constexpr std::uint64_t kSourceWords = 0x5709'B17;  ///< What stands at kSourceAt counts up from this.
+
+std::uint64_t steady_ns() {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+          .count());
+}
+
+/// Memory that a child process shares; zeros at first.
+class Shared {
+ public:
+  explicit Shared(std::size_t bytes)
+      : bytes_(bytes),
+        memory_(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0)) {
+    if (memory_ == MAP_FAILED) throw std::runtime_error("no shared memory");
+  }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() { ::munmap(memory_, bytes_); }
+  [[nodiscard]] std::span<std::byte> bytes() const noexcept { return {static_cast<std::byte*>(memory_), bytes_}; }
+
+ private:
+  std::size_t bytes_;
+  void* memory_;
+};
+
+/// What both sides must know of each other, and where they meet.
+struct Board {
+  struct End {
+    std::uint16_t vpid = 0;
+    NodeId node = 0;
+    Nla memory = 0;
+    WindowName window;
+  };
+  std::array<End, 2> ends;
+  alignas(128) std::atomic<std::uint64_t> arrived[2] = {};
+  alignas(128) std::atomic<std::uint64_t> end{0};  ///< The burst that is over, for a side that only serves.
+};
+
+/// Waits, but not for ever.
+class Patience {
+ public:
+  void look() {
+    if (++looks_ % 4096 != 0) return;
+    const std::uint64_t now = steady_ns();
+    if (begin_ == 0) begin_ = now;
+    if (static_cast<double>(now - begin_) > kPatienceNs) throw std::runtime_error("no answer came");
+  }
+
+ private:
+  std::uint64_t looks_ = 0;
+  std::uint64_t begin_ = 0;
+};
+
+/// The memory of a port: its pages, and what it registers.
+struct PortMemory {
+  Shared pages{PageLayout::kBytes};
+  Shared memory{kMemoryBytes};
+  [[nodiscard]] Page page() const noexcept {
+    return Page(std::span<std::byte, PageLayout::kBytes>(pages.bytes().data(), PageLayout::kBytes));
+  }
+};
+
+/// Makes the port at its node. The node belongs to the calling process.
+Board::End open_end(Node& node, const PortMemory& port) {
+  Board::End end;
+  const std::optional<Vpid> vpid = node.open_port(port.page(), 0, {});
+  if (!vpid) throw std::runtime_error("no port");
+  std::vector<PageNumber> pages;
+  for (std::size_t at = 0; at < kMemoryBytes; at += kPageBytes) {
+    pages.push_back(to_page_number(port.memory.bytes().data() + at));
+  }
+  const std::optional<Nla> memory = node.atu().register_pages(*vpid, pages, Access::ReadWrite);
+  if (!memory) throw std::runtime_error("no addresses");
+  const std::optional<WindowName> window = node.rma().open_window(*vpid, *memory, kMemoryBytes, Access::ReadWrite);
+  if (!window) throw std::runtime_error("no window");
+  end.vpid = *vpid;
+  end.node = node.id();
+  end.memory = *memory;
+  end.window = *window;
+  return end;
+}
+
+/// One side: a port, and the node that this process drives, if any.
+class Side {
+ public:
+  Side(Node* node, const PortMemory& port, const Board::End& own, const Board::End& other)
+      : node_(node),
+        port_(port),
+        own_(own),
+        other_(other),
+        messages_(port.page(), CommandRing::Low),
+        transfers_(port.page(), CommandRing::Transfer),
+        mailbox_(port.page(), Priority::Low),
+        notifications_(port.page()) {
+    fill(kSourceAt, kPageBytes, kSourceWords);
+  }
+
+  void step() {
+    if (node_ != nullptr) (void)node_->step(steady_ns());
+  }
+  /// A command whose other end is the other port. Waits for room in the ring.
+  void issue(const CommandQueue& queue, const Command& command) {
+    for (Patience patience; queue.insert({&command, 1}).reply == Reply::Full; patience.look()) step();
+  }
+  [[nodiscard]] Command command(Operation operation) const {
+    Command command;
+    command.operation = operation;
+    command.target_node = other_.node;
+    command.target_vpid = other_.vpid;
+    command.window = other_.window.id;
+    command.capability = other_.window.capability;
+    return command;
+  }
+
+  void send(std::span<const std::byte> bytes) {
+    Command command = this->command(Operation::FastSend);
+    command.window = static_cast<std::uint16_t>(bytes.size());
+    std::memcpy(reinterpret_cast<std::byte*>(&command) + kPayloadAt, bytes.data(), bytes.size());
+    issue(messages_, command);
+  }
+  [[nodiscard]] std::optional<std::size_t> poll_message() {
+    const auto head = mailbox_.poll(inbox_);
+    if (!head) return std::nullopt;
+    if (head->node != other_.node || head->vpid != other_.vpid) throw std::runtime_error("a message of somebody else");
+    return head->length;
+  }
+  [[nodiscard]] std::span<const std::byte, kMaxMessageBytes> inbox() const noexcept { return inbox_; }
+
+  void put(std::size_t bytes) {
+    Command command = this->command(Operation::Put);
+    command.address = own_.memory + kOriginAt;
+    command.offset = kTargetAt;
+    command.length = static_cast<std::uint32_t>(bytes);
+    issue(transfers_, command);
+  }
+  void get(std::size_t bytes) {
+    Command command = this->command(Operation::Get);
+    command.address = own_.memory + kGottenAt;
+    command.offset = kSourceAt;
+    command.length = static_cast<std::uint32_t>(bytes);
+    command.modifiers = kNotifyCompleter;
+    issue(transfers_, command);
+  }
+  void transfer(const Command& command) { issue(transfers_, command); }
+
+  [[nodiscard]] bool take(Notification& notification) { return notifications_.take(notification); }
+  /// Steps until there is one.
+  Notification await_notification() {
+    Notification notification;
+    for (Patience patience; !take(notification); patience.look()) step();
+    if (notification.error != Error::None) throw std::runtime_error(to_name(notification.error));
+    return notification;
+  }
+
+  /// Word of the port's own memory, which others may be writing.
+  [[nodiscard]] std::atomic_ref<std::uint64_t> word(std::size_t at) const noexcept {
+    return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(port_.memory.bytes().data() + at));
+  }
+  void fill(std::size_t at, std::size_t bytes, std::uint64_t value) const noexcept {
+    for (std::size_t i = 0; i < bytes; i += 8) word(at + i).store(value + i, std::memory_order_relaxed);
+  }
+  void expect(std::size_t at, std::size_t bytes, std::uint64_t value) const {
+    for (std::size_t i = 0; i < bytes; i += 8) {
+      if (word(at + i).load(std::memory_order_relaxed) != value + i) throw std::runtime_error("wrong bytes in memory");
+    }
+  }
+
+ private:
+  Node* node_;
+  const PortMemory& port_;
+  Board::End own_;
+  Board::End other_;
+  CommandQueue messages_;
+  CommandQueue transfers_;
+  MailboxReader mailbox_;
+  NotificationReader notifications_;
+  std::array<std::byte, kMaxMessageBytes> inbox_{};
+};
+
+/// One thing to measure. `ask` is one round of the side that has the clock; `answer` is the other side's, nothing if
+/// its node does all that is to be done.
+struct Exchange {
+  std::string name;
+  bool is_half = true;  ///< The figure is half of a round.
+  std::function<void(Side&, std::uint64_t)> ask;
+  std::function<void(Side&, std::uint64_t)> answer;
+};
+
+/// `bytes`: a multiple of 8, up to kMaxFastBytes.
+void send_numbered(Side& side, std::size_t bytes, std::uint64_t value) {
+  std::array<std::uint64_t, kMaxFastBytes / 8> words;
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = value + 8 * i;
+  side.send(std::as_bytes(std::span(words)).first(bytes));
+}
+void expect_numbered(const Side& side, std::size_t length, std::size_t bytes, std::uint64_t value) {
+  bool is_right = length == bytes;
+  for (std::size_t at = 0; is_right && at + 8 <= bytes; at += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, side.inbox().data() + at, sizeof(word));
+    is_right = word == value + at;
+  }
+  if (!is_right) throw std::runtime_error("a message with wrong bytes");
+}
+void await_numbered(Side& side, std::size_t bytes, std::uint64_t value) {
+  for (Patience patience;; patience.look()) {
+    side.step();
+    if (const auto length = side.poll_message()) return expect_numbered(side, *length, bytes, value);
+  }
+}
+
+Exchange message(std::size_t bytes) {
+  return {"message_" + std::to_string(bytes), true,
+          [bytes](Side& side, std::uint64_t i) {
+            send_numbered(side, bytes, i);
+            await_numbered(side, bytes, ~i);
+          },
+          [bytes](Side& side, std::uint64_t i) {
+            await_numbered(side, bytes, i);
+            send_numbered(side, bytes, ~i);
+          }};
+}
+
+/// The last word is written last, so who sees it sees all.
+void await_put(Side& side, std::size_t bytes, std::uint64_t value) {
+  const std::size_t last = kTargetAt + bytes - 8;
+  for (Patience patience; side.word(last).load(std::memory_order_acquire) != value + bytes - 8; patience.look()) {
+    side.step();
+  }
+}
+
+Exchange put(std::size_t bytes) {
+  const auto give = [bytes](Side& side, std::uint64_t value) {
+    side.fill(kOriginAt, bytes, value);
+    side.put(bytes);
+  };
+  return {"put_" + std::to_string(bytes), true,
+          [bytes, give](Side& side, std::uint64_t i) {
+            give(side, i + 1);
+            await_put(side, bytes, i + 1);
+            if (i % 1000 == 0) side.expect(kTargetAt, bytes, i + 1);
+          },
+          [bytes, give](Side& side, std::uint64_t i) {
+            await_put(side, bytes, i + 1);
+            give(side, i + 1);
+          }};
+}
+
+Exchange notification() {
+  const auto give = [](Side& side, std::uint64_t value) {
+    Command command = side.command(Operation::NotificationPut);
+    command.address = value;
+    side.transfer(command);
+  };
+  const auto expect = [](Side& side, std::uint64_t value) {
+    if (side.await_notification().value != value) throw std::runtime_error("a notification with a wrong word");
+  };
+  return {"notification", true,
+          [give, expect](Side& side, std::uint64_t i) {
+            give(side, i);
+            expect(side, ~i);
+          },
+          [give, expect](Side& side, std::uint64_t i) {
+            expect(side, i);
+            give(side, ~i);
+          }};
+}
+
+Exchange get(std::size_t bytes) {
+  return {"get_" + std::to_string(bytes), false,
+          [bytes](Side& side, std::uint64_t i) {
+            const std::size_t last = kGottenAt + bytes - 8;
+            side.word(last).store(0, std::memory_order_relaxed);
+            side.get(bytes);
+            (void)side.await_notification();
+            // All of it now and then; the last word always.
+            i % 1000 == 0 ? side.expect(kGottenAt, bytes, kSourceWords)
+                          : side.expect(last, 8, kSourceWords + bytes - 8);
+          },
+          nullptr};
+}
+
+Exchange lock() {
+  return {"lock", false,
+          [](Side& side, std::uint64_t i) {
+            Command command = side.command(i % 2 == 0 ? Operation::LockWindow : Operation::UnlockWindow);
+            command.modifiers = kAcknowledge;
+            side.transfer(command);
+            (void)side.await_notification();
+          },
+          nullptr};
+}
+
+Exchange add() {
+  return {"add", false,
+          [sum = std::uint64_t{0}](Side& side, std::uint64_t) mutable {
+            Command command = side.command(Operation::FetchAdd);
+            command.address = 1;
+            command.offset = kCounterAt;
+            command.modifiers = kNotifyCompleter;
+            side.transfer(command);
+            if (side.await_notification().value != sum++) throw std::runtime_error("a wrong sum");
+          },
+          nullptr};
+}
+
+/// Both sides reach it, or it throws.
+class Meeting {
+ public:
+  Meeting(Board& board, std::size_t side) : board_(board), side_(side) {}
+  void meet(Side& side) {
+    board_.arrived[side_].store(++count_, std::memory_order_release);
+    for (Patience patience; board_.arrived[1 - side_].load(std::memory_order_acquire) < count_; patience.look()) {
+      side.step();
+    }
+  }
+
+ private:
+  Board& board_;
+  std::size_t side_;
+  std::uint64_t count_ = 1;  ///< They have met once, to open their ports.
+};
+
+/// Round trips in ticks, by the side that has the clock.
+Histogram ask(Side& side, Board& board, Meeting& meeting, const Exchange& exchange, std::uint64_t burst) {
+  Histogram rounds;
+  meeting.meet(side);
+  const Undisturbed undisturbed;
+  const std::uint64_t first = burst * (kWarmUp + kRoundTrips);
+  std::uint64_t before = ticks();
+  for (std::uint64_t i = 0; i < kWarmUp + kRoundTrips; ++i) {
+    exchange.ask(side, first + i);
+    const std::uint64_t after = ticks();
+    if (i >= kWarmUp) rounds.record(after - before);
+    before = after;
+  }
+  board.end.store(burst + 1, std::memory_order_release);
+  return rounds;
+}
+
+void answer(Side& side, Board& board, Meeting& meeting, const Exchange& exchange, std::uint64_t burst) {
+  meeting.meet(side);
+  const Undisturbed undisturbed;
+  const std::uint64_t first = burst * (kWarmUp + kRoundTrips);
+  if (exchange.answer) {
+    for (std::uint64_t i = 0; i < kWarmUp + kRoundTrips; ++i) exchange.answer(side, first + i);
+  }
+  for (Patience patience; board.end.load(std::memory_order_acquire) <= burst; patience.look()) side.step();
+}
+
+/// Messages of 8 bytes one behind the other; the other side counts them and says when the last one is there. ns each.
+double ask_rate(Side& side, Meeting& meeting, const TickClock& clock) {
+  meeting.meet(side);
+  const Undisturbed undisturbed;
+  const std::uint64_t begin = ticks_begin();
+  for (std::uint64_t i = 0; i < kStream; ++i) send_numbered(side, 8, i);
+  await_numbered(side, 8, ~kStream);
+  return clock.ns(static_cast<double>(ticks_end() - begin)) / static_cast<double>(kStream);
+}
+void answer_rate(Side& side, Meeting& meeting) {
+  meeting.meet(side);
+  const Undisturbed undisturbed;
+  Patience patience;
+  for (std::uint64_t i = 0; i < kStream; patience.look()) {
+    side.step();
+    for (std::optional<std::size_t> length; i < kStream && (length = side.poll_message()); ++i) {
+      expect_numbered(side, *length, 8, i);  // a message that was dropped is a wrong one here
+    }
+  }
+  send_numbered(side, 8, ~kStream);
+  for (int i = 0; i < 1000; ++i) side.step();
+}
+
+/// A connection of two sides in two processes.
+struct Way {
+  std::string name;
+  std::size_t nodes = 2;  ///< 1: the second side has none of its own.
+  std::function<std::unique_ptr<Transport>(NodeId node)> open;
+};
+
+NodeOptions node_options() {
+  NodeOptions options;
+  options.link.silence_ns = 60'000'000'000;  // processes rest between bursts
+  options.link.resend_ns = 10'000'000;
+  return options;
+}
+
+/// Two nodes, or two ports of one.
+Way shm(const std::string& name, std::size_t nodes) {
+  const std::string network = "bench-nic-" + std::to_string(::getpid()) + "-" + name;
+  return {name, nodes, [network, nodes](NodeId node) -> std::unique_ptr<Transport> {
+            Result<std::unique_ptr<ShmTransport>> opened =
+                ShmTransport::open({.network = network, .node = node, .nodes = nodes});
+            if (!opened) throw std::runtime_error(opened.message());
+            return std::move(opened).value();
+          }};
+}
+
+/// All exchanges of a way. The sides go through the same bursts in the same order.
+class Contest {
+ public:
+  Contest(const Arguments& arguments, const Way& way, std::size_t rounds)
+      : way_(way), rounds_(rounds), board_(sizeof(Board)) {
+    new (board_.bytes().data()) Board;
+    for (Exchange& exchange : std::vector<Exchange>{message(8), message(40), put(8), put(4096), notification(), get(8),
+                                                    get(4096), lock(), add()}) {
+      if (arguments.wants("nic/" + way.name + "/" + exchange.name)) exchanges_.push_back(std::move(exchange));
+    }
+    // Between ports of one node nobody waits for a receiver: its mailbox would drop.
+    has_rate_ = way.nodes == 2 && arguments.wants("nic/" + way.name + "/message_8/rate");
+  }
+
+  void run(const TickClock& clock, std::pair<int, int> processors, Report& report) {
+    if (exchanges_.empty() && !has_rate_) return;
+    const pid_t child = ::fork();
+    if (child < 0) throw std::runtime_error("cannot start a process");
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::_exit(be_answerer(processors.second));
+    }
+    std::optional<std::string> problem;
+    try {
+      pin(processors.first);
+      ask_all(clock, processors, report);
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    if (!problem && status != 0) problem = "the answering process ended";
+    if (problem) report.problem("nic/" + way_.name + ": " + *problem);
+  }
+
+ private:
+  [[nodiscard]] Board& board() const noexcept { return *reinterpret_cast<Board*>(board_.bytes().data()); }
+
+  /// Opens the ports, and waits until the other side has done it, too.
+  std::unique_ptr<Side> open(std::size_t side) {
+    if (side < way_.nodes) {
+      transport_ = way_.open(static_cast<NodeId>(side));
+      node_ = std::make_unique<Node>(*transport_, node_options());
+      for (std::size_t i = side; i < 2; i += way_.nodes) board().ends[i] = open_end(*node_, memory_[i]);
+    }
+    board().arrived[side].store(1, std::memory_order_release);
+    for (Patience patience; board().arrived[1 - side].load(std::memory_order_acquire) == 0; patience.look()) {
+      std::this_thread::yield();
+    }
+    return std::make_unique<Side>(node_.get(), memory_[side], board().ends[side], board().ends[1 - side]);
+  }
+
+  int be_answerer(int processor) {
+    try {
+      pin(processor);
+      const std::unique_ptr<Side> side = open(1);
+      Meeting meeting(board(), 1);
+      each_burst([&](const Exchange* exchange, std::uint64_t burst) {
+        if (exchange == nullptr) {
+          answer_rate(*side, meeting);
+        } else {
+          answer(*side, board(), meeting, *exchange, burst);
+        }
+      });
+      return 0;
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench_nic: %s\n", error.what());
+      return 1;
+    }
+  }
+
+  void ask_all(const TickClock& clock, std::pair<int, int> processors, Report& report) {
+    const std::unique_ptr<Side> side = open(0);
+    Meeting meeting(board(), 0);
+    std::vector<std::vector<Histogram>> bursts(exchanges_.size());
+    std::vector<std::vector<double>> ratios(exchanges_.size());
+    std::vector<double> rates;
+    double line_ns = 0;
+    each_burst([&](const Exchange* exchange, std::uint64_t burst) {
+      if (burst % (exchanges_.size() + 1) == 0) {
+        line_ns = measure_line_transfer(clock, processors.first, processors.second, 1).median_ns();
+        pin(processors.first);
+        lines_.push_back(line_ns);
+      }
+      if (exchange == nullptr) {
+        rates.push_back(ask_rate(*side, meeting, clock));
+        return;
+      }
+      const auto which = static_cast<std::size_t>(exchange - exchanges_.data());
+      bursts[which].push_back(ask(*side, board(), meeting, *exchange, burst));
+      ratios[which].push_back(clock.ns(static_cast<double>(bursts[which].back().percentile(0.5))) /
+                              (exchange->is_half ? 2 : 1) / line_ns);
+    });
+    const std::string prefix = "nic/" + way_.name + "/";
+    for (std::size_t k = 0; k < exchanges_.size(); ++k) {
+      const Exchange& exchange = exchanges_[k];
+      report.add(prefix + exchange.name, "ns", bursts[k], clock.ns_per_tick() / (exchange.is_half ? 2 : 1));
+      report.add(prefix + exchange.name + "/lines", "lines", ratios[k]);
+    }
+    if (has_rate_) report.add(prefix + "message_8/rate", "ns/message", rates);
+    report.add(prefix + "line", "ns", lines_);
+  }
+
+  template <typename Do>
+  void each_burst(const Do& run) {
+    std::uint64_t burst = 0;
+    for (std::size_t round = 0; round < rounds_; ++round) {
+      for (const Exchange& exchange : exchanges_) run(&exchange, burst++);
+      if (has_rate_) run(nullptr, burst);
+      ++burst;
+    }
+  }
+
+  const Way& way_;
+  std::size_t rounds_;
+  bool has_rate_ = false;
+  std::vector<Exchange> exchanges_;
+  Shared board_;
+  std::array<PortMemory, 2> memory_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Node> node_;
+  std::vector<double> lines_;
+};
+
+/// The translation unit alone, ns each: pages that are in its cache, pages that are not, one behind the other.
+void measure_translation(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor,
+                         std::size_t rounds, Report& report) {
+  constexpr std::size_t kPages = 1U << 16U;
+  constexpr std::size_t kLooks = 100'000;
+  pin(processor);
+  Atu atu(AtuOptions{});
+  std::vector<PageNumber> pages(kPages);
+  for (std::size_t i = 0; i < kPages; ++i) pages[i] = 1000 + i;
+  const std::optional<Nla> first = atu.register_pages(1, pages, Access::Read);
+  if (!first) throw std::runtime_error("no addresses");
+  // A stride that no cache of the unit holds, and that the processor's prefetcher does not follow.
+  for (const auto& [name, used, stride] :
+       {std::tuple("nic/translate/hit", std::size_t{64}, std::size_t{1}), {"nic/translate/miss", kPages, 40'503}}) {
+    if (!arguments.wants(name)) continue;
+    Repetitions repetitions(rounds);
+    while (!repetitions.is_done(pace)) {
+      pace.wait();
+      const Undisturbed undisturbed;
+      PaceOf paces;
+      paces.add(pace.probe());
+      std::size_t page = 0;
+      std::uint64_t wrong = 0;
+      const std::uint64_t begin = ticks_begin();
+      for (std::size_t i = 0; i < kLooks; ++i) {
+        const Translation translation = atu.translate(1, *first + page * kPageBytes, Access::Read);
+        wrong |= (translation.page ^ (1000 + page)) | (translation.ok ? 0U : 1U);
+        page = (page + stride + (translation.page & ~0xFF'FFFFULL)) % used;  // the next waits for this one
+      }
+      const std::uint64_t end = ticks_end();
+      paces.add(pace.probe());
+      if (wrong != 0) throw std::runtime_error(std::string(name) + ": a wrong page");
+      repetitions.add(clock.ns(static_cast<double>(end - begin)) / kLooks, paces.slowest_ns());
+    }
+    report.add(name, "ns", repetitions, pace);
+  }
+}
+
+/// What a step costs when nobody wants anything, by the ports that must be asked.
+void measure_idle_step(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor,
+                       std::size_t rounds, Report& report) {
+  constexpr std::size_t kSteps = 2'000;
+  pin(processor);
+  for (const std::size_t ports : {1, 16, 256}) {
+    const std::string name = "nic/step/idle_ports_" + std::to_string(ports);
+    if (!arguments.wants(name)) continue;
+    const std::unique_ptr<Transport> transport = shm("idle", 2).open(0);
+    Node node(*transport, node_options());
+    std::vector<std::unique_ptr<Shared>> pages;
+    for (std::size_t i = 0; i < ports; ++i) {
+      pages.push_back(std::make_unique<Shared>(PageLayout::kBytes));
+      const Page page(std::span<std::byte, PageLayout::kBytes>(pages.back()->bytes().data(), PageLayout::kBytes));
+      if (!node.open_port(page, 0, {})) throw std::runtime_error("no port");
+    }
+    Repetitions repetitions(rounds);
+    while (!repetitions.is_done(pace)) {
+      pace.wait();
+      const Undisturbed undisturbed;
+      PaceOf paces;
+      paces.add(pace.probe());
+      std::size_t work = 0;
+      const std::uint64_t begin = ticks_begin();
+      for (std::size_t i = 0; i < kSteps; ++i) work += node.step(i);
+      const std::uint64_t end = ticks_end();
+      paces.add(pace.probe());
+      if (work != 0) throw std::runtime_error(name + ": there was something to do");
+      repetitions.add(clock.ns(static_cast<double>(end - begin)) / kSteps, paces.slowest_ns());
+    }
+    report.add(name, "ns", repetitions, pace);
+  }
+}
+
+}  // namespace
+}  // namespace stopbit::bench
+
+int main(int argc, char** argv) {
+  using namespace stopbit::bench;
+  const Arguments arguments = read_arguments(argc, argv, "The network interface, beside the transfer of a cache line.");
+  Report report;
+  const auto processors = two_processors();
+  if (!processors) {
+    report.problem("one processor only: nothing can be handed from one to another");
+    return report.finish(arguments.json);
+  }
+  if (!Undisturbed::is_possible()) report.note("without real-time priority: other programs disturb the figures");
+  const TickClock clock;
+  pin(processors->first);
+  Pace pace(clock, arguments.pace_ns);
+  const std::size_t rounds = arguments.quick ? 3 : 21;
+  try {
+    for (const Way& way : {shm("shm", 2), shm("local", 1)}) {
+      Contest(arguments, way, rounds).run(clock, *processors, report);
+    }
+    measure_translation(clock, pace, arguments, processors->first, rounds, report);
+    measure_idle_step(clock, pace, arguments, processors->first, rounds, report);
+  } catch (const std::exception& error) {
+    report.problem(error.what());
+  }
+  report.add("nic", clock, pace);
+  return report.finish(arguments.json);
+}
