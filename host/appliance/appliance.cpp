@@ -62,6 +62,7 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOption
   if (problem.empty()) made->plan_recording();
   if (problem.empty()) problem = made->make_counters(options.has_private_counters);
   if (problem.empty() && made->recording_) problem = made->recording_->open(made->places_);
+  if (problem.empty()) problem = made->open_card(options.open_card ? options.open_card : device::Card::open);
   if (problem.empty()) problem = made->start_loads();
   if (problem.empty()) {
     problem = made->make_agents(options.open_port ? options.open_port
@@ -231,14 +232,53 @@ std::string Appliance::make_counters(bool is_private) {
   return {};
 }
 
+std::string Appliance::open_card(const OpenCard& open) {
+  if (!settings_.card) return {};
+  auto card = open({.xclbin = settings_.card->xclbin, .index = settings_.card->index});
+  if (!card) return "[card]: " + card.message();
+  card_ = std::move(card).value();
+  return {};
+}
+
+device::Card* Appliance::card_for(std::size_t outlet, std::string& problem) {
+  if (card_ == nullptr) return nullptr;
+  std::string why;
+  if (on_card_ != nullptr) {
+    why = "it runs one program at a time, that of '" + outlets_[card_outlet_]->label() + "'";
+  } else {
+    const OutletEntry& entry = outlet_entries_[outlet];
+    auto said = outlets_[outlet]->why_not_on(*card_, *programs_[entry.feed][entry.image]);
+    if (!said) {
+      problem = "[card]: " + said.message();
+      return nullptr;
+    }
+    why = std::move(said).value();
+  }
+  if (why.empty()) return card_.get();
+  why = "the card does not decode '" + outlets_[outlet]->label() + "': " + why;
+  if (settings_.card->fallback) {
+    note(why + ". Software does");
+  } else {
+    problem = std::move(why);
+  }
+  return nullptr;
+}
+
 std::string Appliance::start_loads() {
   for (std::size_t o = 0; o < outlets_.size(); ++o) {
     const OutletEntry& entry = outlet_entries_[o];
     const Visit visit(places_[entry.agent]);
     std::string what;
-    auto load = outlets_[o]->prepare(settings_.feeds[entry.feed].description.images[entry.image].name,
-                                     programs_[entry.feed][entry.image], entry.generation, what);
+    device::Card* const card = card_for(o, what);
+    if (!what.empty()) return what;
+    auto load = outlets_[o]->prepare(image_of(static_cast<std::uint32_t>(o)), programs_[entry.feed][entry.image],
+                                     entry.generation, what, card);
     if (!load) return load.message();
+    if (card != nullptr) {
+      on_card_ = load.value()->on_card;
+      card_outlet_ = o;
+      on_card_text_ = outlets_[o]->label();
+    }
     if (!what.empty()) note(what);
     if (const std::string place = misplaced(load.value()->ring, places_[entry.agent]); !place.empty()) note(place);
     (void)outlets_[o]->start(std::move(load).value(), clock_());
@@ -390,24 +430,48 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
     }
   }
   // Only when all of it is good does anything change.
+  std::string besides;
   for (auto& [o, load] : loads) {
-    OutletEntry& entry = outlet_entries_[o];
-    ++entry.generation;
-    entry.program = load->program;
-    if (!agents_[entry.agent]->loads().push({.outlet = entry.place, .load = std::move(load)})) {
-      return Failure{"too many images are waiting to be started"};
+    if (on_card_ != nullptr && o == card_outlet_) {
+      besides =
+          "; software runs it instead of the card, which has one program at a time, until the appliance starts again";
     }
-    ++pending_loads_;
+    if (!push(o, std::move(load))) return Failure{"too many images are waiting to be started"};
     ++changed;
   }
   if (changed == 0) return Failure{"there is no image '" + image + "'"};
-  return "the image '" + image + "' goes to " + std::to_string(changed) + (changed == 1 ? " ring" : " rings");
+  return "the image '" + image + "' goes to " + std::to_string(changed) + (changed == 1 ? " ring" : " rings") + besides;
+}
+
+bool Appliance::push(std::size_t outlet, std::unique_ptr<Load> load) {
+  OutletEntry& entry = outlet_entries_[outlet];
+  entry.generation = load->generation;
+  entry.program = load->program;
+  if (!agents_[entry.agent]->loads().push({.outlet = entry.place, .load = std::move(load)})) return false;
+  ++pending_loads_;
+  return true;
+}
+
+std::string Appliance::take_card_failure() {
+  if (on_card_ == nullptr || card_failed_ || !on_card_->failed()) return {};
+  if (pending_loads_ != 0) return {};  // soon
+  card_failed_ = true;
+  const std::string why = on_card_->problem();
+  if (!settings_.card->fallback) return why + "; its channels are dropped";
+  const OutletEntry& entry = outlet_entries_[card_outlet_];
+  const Visit visit(places_[entry.agent]);
+  std::string unused;
+  auto load = outlets_[card_outlet_]->prepare(image_of(static_cast<std::uint32_t>(card_outlet_)), entry.program,
+                                              static_cast<std::uint16_t>(entry.generation + 1), unused);
+  if (!load) return why + "; software cannot go on: " + load.message();
+  return push(card_outlet_, std::move(load).value()) ? why + "; software goes on" : why + "; its channels are dropped";
 }
 
 void Appliance::retire() {
   Exchange old;
   for (const auto& agent : agents_) {
     while (agent->retired().pop(old)) {
+      if (old.load && old.load->on_card != nullptr) on_card_ = nullptr;
       old.load.reset();
       --pending_loads_;
     }

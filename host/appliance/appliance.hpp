@@ -26,6 +26,9 @@ using OpenPort =
 /// the clock. The ports of a process come from one of these.
 [[nodiscard]] OpenPort standard_ports(Clock clock, std::uint64_t dpdk_memory);
 
+/// Opens the card of the settings.
+using OpenCard = std::function<Result<std::unique_ptr<device::Card>>(const device::CardOptions& options)>;
+
 /// The wall clock of the machine.
 [[nodiscard]] std::uint64_t wall_clock_ns();
 
@@ -35,6 +38,7 @@ using OpenPort =
 struct MakeOptions {
   Clock clock = wall_clock_ns;
   OpenPort open_port = {};            ///< Empty: standard_ports.
+  OpenCard open_card = {};            ///< Empty: device::Card::open.
   bool has_private_counters = false;  ///< For tests: nothing appears in shared memory but rings.
   Topology topology = Topology();     ///< Of this machine.
 };
@@ -94,6 +98,12 @@ class Appliance {
   /// Takes down what ran before a reload. From the same thread, now and then.
   void retire();
 
+  /// What a card decodes, for people; empty: there is none.
+  [[nodiscard]] const std::string& on_card() const noexcept { return on_card_text_; }
+  /// Once the card has failed: why, and what becomes of its ring; else empty, and after that, too. Software goes on in
+  /// its place, as with another image, if the settings let it. From the same thread.
+  [[nodiscard]] std::string take_card_failure();
+
  private:
   struct ChannelEntry {
     const feed::Channel* description = nullptr;
@@ -116,7 +126,12 @@ class Appliance {
   void plan_recording();
   [[nodiscard]] std::string make_counters(bool is_private);
   void plan_places(const Topology& topology);
+  [[nodiscard]] std::string open_card(const OpenCard& open);
+  /// The card, if the outlet's program is to run there; null if not. Empty `problem`: so be it.
+  [[nodiscard]] device::Card* card_for(std::size_t outlet, std::string& problem);
   [[nodiscard]] std::string start_loads();
+  /// To the agent of the outlet. False if too many are waiting there.
+  [[nodiscard]] bool push(std::size_t outlet, std::unique_ptr<Load> load);
   [[nodiscard]] std::string make_agents(const OpenPort& open_port);
   void run(std::size_t agent);
   void note(std::string text);
@@ -126,6 +141,11 @@ class Appliance {
   std::vector<std::string> notes_;
   std::vector<Place> places_;                                          ///< Of the agents.
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
+  std::unique_ptr<device::Card> card_;
+  const device::DeviceEngine* on_card_ = nullptr;  ///< Of the load that runs on it, until that is taken down.
+  std::size_t card_outlet_ = 0;                    ///< Whose load that is.
+  std::string on_card_text_;
+  bool card_failed_ = false;
   std::vector<std::unique_ptr<Outlet>> outlets_;
   std::vector<OutletEntry> outlet_entries_;
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> outlet_of_;  ///< By feed and channel.

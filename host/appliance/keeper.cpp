@@ -75,6 +75,9 @@ void Keeper::step() {
   Notice notice;
   for (std::size_t i = 0; i < kNoticesAtATime && appliance_.next_notice(notice); ++i) take(notice);
   appliance_.retire();
+  if (const std::string why = appliance_.take_card_failure(); !why.empty()) {
+    tell_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
+  }
   appliance_.beat();
   if (now >= next_clean_ns_) {
     next_clean_ns_ = now + kCleanNs;

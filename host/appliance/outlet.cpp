@@ -1,24 +1,48 @@
 #include "host/appliance/outlet.hpp"
 
+#include <algorithm>
+
 #include "decoder/record/buffer_sink.hpp"
 
 namespace stopbit::appliance {
 
+EngineOptions Outlet::engine_options(std::size_t rule, std::uint16_t generation) const {
+  return {.reset = static_cast<ResetRule>(rule),
+          .strict = plan_.strict,
+          .channels = plan_.channels,
+          .image_generation = generation,
+          .limits = plan_.limits};
+}
+
+Result<std::string> Outlet::why_not_on(device::Card& card, const Program& program) const {
+  const auto rule = std::find(plan_.rules.begin(), plan_.rules.end(), true);
+  if (std::find(rule + 1, plan_.rules.end(), true) != plan_.rules.end()) {
+    return std::string("its channels have several reset rules, and a card has one");
+  }
+  const auto number = static_cast<std::size_t>(rule - plan_.rules.begin());
+  const Result<std::vector<std::string>> obstacles = card.obstacles(program, engine_options(number, 0));
+  if (!obstacles) return Failure{obstacles.message()};
+  std::string out;
+  for (const std::string& obstacle : obstacles.value()) out += (out.empty() ? "" : "; ") + obstacle;
+  return out;
+}
+
 Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<const Program> program,
-                                              std::uint16_t generation, std::string& note) const {
+                                              std::uint16_t generation, std::string& note, device::Card* card) const {
   auto load = std::make_unique<Load>();
   load->name = std::move(name);
   load->generation = generation;
   load->layout_hash = layout_hash(*program);
   for (std::size_t rule = 0; rule < load->engines.size(); ++rule) {
     if (!plan_.rules[rule]) continue;
-    MadeEngine made = make_engine(*program,
-                                  {.reset = static_cast<ResetRule>(rule),
-                                   .strict = plan_.strict,
-                                   .channels = plan_.channels,
-                                   .image_generation = generation,
-                                   .limits = plan_.limits},
-                                  plan_.engine);
+    if (card != nullptr) {
+      auto engine = card->run(*program, engine_options(rule, generation));
+      if (!engine) return Failure{engine.message()};
+      load->on_card = engine.value().get();
+      load->engines[rule] = std::move(engine).value();
+      continue;
+    }
+    MadeEngine made = make_engine(*program, engine_options(rule, generation), plan_.engine);
     if (!made.why_not_native.empty())
       note = "the interpreter runs the program, not native code: " + made.why_not_native;
     load->engines[rule] = std::move(made.engine);

@@ -12,6 +12,7 @@
 #include "decoder/record/builder.hpp"
 #include "decoder/record/sink.hpp"
 #include "host/appliance/tally.hpp"
+#include "host/device/card.hpp"
 #include "host/net/framing.hpp"
 #include "host/ring/writer.hpp"
 
@@ -53,6 +54,7 @@ struct Load {
   std::uint16_t generation = 0;
   std::uint64_t layout_hash = 0;
   std::array<std::unique_ptr<Engine>, 3> engines;  ///< By ResetRule; null where no channel has the rule.
+  const device::DeviceEngine* on_card = nullptr;   ///< One of them, if it is a card's.
   std::optional<ring::Writer> ring;                ///< Nothing: `memory` takes the records.
   std::unique_ptr<record::RecordSink> memory;
   std::unique_ptr<Stage> stage;
@@ -77,9 +79,13 @@ class Outlet {
   Outlet(OutletPlan plan, std::string label) : plan_(std::move(plan)), label_(std::move(label)) {}
 
   /// Makes a load of a verified program. The ring of the load that runs is replaced by name; who reads that goes on
-  /// until it is told that it has ended. `note` is set if native code cannot run here. Any thread.
+  /// until it is told that it has ended. `note` is set if native code cannot run here. With `card` the program runs
+  /// there, and why_not_on is empty. Any thread.
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::string name, std::shared_ptr<const Program> program,
-                                                      std::uint16_t generation, std::string& note) const;
+                                                      std::uint16_t generation, std::string& note,
+                                                      device::Card* card = nullptr) const;
+  /// Why the card cannot run the program for these channels; empty if it can.
+  [[nodiscard]] Result<std::string> why_not_on(device::Card& card, const Program& program) const;
 
   /// From here on this load runs. The one before is told that its layout has ended, and given back, so that another
   /// thread can take it down. Between two datagrams.
@@ -107,6 +113,8 @@ class Outlet {
   std::map<std::string, counters::Counter>& templates() noexcept { return templates_; }
 
  private:
+  [[nodiscard]] EngineOptions engine_options(std::size_t rule, std::uint16_t generation) const;
+
   OutletPlan plan_;
   std::string label_;  ///< Of its counters.
   OutletTally tally_;

@@ -33,7 +33,7 @@ class Reader {
     check_name(root_, "name", settings_.name);
     settings_.state_folder = in_folder(folder_, root_.text("state"));
     settings_.keep_days = static_cast<std::uint32_t>(root_.integer("keep_days", {1, 366}, settings_.keep_days));
-    settings_.engine = root_.choice("engine", {"native", "interp"}, 0) == 0 ? EngineKind::Native : EngineKind::Interp;
+    read_engine();
     settings_.lock_memory = root_.flag("lock_memory", false);
     settings_.silence_ns = root_.duration_ns("silence", {1'000'000, kHour}, settings_.silence_ns);
     settings_.stale_after =
@@ -58,6 +58,33 @@ class Reader {
       table.error(
           key, "'" + name + "' is no name: up to 64 letters, digits, '.', '_' and '-', not beginning with '.' or '-'");
     }
+  }
+
+  void read_engine() {
+    enum : std::size_t { kNative, kInterp, kXrt };
+    const std::size_t engine = root_.choice("engine", {"native", "interp", "xrt"}, kNative);
+    if (engine == kInterp) settings_.engine = EngineKind::Interp;
+    auto table = root_.table("card");
+    if (engine != kXrt) {
+      if (table) root_.error("card", "it goes with engine = \"xrt\"");
+      if (table) (void)read_card(*table);
+      return;
+    }
+    if (!table) {
+      root_.error("engine", "\"xrt\" wants a table [card] with the xclbin");
+      return;
+    }
+    settings_.card = read_card(*table);
+  }
+
+  CardSettings read_card(config::Table& table) const {
+    CardSettings card;
+    card.xclbin = table.text("xclbin");
+    if (card.xclbin != "sim") card.xclbin = in_folder(folder_, card.xclbin);
+    card.index = static_cast<std::uint32_t>(table.integer("index", {0, 0xFFFF}, 0));
+    card.fallback = table.flag("fallback", true);
+    table.finish();
+    return card;
   }
 
   void read_limits() {

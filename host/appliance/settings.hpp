@@ -92,11 +92,19 @@ struct RecorderSettings {
   std::uint64_t after_ns = 30'000'000'000;   ///< and behind it.
 };
 
+/// A card decodes instead of software.
+struct CardSettings {
+  std::string xclbin;  ///< A file, or "sim".
+  std::uint32_t index = 0;
+  bool fallback = true;  ///< Software does what the card cannot; else the appliance does not start.
+};
+
 struct Settings {
   std::string name;          ///< Of the counters: /dev/shm/stopbit-NAME.counters.
   std::string state_folder;  ///< Gaps of the last days, and what else outlives the process.
   std::uint32_t keep_days = 7;
-  EngineKind engine = EngineKind::Native;
+  EngineKind engine = EngineKind::Native;  ///< Of what no card decodes.
+  std::optional<CardSettings> card;
   bool strict = false;
   EngineLimits limits;
   std::uint64_t slots = 65'536;                ///< Of a ring.

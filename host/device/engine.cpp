@@ -162,20 +162,25 @@ Outcome DeviceEngine::decode(std::span<const std::byte> datagram, const PacketIn
                              record::RecordSink& sink) noexcept {
   Outcome outcome;
   outcome.offset_bytes = static_cast<std::uint32_t>(datagram.size());
-  if (problem_.empty()) {
+  if (!failed()) {
     Status done = send(datagram, info);
     if (done) done = collect(datagram, info, sink, outcome);
-    if (!done) problem_ = done.message();
+    if (!done) fail(done.message());
   }
-  if (!problem_.empty()) outcome.dropped = true;
+  outcome.dropped = failed();
   return outcome;
 }
 
 void DeviceEngine::reset(std::uint16_t channel) noexcept {
-  if (!problem_.empty()) return;
+  if (failed()) return;
   const std::size_t words = channel_words_.size() / options_.channels;
   const Status done = load(std::span(channel_words_).subspan(channel * words, words));
-  if (!done) problem_ = done.message();
+  if (!done) fail(done.message());
+}
+
+void DeviceEngine::fail(std::string problem) {
+  problem_ = std::move(problem);
+  failed_.store(true, std::memory_order_release);
 }
 
 Status DeviceEngine::send(std::span<const std::byte> datagram, const PacketInfo& info) {

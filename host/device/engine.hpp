@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -65,7 +66,9 @@ class DeviceEngine final : public Engine {
                  record::RecordSink& sink) noexcept override;
   void reset(std::uint16_t channel) noexcept override;
 
-  /// Why the device decodes no more; empty while it does.
+  /// Whether the device decodes no more. Any thread.
+  [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// Why; empty while it does. The thread that decodes; any, once it has failed.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] Result<Figures> figures();
 
@@ -80,6 +83,7 @@ class DeviceEngine final : public Engine {
                                Outcome& outcome);
   [[nodiscard]] Status take_record(const PacketInfo& info, record::RecordSink& sink, Outcome& outcome);
   [[nodiscard]] Status give_up(std::string what);
+  void fail(std::string problem);
 
   Kernel kernel_;
   Network& network_;
@@ -95,7 +99,8 @@ class DeviceEngine final : public Engine {
   /// What the device was last told of its input: source, time quality, preamble.
   std::optional<std::uint64_t> described_;
   std::vector<firmware::Word> channel_words_;
-  std::string problem_;
+  std::string problem_;  ///< Does not change once failed_ is set.
+  std::atomic<bool> failed_ = false;
 };
 
 }  // namespace stopbit::device

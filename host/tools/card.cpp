@@ -4,16 +4,11 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
+#include "host/device/card.hpp"
 #include "host/replay/summary.hpp"
-#ifdef STOPBIT_HAS_XRT
-#include "host/device/engine.hpp"
-#include "host/device/sim/sim_card.hpp"
-#include "host/device/xrt/xrt_device.hpp"
-#endif
 
 namespace stopbit::tools {
 
@@ -58,56 +53,15 @@ std::string card_text() {
          "16,384 bytes, and has room for 64 groups; fewer if their dictionaries outlive a datagram and are large.";
 }
 
-#ifdef STOPBIT_HAS_XRT
 namespace {
-
-constexpr std::string_view kSimulated = "sim";
 
 class OpenCard final : public Card {
  public:
-  ~OpenCard() override = default;
-
-  void connect(const CardArguments& arguments) {
-    device::XrtOptions options{.card = static_cast<std::uint32_t>(arguments.card.value_or(0)),
-                               .xclbin = arguments.xclbin,
-                               .kernel = 0,
-                               .memory = 0};
-    std::string feed;
-    if (arguments.xclbin == kSimulated) {
-      auto prepared = device::SimCard::prepare();
-      if (!prepared) throw ToolError(kExitEnvironment, prepared.message());
-      sim_ = std::move(prepared).value();
-      options.xclbin = sim_->xclbin();
-      feed = sim_->feed();
-    } else if (const char* said = std::getenv("STOPBIT_SIM_FEED"); said != nullptr && *said != '\0') {
-      feed = said;
-    } else {
-      throw ToolError(kExitEnvironment,
-                      "a card takes datagrams from its own network port, and nothing can send a capture there. "
-                      "--xclbin sim decodes it on the simulated card");
-    }
-    auto opened = device::open_xrt(options);
-    if (!opened) throw ToolError(kExitEnvironment, opened.message());
-    device_ = std::move(opened).value();
-    auto network = device::FeedNetwork::connect(feed);
-    if (!network) throw ToolError(kExitEnvironment, network.message());
-    network_ = std::move(network).value();
-  }
-
-  [[nodiscard]] std::uint32_t capabilities() {
-    const Result<device::Kernel> kernel = device::Kernel::open(*device_);
-    if (!kernel) throw ToolError(kExitEnvironment, kernel.message());
-    return kernel.value().capabilities();
-  }
-
-  void start(const Program& program, const EngineOptions& options) {
-    auto engine = device::DeviceEngine::make(*device_, *network_, program, options);
-    if (!engine) throw ToolError(kExitEnvironment, engine.message());
-    engine_ = std::move(engine).value();
-  }
+  OpenCard(std::unique_ptr<device::Card> card, std::unique_ptr<device::DeviceEngine> engine)
+      : card_(std::move(card)), engine_(std::move(engine)) {}
 
   [[nodiscard]] Engine& engine() noexcept override { return *engine_; }
-  [[nodiscard]] bool failed() const noexcept override { return !engine_->problem().empty(); }
+  [[nodiscard]] bool failed() const noexcept override { return engine_->failed(); }
   [[nodiscard]] std::string summary() override {
     if (failed()) throw ToolError(kExitEnvironment, engine_->problem());
     const Result<device::Figures> read = engine_->figures();
@@ -139,38 +93,34 @@ class OpenCard final : public Card {
   }
 
  private:
-  // In the order in which they need each other.
-  std::unique_ptr<device::SimCard> sim_;
-  std::unique_ptr<device::Device> device_;
-  std::unique_ptr<device::Network> network_;
+  std::unique_ptr<device::Card> card_;
   std::unique_ptr<device::DeviceEngine> engine_;
 };
+
+/// A ToolError instead of a failure, which is the card's.
+template <class Value>
+Value need(Result<Value> result) {
+  if (!result) throw ToolError(kExitEnvironment, result.message());
+  return std::move(result).value();
+}
 
 }  // namespace
 
 std::unique_ptr<Card> Card::open(const CardArguments& arguments, const Program& program, EngineOptions& options) {
-  auto card = std::make_unique<OpenCard>();
-  card->connect(arguments);
+  auto card = need(device::Card::open(
+      {.xclbin = arguments.xclbin, .index = static_cast<std::uint32_t>(arguments.card.value_or(0))}));
   EngineOptions fitting = options;
   fitting.channels = std::max<std::uint16_t>(1, device::channels_with_room(program, options));
-  const std::vector<std::string> obstacles = device::obstacles(program, fitting, card->capabilities());
+  const std::vector<std::string> obstacles = need(card->obstacles(program, fitting));
   if (obstacles.empty()) {
     options = fitting;
-    card->start(program, options);
-    return card;
+    auto engine = need(card->run(program, options));
+    return std::make_unique<OpenCard>(std::move(card), std::move(engine));
   }
   for (const std::string& obstacle : obstacles) fmt::print(stderr, "The card cannot do this: {}.\n", obstacle);
   if (arguments.no_fallback) throw ToolError(kExitRejected, "the card cannot run the program");
   fmt::print(stderr, "Software runs the program instead.\n");
   return nullptr;
 }
-#else
-std::unique_ptr<Card> Card::open(const CardArguments& /*arguments*/, const Program& /*program*/,
-                                 EngineOptions& /*options*/) {
-  throw ToolError(kExitEnvironment,
-                  "this stopbit was built without XRT: build it where CMake finds it (Debian packages: libxrt-dev "
-                  "uuid-dev)");
-}
-#endif
 
 }  // namespace stopbit::tools

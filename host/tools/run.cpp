@@ -211,6 +211,11 @@ int run(const RunArguments& arguments) {
   for (const std::string& note : appliance.notes()) {
     log({appliance::Change::Level::Warning, "note", {{"text", note}}});
   }
+  if (!appliance.on_card().empty()) {
+    log({appliance::Change::Level::Info,
+         "card",
+         {{"decodes", appliance.on_card()}, {"xclbin", appliance.settings().card->xclbin}}});
+  }
   Desk desk(appliance, keeper);
   const appliance::ControlSettings& doors = appliance.settings().control;
   auto server = control::Server::open(
@@ -280,6 +285,8 @@ Command run_command() {
           "\n"
           "  [[port]] name, agent, kind = socket|dpdk|capture, interface | device | file;\n"
           "  several ports of one device are its receive queues\n"
+          "\n"
+          "  engine = native|interp|xrt, [card] xclbin, index, fallback: who decodes\n"
           "\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
           "\n"

@@ -56,6 +56,23 @@ TEST(ApplianceSettings, say_where_and_how_much_is_recorded) {
   EXPECT_THAT(small.errors(), HasSubstr("frozne"));
 }
 
+TEST(ApplianceSettings, say_which_card_decodes) {
+  const Parsed parsed("engine = \"xrt\"\n" + std::string(kGood) + "[card]\nxclbin = \"a.xclbin\"\nindex = 2\n");
+  ASSERT_TRUE(parsed.settings) << parsed.errors();
+  ASSERT_TRUE(parsed.settings->card);
+  EXPECT_EQ(parsed.settings->card->xclbin, parsed.folder.path("a.xclbin"));
+  EXPECT_EQ(parsed.settings->card->index, 2U);
+  EXPECT_TRUE(parsed.settings->card->fallback);
+  EXPECT_EQ(Parsed("engine = \"xrt\"\n" + std::string(kGood) + "[card]\nxclbin = \"sim\"\nfallback = false\n")
+                .settings->card->xclbin,
+            "sim");
+  EXPECT_THAT(Parsed("engine = \"xrt\"\n" + std::string(kGood)).errors(), HasSubstr("wants a table [card]"));
+  EXPECT_THAT(Parsed(kGood + std::string("[card]\nxclbin = \"sim\"\n")).errors(),
+              HasSubstr("it goes with engine = \"xrt\""));
+  EXPECT_THAT(Parsed("engine = \"xrt\"\n" + std::string(kGood) + "[card]\nindex = 65536\n").errors(),
+              HasSubstr("xclbin"));
+}
+
 TEST(ApplianceSettings, tell_everything_that_is_wrong_with_its_place) {
   const Parsed parsed(
       "name = \"a/b\"\n[[agent]]\nname = \"md\"\nidel = \"spin\"\n[[port]]\nname = \"p\"\nkind = \"sokcet\"\n"

@@ -1,0 +1,77 @@
+#include "host/device/card.hpp"
+
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#ifdef STOPBIT_HAS_XRT
+#include "host/device/sim/sim_card.hpp"
+#include "host/device/xrt/xrt_device.hpp"
+#endif
+
+namespace stopbit::device {
+
+#ifdef STOPBIT_HAS_XRT
+namespace {
+
+constexpr std::string_view kSimulated = "sim";
+
+class FedCard final : public Card {
+ public:
+  /// Empty on success.
+  [[nodiscard]] std::string connect(const CardOptions& options) {
+    XrtOptions xrt{.card = options.index, .xclbin = options.xclbin, .kernel = 0, .memory = 0};
+    std::unique_ptr<SimCard> simulated;  // its folder is needed until the connection is there
+    std::string feed;
+    if (options.xclbin == kSimulated) {
+      auto prepared = SimCard::prepare();
+      if (!prepared) return prepared.message();
+      simulated = std::move(prepared).value();
+      xrt.xclbin = simulated->xclbin();
+      feed = simulated->feed();
+    } else if (const char* said = std::getenv("STOPBIT_SIM_FEED"); said != nullptr && *said != '\0') {
+      feed = said;
+    } else {
+      return "a card takes datagrams from its own network port, and nothing here can send there; the xclbin 'sim' is a "
+             "simulated card that takes them";
+    }
+    auto opened = open_xrt(xrt);
+    if (!opened) return opened.message();
+    device_ = std::move(opened).value();
+    auto network = FeedNetwork::connect(feed);
+    if (!network) return network.message();
+    network_ = std::move(network).value();
+    return {};
+  }
+
+  [[nodiscard]] Result<std::vector<std::string>> obstacles(const Program& program,
+                                                           const EngineOptions& options) override {
+    const Result<Kernel> kernel = Kernel::open(*device_);
+    if (!kernel) return Failure{kernel.message()};
+    return device::obstacles(program, options, kernel.value().capabilities());
+  }
+  [[nodiscard]] Result<std::unique_ptr<DeviceEngine>> run(const Program& program,
+                                                          const EngineOptions& options) override {
+    return DeviceEngine::make(*device_, *network_, program, options);
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Network> network_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Card>> Card::open(const CardOptions& options) {
+  auto card = std::make_unique<FedCard>();
+  if (std::string problem = card->connect(options); !problem.empty()) return Failure{std::move(problem)};
+  return std::unique_ptr<Card>(std::move(card));
+}
+#else
+Result<std::unique_ptr<Card>> Card::open(const CardOptions& /*options*/) {
+  return Failure{
+      "this stopbit was built without XRT: build it where CMake finds it (Debian packages: libxrt-dev uuid-dev)"};
+}
+#endif
+
+}  // namespace stopbit::device

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/device/engine.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::device {
+
+struct CardOptions {
+  std::string xclbin;       ///< The file that holds the kernel; "sim": the simulated card that comes with stopbit.
+  std::uint32_t index = 0;  ///< Which card, as `xbutil examine` counts them.
+};
+
+/// An open card, with a way to send it datagrams. One engine runs on it at a time.
+class Card {
+ public:
+  /// A real card takes datagrams from its own network port, and nothing can send there: so `xclbin` is "sim", or the
+  /// environment names the socket of another simulated card's network (STOPBIT_SIM_FEED). The process must have one
+  /// thread, and must not have used XRT before.
+  [[nodiscard]] static Result<std::unique_ptr<Card>> open(const CardOptions& options);
+  Card() = default;
+  Card(const Card&) = delete;
+  Card& operator=(const Card&) = delete;
+  virtual ~Card() = default;
+
+  /// Why the card cannot do what an engine with these options does, one reason a line; empty if it can. A failure is
+  /// the card's. `program` has passed verify::check.
+  [[nodiscard]] virtual Result<std::vector<std::string>> obstacles(const Program& program,
+                                                                   const EngineOptions& options) = 0;
+  /// There are no obstacles, and the engine before is gone. The program must outlive the engine, as the card does.
+  [[nodiscard]] virtual Result<std::unique_ptr<DeviceEngine>> run(const Program& program,
+                                                                  const EngineOptions& options) = 0;
+};
+
+}  // namespace stopbit::device
