@@ -167,7 +167,7 @@ Outcome DeviceEngine::decode(std::span<const std::byte> datagram, const PacketIn
     if (done) done = collect(datagram, info, sink, outcome);
     if (!done) fail(done.message());
   }
-  outcome.dropped = failed();
+  if (failed()) outcome.dropped = true;
   return outcome;
 }
 
