@@ -264,7 +264,8 @@ module stopbit_microcode_engine
   logic [7:0]  block_words, string_slots;
   logic [15:0] next_slot;
   text_step_t text;
-  assign in_work     = now.valid && !(state_q inside {STATE_IDLE, STATE_PREAMBLE, STATE_START, STATE_FINISH, STATE_FAILED});
+  // While a message begins, what is there belongs to a template that was only foreseen, or is the identifier that was taken.
+  assign in_work     = now.valid && !(state_q inside {STATE_IDLE, STATE_PREAMBLE, STATE_START, STATE_DISPATCH, STATE_FINISH, STATE_FAILED});
   assign opens_block = in_work && !length_is_refused && first.control == CONTROL_BLOCK && !opened_q;
   always_comb begin
     early_code = ERROR_NONE;

@@ -12,6 +12,7 @@
 #include "bench/workloads/workload.hpp"
 #include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/core.hpp"
+#include "microcode/verify/verify.hpp"
 #include "tests/attack/chatter.hpp"
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"
@@ -326,6 +327,67 @@ TEST(Cosim, a_program_is_loaded_while_another_runs_and_each_has_its_channels) {
       }
       ASSERT_EQ(difference(wanted, core.decode(datagrams)), "") << "round " << round;
     }
+  }
+}
+
+/// A message with an identifier that no template has leaves its channel's bank with instructions fetched from where the
+/// last template of the other bank began: here the beginning of an element that no record has room for. They are not
+/// those of the message that comes next, whatever they would do.
+TEST(Cosim, a_template_that_was_wrongly_foreseen_says_nothing_about_the_room_of_the_record) {
+  const auto compiled = [](const std::string& templates) {
+    return bench::compile_text(
+        "foreseen", R"(<templates xmlns="http://www.fixprotocol.org/ns/fast/td/1.1">)" + templates + "</templates>");
+  };
+  const auto integers = [](unsigned count) {
+    std::string fields;
+    for (unsigned i = 0; i < count; ++i) fields += "<uInt32 name=\"F" + std::to_string(i) + "\"/>";
+    return fields;
+  };
+  auto tight = compiled(
+      R"(<template name="T" id="1"><uInt32 name="A"/></template><template name="U" id="2"><sequence name="S">)" +
+      integers(2 * record::kValueWords) + "</sequence></template>");
+  ASSERT_TRUE(tight.ok()) << tight.message();
+  tight.value().max_record_slots = 1;
+  ASSERT_TRUE(verify::check(tight.value()).ok());
+  const std::vector<isa::Instruction>& code = tight.value().code;
+  const auto element = std::find_if(code.begin(), code.end(),
+                                    [](const isa::Instruction& in) { return in.control == isa::ControlOp::Block; });
+  ASSERT_NE(element, code.end());
+  // In the other bank a template whose code begins at that address.
+  std::optional<Program> other;
+  for (unsigned fields = 1; fields < 30 && !other; ++fields) {
+    auto program = compiled("<template name=\"T\" id=\"1\">" + integers(fields) +
+                            R"(</template><template name="U" id="2"><uInt32 name="A"/></template>)");
+    ASSERT_TRUE(program.ok()) << program.message();
+    const auto& dispatch = program.value().dispatch;
+    if (std::any_of(dispatch.begin(), dispatch.end(), [&](const DispatchEntry& entry) {
+          return entry.id == 2 && entry.entry == element - code.begin();
+        })) {
+      other = std::move(program.value());
+    }
+  }
+  ASSERT_TRUE(other.has_value());
+  EngineOptions options;
+  options.channels = 2;
+  Reference references[] = {{*other, options}, {tight.value(), options}};
+  Core core(*other, options, {});
+  core.load_beside(tight.value(), 1);
+  const std::vector<Bytes> bytes = {{std::byte{0xC0}, std::byte{0x82}, std::byte{0x85}},
+                                    {std::byte{0xC0}, std::byte{0xE3}, std::byte{0x85}},
+                                    {std::byte{0xC0}, std::byte{0x81}, std::byte{0x85}}};
+  std::vector<Datagram> datagrams = as_datagrams(bytes, 0, 1);
+  datagrams[1].info.channel = datagrams[2].info.channel = 1;
+  (void)core.decode(std::span(datagrams).first(1));  // the other program is loaded behind it
+  (void)references[0].decode(std::span(datagrams).first(1));
+  for (int round = 0; round < 2; ++round) {
+    std::vector<Record> wanted;
+    for (const Datagram& datagram : datagrams) {
+      for (Record& record : references[datagram.info.channel].decode(std::span(&datagram, 1))) {
+        wanted.push_back(std::move(record));
+      }
+    }
+    ASSERT_EQ(wanted.size(), 3U);
+    EXPECT_EQ(difference(wanted, core.decode(datagrams)), "") << "round " << round;
   }
 }
 
