@@ -112,7 +112,9 @@ Translation Atu::translate(Vpid who, Nla nla, Access access) noexcept {
 
 void Atu::acknowledge(Unit unit, std::uint64_t flush_number) noexcept {
   std::uint64_t& of_unit = acknowledged_[static_cast<std::size_t>(unit)];
-  of_unit = std::max(of_unit, std::min(flush_number, flush_number_));
+  flush_number = std::min(flush_number, flush_number_);
+  if (flush_number <= of_unit) return;
+  of_unit = flush_number;
   collect();
 }
 

@@ -1,6 +1,7 @@
 #include "host/nic/link/links.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "microcode/image/crc32c.hpp"
@@ -13,8 +14,8 @@ constexpr std::uint8_t kIsEarly = 2;
 constexpr std::uint32_t kAcknowledgeEvery = Links::kWindow / 2;
 constexpr std::size_t kFramesPerStep = 64;
 
-std::uint32_t checksum(std::span<const std::byte> frame) {
-  return image::crc32c(frame.subspan(sizeof(std::uint32_t)));
+constexpr std::uint64_t bit_of(std::uint32_t sequence) noexcept {
+  return std::uint64_t{1} << sequence % Links::kWindow;
 }
 
 }  // namespace
@@ -37,25 +38,42 @@ std::uint32_t Links::room(NodeId to, Channel channel) const noexcept {
 bool Links::is_idle() const noexcept {
   return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
     return peer.is_lost || std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
-             return window.base == window.next && window.owed == 0 && !window.arrived[window.cursor % kWindow].is_here;
+             return window.base == window.next && window.owed == 0 && (window.here & bit_of(window.cursor)) == 0;
            });
   });
+}
+
+std::span<std::byte> Links::frame_of(Window& window, std::uint32_t sequence) const noexcept {
+  return {window.frames.data() + sequence % kWindow * transport_.frame_bytes(), transport_.frame_bytes()};
+}
+
+std::uint32_t Links::checksum(std::span<const std::byte> frame) const noexcept {
+  return transport_.is_exact() ? 0 : image::crc32c(frame.subspan(sizeof(std::uint32_t)));
+}
+
+std::span<std::byte> Links::place(NodeId to, Channel channel) noexcept {
+  if (room(to, channel) == 0) return {};
+  Window& out = window(to, static_cast<std::size_t>(channel));
+  return frame_of(out, out.next).subspan(sizeof(LinkHeader));
 }
 
 SendResult Links::send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
                        std::uint64_t now_ns) {
   if (peers_[to].is_lost) return SendResult::Lost;
-  if (room(to, channel) == 0) return SendResult::Full;
+  const std::span<std::byte> place = this->place(to, channel);
+  if (place.empty()) return SendResult::Full;
   const auto index = static_cast<std::size_t>(channel);
   Window& out = window(to, index);
   const std::uint32_t sequence = out.next++;
   ++out.sent_count;
+  if (out.waits == 0) out.look_ns = now_ns + options_.resend_ns;
+  out.waits |= bit_of(sequence);
   Sent& sent = out.sent[sequence % kWindow];
-  sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns, false};
-  const std::span<std::byte> frame(out.frames.data() + sequence % kWindow * transport_.frame_bytes(), sent.length);
-  std::copy(packet.begin(), packet.end(), frame.begin() + sizeof(LinkHeader));
+  sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns};
+  if (packet.data() != place.data()) std::copy(packet.begin(), packet.end(), place.begin());
   ++counters_.sent;
-  transmit(to, index, frame, static_cast<std::uint8_t>(early ? kHasPacket | kIsEarly : kHasPacket), sequence);
+  transmit(to, index, frame_of(out, sequence).first(sent.length),
+           static_cast<std::uint8_t>(early ? kHasPacket | kIsEarly : kHasPacket), sequence);
   return SendResult::Sent;
 }
 
@@ -70,9 +88,8 @@ void Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame,
   header.target = to;
   header.sequence = sequence;
   header.acknowledged = window.cursor;
-  for (std::uint32_t i = 0; i + 1 < kWindow; ++i) {
-    if (window.arrived[(window.cursor + 1 + i) % kWindow].is_here) header.received |= std::uint64_t{1} << i;
-  }
+  // From the set of numbers modulo 64 to the 63 numbers behind `acknowledged`.
+  header.received = std::rotr(window.here & ~bit_of(window.cursor), static_cast<int>((window.cursor + 1) % kWindow));
   std::memcpy(frame.data(), &header, sizeof(header));
   header.crc = checksum(frame);
   std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
@@ -130,61 +147,73 @@ void Links::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64
     }
     return;
   }
-  Arrived& arrived = in.arrived[header.sequence % kWindow];
-  if (arrived.is_here) {
+  if ((in.here & bit_of(header.sequence)) != 0) {
     ++counters_.duplicates;
     in.is_urgent = true;
     return;
   }
   const std::span<const std::byte> packet = frame.subspan(sizeof(header));
-  std::copy(packet.begin(), packet.end(),
-            in.packets.begin() + static_cast<std::ptrdiff_t>(header.sequence % kWindow * transport_.frame_bytes()));
-  arrived = {static_cast<std::uint32_t>(packet.size()), true, 0};
+  Arrived& arrived = in.arrived[header.sequence % kWindow];
+  arrived = {static_cast<std::uint32_t>(packet.size()), 0};
+  in.here |= bit_of(header.sequence);
   if (in.owed++ == 0) in.owed_since_ns = now_ns;
   if ((header.flags & kIsEarly) != 0) {
     arrived.early_status = sink.early(header.source, static_cast<Channel>(header.channel), packet);
   }
-  (void)deliver(header.source, header.channel, sink);
+  // Only what cannot be given out at once is kept.
+  if (ahead == 0 && deliver_one(header.source, header.channel, sink, packet)) {
+    (void)deliver(header.source, header.channel, sink);
+  } else {
+    std::copy(packet.begin(), packet.end(),
+              in.packets.begin() + static_cast<std::ptrdiff_t>(header.sequence % kWindow * transport_.frame_bytes()));
+  }
 }
 
 void Links::take_acknowledgement(Window& to, const LinkHeader& header) noexcept {
   const std::uint32_t under_way = to.next - to.base;
   const std::uint32_t released = header.acknowledged - to.base;
   if (released > under_way) return;  // older than what is known, or nonsense
-  to.base = header.acknowledged;
+  for (; to.base != header.acknowledged; ++to.base) to.waits &= ~bit_of(to.base);
   to.taken_count += released;
-  for (std::uint32_t i = 0; i + 1 < kWindow; ++i) {
-    const std::uint32_t sequence = header.acknowledged + 1 + i;
-    if ((header.received >> i & 1U) != 0 && sequence - to.base < to.next - to.base) {
-      to.sent[sequence % kWindow].acknowledged = true;
-    }
+  // The last bit would be `acknowledged` itself. What was never sent waits for nothing, so its bits change nothing.
+  to.waits &= ~std::rotl(header.received << 1U, static_cast<int>(header.acknowledged % kWindow));
+}
+
+/// The oldest packet, if the sink takes it.
+bool Links::deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet) {
+  Window& in = window(from, channel);
+  if (!sink.ordered(from, static_cast<Channel>(channel), packet, in.arrived[in.cursor % kWindow].early_status)) {
+    return false;
   }
+  in.here &= ~bit_of(in.cursor);
+  ++in.cursor;
+  ++counters_.delivered;
+  return true;
 }
 
 std::size_t Links::deliver(NodeId from, std::size_t channel, PacketSink& sink) {
   Window& in = window(from, channel);
   std::size_t count = 0;
-  for (; in.arrived[in.cursor % kWindow].is_here; ++count) {
-    Arrived& arrived = in.arrived[in.cursor % kWindow];
+  for (; (in.here & bit_of(in.cursor)) != 0; ++count) {
     const std::span<const std::byte> packet(in.packets.data() + in.cursor % kWindow * transport_.frame_bytes(),
-                                            arrived.length);
-    if (!sink.ordered(from, static_cast<Channel>(channel), packet, arrived.early_status)) break;
-    arrived.is_here = false;
-    ++in.cursor;
-    ++counters_.delivered;
+                                            in.arrived[in.cursor % kWindow].length);
+    if (!deliver_one(from, channel, sink, packet)) break;
   }
   return count;
 }
 
-std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
+/// The packets that have waited for their acknowledgement for too long.
+std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
-  // What was held up is delivered: its sender has room again.
-  std::size_t work = deliver(peer, channel, sink);
-  if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;
-  window.owed += static_cast<std::uint32_t>(work);
+  std::size_t work = 0;
+  window.look_ns = now_ns + options_.resend_ns;
   for (std::uint32_t sequence = window.base; sequence != window.next; ++sequence) {
+    if ((window.waits & bit_of(sequence)) == 0) continue;
     Sent& sent = window.sent[sequence % kWindow];
-    if (sent.acknowledged || now_ns - sent.last_ns < options_.resend_ns) continue;
+    if (now_ns - sent.last_ns < options_.resend_ns) {
+      window.look_ns = std::min(window.look_ns, sent.last_ns + options_.resend_ns);
+      continue;
+    }
     if (now_ns - std::max(sent.first_ns, peers_[peer].heard_ns) >= options_.silence_ns) {
       peers_[peer].is_lost = true;
       sink.lost(peer);
@@ -193,11 +222,22 @@ std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink
     sent.last_ns = now_ns;
     ++counters_.resent;
     ++work;
-    const std::span<std::byte> frame(window.frames.data() + sequence % kWindow * transport_.frame_bytes(), sent.length);
+    const std::span<std::byte> frame = frame_of(window, sequence).first(sent.length);
     LinkHeader header;
     std::memcpy(&header, frame.data(), sizeof(header));
     transmit(peer, channel, frame, header.flags, sequence);
   }
+  return work;
+}
+
+std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
+  Window& window = this->window(peer, channel);
+  // What was held up is delivered: its sender has room again.
+  std::size_t work = deliver(peer, channel, sink);
+  if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;
+  window.owed += static_cast<std::uint32_t>(work);
+  if (window.waits != 0 && now_ns >= window.look_ns) work += send_again(peer, channel, sink, now_ns);
+  if (peers_[peer].is_lost) return work;
   const bool is_due = window.owed >= kAcknowledgeEvery || window.is_urgent ||
                       (window.owed != 0 && now_ns - window.owed_since_ns >= options_.acknowledge_ns);
   if (is_due) {

@@ -17,7 +17,7 @@ inline constexpr std::size_t kChannels = 2;
 
 /// In front of every packet. Little-endian.
 struct LinkHeader {
-  std::uint32_t crc = 0;  ///< CRC-32C of all behind it.
+  std::uint32_t crc = 0;  ///< CRC-32C of all behind it; 0 on a carrier that is exact.
   std::uint16_t magic = 0;
   std::uint8_t flags = 0;
   std::uint8_t channel = 0;
@@ -83,6 +83,9 @@ class Links {
   /// a node there is, and the packet no longer than packet_bytes().
   [[nodiscard]] SendResult send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
                                 std::uint64_t now_ns);
+  /// Where the next packet of this way may be made, packet_bytes() long, so that `send` need not copy it. Until the
+  /// next `send` there. Empty: there is no room.
+  [[nodiscard]] std::span<std::byte> place(NodeId to, Channel channel) noexcept;
   /// Packets that may still be sent before the window is full.
   [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept;
   /// Packets that were ever sent on this way, and how many of them their receiver has taken, in order. With a lost node
@@ -108,19 +111,21 @@ class Links {
     std::uint32_t length = 0;  ///< Of the frame.
     std::uint64_t first_ns = 0;
     std::uint64_t last_ns = 0;
-    bool acknowledged = false;
   };
   struct Arrived {
     std::uint32_t length = 0;  ///< Of the packet.
-    bool is_here = false;
     std::uint8_t early_status = 0;
   };
+  /// Of sets of packets, bit i is the one whose number is i modulo kWindow.
   struct Window {
-    std::uint32_t base = 0;  ///< Sending: the oldest not acknowledged,
-    std::uint32_t next = 0;  ///< and the next to be sent.
+    std::uint32_t base = 0;     ///< Sending: the oldest not acknowledged,
+    std::uint32_t next = 0;     ///< and the next to be sent.
+    std::uint64_t waits = 0;    ///< Those between that are not acknowledged.
+    std::uint64_t look_ns = 0;  ///< None of them is to be sent again before this time.
     std::uint64_t sent_count = 0;
     std::uint64_t taken_count = 0;
     std::uint32_t cursor = 0;  ///< Receiving: the lowest not delivered.
+    std::uint64_t here = 0;    ///< Those from there on that have arrived.
     std::uint32_t owed = 0;    ///< Packets that came since the last acknowledgement.
     std::uint64_t owed_since_ns = 0;
     bool is_urgent = false;  ///< A packet came again: its acknowledgement may be lost.
@@ -136,10 +141,14 @@ class Links {
   };
 
   [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
+  [[nodiscard]] std::span<std::byte> frame_of(Window& window, std::uint32_t sequence) const noexcept;
+  [[nodiscard]] std::uint32_t checksum(std::span<const std::byte> frame) const noexcept;
   void transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags, std::uint32_t sequence);
   void take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns);
   void take_acknowledgement(Window& to, const LinkHeader& header) noexcept;
+  [[nodiscard]] bool deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet);
   std::size_t deliver(NodeId from, std::size_t channel, PacketSink& sink);
+  std::size_t send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
 
   Transport& transport_;

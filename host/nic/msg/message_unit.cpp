@@ -39,8 +39,7 @@ MessageUnit::MessageUnit(Links& links, Ports& ports, NodeId node, std::size_t no
       is_lost_(nodes),
       table_(kWaiting),
       pending_(kWaiting * nodes),
-      owed_(nodes),
-      buffer_(sizeof(MessagePacket) + kMaxMessageBytes) {}
+      owed_(nodes) {}
 
 bool MessageUnit::open(Vpid vpid, const Page& page, const MessagePort& port) {
   if (!ports_.is_open(vpid) || boxes_[vpid]) return false;
@@ -77,10 +76,12 @@ std::size_t MessageUnit::max_bytes() const noexcept {
 
 bool MessageUnit::send_packet(NodeId to, Priority priority, const MessagePacket& packet,
                               std::span<const std::byte> payload, std::uint64_t now_ns) {
-  std::memcpy(buffer_.data(), &packet, sizeof(packet));
-  std::copy(payload.begin(), payload.end(), buffer_.begin() + sizeof(packet));
-  return links_.send(to, channel_of(priority), std::span(buffer_).first(sizeof(packet) + payload.size()), false,
-                     now_ns) == SendResult::Sent;
+  const std::span<std::byte> place = links_.place(to, channel_of(priority));
+  if (place.empty()) return false;
+  std::memcpy(place.data(), &packet, sizeof(packet));
+  std::copy(payload.begin(), payload.end(), place.begin() + sizeof(packet));
+  return links_.send(to, channel_of(priority), place.first(sizeof(packet) + payload.size()), false, now_ns) ==
+         SendResult::Sent;
 }
 
 MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std::span<const std::byte> payload,

@@ -175,7 +175,6 @@ class MessageUnit final : public PacketSink {
   std::vector<Answer> pending_;
   std::size_t answers_ = 0;
   std::vector<std::size_t> owed_;  ///< Answers to each node.
-  std::vector<std::byte> buffer_;
   MessageCounters counters_;
 };
 

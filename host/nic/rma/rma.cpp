@@ -59,9 +59,9 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
       windows_(std::clamp<std::size_t>(options.windows, 1, 65'536)),
       ports_state_(ports.count()),
       jobs_(links.nodes()),
-      put_errors_(links.nodes() * ports.count()),
-      buffer_(links.packet_bytes()) {
+      put_errors_(links.nodes() * ports.count()) {
   if (links.packet_bytes() < 2 * sizeof(RmaHeader)) throw std::invalid_argument("frames too short for a packet");
+  busy_.reserve(ports.count());
   for (PortState& port : ports_state_) {
     port.slots.resize(std::clamp<std::size_t>(options.outstanding, 1, 65'536));
     port.marks.resize(links.nodes());
@@ -153,6 +153,10 @@ void Rma::start(Vpid vpid, const Command& command, std::uint64_t now_ns) {
   }
   if (error != Error::None) return end_command(vpid, error);
   (void)advance(vpid, now_ns);
+  if (port.is_busy && !port.is_listed) {
+    port.is_listed = true;
+    busy_.push_back(vpid);
+  }
 }
 
 bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
@@ -200,8 +204,9 @@ void Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
   header.word = command.address;
   header.more = command.more;
   const std::size_t data = is_put ? std::min<std::size_t>(command.length - port.sent, data_bytes()) : 0;
-  std::memcpy(buffer_.data(), &header, sizeof(header));
-  const std::span<std::byte> packet = std::span(buffer_).first(sizeof(header) + data);
+  const std::span<std::byte> packet =
+      links_.place(command.target_node, Channel::Low).first(sizeof(header) + data);  // the caller has seen the room
+  std::memcpy(packet.data(), &header, sizeof(header));
   if (is_put && !read_memory(vpid, command.address + port.sent, packet.subspan(sizeof(header)))) {
     return end_command(vpid, Error::OriginWindow);  // taken from the port in the meantime
   }
@@ -259,9 +264,12 @@ void Rma::end_command(Vpid vpid, Error error) {
 std::size_t Rma::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   std::size_t work = 0;
-  for (std::size_t vpid = 0; vpid < ports_state_.size(); ++vpid) {
-    if (ports_state_[vpid].is_busy) work += advance(static_cast<Vpid>(vpid), now_ns) ? 1 : 0;
-  }
+  std::erase_if(busy_, [&](Vpid vpid) {
+    PortState& port = ports_state_[vpid];
+    if (port.is_busy) work += advance(vpid, now_ns) ? 1 : 0;
+    port.is_listed = port.is_busy;
+    return !port.is_listed;
+  });
   for (std::size_t node = 0; node < jobs_.size(); ++node) {
     if (jobs_[node].is_active) work += pump(static_cast<NodeId>(node)) ? 1 : 0;
   }
@@ -513,7 +521,7 @@ bool Rma::pump(NodeId to) {
     // The window may have been closed, or locked, in the meantime.
     Error error = check_window(to, request, Access::Read, request.length);
     const std::size_t data = std::min<std::size_t>(request.length - job.done, data_bytes());
-    const std::span<std::byte> packet = std::span(buffer_).first(sizeof(RmaHeader) + data);
+    const std::span<std::byte> packet = links_.place(to, Channel::High).first(sizeof(RmaHeader) + data);
     if (error == Error::None) {
       const Window& window = windows_[request.window];
       const Nla from = window.first + request.offset + job.done;
@@ -532,7 +540,7 @@ bool Rma::pump(NodeId to) {
     header.request = request.request;
     header.length = request.length;
     header.at = job.done;
-    std::memcpy(buffer_.data(), &header, sizeof(header));
+    std::memcpy(packet.data(), &header, sizeof(header));
     (void)links_.send(to, Channel::High, packet, true, now_ns_);
     job.done += static_cast<std::uint32_t>(data);
     if (job.done == request.length) {

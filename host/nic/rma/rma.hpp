@@ -131,6 +131,7 @@ class Rma final : public PacketSink {
   };
   struct PortState {
     bool is_busy = false;
+    bool is_listed = false;  ///< Stands in `busy_`.
     bool has_slot = false;
     std::uint32_t request = 0;  ///< Of the current command, if it has a slot.
     std::uint32_t sent = 0;     ///< Bytes of it.
@@ -180,7 +181,7 @@ class Rma final : public PacketSink {
   std::vector<PortState> ports_state_;
   std::vector<Job> jobs_;          ///< Of each node.
   std::vector<Error> put_errors_;  ///< Of the put under way, of each port of each node.
-  std::vector<std::byte> buffer_;  ///< A packet that is being made.
+  std::vector<Vpid> busy_;         ///< Ports with a command that has not been sent away; some may be done already.
   std::uint64_t now_ns_ = 0;
   RmaCounters counters_;
 };

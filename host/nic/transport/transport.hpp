@@ -21,6 +21,8 @@ class Transport {
   [[nodiscard]] virtual std::size_t nodes() const noexcept = 0;
   /// The longest frame.
   [[nodiscard]] virtual std::size_t frame_bytes() const noexcept = 0;
+  /// What arrives is what was sent: nobody needs a checksum. The same on all nodes of a network.
+  [[nodiscard]] virtual bool is_exact() const noexcept { return false; }
   /// Never waits. False: the carrier has no room now.
   [[nodiscard]] virtual bool send(NodeId to, std::span<const std::byte> frame) = 0;
   /// Copies the next frame for this node, cut to the room there is, and returns its length; 0 if there is none.
