@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "host/nic/names.hpp"
@@ -27,6 +28,8 @@ class Transport {
   [[nodiscard]] virtual bool send(NodeId to, std::span<const std::byte> frame) = 0;
   /// Copies the next frame for this node, cut to the room there is, and returns its length; 0 if there is none.
   [[nodiscard]] virtual std::size_t receive(std::span<std::byte> into) = 0;
+  /// Who sent the frame that `receive` gave last, if the carrier knows it better than the frame.
+  [[nodiscard]] virtual std::optional<NodeId> sender() const noexcept { return std::nullopt; }
 };
 
 }  // namespace stopbit::nic

@@ -1,0 +1,241 @@
+#include "host/nic/transport/fabric/fabric_transport.hpp"
+
+#include <sys/random.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "host/nic/transport/fabric/endpoint.hpp"
+#include "host/nic/transport/fabric/membership.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+/// Left in each share for what keeps the membership alive.
+constexpr std::size_t kSpare = 2;
+constexpr std::uint64_t kLookEveryNs = 1'000'000;
+
+std::uint64_t now_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::string check(const FabricOptions& options) {
+  if (options.network.empty() || options.network.size() >= kFabricNameBytes) {
+    return "the name of a network has 1 to " + std::to_string(kFabricNameBytes - 1) + " bytes";
+  }
+  if (options.nodes < 2 || options.nodes > 1024) return "a network has 2 to 1024 nodes";
+  if (options.frame_bytes < 256 || options.frame_bytes > 16'000) return "a frame has 256 to 16000 bytes";
+  if (options.tx_slots < 4 || options.tx_slots > 1024) return "4 to 1024 frames may be under way to a node";
+  if (options.rx_slots < 16 || options.rx_slots > 65'536) return "there is room for 16 to 65536 frames that have come";
+  if (options.lease_ns < 10'000'000) return "a lease lasts at least 10 ms";
+  if (options.node && (*options.node == 0 || *options.node >= options.nodes)) {
+    return "no node that joins a network of " + std::to_string(options.nodes) + " is node " +
+           std::to_string(*options.node);
+  }
+  return {};
+}
+
+}  // namespace
+
+LinkOptions fabric_link_options() noexcept {
+  LinkOptions options;
+  options.resend_ns = 50'000'000;
+  options.silence_ns = 2'000'000'000;
+  options.acknowledge_ns = 100'000;
+  return options;
+}
+
+class FabricTransport::Parts {
+ public:
+  explicit Parts(const FabricOptions& how) : options(how), ready(how.rx_slots), own(how.tx_slots) {}
+
+  /// "" or what is wrong. `host`: the address of node 0, or nothing.
+  [[nodiscard]] std::string open(const std::string& host) {
+    if (std::string problem = endpoint.open(options, host, counters); !problem.empty()) return problem;
+    Membership::Self self;
+    self.address = endpoint.address();
+    self.knows_sources = endpoint.knows_sources();
+    if (!host.empty()) {
+      std::string problem;
+      self.host = endpoint.resolve(host, problem);
+      if (self.host.empty()) return problem;
+    }
+    while (self.incarnation == 0) {
+      if (::getrandom(&self.incarnation, sizeof(self.incarnation), 0) != sizeof(self.incarnation)) {
+        return "no random numbers";
+      }
+    }
+    for (std::vector<std::byte>& frame : own) frame.reserve(options.frame_bytes);
+    address = endpoint.address_text();
+    membership = std::make_unique<Membership>(endpoint, options, std::move(self), counters);
+    return membership->problem();
+  }
+
+  /// Takes in what has come, as far as there is room.
+  void poll() {
+    const std::uint64_t now = now_ns();
+    FabricEndpoint::Arrived arrived;
+    while (ready_written - ready_read < ready.size() && endpoint.poll(arrived)) {
+      const std::optional<NodeId> from = membership->take(arrived.source, arrived.frame, now);
+      if (from) {
+        ready[ready_written++ % ready.size()] = {*from, arrived.frame.subspan(sizeof(FabricHead)), arrived.slot};
+      } else {
+        endpoint.give_back(arrived.slot);
+      }
+    }
+    if (now - looked_ns < kLookEveryNs) return;
+    looked_ns = now;
+    membership->step(now);
+  }
+
+  struct Ready {
+    NodeId from = 0;
+    std::span<const std::byte> frame;
+    std::size_t slot = 0;
+  };
+
+  FabricOptions options;
+  FabricCounters counters;
+  FabricEndpoint endpoint;
+  std::unique_ptr<Membership> membership;
+  std::string address;
+  std::vector<Ready> ready;  ///< A ring: frames of members that were not taken yet.
+  std::uint64_t ready_written = 0;
+  std::uint64_t ready_read = 0;
+  std::vector<std::vector<std::byte>> own;  ///< A ring: frames to oneself.
+  std::uint64_t own_written = 0;
+  std::uint64_t own_read = 0;
+  std::uint64_t looked_ns = 0;
+  std::optional<NodeId> sender;
+};
+
+FabricTransport::FabricTransport(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+
+FabricTransport::~FabricTransport() {
+  // What comes now is nobody's; but the provider may need to be asked to send the goodbye.
+  parts_->membership->leave();
+  FabricEndpoint::Arrived arrived;
+  (void)parts_->endpoint.poll(arrived);
+}
+
+std::string FabricTransport::why_not() {
+  return fabric_library().problem;
+}
+
+Result<std::unique_ptr<FabricTransport>> FabricTransport::open(const FabricOptions& options, const std::string& host) {
+  if (std::string problem = why_not(); !problem.empty()) return Failure{std::move(problem)};
+  if (std::string problem = check(options); !problem.empty()) return Failure{std::move(problem)};
+  auto parts = std::make_unique<Parts>(options);
+  if (std::string problem = parts->open(host); !problem.empty()) return Failure{std::move(problem)};
+  return std::unique_ptr<FabricTransport>(new FabricTransport(std::move(parts)));
+}
+
+Result<std::unique_ptr<FabricTransport>> FabricTransport::listen(const FabricOptions& options) {
+  if (options.listen.empty()) return Failure{"node 0 needs an address to listen at"};
+  return open(options, "");
+}
+
+Result<std::unique_ptr<FabricTransport>> FabricTransport::start(const FabricOptions& options,
+                                                                const std::string& address) {
+  if (address.empty()) return Failure{"the address of node 0 is missing"};
+  return open(options, address);
+}
+
+Result<std::unique_ptr<FabricTransport>> FabricTransport::join(const FabricOptions& options,
+                                                               const std::string& address) {
+  auto started = start(options, address);
+  if (!started) return started;
+  FabricTransport& transport = *started.value();
+  const std::uint64_t end = now_ns() + options.patience_ns;
+  constexpr timespec kPause{0, 200'000};
+  while (!transport.is_joined() && transport.problem().empty() && now_ns() < end) {
+    transport.progress();
+    ::nanosleep(&kPause, nullptr);
+  }
+  if (transport.is_joined()) return started;
+  if (!transport.problem().empty()) return Failure{"'" + address + "': " + transport.problem()};
+  const FabricRefusal refusal = transport.parts_->membership->last_refusal();
+  return Failure{"'" + address + "': " +
+                 (refusal == FabricRefusal::None ? "no node 0 answers there"
+                                                 : std::string("node 0 refuses: ") + to_text(refusal))};
+}
+
+NodeId FabricTransport::node() const noexcept {
+  return parts_->membership->node();
+}
+std::size_t FabricTransport::nodes() const noexcept {
+  return parts_->options.nodes;
+}
+std::size_t FabricTransport::frame_bytes() const noexcept {
+  return parts_->options.frame_bytes;
+}
+bool FabricTransport::is_joined() const noexcept {
+  return parts_->membership->is_joined();
+}
+const std::string& FabricTransport::problem() const noexcept {
+  return parts_->membership->problem();
+}
+bool FabricTransport::is_member(NodeId node) const noexcept {
+  return node == this->node() || parts_->membership->handle(node) != kNoHandle;
+}
+const std::string& FabricTransport::address() const noexcept {
+  return parts_->address;
+}
+const FabricCounters& FabricTransport::counters() const noexcept {
+  return parts_->counters;
+}
+std::optional<NodeId> FabricTransport::sender() const noexcept {
+  return parts_->sender;
+}
+void FabricTransport::progress() {
+  parts_->poll();
+}
+
+bool FabricTransport::send(NodeId to, std::span<const std::byte> frame) {
+  Parts& parts = *parts_;
+  if (frame.empty() || frame.size() > parts.options.frame_bytes) return false;
+  if (to == node()) {
+    if (parts.own_written - parts.own_read == parts.own.size()) return false;
+    parts.own[parts.own_written++ % parts.own.size()].assign(frame.begin(), frame.end());
+    return true;
+  }
+  const FabricHandle handle = parts.membership->handle(to);
+  if (handle == kNoHandle) {
+    ++parts.counters.absent;
+    return false;
+  }
+  const FabricHead head = parts.membership->head();
+  if (!parts.endpoint.send(to, handle, std::as_bytes(std::span(&head, 1)), frame, kSpare)) {
+    ++parts.counters.no_room;
+    return false;
+  }
+  ++parts.counters.sent;
+  return true;
+}
+
+std::size_t FabricTransport::receive(std::span<std::byte> into) {
+  Parts& parts = *parts_;
+  if (parts.own_read != parts.own_written) {
+    const std::vector<std::byte>& frame = parts.own[parts.own_read++ % parts.own.size()];
+    const std::size_t length = std::min(into.size(), frame.size());
+    std::copy_n(frame.begin(), length, into.begin());
+    parts.sender = node();
+    return length;
+  }
+  if (parts.ready_read == parts.ready_written) parts.poll();
+  if (parts.ready_read == parts.ready_written) return 0;
+  const Parts::Ready& ready = parts.ready[parts.ready_read++ % parts.ready.size()];
+  const std::size_t length = std::min(into.size(), ready.frame.size());
+  std::copy_n(ready.frame.begin(), length, into.begin());
+  parts.sender = ready.from;
+  parts.endpoint.give_back(ready.slot);
+  ++parts.counters.received;
+  return length;
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "host/nic/names.hpp"
+
+namespace stopbit::nic {
+
+/// What the members of a network over libfabric say to each other, byte for byte (transport/README.md has the table).
+/// Little-endian. Head, Join and Refused are the same in all versions, so that the two sides can tell each other which
+/// ones they are.
+inline constexpr std::uint32_t kFabricMagic = 0x4246'4253;  // "SBFB"
+inline constexpr std::uint8_t kFabricVersion = 1;
+inline constexpr NodeId kNoNode = 0xFFFF;
+inline constexpr std::size_t kFabricAddressBytes = 128;  ///< The longest address of an endpoint.
+inline constexpr std::size_t kFabricNameBytes = 32;      ///< Of a network.
+
+enum class FabricKind : std::uint8_t {
+  Data = 0,     ///< A frame of Links follows.
+  Join = 1,     ///< To node 0: let me in.
+  Refused = 2,  ///< From node 0: no, and why.
+  Offer = 3,    ///< From node 0: this is your place, if you can hear me.
+  Alive = 4,    ///< To node 0, and its answer: I am here, and know so much of the table.
+  Peer = 5,     ///< From node 0: a line of the table.
+  Leave = 6,    ///< To node 0: I go.
+};
+
+/// Why a node was not let in.
+enum class FabricRefusal : std::uint8_t {
+  None = 0,
+  Version = 1,  ///< Node 0 speaks another version; its head says which.
+  Network = 2,  ///< Another name of the network.
+  Shape = 3,    ///< Another number of nodes, or length of frames.
+  Full = 4,
+  Taken = 5,    ///< The node that it wants to be is there, and alive.
+  Address = 6,  ///< Node 0 cannot use its address.
+};
+inline constexpr std::uint8_t kFabricRefusals = 7;
+/// "another version"
+[[nodiscard]] const char* to_text(FabricRefusal refusal) noexcept;
+
+/// In front of every frame.
+struct FabricHead {
+  std::uint32_t magic = kFabricMagic;
+  std::uint8_t version = kFabricVersion;
+  FabricKind kind = FabricKind::Data;
+  NodeId node = kNoNode;          ///< Who sends it; nobody, before it has a place.
+  std::uint64_t incarnation = 0;  ///< The sender's: drawn at random when it starts, never 0.
+};
+static_assert(sizeof(FabricHead) == 16);
+
+struct FabricJoin {
+  FabricHead head;
+  NodeId wanted = kNoNode;  ///< kNoNode: any.
+  std::uint16_t nodes = 0;
+  std::uint32_t frame_bytes = 0;
+  std::array<char, kFabricNameBytes> network{};  ///< Zeros behind it.
+  std::uint16_t address_bytes = 0;               ///< The address follows: where the answer goes.
+  std::uint8_t reserved[6] = {};
+};
+static_assert(sizeof(FabricJoin) == 64);
+
+struct FabricRefused {
+  FabricHead head;
+  FabricRefusal reason = FabricRefusal::None;
+  std::uint8_t reserved[7] = {};
+  std::uint64_t to = 0;  ///< Incarnation of the one who asked.
+};
+static_assert(sizeof(FabricRefused) == 32);
+
+struct FabricOffer {
+  FabricHead head;
+  std::uint64_t to = 0;      ///< As above.
+  std::uint64_t ticket = 0;  ///< Drawn at random: who says it has heard this frame.
+  NodeId node = kNoNode;     ///< The place.
+  std::uint8_t reserved[6] = {};
+};
+static_assert(sizeof(FabricOffer) == 40);
+
+struct FabricAlive {
+  FabricHead head;
+  std::uint64_t proof = 0;  ///< To node 0: the ticket. From it: the other's incarnation.
+  std::uint64_t stamp = 0;  ///< To node 0: all changes of the table up to this are known. From it: the newest one.
+};
+static_assert(sizeof(FabricAlive) == 32);
+
+struct FabricPeer {
+  FabricHead head;
+  std::uint64_t to = 0;     ///< Incarnation of the one who is told.
+  std::uint64_t after = 0;  ///< Between this stamp and the next one nothing else changed.
+  std::uint64_t stamp = 0;
+  std::uint64_t incarnation = 0;  ///< 0: nobody has this place now, and no address follows.
+  NodeId node = 0;
+  std::uint16_t address_bytes = 0;  ///< The address follows.
+  std::uint8_t reserved[4] = {};
+};
+static_assert(sizeof(FabricPeer) == 56);
+
+struct FabricLeave {
+  FabricHead head;
+  std::uint64_t ticket = 0;
+};
+static_assert(sizeof(FabricLeave) == 24);
+
+/// What is wrong with a frame.
+enum class FabricFault : std::uint8_t { None, Malformed, Version };
+
+struct FabricRead {
+  FabricFault fault = FabricFault::Malformed;
+  FabricHead head;
+};
+/// Looks at the head, and whether the frame is as long as its kind wants it. A Join of another version is no fault; any
+/// other frame of one is.
+[[nodiscard]] FabricRead read_head(std::span<const std::byte> frame) noexcept;
+/// The address behind a Join or Peer that read_head found no fault in.
+[[nodiscard]] std::span<const std::byte> address_in(std::span<const std::byte> frame) noexcept;
+
+}  // namespace stopbit::nic

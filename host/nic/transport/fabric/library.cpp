@@ -1,0 +1,44 @@
+#include "host/nic/transport/fabric/library.hpp"
+
+#include <dlfcn.h>
+
+#include <cstdlib>
+
+namespace stopbit::nic {
+namespace {
+
+template <class Function>
+void find(void* library, const char* name, Function& function, std::string& problem) {
+  function = reinterpret_cast<Function>(::dlsym(library, name));
+  if (function == nullptr) problem = std::string("libfabric.so.1 has no function ") + name;
+}
+
+FabricLibrary load() {
+  // Two of the libraries behind it take over the signals of crashes unless they are told not to.
+  ::setenv("IPATH_NO_BACKTRACE", "1", 0);
+  ::setenv("HFI_NO_BACKTRACE", "1", 0);
+  // The connection of an address that is removed is closed: nobody speaks for its successor.
+  ::setenv("FI_AV_REMOVE_CLEANUP", "1", 0);
+  FabricLibrary result;
+  void* const library = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    const char* const why = ::dlerror();
+    result.problem = std::string("libfabric cannot be loaded: ") + (why != nullptr ? why : "?");
+    return result;
+  }
+  find(library, "fi_getinfo", result.getinfo, result.problem);
+  find(library, "fi_freeinfo", result.freeinfo, result.problem);
+  find(library, "fi_dupinfo", result.dupinfo, result.problem);
+  find(library, "fi_fabric", result.fabric, result.problem);
+  find(library, "fi_strerror", result.strerror, result.problem);
+  return result;
+}
+
+}  // namespace
+
+const FabricLibrary& fabric_library() {
+  static const FabricLibrary library = load();
+  return library;
+}
+
+}  // namespace stopbit::nic

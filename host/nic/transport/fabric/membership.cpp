@@ -1,0 +1,443 @@
+#include "host/nic/transport/fabric/membership.hpp"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint64_t kAskEveryNs = 20'000'000;
+constexpr std::uint64_t kOfferNs = 2'000'000'000;    // an offer that nobody takes
+constexpr std::uint64_t kRefusalNs = 1'000'000'000;  // for the connection, and for the frame to arrive
+
+std::uint64_t draw() noexcept {
+  std::uint64_t number = 0;
+  // Without random numbers nobody is let in: a ticket of 0 fits nothing.
+  if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) return 0;
+  return number;
+}
+
+template <class Frame>
+Frame frame_of(std::span<const std::byte> bytes) noexcept {
+  Frame frame;
+  std::memcpy(&frame, bytes.data(), sizeof(frame));
+  return frame;
+}
+template <class Frame>
+std::span<const std::byte> bytes_of(const Frame& frame) noexcept {
+  return std::as_bytes(std::span(&frame, 1));
+}
+
+std::array<char, kFabricNameBytes> padded(const std::string& name) noexcept {
+  std::array<char, kFabricNameBytes> result{};
+  std::copy_n(name.begin(), std::min(name.size(), result.size()), result.begin());
+  return result;
+}
+
+}  // namespace
+
+Membership::Membership(FabricWires& wires, const FabricOptions& options, Self self, FabricCounters& counters)
+    : wires_(wires), options_(options), self_(std::move(self)), counters_(counters), places_(options.nodes) {
+  if (is_host()) {
+    node_ = 0;
+    is_in_ = true;
+    set_place(places_[0], State::Member, self_.incarnation, self_.address, wires_.add(self_.address));
+  } else {
+    host_ = wires_.add(self_.host);
+    if (host_ == kNoHandle) problem_ = "the provider cannot reach the address of node 0";
+  }
+}
+
+FabricHead Membership::head() const noexcept {
+  FabricHead head;
+  head.node = node_;
+  head.incarnation = self_.incarnation;
+  return head;
+}
+
+void Membership::set_place(Place& place, State state, std::uint64_t incarnation, std::span<const std::byte> address,
+                           FabricHandle handle) noexcept {
+  place.state = state;
+  place.incarnation = incarnation;
+  place.handle = handle;
+  place.address_bytes = static_cast<std::uint16_t>(address.size());
+  std::copy(address.begin(), address.end(), place.address.begin());
+}
+
+void Membership::clear(Place& place) {
+  if (place.handle != kNoHandle) wires_.remove(place.handle);
+  place.handle = kNoHandle;
+  place.state = State::Free;
+  place.incarnation = 0;
+  place.ticket = 0;
+  place.told = 0;
+  place.address_bytes = 0;
+}
+
+std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std::byte> frame, std::uint64_t now_ns) {
+  const FabricRead read = read_head(frame);
+  if (read.fault != FabricFault::None) {
+    ++(read.fault == FabricFault::Version ? counters_.version : counters_.malformed);
+    return std::nullopt;
+  }
+  const FabricHead& head = read.head;
+  if (head.kind == FabricKind::Join) {
+    if (is_host()) {
+      take_join(source, frame, now_ns);
+    } else {
+      ++counters_.strangers;
+    }
+    return std::nullopt;
+  }
+  const bool is_from_host = head.kind == FabricKind::Refused || head.kind == FabricKind::Offer ||
+                            head.kind == FabricKind::Peer || (head.kind == FabricKind::Alive && !is_host());
+  if (is_from_host) {
+    if (is_host() || (self_.knows_sources && source != host_)) {
+      ++counters_.forged;
+      return std::nullopt;
+    }
+    switch (head.kind) {
+      case FabricKind::Refused: take_refused(frame_of<FabricRefused>(frame)); break;
+      case FabricKind::Offer: take_offer(frame_of<FabricOffer>(frame), now_ns); break;
+      case FabricKind::Peer: take_peer(frame); break;
+      default: take_answer(frame_of<FabricAlive>(frame), now_ns); break;
+    }
+    return std::nullopt;
+  }
+  if (head.node >= places_.size() || places_[head.node].state == State::Free) {
+    ++counters_.strangers;
+    return std::nullopt;
+  }
+  Place& place = places_[head.node];
+  if (!is_from(source, place)) {
+    ++counters_.forged;
+    return std::nullopt;
+  }
+  if (place.incarnation != head.incarnation) {
+    ++counters_.stale;
+    return std::nullopt;
+  }
+  if (head.kind == FabricKind::Alive) {
+    hear_member(frame_of<FabricAlive>(frame), now_ns);
+  } else if (head.kind == FabricKind::Leave) {
+    if (!is_host() || head.node == 0 || place.ticket == 0 || frame_of<FabricLeave>(frame).ticket != place.ticket) {
+      ++counters_.forged;
+      return std::nullopt;
+    }
+    ++counters_.left;
+    clear(place);
+    change(place);
+    tell_everybody();
+  } else if (place.state == State::Member) {
+    return head.node;
+  } else {
+    ++counters_.strangers;
+  }
+  return std::nullopt;
+}
+
+void Membership::step(std::uint64_t now_ns) {
+  if (is_host()) {
+    step_host(now_ns);
+  } else if (problem_.empty()) {
+    step_member(now_ns);
+  }
+}
+
+// Node 0.
+
+FabricRefusal Membership::judge(const FabricJoin& join) const noexcept {
+  if (join.head.version != kFabricVersion) return FabricRefusal::Version;
+  if (join.network != padded(options_.network)) return FabricRefusal::Network;
+  if (join.nodes != options_.nodes || join.frame_bytes != options_.frame_bytes) return FabricRefusal::Shape;
+  return FabricRefusal::None;
+}
+
+void Membership::take_join(FabricHandle source, std::span<const std::byte> frame, std::uint64_t now_ns) {
+  const auto join = frame_of<FabricJoin>(frame);
+  const std::span<const std::byte> address = address_in(frame);
+  if (const FabricRefusal reason = judge(join); reason != FabricRefusal::None) {
+    return refuse(join, address, reason, now_ns);
+  }
+  // Who has a place at this address already: it asks again, or it has started again at the same address.
+  const auto same = std::find_if(places_.begin(), places_.end(), [&](const Place& place) {
+    return place.state != State::Free && std::ranges::equal(place.where(), address);
+  });
+  if (same != places_.end()) {
+    if (same != places_.begin() && same->incarnation == join.head.incarnation) return offer(*same, now_ns);
+    if (same == places_.begin() || !is_from(source, *same)) {
+      ++counters_.forged;  // it names the address of another node
+      return;
+    }
+    const bool was_member = same->state == State::Member;
+    clear(*same);
+    if (was_member) {
+      ++counters_.expired;
+      change(*same);
+      tell_everybody();
+    }
+  }
+  Place* const place = place_for(join);
+  if (place == nullptr) {
+    return refuse(join, address, join.wanted == kNoNode ? FabricRefusal::Full : FabricRefusal::Taken, now_ns);
+  }
+  const FabricHandle handle = wires_.add(address);
+  if (handle == kNoHandle) {
+    ++counters_.refused;  // there is no way to tell it
+    return;
+  }
+  set_place(*place, State::Offered, join.head.incarnation, address, handle);
+  place->ticket = draw();
+  place->heard_ns = now_ns;
+  place->told = 0;
+  offer(*place, now_ns);
+}
+
+Membership::Place* Membership::place_for(const FabricJoin& join) noexcept {
+  if (join.wanted != kNoNode) {
+    if (join.wanted == 0 || join.wanted >= places_.size()) return nullptr;
+    Place& place = places_[join.wanted];
+    return place.state == State::Free ? &place : nullptr;
+  }
+  // The one that has been free for longest, so that a node that comes back finds its own.
+  Place* best = nullptr;
+  for (Place& place : places_) {
+    if (place.state == State::Free && (best == nullptr || place.changed_at < best->changed_at)) best = &place;
+  }
+  return best;
+}
+
+void Membership::refuse(const FabricJoin& join, std::span<const std::byte> address, FabricRefusal reason,
+                        std::uint64_t now_ns) {
+  const auto free =
+      std::find_if(refusals_.begin(), refusals_.end(), [](const Refusal& r) { return r.handle == kNoHandle; });
+  const bool is_told = std::any_of(refusals_.begin(), refusals_.end(), [&](const Refusal& r) {
+    return r.handle != kNoHandle && r.frame.to == join.head.incarnation;
+  });
+  if (is_told) return;
+  ++counters_.refused;
+  if (free == refusals_.end()) return;  // it asks again
+  const FabricHandle handle = wires_.add(address);
+  if (handle == kNoHandle) return;
+  *free = {handle, {}, false, now_ns + kRefusalNs};
+  free->frame.head = head();
+  free->frame.head.kind = FabricKind::Refused;
+  free->frame.reason = reason;
+  free->frame.to = join.head.incarnation;
+}
+
+void Membership::offer(Place& place, std::uint64_t now_ns) {
+  FabricOffer offer;
+  offer.head = head();
+  offer.head.kind = FabricKind::Offer;
+  offer.to = place.incarnation;
+  offer.ticket = place.ticket;
+  offer.node = number_of(place);
+  place.told_ns = now_ns;
+  (void)wires_.send(number_of(place), place.handle, bytes_of(offer));
+}
+
+void Membership::change(Place& place) noexcept {
+  place.changed_at = ++stamp_;
+}
+
+void Membership::hear_member(const FabricAlive& alive, std::uint64_t now_ns) {
+  Place& place = places_[alive.head.node];
+  if (place.ticket == 0 || alive.proof != place.ticket || alive.stamp > stamp_) {
+    ++counters_.forged;
+    return;
+  }
+  place.heard_ns = now_ns;
+  place.told = alive.stamp;
+  if (place.state == State::Offered) {
+    place.state = State::Member;
+    ++counters_.joined;
+    change(place);
+    tell_everybody();
+  } else {
+    tell_changes(place);
+  }
+  FabricAlive answer;
+  answer.head = head();
+  answer.head.kind = FabricKind::Alive;
+  answer.proof = place.incarnation;
+  answer.stamp = stamp_;
+  (void)wires_.send(number_of(place), place.handle, bytes_of(answer));
+}
+
+void Membership::tell_everybody() {
+  for (Place& place : places_) {
+    if (place.state == State::Member && number_of(place) != 0) tell_changes(place);
+  }
+}
+
+/// The changes it does not know, oldest first, as far as there is room. What gets lost is missing when it says next
+/// what it knows.
+void Membership::tell_changes(Place& place) {
+  while (place.told < stamp_) {
+    const Place* next = nullptr;
+    for (const Place& other : places_) {
+      if (other.changed_at > place.told && (next == nullptr || other.changed_at < next->changed_at)) next = &other;
+    }
+    if (next == nullptr) {
+      place.told = stamp_;
+      return;
+    }
+    std::array<std::byte, sizeof(FabricPeer) + kFabricAddressBytes> frame;
+    FabricPeer peer;
+    peer.head = head();
+    peer.head.kind = FabricKind::Peer;
+    peer.to = place.incarnation;
+    peer.after = place.told;
+    peer.stamp = next->changed_at;
+    peer.node = number_of(*next);
+    if (next->state == State::Member) {
+      peer.incarnation = next->incarnation;
+      peer.address_bytes = next->address_bytes;
+    }
+    std::memcpy(frame.data(), &peer, sizeof(peer));
+    std::copy_n(next->address.begin(), peer.address_bytes, frame.begin() + sizeof(peer));
+    if (!wires_.send(number_of(place), place.handle, std::span(frame).first(sizeof(peer) + peer.address_bytes))) return;
+    place.told = next->changed_at;
+  }
+}
+
+void Membership::step_host(std::uint64_t now_ns) {
+  bool has_changed = false;
+  for (Place& place : places_) {
+    if (number_of(place) == 0 || place.state == State::Free) continue;
+    if (place.state == State::Offered) {
+      if (now_ns - place.heard_ns >= kOfferNs) {
+        clear(place);
+      } else if (now_ns - place.told_ns >= kAskEveryNs) {
+        offer(place, now_ns);
+      }
+    } else if (now_ns - place.heard_ns >= options_.lease_ns) {
+      ++counters_.expired;
+      clear(place);
+      change(place);
+      has_changed = true;
+    }
+  }
+  if (has_changed) tell_everybody();
+  for (Refusal& refusal : refusals_) {
+    if (refusal.handle == kNoHandle) continue;
+    if (!refusal.is_sent) refusal.is_sent = wires_.send(places_.size(), refusal.handle, bytes_of(refusal.frame));
+    if (now_ns >= refusal.until_ns) {
+      wires_.remove(refusal.handle);
+      refusal.handle = kNoHandle;
+    }
+  }
+}
+
+// Others.
+
+void Membership::take_refused(const FabricRefused& refused) {
+  if (refused.to != self_.incarnation || ticket_ != 0) {
+    ++counters_.stale;
+    return;
+  }
+  // The one that holds the place may be dead, and node 0 does not know it yet. But our own is given away for good.
+  last_refusal_ = refused.reason;
+  const bool may_change = refused.reason == FabricRefusal::Taken || refused.reason == FabricRefusal::Full;
+  if (may_change && node_ == kNoNode) return;
+  problem_ = std::string("node 0 refuses: ") + to_text(refused.reason);
+  if (refused.reason == FabricRefusal::Version) {
+    problem_ += ", " + std::to_string(refused.head.version) + ", this node " + std::to_string(kFabricVersion);
+  }
+}
+
+void Membership::take_offer(const FabricOffer& offer, std::uint64_t now_ns) {
+  const bool is_for_us = offer.to == self_.incarnation && offer.head.node == 0 && offer.ticket != 0 &&
+                         offer.node != 0 && offer.node < places_.size();
+  if (!is_for_us || (node_ != kNoNode && offer.node != node_)) {
+    ++counters_.stale;
+    return;
+  }
+  if (offer.ticket == ticket_) return;
+  if (places_[0].incarnation != offer.head.incarnation) stamp_ = 0;  // another table than the one we knew
+  node_ = offer.node;
+  ticket_ = offer.ticket;
+  places_[0].state = State::Member;
+  places_[0].handle = host_;
+  places_[0].incarnation = offer.head.incarnation;
+  heard_ns_ = now_ns;
+  said_ns_ = 0;
+}
+
+void Membership::take_answer(const FabricAlive& alive, std::uint64_t now_ns) {
+  if (ticket_ == 0 || alive.proof != self_.incarnation || alive.head.incarnation != places_[0].incarnation) {
+    ++counters_.stale;
+    return;
+  }
+  heard_ns_ = now_ns;
+  if (alive.stamp == stamp_) is_in_ = true;
+}
+
+void Membership::take_peer(std::span<const std::byte> frame) {
+  const auto peer = frame_of<FabricPeer>(frame);
+  if (ticket_ == 0 || peer.to != self_.incarnation || peer.head.incarnation != places_[0].incarnation ||
+      peer.node >= places_.size()) {
+    ++counters_.stale;
+    return;
+  }
+  // One that is missing comes again, with all behind it.
+  if (peer.after > stamp_ || peer.stamp <= stamp_) return;
+  stamp_ = peer.stamp;
+  if (peer.node == 0 || peer.node == node_) return;
+  Place& place = places_[peer.node];
+  const std::span<const std::byte> address = address_in(frame);
+  const bool is_same = place.state == State::Member && place.incarnation == peer.incarnation &&
+                       std::ranges::equal(place.where(), address);
+  if (is_same) return;
+  clear(place);
+  if (peer.incarnation == 0) return;
+  const FabricHandle handle = wires_.add(address);
+  if (handle != kNoHandle) set_place(place, State::Member, peer.incarnation, address, handle);
+}
+
+void Membership::ask() {
+  std::array<std::byte, sizeof(FabricJoin) + kFabricAddressBytes> frame;
+  FabricJoin join;
+  join.head = head();
+  join.head.kind = FabricKind::Join;
+  join.wanted = node_ != kNoNode ? node_ : options_.node.value_or(kNoNode);
+  join.nodes = static_cast<std::uint16_t>(options_.nodes);
+  join.frame_bytes = static_cast<std::uint32_t>(options_.frame_bytes);
+  join.network = padded(options_.network);
+  join.address_bytes = static_cast<std::uint16_t>(self_.address.size());
+  std::memcpy(frame.data(), &join, sizeof(join));
+  std::copy(self_.address.begin(), self_.address.end(), frame.begin() + sizeof(join));
+  (void)wires_.send(0, host_, std::span(frame).first(sizeof(join) + self_.address.size()));
+}
+
+void Membership::step_member(std::uint64_t now_ns) {
+  if (ticket_ != 0 && now_ns - heard_ns_ >= options_.lease_ns) {  // it has forgotten us, or is gone
+    ticket_ = 0;
+    is_in_ = false;
+  }
+  const std::uint64_t pause_ns = ticket_ != 0 && is_in_ ? options_.lease_ns / 8 : kAskEveryNs;
+  if (said_ns_ != 0 && now_ns - said_ns_ < pause_ns) return;
+  said_ns_ = now_ns;
+  if (ticket_ == 0) return ask();
+  FabricAlive alive;
+  alive.head = head();
+  alive.head.kind = FabricKind::Alive;
+  alive.proof = ticket_;
+  alive.stamp = stamp_;
+  (void)wires_.send(0, host_, bytes_of(alive));
+}
+
+void Membership::leave() {
+  if (is_host() || ticket_ == 0) return;
+  FabricLeave leave;
+  leave.head = head();
+  leave.head.kind = FabricKind::Leave;
+  leave.ticket = ticket_;
+  (void)wires_.send(0, host_, bytes_of(leave));
+}
+
+}  // namespace stopbit::nic
