@@ -13,6 +13,7 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
 #include <chrono>
+#include <list>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -39,7 +40,6 @@ struct Shared {
   std::vector<std::uint32_t> users;
   std::vector<std::string> authorizations;  ///< Any of these; none: nobody is asked.
   Limits limits;
-  std::size_t clients = 0;
   std::uint64_t refused = 0;
 
   void refuse() noexcept { ++refused; }
@@ -50,27 +50,51 @@ struct Shared {
   }
 };
 
-/// Counts a client as long as it lives.
-class Seat {
+/// Whoever has come in by a door, as long as nobody needs the place.
+class Client {
  public:
-  explicit Seat(Shared& shared) : shared_(shared) { ++shared_.clients; }
-  Seat(const Seat&) = delete;
-  Seat& operator=(const Seat&) = delete;
-  ~Seat() { --shared_.clients; }
+  /// The last guest of this door from now on.
+  explicit Client(std::list<Client*>& door) : door_(door), place_(door_.insert(door_.end(), this)) {}
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  virtual ~Client() {
+    if (!has_left_) door_.erase(place_);
+  }
+
+  /// Closes its connection and gives up its place; what it still waits for ends soon.
+  void leave() {
+    door_.erase(place_);
+    has_left_ = true;
+    close();
+  }
+  [[nodiscard]] bool has_left() const noexcept { return has_left_; }
 
  private:
-  Shared& shared_;
+  virtual void close() = 0;
+
+  std::list<Client*>& door_;
+  std::list<Client*>::iterator place_;
+  bool has_left_ = false;
 };
+using Door = std::list<Client*>;  ///< The oldest guest first.
+
+/// What somebody is told whose place another gets, if there is room for it without waiting.
+template <class Socket>
+void say_come_back(Socket& socket, std::string_view text) {
+  boost::system::error_code ignored;
+  socket.non_blocking(true, ignored);
+  if (!ignored) socket.send(asio::buffer(text), 0, ignored);
+}
 
 std::chrono::nanoseconds patience(const Shared& shared) {
   return std::chrono::nanoseconds(shared.limits.patience_ns);
 }
 
 /// A client of the Unix socket.
-class CommandClient : public std::enable_shared_from_this<CommandClient> {
+class CommandClient : public Client, public std::enable_shared_from_this<CommandClient> {
  public:
-  CommandClient(Local::socket socket, Shared& shared)
-      : shared_(shared), seat_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
+  CommandClient(Local::socket socket, Door& door, Shared& shared)
+      : Client(door), shared_(shared), socket_(std::move(socket)), timer_(socket_.get_executor()) {}
 
   void start() {
     ucred peer{};
@@ -88,16 +112,23 @@ class CommandClient : public std::enable_shared_from_this<CommandClient> {
   }
 
  private:
+  void close() override {
+    boost::system::error_code ignored;
+    if (output_.empty()) say_come_back(socket_, "error: too many clients; come back later\n");
+    socket_.close(ignored);
+    timer_.cancel();
+  }
   void wait() {
     timer_.expires_after(patience(shared_));
     timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
-      if (error) return;
+      if (error || self->has_left()) return;
       boost::system::error_code ignored;
       self->shared_.refuse();
       self->socket_.close(ignored);
     });
   }
   void read() {
+    output_.clear();
     wait();
     asio::async_read_until(socket_, asio::dynamic_buffer(input_, kMaxCommandBytes), '\n',
                            [self = shared_from_this()](const boost::system::error_code& error, std::size_t bytes) {
@@ -129,20 +160,19 @@ class CommandClient : public std::enable_shared_from_this<CommandClient> {
   }
 
   Shared& shared_;
-  Seat seat_;
   Local::socket socket_;
   asio::steady_timer timer_;
   std::string input_;
-  std::string output_;
+  std::string output_;  ///< Empty: it is the client's turn.
 };
 
 /// A client of HTTP: one request. The stream is a beast::tcp_stream, or one of TLS over it.
 template <class Stream>
-class HttpClient : public std::enable_shared_from_this<HttpClient<Stream>> {
+class HttpClient : public Client, public std::enable_shared_from_this<HttpClient<Stream>> {
  public:
   template <class... More>
-  HttpClient(Tcp::socket socket, Shared& shared, More&... more)
-      : shared_(shared), seat_(shared), stream_(std::move(socket), more...) {
+  HttpClient(Tcp::socket socket, Door& door, Shared& shared, More&... more)
+      : Client(door), shared_(shared), stream_(std::move(socket), more...) {
     parser_.header_limit(kMaxRequestBytes);
     parser_.body_limit(0);
   }
@@ -152,8 +182,8 @@ class HttpClient : public std::enable_shared_from_this<HttpClient<Stream>> {
     if constexpr (kIsTls) {
       stream_.async_handshake(ssl::stream_base::server,
                               [self = this->shared_from_this()](const boost::system::error_code& error) {
-                                if (error) return self->shared_.refuse();
-                                self->read();
+                                if (!error) return self->read();
+                                if (!self->has_left()) self->shared_.refuse();
                               });
     } else {
       read();
@@ -163,6 +193,17 @@ class HttpClient : public std::enable_shared_from_this<HttpClient<Stream>> {
  private:
   static constexpr bool kIsTls = !std::is_same_v<Stream, beast::tcp_stream>;
 
+  void close() override {
+    auto& lowest = beast::get_lowest_layer(stream_);
+    if constexpr (!kIsTls) {
+      if (!is_answered_) {
+        say_come_back(lowest.socket(),
+                      "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\n"
+                      "Connection: close\r\n\r\n");
+      }
+    }
+    lowest.close();
+  }
   void expire() { beast::get_lowest_layer(stream_).expires_after(patience(shared_)); }
   void read() {
     http::async_read(stream_, buffer_, parser_,
@@ -172,6 +213,7 @@ class HttpClient : public std::enable_shared_from_this<HttpClient<Stream>> {
                      });
   }
   void take() {
+    is_answered_ = true;
     const auto& request = parser_.get();
     response_.version(request.version());
     response_.keep_alive(false);
@@ -192,7 +234,7 @@ class HttpClient : public std::enable_shared_from_this<HttpClient<Stream>> {
                       });
   }
   void lose(const boost::system::error_code& error) {
-    if (error == beast::error::timeout) shared_.refuse();
+    if (error == beast::error::timeout && !has_left()) shared_.refuse();
   }
   void end() {
     if constexpr (kIsTls) {
@@ -224,8 +266,8 @@ class HttpClient : public std::enable_shared_from_this<HttpClient<Stream>> {
   }
 
   Shared& shared_;
-  Seat seat_;
   Stream stream_;
+  bool is_answered_ = false;
   beast::flat_buffer buffer_{kMaxRequestBytes};
   http::request_parser<http::string_body> parser_;
   http::response<http::string_body> response_;
@@ -330,15 +372,19 @@ struct Server::Parts {
     return {};
   }
 
-  template <class Client, class Socket, class... More>
-  void seat(Socket socket, More&... more) {
-    if (shared.clients >= shared.limits.clients) return shared.refuse();  // the socket closes as it goes
-    std::make_shared<Client>(std::move(socket), shared, more...)->start();
+  /// Who has been there the longest makes room: clients that mean well have their answer by then.
+  template <class Guest, class Socket, class... More>
+  void let_in(Door& door, Socket socket, More&... more) {
+    if (door.size() >= shared.limits.clients) {
+      shared.refuse();
+      door.front()->leave();
+    }
+    std::make_shared<Guest>(std::move(socket), door, shared, more...)->start();
   }
   void accept_local() {
     local->async_accept([this](const boost::system::error_code& error, Local::socket socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error) seat<CommandClient>(std::move(socket));
+      if (!error) let_in<CommandClient>(command_door, std::move(socket));
       accept_local();
     });
   }
@@ -346,15 +392,18 @@ struct Server::Parts {
     tcp->async_accept([this](const boost::system::error_code& error, Tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
       if (!error && tls) {
-        seat<TlsClient>(std::move(socket), *tls);
+        let_in<TlsClient>(page_door, std::move(socket), *tls);
       } else if (!error) {
-        seat<PlainClient>(std::move(socket));
+        let_in<PlainClient>(page_door, std::move(socket));
       }
       accept_tcp();
     });
   }
 
-  Shared shared;  // outlives the clients, which live in the context
+  // These outlive the clients, which live in the context.
+  Shared shared;
+  Door command_door;
+  Door page_door;
   std::optional<ssl::context> tls;
   asio::io_context context{1};
   std::optional<Local::acceptor> local;

@@ -17,7 +17,7 @@ namespace stopbit::control {
 
 /// Bounds on clients, whoever they are.
 struct Limits {
-  std::size_t clients = 32;                   ///< At a time, of either kind; more are closed at once.
+  std::size_t clients = 32;                   ///< At a time and door. One more, and the oldest is closed.
   std::uint64_t patience_ns = 5'000'000'000;  ///< For a whole request, and for its answer to be taken.
 };
 
@@ -67,7 +67,7 @@ class Server {
   void poll();
   /// The port of HTTP, 0 if there is none: for who asked for any.
   [[nodiscard]] std::uint16_t http_port() const noexcept;
-  /// Clients that were turned away: there were too many, they were the wrong ones, or they took too long.
+  /// Clients that were turned away: others needed their places, they were the wrong ones, or they took too long.
   [[nodiscard]] std::uint64_t refused() const noexcept;
 
  private:

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -91,21 +93,25 @@ class Desk {
 
   std::string answer(const control::Command& command) {
     using Kind = control::Command::Kind;
+    if (command.kind != Kind::Status) pages_.clear();
     switch (command.kind) {
-      case Kind::Status: return status();
+      case Kind::Status: return page("/status.json")->body;
       case Kind::Stop: stops_ = true; return "the appliance stops";
       case Kind::Load: return load(command.image);
       case Kind::Freeze: return freeze();
     }
     return "error: unknown command";
   }
-  std::optional<control::Page> page(std::string_view path) const {
-    if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
-    if (path == "/status.json") return control::Page{"application/json", status()};
-    if (path == "/errors.json") return control::Page{"application/json", errors_.to_json(look())};
-    if (path == "/history.json") return control::Page{"application/json", history()};
-    if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
-    return std::nullopt;
+  /// As it was up to a tenth of a second ago: however many ask, it is not made more often.
+  std::optional<control::Page> page(std::string_view path) {
+    const auto now = std::chrono::steady_clock::now();
+    auto known = pages_.find(path);
+    if (known == pages_.end() || now - known->second.made >= kPageAge) {
+      auto made = make_page(path);
+      if (!made) return std::nullopt;
+      known = pages_.insert_or_assign(std::string(path), MadePage{std::move(*made), now}).first;
+    }
+    return known->second.page;
   }
   [[nodiscard]] bool stops() const noexcept { return stops_; }
 
@@ -115,8 +121,19 @@ class Desk {
     if (!reader) throw ToolError(kExitEnvironment, reader.message());
     return std::move(reader).value();
   }
+  struct MadePage {
+    control::Page page;
+    std::chrono::steady_clock::time_point made;
+  };
+  std::optional<control::Page> make_page(std::string_view path) const {
+    if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
+    if (path == "/status.json") return control::Page{"application/json", appliance::to_json(look())};
+    if (path == "/errors.json") return control::Page{"application/json", errors_.to_json(look())};
+    if (path == "/history.json") return control::Page{"application/json", history()};
+    if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
+    return std::nullopt;
+  }
   [[nodiscard]] appliance::Status look() const { return appliance::read_status(reader_, appliance::wall_clock_ns()); }
-  [[nodiscard]] std::string status() const { return appliance::to_json(look()); }
   [[nodiscard]] std::string metrics() const { return control::metrics_text(reader_, extra_metrics(look())); }
   [[nodiscard]] std::string history() const {
     std::string gaps;
@@ -149,12 +166,14 @@ class Desk {
   }
 
   static constexpr std::uint64_t kRefusalsNs = 10'000'000'000;  ///< Strangers may not fill the log.
+  static constexpr auto kPageAge = std::chrono::milliseconds(100);
 
   appliance::Appliance& appliance_;
   const appliance::Keeper& keeper_;
   counters::Reader reader_;
   appliance::History history_;
   ErrorDesk errors_;
+  std::map<std::string, MadePage, std::less<>> pages_;  ///< Those that there are, by path.
   std::uint64_t refused_ = 0;
   std::uint64_t next_refusal_ns_ = 0;
   bool stops_ = false;

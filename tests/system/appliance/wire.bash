@@ -62,6 +62,9 @@ lay_wire() {
   nsenter -t "$there" -n ip link set "$2" up
 }
 
+# write_settings OPTION...: sim.toml, feed.toml and appliance.toml of this test; settings.py has the options.
+write_settings() { "$(dirname "${BASH_SOURCE[0]}")/settings.py" "$bin" --name "$name" "$@"; }
+
 # Up to a minute, for a machine that is busy.
 wait_for() {
   for _ in $(seq 300); do

@@ -144,17 +144,56 @@ TEST_F(ControlServer, closes_clients_that_say_nothing) {
   EXPECT_EQ(hear(file), "<closed>");
 }
 
-TEST_F(ControlServer, has_few_places_and_gives_them_to_the_next) {
+TEST_F(ControlServer, gives_the_place_of_the_oldest_to_the_newest) {
+  options_.limits.patience_ns = 60'000'000'000;
   open();
-  for (int i = 0; i < 4; ++i) connect_local();
+  std::vector<int> silent;
+  for (int i = 0; i < 4; ++i) silent.push_back(connect_local());
   server_->poll();
-  EXPECT_EQ(hear(connect_http(), true), "<closed>");
-  EXPECT_EQ(server_->refused(), 1U);
-  ::usleep(250'000);  // until the others have run out of patience
-  for (int i = 0; i < 3; ++i) server_->poll();
   const int file = connect_local();
   say(file, "status\n");
   EXPECT_EQ(hear(file), "done\n");
+  EXPECT_EQ(server_->refused(), 1U);
+  EXPECT_EQ(hear(silent[0], true), "error: too many clients; come back later\n<closed>");
+  say(silent[1], "status\n");
+  EXPECT_EQ(hear(silent[1]), "done\n");
+}
+
+TEST_F(ControlServer, has_places_of_their_own_at_each_door) {
+  options_.limits.patience_ns = 60'000'000'000;
+  open();
+  std::vector<int> silent;
+  for (int i = 0; i < 5; ++i) {
+    silent.push_back(connect_http());
+    say(silent.back(), "GET /met");
+  }
+  for (int i = 0; i < 3; ++i) server_->poll();
+  EXPECT_EQ(server_->refused(), 1U);
+  EXPECT_THAT(hear(silent[0], true), StartsWith("HTTP/1.1 503"));
+  std::vector<int> talking;
+  for (int i = 0; i < 4; ++i) talking.push_back(connect_local());
+  for (const int file : talking) {
+    say(file, "status\n");
+    EXPECT_EQ(hear(file), "done\n");
+  }
+  say(silent[1], "rics HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_THAT(hear(silent[1], true), StartsWith("HTTP/1.1 200"));
+  EXPECT_EQ(server_->refused(), 1U);
+}
+
+TEST_F(ControlServer, serves_a_client_among_a_crowd_that_never_ends) {
+  options_.limits.patience_ns = 60'000'000'000;
+  open();
+  for (int round = 0; round < 100; ++round) {
+    connect_http();
+    connect_local();
+    server_->poll();
+  }
+  const int file = connect_http();
+  say(file, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+  for (int i = 0; i < 10; ++i) connect_http();
+  EXPECT_THAT(hear(file, true), StartsWith("HTTP/1.1 200"));
+  EXPECT_GE(server_->refused(), 2U * 96U);
 }
 
 TEST_F(ControlServer, refuses_users_that_are_not_allowed) {
