@@ -25,11 +25,24 @@ std::uint32_t ChannelSender::credits() noexcept {
 
 ChannelResult ChannelSender::send(std::span<const std::byte> message) noexcept {
   if (message.empty() || message.size() > layout_.max_message()) return ChannelResult::TooLong;
-  if (credits_ == 0 && credits() == 0) return ChannelResult::NoCredit;
+  const std::span<std::byte> to = place();
+  if (to.empty()) return ChannelResult::NoCredit;
+  std::copy(message.begin(), message.end(), to.begin());
+  return send_placed(message.size());
+}
+
+std::span<std::byte> ChannelSender::place() noexcept {
+  if (credits_ == 0 && credits() == 0) return {};
   const std::size_t at = sent_ % layout_.slots * layout_.slot_bytes;
-  const SlotHeader header{sent_ + 1, static_cast<std::uint32_t>(message.size()), 0};
+  return staging_.subspan(at + ChannelLayout::kHeaderBytes, layout_.max_message());
+}
+
+ChannelResult ChannelSender::send_placed(std::size_t length) noexcept {
+  if (length == 0 || length > layout_.max_message()) return ChannelResult::TooLong;
+  if (credits_ == 0) return ChannelResult::NoCredit;
+  const std::size_t at = sent_ % layout_.slots * layout_.slot_bytes;
+  const SlotHeader header{sent_ + 1, static_cast<std::uint32_t>(length), 0};
   std::memcpy(staging_.data() + at, &header, sizeof(header));
-  std::copy(message.begin(), message.end(), staging_.begin() + static_cast<std::ptrdiff_t>(at + sizeof(header)));
   Command put;
   put.operation = Operation::Put;
   put.target_node = peer_.node;
@@ -38,7 +51,7 @@ ChannelResult ChannelSender::send(std::span<const std::byte> message) noexcept {
   put.capability = peer_.window.capability;
   put.address = staging_nla_ + at;
   put.offset = at;
-  put.length = static_cast<std::uint32_t>(sizeof(header) + message.size());
+  put.length = static_cast<std::uint32_t>(sizeof(header) + length);
   put.more = peer_.event;
   if (queue_.insert({&put, 1}).accepted == 0) return ChannelResult::QueueFull;
   ++sent_;

@@ -66,6 +66,10 @@ class ChannelSender {
 
   /// Copies the message.
   [[nodiscard]] ChannelResult send(std::span<const std::byte> message) noexcept;
+  /// Where the next message may be written instead, max_message() bytes; empty without a credit.
+  [[nodiscard]] std::span<std::byte> place() noexcept;
+  /// Sends what was written there; again, if the queue was full.
+  [[nodiscard]] ChannelResult send_placed(std::size_t length) noexcept;
   /// Messages that may be sent now.
   [[nodiscard]] std::uint32_t credits() noexcept;
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }

@@ -273,11 +273,15 @@ std::size_t Rma::step(std::uint64_t now_ns) {
   for (std::size_t node = 0; node < jobs_.size(); ++node) {
     if (jobs_[node].is_active) work += pump(static_cast<NodeId>(node)) ? 1 : 0;
   }
+  flush();
+  return work;
+}
+
+void Rma::flush() noexcept {
   // This unit asks the translation unit anew for every packet, so it holds nothing that a flush could mean.
   for (const Unit unit : {Unit::Requester, Unit::Responder, Unit::Completer}) {
     atu_.acknowledge(unit, atu_.flush_number());
   }
-  return work;
 }
 
 bool Rma::is_idle() const noexcept {
@@ -409,6 +413,8 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
                             ? Error::TargetLength
                             : check_window(from, header, Access::Read, header.length);
     if (error == Error::None) {
+      // What an earlier get has read was read before: who gets data, and then the word that says if they are whole.
+      std::atomic_thread_fence(std::memory_order_acquire);
       jobs_[from] = {true, header, 0};
       (void)pump(from);
     } else {

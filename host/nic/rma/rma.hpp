@@ -88,6 +88,8 @@ class Rma final : public PacketSink {
   bool break_lock(Vpid owner, std::uint16_t id) noexcept;
   /// Closes the windows on these pages, then revokes them at the translation unit.
   bool revoke(Vpid owner, Nla first, std::size_t pages) noexcept;
+  /// Tells the translation unit that nothing of what was revoked so far is held here: between two calls, nothing is.
+  void flush() noexcept;
   /// Before the port is closed: its windows, locks and waiting commands vanish.
   void close_port(Vpid vpid) noexcept;
 

@@ -1,0 +1,162 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/nic/channel/channel.hpp"
+#include "host/nic/names.hpp"
+#include "host/nic/tag/pattern.hpp"
+#include "microcode/base/result.hpp"
+
+/// What a publisher of rings and its subscribers say to each other: messages (Subscribe, Leave, Accept, Refuse), and
+/// what stands in the messages of the channel that carries the records. README.md has each byte. Everything is
+/// little-endian, comes from somebody else, and is checked here; none of it is on the way of a record but BatchHead.
+namespace stopbit::nic::remote {
+
+inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::size_t kMaxNameBytes = 64;
+inline constexpr std::size_t kMaxTokenBytes = 64;
+inline constexpr std::size_t kMaxPatterns = 32;
+inline constexpr std::size_t kMaxRefusalText = 112;
+
+/// Why somebody is not served. Values are part of the protocol.
+enum class Refusal : std::uint8_t {
+  None = 0,
+#define STOPBIT_REMOTE_REFUSAL(enumerator, code, meaning) enumerator = code,  ///< meaning
+#include "host/nic/remote/refusal.def"
+#undef STOPBIT_REMOTE_REFUSAL
+};
+/// "no-ring"-like words for people; "?" for a number that is none.
+[[nodiscard]] const char* to_meaning(Refusal refusal) noexcept;
+
+/// Which records a subscriber wants: those that one of the patterns fits; all without patterns. Events always come.
+/// TagHeader::template_id is the identifier of a template, TagHeader::value the value of `field`, which may stand
+/// anywhere in the record, in sequences too: one of its values has to fit. Of text the first eight bytes count, first
+/// byte lowest. A field that is named must be one of the layout, and no decimal.
+struct Filter {
+  struct Pattern {
+    TagHeader wanted;
+    TagMask mask;
+    [[nodiscard]] friend bool operator==(const Pattern& a, const Pattern& b) {
+      return a.wanted.channel == b.wanted.channel && a.wanted.template_id == b.wanted.template_id &&
+             a.wanted.value == b.wanted.value && a.mask == b.mask;
+    }
+  };
+  std::string field;
+  std::vector<Pattern> patterns;
+
+  [[nodiscard]] bool is_empty() const noexcept { return patterns.empty(); }
+  [[nodiscard]] friend bool operator==(const Filter&, const Filter&) = default;
+};
+
+/// A place in the published ring: number of a slot at which a record (or padding) begins, and how many records were
+/// published before it.
+struct Place {
+  std::uint64_t number = 0;
+  std::uint64_t records = 0;
+  [[nodiscard]] friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// Subscriber to publisher.
+struct Subscribe {
+  std::uint64_t session = 0;  ///< Drawn by the subscriber; the same again means: answer again.
+  std::string ring;           ///< As the publisher calls it.
+  std::string token;          ///< Any bytes.
+  Filter filter;
+  bool is_lossless = false;       ///< The ring's writer shall wait for this subscriber.
+  std::uint64_t layout_hash = 0;  ///< That it must have; 0: any.
+  WindowName landing;             ///< Where records are put: slots of `layout`, and two words behind them.
+  ChannelLayout layout;
+  std::uint8_t event = 0;  ///< That tells the subscriber of a message.
+};
+
+/// Publisher to subscriber.
+struct Accept {
+  std::uint64_t session = 0;
+  Vpid sender = 0;                ///< The port that the records come from, and that credits go to,
+  std::uint8_t credit_event = 0;  ///< as this event.
+  bool has_window = false;        ///< Whether the ring itself can be read, as follows.
+  Vpid owner = 0;
+  WindowName window;  ///< The ring's segment, to read.
+  std::uint64_t slot_count = 0;
+  std::uint64_t slots_offset = 0;
+  std::uint64_t image_offset = 0;
+  std::uint64_t image_bytes = 0;
+  std::uint64_t layout_hash = 0;
+  std::uint64_t epoch = 0;
+  std::uint32_t max_record_slots = 0;
+  std::uint32_t image_generation = 0;
+  Place begin;  ///< The channel brings what is published from here on.
+};
+
+struct Refuse {
+  std::uint64_t session = 0;
+  Refusal why = Refusal::None;
+  std::string text;  ///< For people: what exactly.
+};
+
+struct Leave {
+  std::uint64_t session = 0;
+};
+
+enum class Call : std::uint8_t { Subscribe = 1, Leave = 2, Accept = 3, Refuse = 4 };
+
+[[nodiscard]] std::vector<std::byte> to_bytes(const Subscribe& message);
+[[nodiscard]] std::vector<std::byte> to_bytes(const Accept& message);
+[[nodiscard]] std::vector<std::byte> to_bytes(const Refuse& message);
+[[nodiscard]] std::vector<std::byte> to_bytes(const Leave& message);
+
+/// Which message this is, if it is one of this protocol and version. A failure says what is wrong; `version` is then
+/// the sender's, or 0 if these are no bytes of any version.
+struct Greeting {
+  Call call = {};
+  std::uint64_t session = 0;
+};
+[[nodiscard]] Result<Greeting> read_greeting(std::span<const std::byte> bytes, std::uint16_t& version);
+/// Of bytes with such a greeting. A good result is within all bounds that are stated here; layouts are sound, numbers
+/// of slots are those of rings.
+[[nodiscard]] Result<Subscribe> read_subscribe(std::span<const std::byte> bytes);
+[[nodiscard]] Result<Accept> read_accept(std::span<const std::byte> bytes);
+[[nodiscard]] Result<Refuse> read_refuse(std::span<const std::byte> bytes);
+
+/// Takes as long whatever is wrong.
+[[nodiscard]] bool is_same_token(std::string_view given, std::string_view right) noexcept;
+
+/// Begins each message of the channel; slots follow, one record behind the other. A record may begin in one message and
+/// end in a later one.
+enum class Batch : std::uint8_t { Records = 1, Ended = 2 };
+struct BatchHead {
+  Batch kind = Batch::Records;
+  std::uint8_t how = 0;  ///< Ended: a ring::WriterState.
+  std::uint16_t slots = 0;
+  std::uint32_t reserved = 0;
+  Place reached;  ///< All before it were sent or filtered: of the records whose last slot is in this message or before.
+};
+static_assert(sizeof(BatchHead) == 24);
+
+/// How long messages of the channel may be so that each is one packet, of nodes with packets of so many bytes (the
+/// links'). Nothing if these are too short for a slot.
+[[nodiscard]] std::optional<ChannelLayout> landing_layout(std::size_t packet_bytes, std::uint32_t messages) noexcept;
+/// The words behind the messages in a landing window: what the ring's writer last said of itself (ring::Header's
+/// heartbeat_ns), and a number that grows as long as the publisher is well.
+[[nodiscard]] constexpr std::size_t heartbeat_at(const ChannelLayout& layout) noexcept {
+  return layout.bytes();
+}
+[[nodiscard]] constexpr std::size_t beat_at(const ChannelLayout& layout) noexcept {
+  return layout.bytes() + 8;
+}
+[[nodiscard]] constexpr std::size_t landing_bytes(const ChannelLayout& layout) noexcept {
+  return layout.bytes() + 16;
+}
+/// Slots of records in a message of such a channel.
+[[nodiscard]] constexpr std::size_t slots_per_message(const ChannelLayout& layout) noexcept {
+  return (layout.max_message() - sizeof(BatchHead)) / kLineBytes;
+}
+inline constexpr std::size_t kMaxLandingBytes = 4U << 20U;  ///< So much a publisher keeps for each subscriber, too.
+
+}  // namespace stopbit::nic::remote

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/nic/remote/port.hpp"
+#include "host/nic/remote/protocol.hpp"
+#include "host/nic/remote/source.hpp"
+#include "host/nic/remote/subscription.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::nic::remote {
+
+/// A ring of this host that others may subscribe to.
+struct PublishedRing {
+  std::string name;   ///< What subscribers call it, 1 to kMaxNameBytes.
+  std::string ring;   ///< Its name on this host (host/ring/name.hpp). It need not be there yet, and may be replaced.
+  std::string token;  ///< Who does not show it is answered as if the ring were not there; up to kMaxTokenBytes.
+};
+
+struct PublisherOptions {
+  Pdid domain = 0;  ///< Of its ports: subscribers have the same.
+  std::vector<PublishedRing> rings;
+  std::size_t subscribers = 16;            ///< Of all rings, at once.
+  std::uint64_t beat_ns = 50'000'000;      ///< How often subscribers and writers are looked after.
+  std::uint64_t stuck_ns = 5'000'000'000;  ///< A lossless subscriber that makes no progress for so long is detached.
+  std::function<void(const std::string&)> log;  ///< One line for each subscriber that comes or goes, and at most
+                                                ///< one per beat for those that are refused.
+};
+
+struct PublisherCounters {
+  std::uint64_t accepted = 0;
+  std::uint64_t refused = 0;
+  std::uint64_t ended = 0;      ///< Subscriptions: by the subscriber, by the ring's end, or because one was lost.
+  std::uint64_t malformed = 0;  ///< Messages that no subscriber of this version sends.
+};
+
+/// Publishes rings of this host to subscribers on other nodes: remote rings. README.md has the protocol.
+///
+/// It reads a ring as any reader does, so the ring's writer does not notice it. Of the node's thread: step both in
+/// turn. After a subscriber was accepted there is no allocation, lock or system call per record; each `beat_ns` there
+/// are some system calls per ring.
+class Publisher {
+ public:
+  /// Opens a port of the node; the node must outlive the publisher. Subscribers have to know the port: on a node of
+  /// its own it is 0, because it is the first one.
+  [[nodiscard]] static Result<std::unique_ptr<Publisher>> open(Node& node, const PublisherOptions& options);
+  ~Publisher();
+  Publisher(const Publisher&) = delete;
+  Publisher& operator=(const Publisher&) = delete;
+
+  [[nodiscard]] Vpid vpid() const noexcept { return port_->vpid(); }
+  /// Answers, reads, sends. Returns how much it did. `now_ns` must not go back.
+  std::size_t step(std::uint64_t now_ns);
+
+  [[nodiscard]] std::vector<SubscriptionStatus> status() const;
+  [[nodiscard]] const PublisherCounters& counters() const noexcept { return counters_; }
+
+ private:
+  struct Ring {
+    PublishedRing what;
+    std::shared_ptr<Source> source;  ///< Null: it is not there.
+  };
+  using Subscribers = std::vector<std::unique_ptr<Subscription>>;
+
+  Publisher(Node& node, const PublisherOptions& options, std::unique_ptr<Port> port);
+  std::size_t hear(std::uint64_t now_ns);
+  void subscribe(const Subscription::Peer& peer, std::span<const std::byte> bytes, std::uint64_t now_ns);
+  void leave(const Subscription::Peer& peer, std::uint64_t session);
+  void refuse(const Subscription::Peer& peer, std::uint64_t session, Refusal why, const std::string& text,
+              std::uint64_t now_ns);
+  void look_after(std::uint64_t now_ns);
+  [[nodiscard]] Subscribers::iterator find(const Subscription::Peer& peer);
+  void end(Subscribers::iterator which, const std::string& why);
+  void log(const std::string& line) const;
+
+  static constexpr std::size_t kMessagesPerStep = 4;
+
+  Node& node_;
+  PublisherOptions options_;
+  std::unique_ptr<Port> port_;
+  std::vector<Ring> rings_;
+  Subscribers subscribers_;
+  std::size_t first_ = 0;  ///< Who is served first in the next step.
+  std::uint64_t next_beat_ns_ = 0;
+  std::uint64_t next_refusal_ns_ = 0;  ///< Before, no refusal is logged: whoever likes can be refused.
+  std::uint64_t now_ns_ = 0;
+  PublisherCounters counters_;
+  std::array<std::byte, kMaxMessageBytes> message_;
+};
+
+}  // namespace stopbit::nic::remote

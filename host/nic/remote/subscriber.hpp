@@ -1,0 +1,156 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/record/schema.hpp"
+#include "host/nic/channel/channel.hpp"
+#include "host/nic/remote/applier.hpp"
+#include "host/nic/remote/fetch.hpp"
+#include "host/nic/remote/history.hpp"
+#include "host/nic/remote/port.hpp"
+#include "host/nic/remote/protocol.hpp"
+#include "host/nic/remote/record_filter.hpp"
+#include "host/ring/writer.hpp"
+#include "microcode/base/result.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::nic::remote {
+
+struct SubscriberOptions {
+  NodeId publisher = 0;     ///< The node that publishes,
+  Vpid publisher_port = 0;  ///< and its publisher's port (Publisher::vpid).
+  Pdid domain = 0;          ///< As the publisher's.
+  std::string ring;         ///< As the publisher calls it.
+  std::string name;         ///< Of the ring that is made here (host/ring/name.hpp).
+  std::string token;        ///< Up to kMaxTokenBytes.
+  Filter filter;
+  bool is_lossless = false;  ///< The publisher's ring is a lossless one, and its writer shall wait for this subscriber.
+  bool wants_history = true;            ///< Begins with what is still in the ring; else with what is published next.
+  bool follows = true;                  ///< When the ring ends, its successor is waited for.
+  std::uint64_t layout_hash = 0;        ///< That the ring must have; 0: any.
+  std::uint64_t max_slots = 1U << 20U;  ///< A longer ring is refused: it would need as much memory here.
+  std::uint32_t landing_messages = 64;  ///< That may be under way; from ChannelLayout::kMinSlots.
+  std::uint64_t ask_ns = 200'000'000;   ///< How long an answer, or a ring to come, is waited for before asking again.
+  std::uint64_t silence_ns = 3'000'000'000;     ///< A publisher that shows no sign for so long is asked anew.
+  std::function<void(const std::string&)> log;  ///< One line for each time the state changes.
+};
+
+enum class SubscriberState : std::uint8_t {
+  Asking,   ///< There is no subscription: the publisher does not answer, or has no ring at the moment.
+  Image,    ///< The firmware image is fetched.
+  History,  ///< Records that were published before are fetched.
+  Live,     ///< Records come as they are published.
+  Refused,  ///< For good: problem() says why.
+  Ended,    ///< The ring has ended, and nothing is followed.
+};
+[[nodiscard]] const char* to_text(SubscriberState state) noexcept;
+
+struct SubscriberCounters {
+  std::uint64_t records = 0;   ///< Written into the ring here, events of this side's own included.
+  std::uint64_t slots = 0;     ///< Of them.
+  std::uint64_t fetched = 0;   ///< Of the records: by get.
+  std::uint64_t filtered = 0;  ///< Fetched records that the filter kept back.
+  std::uint64_t lost = 0;      ///< Records that events of the kind Lost tell of.
+  std::uint64_t messages = 0;  ///< Of the channel.
+  std::uint64_t sessions = 0;  ///< Times that a publisher has accepted.
+  std::uint64_t damaged = 0;   ///< Sessions that were ended because the publisher sent what it must not.
+};
+
+/// Makes a ring here of a ring on another node: same image, same slots, own numbers. Any reader opens it by its name.
+///
+/// Records come into landing memory and are written into the ring from there by an ordinary ring writer, so readers see
+/// what they see of any ring. When the publisher is gone the ring stays as it is, and goes on where it was if the
+/// publisher comes back with the same one: what it missed is fetched by get, or an event of the kind Lost tells how
+/// many records it were. Another ring under the same name at the publisher is another one here, too.
+///
+/// Of the node's thread: step both in turn. Per record there is no allocation, lock or system call.
+class Subscriber final : private HistorySink {
+ public:
+  /// The node must outlive it. Asks the publisher from the first step on.
+  [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(Node& node, const SubscriberOptions& options);
+  ~Subscriber() override;
+
+  /// Returns how much it did. `now_ns` must not go back.
+  std::size_t step(std::uint64_t now_ns);
+
+  [[nodiscard]] SubscriberState state() const noexcept { return state_; }
+  /// Why the last session ended, or none began.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  [[nodiscard]] Refusal refusal() const noexcept { return refusal_; }
+  /// The ring; null as long as there is none.
+  [[nodiscard]] const ring::Writer* ring() const noexcept { return ring_.get(); }
+  [[nodiscard]] const SubscriberCounters& counters() const noexcept { return counters_; }
+
+ private:
+  Subscriber(Node& node, const SubscriberOptions& options, const ChannelLayout& layout, std::unique_ptr<Port> port,
+             PortMemory landing);
+
+  void ask(std::uint64_t now_ns);
+  [[nodiscard]] bool begin_session();
+  void end_session(const std::string& why, std::uint64_t pause_ns);
+  void hear();
+  void hear_accept(std::span<const std::byte> bytes);
+  void hear_refusal(std::span<const std::byte> bytes);
+  void watch(std::uint64_t now_ns);
+
+  std::size_t fetch_image();
+  [[nodiscard]] std::string use_image();
+  [[nodiscard]] std::string make_ring();
+  void begin_history();
+  std::size_t fetch_history();
+  void go_live();
+  std::size_t receive();
+  [[nodiscard]] bool apply(std::span<const std::byte> message);
+  void end_ring(std::uint8_t how);
+
+  [[nodiscard]] bool history_record(std::span<const record::Slot> record) override;
+  void history_lost(std::uint64_t records) override;
+  [[nodiscard]] bool write(const record::Slot& slot);
+
+  void set_state(SubscriberState state, const std::string& why);
+
+  static constexpr std::size_t kMessagesPerStep = 16;
+  static constexpr std::uint8_t kMessageEvent = 1;
+
+  Node& node_;
+  SubscriberOptions options_;
+  ChannelLayout layout_;
+  std::unique_ptr<Port> port_;
+  PortMemory landing_;
+  std::optional<WindowName> window_;  ///< Of this session, to the landing memory.
+  SubscriberState state_ = SubscriberState::Asking;
+  Refusal refusal_ = Refusal::None;
+  std::string problem_;
+  std::uint64_t session_ = 0;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t next_ask_ns_ = 0;
+  std::uint64_t beat_ = 0;     ///< The publisher's, as last seen,
+  std::uint64_t beat_ns_ = 0;  ///< and when.
+
+  Accept accept_;
+  PortMemory piece_;  ///< Of the image.
+  std::vector<std::byte> image_;
+  std::optional<Fetch> fetch_;
+  std::unique_ptr<History> history_;
+  std::optional<ChannelReceiver> receiver_;
+
+  Program program_;
+  std::optional<record::Schema> schema_;
+  std::unique_ptr<RecordFilter> filter_;  ///< For what is fetched.
+  std::unique_ptr<ring::Writer> ring_;
+  std::optional<Applier> applier_;
+  std::uint64_t epoch_ = 0;  ///< Of the publisher's ring that ours is made of; 0: it has ended.
+  std::uint64_t layout_hash_ = 0;
+  std::optional<Place> reached_;  ///< In that ring; nothing: no record was taken.
+  SubscriberCounters counters_;
+  std::array<std::byte, kMaxMessageBytes> message_;
+};
+
+}  // namespace stopbit::nic::remote
