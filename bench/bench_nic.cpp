@@ -8,7 +8,8 @@
 //   nic/<way>/get_8, get_4096       a whole get, from the command to its notification
 //   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
 //   nic/translate/...               the translation unit alone: a hit, and a miss
-//   nic/step/...                    a step of a node whose ports ask for nothing
+//   nic/step/idle_ports_16          a step of a node with so many ports, none of which asks for anything
+//   nic/step/message_8              all that both sides do for a message, in one thread: no line has to travel
 //
 // Ways: `shm`, two nodes in two processes, each node with its port on a processor of its own; `local`, two ports of one
 // node, the other one in a process that has no node. Every answer is compared with what was sent, before the clock
@@ -107,6 +108,19 @@ struct Board {
   alignas(128) std::atomic<std::uint64_t> end{0};  ///< The burst that is over, for a side that only serves.
 };
 
+/// A node's clock. A node needs it for what was lost, so the time may be that of some steps before without harm.
+class StepClock {
+ public:
+  [[nodiscard]] std::uint64_t now() {
+    if (steps_++ % 8 == 0) now_ns_ = steady_ns();
+    return now_ns_;
+  }
+
+ private:
+  std::uint64_t steps_ = 0;
+  std::uint64_t now_ns_ = 0;
+};
+
 /// Waits, but not for ever.
 class Patience {
  public:
@@ -167,7 +181,7 @@ class Side {
   }
 
   void step() {
-    if (node_ != nullptr) (void)node_->step(steady_ns());
+    if (node_ != nullptr) (void)node_->step(clock_.now());
   }
   /// A command whose other end is the other port. Waits for room in the ring.
   void issue(const CommandQueue& queue, const Command& command) {
@@ -238,6 +252,7 @@ class Side {
 
  private:
   Node* node_;
+  StepClock clock_;
   const PortMemory& port_;
   Board::End own_;
   Board::End other_;
@@ -662,6 +677,44 @@ void measure_idle_step(const TickClock& clock, Pace& pace, const Arguments& argu
   }
 }
 
+/// What both processors do for a message, by one of them.
+void measure_both_sides(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor,
+                        std::size_t rounds, Report& report) {
+  constexpr std::size_t kMessages = 10'000;
+  const std::string name = "nic/step/message_8";
+  if (!arguments.wants(name)) return;
+  pin(processor);
+  const Way way = shm("both", 2);
+  std::array<PortMemory, 2> memory;
+  std::array<std::unique_ptr<Transport>, 2> transports;
+  std::array<std::unique_ptr<Node>, 2> nodes;
+  std::array<Board::End, 2> ends;
+  for (std::size_t i = 0; i < 2; ++i) {
+    transports[i] = way.open(static_cast<NodeId>(i));
+    nodes[i] = std::make_unique<Node>(*transports[i], node_options());
+    ends[i] = open_end(*nodes[i], memory[i]);
+  }
+  Side sender(nodes[0].get(), memory[0], ends[0], ends[1]);
+  Side receiver(nodes[1].get(), memory[1], ends[1], ends[0]);
+  Repetitions repetitions(rounds);
+  for (std::uint64_t sent = 0; !repetitions.is_done(pace);) {
+    pace.wait();
+    const Undisturbed undisturbed;
+    PaceOf paces;
+    paces.add(pace.probe());
+    const std::uint64_t begin = ticks_begin();
+    for (std::size_t i = 0; i < kMessages; ++i, ++sent) {
+      send_numbered(sender, 8, sent);
+      sender.step();
+      await_numbered(receiver, 8, sent);
+    }
+    const std::uint64_t end = ticks_end();
+    paces.add(pace.probe());
+    repetitions.add(clock.ns(static_cast<double>(end - begin)) / kMessages, paces.slowest_ns());
+  }
+  report.add(name, "ns", repetitions, pace);
+}
+
 }  // namespace
 }  // namespace stopbit::bench
 
@@ -685,6 +738,7 @@ int main(int argc, char** argv) {
     }
     measure_translation(clock, pace, arguments, processors->first, rounds, report);
     measure_idle_step(clock, pace, arguments, processors->first, rounds, report);
+    measure_both_sides(clock, pace, arguments, processors->first, rounds, report);
   } catch (const std::exception& error) {
     report.problem(error.what());
   }

@@ -21,11 +21,15 @@ constexpr std::uint64_t bit_of(std::uint32_t sequence) noexcept {
 }  // namespace
 
 Links::Links(Transport& transport, const LinkOptions& options)
-    : transport_(transport), options_(options), peers_(transport.nodes()), buffer_(transport.frame_bytes()) {
+    : transport_(transport),
+      options_(options),
+      peers_(transport.nodes()),
+      stride_(transport.frame_bytes() + kLineBytes),
+      buffer_(transport.frame_bytes()) {
   for (Peer& peer : peers_) {
     for (Window& window : peer.windows) {
-      window.frames.resize(kWindow * transport.frame_bytes());
-      window.packets.resize(kWindow * transport.frame_bytes());
+      window.frames.resize(kWindow * stride_);
+      window.packets.resize(kWindow * stride_);
     }
   }
 }
@@ -44,7 +48,7 @@ bool Links::is_idle() const noexcept {
 }
 
 std::span<std::byte> Links::frame_of(Window& window, std::uint32_t sequence) const noexcept {
-  return {window.frames.data() + sequence % kWindow * transport_.frame_bytes(), transport_.frame_bytes()};
+  return {window.frames.data() + sequence % kWindow * stride_, transport_.frame_bytes()};
 }
 
 std::uint32_t Links::checksum(std::span<const std::byte> frame) const noexcept {
@@ -69,16 +73,22 @@ SendResult Links::send(NodeId to, Channel channel, std::span<const std::byte> pa
   if (out.waits == 0) out.look_ns = now_ns + options_.resend_ns;
   out.waits |= bit_of(sequence);
   Sent& sent = out.sent[sequence % kWindow];
-  sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns};
+  sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns, false};
   if (packet.data() != place.data()) std::copy(packet.begin(), packet.end(), place.begin());
   ++counters_.sent;
-  transmit(to, index, frame_of(out, sequence).first(sent.length),
-           static_cast<std::uint8_t>(early ? kHasPacket | kIsEarly : kHasPacket), sequence);
+  const std::span<std::byte> frame = frame_of(out, sequence).first(sent.length);
+  const auto flags = static_cast<std::uint8_t>(early ? kHasPacket | kIsEarly : kHasPacket);
+  if (out.is_stalled) {
+    make_header(to, index, frame, flags, sequence);
+  } else {
+    sent.has_left = transmit(to, index, frame, flags, sequence);
+    out.is_stalled = !sent.has_left;
+  }
   return SendResult::Sent;
 }
 
-void Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
-                     std::uint32_t sequence) {
+void Links::make_header(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
+                        std::uint32_t sequence) noexcept {
   Window& window = this->window(to, channel);
   LinkHeader header;
   header.magic = kLinkMagic;
@@ -93,11 +103,16 @@ void Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame,
   std::memcpy(frame.data(), &header, sizeof(header));
   header.crc = checksum(frame);
   std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
-  // A carrier without room is a carrier that loses the frame: the packet goes again in its time.
-  if (transport_.send(to, frame)) {
-    window.owed = 0;
-    window.is_urgent = false;
-  }
+}
+
+bool Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
+                     std::uint32_t sequence) {
+  make_header(to, channel, frame, flags, sequence);
+  if (!transport_.send(to, frame)) return false;
+  Window& window = this->window(to, channel);
+  window.owed = 0;
+  window.is_urgent = false;
+  return true;
 }
 
 std::size_t Links::step(PacketSink& sink, std::uint64_t now_ns) {
@@ -165,7 +180,7 @@ void Links::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64
     (void)deliver(header.source, header.channel, sink);
   } else {
     std::copy(packet.begin(), packet.end(),
-              in.packets.begin() + static_cast<std::ptrdiff_t>(header.sequence % kWindow * transport_.frame_bytes()));
+              in.packets.begin() + static_cast<std::ptrdiff_t>(header.sequence % kWindow * stride_));
   }
 }
 
@@ -195,22 +210,23 @@ std::size_t Links::deliver(NodeId from, std::size_t channel, PacketSink& sink) {
   Window& in = window(from, channel);
   std::size_t count = 0;
   for (; (in.here & bit_of(in.cursor)) != 0; ++count) {
-    const std::span<const std::byte> packet(in.packets.data() + in.cursor % kWindow * transport_.frame_bytes(),
+    const std::span<const std::byte> packet(in.packets.data() + in.cursor % kWindow * stride_,
                                             in.arrived[in.cursor % kWindow].length);
     if (!deliver_one(from, channel, sink, packet)) break;
   }
   return count;
 }
 
-/// The packets that have waited for their acknowledgement for too long.
+/// The packets that have waited for their acknowledgement for too long, and those that the carrier had no room for.
 std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
   std::size_t work = 0;
   window.look_ns = now_ns + options_.resend_ns;
+  window.is_stalled = false;
   for (std::uint32_t sequence = window.base; sequence != window.next; ++sequence) {
     if ((window.waits & bit_of(sequence)) == 0) continue;
     Sent& sent = window.sent[sequence % kWindow];
-    if (now_ns - sent.last_ns < options_.resend_ns) {
+    if (sent.has_left && now_ns - sent.last_ns < options_.resend_ns) {
       window.look_ns = std::min(window.look_ns, sent.last_ns + options_.resend_ns);
       continue;
     }
@@ -219,24 +235,30 @@ std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink
       sink.lost(peer);
       return work + 1;
     }
-    sent.last_ns = now_ns;
-    ++counters_.resent;
-    ++work;
     const std::span<std::byte> frame = frame_of(window, sequence).first(sent.length);
     LinkHeader header;
     std::memcpy(&header, frame.data(), sizeof(header));
-    transmit(peer, channel, frame, header.flags, sequence);
+    if (!transmit(peer, channel, frame, header.flags, sequence)) {
+      window.is_stalled = true;
+      break;
+    }
+    if (sent.has_left) ++counters_.resent;
+    sent.has_left = true;
+    sent.last_ns = now_ns;
+    ++work;
   }
   return work;
 }
 
 std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
+  const bool must_send = window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns);
+  if ((window.here & bit_of(window.cursor)) == 0 && !must_send && window.owed == 0 && !window.is_urgent) return 0;
   // What was held up is delivered: its sender has room again.
   std::size_t work = deliver(peer, channel, sink);
   if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;
   window.owed += static_cast<std::uint32_t>(work);
-  if (window.waits != 0 && now_ns >= window.look_ns) work += send_again(peer, channel, sink, now_ns);
+  if (must_send) work += send_again(peer, channel, sink, now_ns);
   if (peers_[peer].is_lost) return work;
   const bool is_due = window.owed >= kAcknowledgeEvery || window.is_urgent ||
                       (window.owed != 0 && now_ns - window.owed_since_ns >= options_.acknowledge_ns);

@@ -111,6 +111,7 @@ class Links {
     std::uint32_t length = 0;  ///< Of the frame.
     std::uint64_t first_ns = 0;
     std::uint64_t last_ns = 0;
+    bool has_left = false;  ///< The carrier has taken it once.
   };
   struct Arrived {
     std::uint32_t length = 0;  ///< Of the packet.
@@ -122,6 +123,7 @@ class Links {
     std::uint32_t next = 0;     ///< and the next to be sent.
     std::uint64_t waits = 0;    ///< Those between that are not acknowledged.
     std::uint64_t look_ns = 0;  ///< None of them is to be sent again before this time.
+    bool is_stalled = false;    ///< The carrier had no room for one of them: what comes behind waits with it.
     std::uint64_t sent_count = 0;
     std::uint64_t taken_count = 0;
     std::uint32_t cursor = 0;  ///< Receiving: the lowest not delivered.
@@ -143,7 +145,10 @@ class Links {
   [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
   [[nodiscard]] std::span<std::byte> frame_of(Window& window, std::uint32_t sequence) const noexcept;
   [[nodiscard]] std::uint32_t checksum(std::span<const std::byte> frame) const noexcept;
-  void transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags, std::uint32_t sequence);
+  void make_header(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
+                   std::uint32_t sequence) noexcept;
+  /// False: the carrier has no room.
+  bool transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags, std::uint32_t sequence);
   void take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns);
   void take_acknowledgement(Window& to, const LinkHeader& header) noexcept;
   [[nodiscard]] bool deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet);
@@ -154,6 +159,8 @@ class Links {
   Transport& transport_;
   LinkOptions options_;
   std::vector<Peer> peers_;
+  std::size_t
+      stride_;  ///< From frame to frame in a window; not whole pages, which would all lie in one set of a cache.
   std::vector<std::byte> buffer_;
   LinkCounters counters_;
 };

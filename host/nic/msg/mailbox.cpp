@@ -56,16 +56,18 @@ SlotStatus from_word(std::uint64_t word) noexcept {
 MailboxWriter::MailboxWriter(const Page& page, Priority priority, std::size_t slot_bytes) noexcept
     : page_(page), at_(ring_at(priority)), read_word_(read_word(priority)), slot_bytes_(valid_slot_bytes(slot_bytes)) {}
 
-std::size_t MailboxWriter::room() const noexcept {
+std::size_t MailboxWriter::room() noexcept {
   // Acquire: the port has read what lay in the slots that it gives back.
-  const std::uint64_t used = written_ - page_.word(read_word_).load(std::memory_order_acquire);
+  read_ = page_.word(read_word_).load(std::memory_order_acquire);
+  const std::uint64_t used = written_ - read_;
   return used > PageLayout::kMailboxSlots ? 0 : PageLayout::kMailboxSlots - used;  // above: nonsense of the port
 }
 
 bool MailboxWriter::put(const MessageHead& head, std::span<const std::byte> payload) noexcept {
   const std::size_t per_slot = slot_bytes_ - kWordBytes;
   const std::size_t slots = slots_of(payload.size(), slot_bytes_);
-  if (room() < slots) return false;
+  // The port's word lies in a line that the port writes: it is looked at only when that is needed.
+  if (written_ - read_ > PageLayout::kMailboxSlots - slots && room() < slots) return false;
   const std::size_t status_word = per_slot / kWordBytes;
   for (std::size_t i = 0; i < slots; ++i) {
     const std::span<const std::byte> part =

@@ -49,7 +49,7 @@ struct SlotStatus {
   return bytes == 128 ? 128 : 64;
 }
 [[nodiscard]] constexpr std::size_t slots_of(std::size_t length, std::size_t slot_bytes) noexcept {
-  return (length + slot_bytes - 9) / (slot_bytes - 8);
+  return length <= slot_bytes - 8 ? 1 : (length + slot_bytes - 9) / (slot_bytes - 8);
 }
 
 /// The node's side. One thread. What the port says about how far it has read is believed only within the ring.
@@ -61,7 +61,7 @@ class MailboxWriter {
   /// head.length bytes.
   [[nodiscard]] bool put(const MessageHead& head, std::span<const std::byte> payload) noexcept;
   /// Slots that may be written now.
-  [[nodiscard]] std::size_t room() const noexcept;
+  [[nodiscard]] std::size_t room() noexcept;
   [[nodiscard]] std::uint64_t written() const noexcept { return written_; }
 
  private:
@@ -70,6 +70,7 @@ class MailboxWriter {
   PageWord read_word_;
   std::size_t slot_bytes_;
   std::uint64_t written_ = 0;
+  std::uint64_t read_ = 0;  ///< As the port told it when this was looked at last.
 };
 
 /// The port's side. One thread. It writes nothing but how far it has read, and that lazily.

@@ -19,13 +19,9 @@ constexpr Channel channel_of(Priority priority) noexcept {
 }
 
 bool is_packet(const MessagePacket& packet, std::size_t payload_bytes) noexcept {
-  const bool has_zeros =
-      std::all_of(std::begin(packet.reserved), std::end(packet.reserved), [](auto b) { return b == 0; });
-  if (!has_zeros || packet.flags > kAllFlags || packet.type > 3) return false;
-  if ((packet.flags & kIsAnswer) != 0) {
-    return packet.flags == kIsAnswer && payload_bytes == 0 && packet.error < kErrors;
-  }
-  return packet.error == 0 && packet.length < kMaxMessageBytes && payload_bytes == packet.length + std::size_t{1};
+  if (packet.flags > kAllFlags) return false;
+  if ((packet.flags & kIsAnswer) != 0) return packet.flags == kIsAnswer && payload_bytes == 0 && packet.type < kErrors;
+  return packet.type <= 3 && packet.length < kMaxMessageBytes && payload_bytes == packet.length + std::size_t{1};
 }
 
 }  // namespace
@@ -267,7 +263,7 @@ void MessageUnit::complete(const MessagePacket& answer, NodeId from) {
   }
   waiting.is_used = false;
   --waiting_;
-  if (!waiting.is_orphan) tell_sender(waiting.origin, from, waiting.tag, static_cast<Error>(answer.error));
+  if (!waiting.is_orphan) tell_sender(waiting.origin, from, waiting.tag, static_cast<Error>(answer.type));
 }
 
 void MessageUnit::lost(NodeId peer) {
@@ -287,7 +283,7 @@ std::size_t MessageUnit::step(std::uint64_t now_ns) {
     MessagePacket packet;
     packet.flags = kIsAnswer;
     packet.reference = answer.reference;
-    packet.error = static_cast<std::uint8_t>(answer.error);
+    packet.type = static_cast<std::uint8_t>(answer.error);
     if (!is_lost_[answer.to] && !send_packet(answer.to, Priority::High, packet, {}, now_ns)) {
       pending_[kept++] = answer;
     } else {

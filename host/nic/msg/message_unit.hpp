@@ -20,16 +20,14 @@ struct MessagePacket {
   Service service = Service::Message;
   std::uint8_t flags = 0;
   std::uint8_t tag = 0;
-  std::uint8_t type = 0;
+  std::uint8_t type = 0;  ///< 0 to 3; of an answer, the error.
   Vpid source_vpid = 0;
   std::uint16_t target = 0;     ///< Port, or group.
   Pdid domain = 0;              ///< The sender's; its node writes it.
   std::uint16_t length = 0;     ///< Of the message, minus 1; 11 bits.
   std::uint32_t reference = 0;  ///< What the sender's node knows the message by; back in the answer.
-  std::uint8_t error = 0;       ///< Of an answer.
-  std::uint8_t reserved[3] = {};
 };
-static_assert(sizeof(MessagePacket) == 20);
+static_assert(sizeof(MessagePacket) == 16);
 
 using GroupId = std::uint16_t;
 

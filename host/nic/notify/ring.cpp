@@ -28,9 +28,12 @@ const char* to_text(Teller teller) noexcept {
 }
 
 bool NotificationWriter::put(const Notification& notification) noexcept {
-  // Acquire: the port has read the slot before it gave it back. What it says is believed only within the ring's size.
-  const std::uint64_t read = page_.word(PageWord::NotificationsRead).load(std::memory_order_acquire);
-  if (written_ - read >= PageLayout::kNotifications) {
+  // Acquire: the port has read the slot before it gave it back. What it says is believed only within the ring's size,
+  // and looked at only when that is needed: its line is the port's.
+  if (written_ - read_ >= PageLayout::kNotifications) {
+    read_ = page_.word(PageWord::NotificationsRead).load(std::memory_order_acquire);
+  }
+  if (written_ - read_ >= PageLayout::kNotifications) {
     page_.word(PageWord::DroppedNotifications).store(++dropped_, std::memory_order_relaxed);
     return false;
   }

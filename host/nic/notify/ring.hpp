@@ -20,6 +20,7 @@ class NotificationWriter {
  private:
   Page page_;
   std::uint64_t written_ = 0;
+  std::uint64_t read_ = 0;  ///< As the port told it when this was looked at last.
   std::uint64_t dropped_ = 0;
 };
 

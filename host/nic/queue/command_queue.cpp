@@ -90,12 +90,18 @@ Issue CommandQueue::insert(std::span<const Command> commands, bool is_whole) con
   if (is_whole && wanted != commands.size()) return {Reply::Invalid, 0};
 
   // `claimed` is read before `taken`: if it has not changed when it is exchanged, at least so many slots are free.
+  // What some producer saw of `taken` is as good while there is room, and spares the transfer of the node's line.
   const auto claimed_word = page_.word(place_.claimed);
+  const auto seen_word = page_.word(place_.taken_seen);
   std::uint64_t claimed = claimed_word.load(std::memory_order_relaxed);
   std::uint64_t count = 0;
   for (;;) {
     // Acquire: the node has read what lay in the slots before it gave them back.
-    const std::uint64_t taken = page_.word(place_.taken).load(std::memory_order_acquire);
+    std::uint64_t taken = seen_word.load(std::memory_order_acquire);
+    if (claimed - taken > PageLayout::kCommands - std::min<std::uint64_t>(PageLayout::kCommands, wanted)) {
+      taken = page_.word(place_.taken).load(std::memory_order_acquire);
+      seen_word.store(taken, std::memory_order_release);
+    }
     const auto used = static_cast<std::int64_t>(claimed - taken);
     if (used < 0) {  // others were faster in between
       claimed = claimed_word.load(std::memory_order_relaxed);

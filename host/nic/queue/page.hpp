@@ -20,12 +20,15 @@ enum class PageWord : std::size_t {
   DroppedMessages = 3,       ///< Node: for lack of room in a mailbox.
   SlotBytes = 4,             ///< Node: size of a mailbox slot, 64 or 128.
   Claimed = 8,               ///< Port: low commands whose slots have been given to producers.
+  TakenSeen = 9,             ///< Port: Taken as a producer saw it last.
   Taken = 16,                ///< Node: low commands whose slots may be used again; told now and then.
   NotificationsRead = 24,    ///< Port: told now and then.
   HighRead = 32,             ///< Port: mailbox slots.
   LowRead = 40,              ///< Port: mailbox slots.
   HighClaimed = 48,          ///< Port: as Claimed, of high commands,
+  HighTakenSeen = 49,        ///< Port: as TakenSeen, of high commands,
   TransferClaimed = 56,      ///< Port: and of transfers.
+  TransferTakenSeen = 57,    ///< Port: and of transfers.
   HighTaken = 64,            ///< Node: as Taken, of high commands,
   TransferTaken = 72,        ///< Node: and of transfers.
 };
@@ -57,13 +60,17 @@ inline constexpr std::size_t kCommandRings = 3;
 struct RingPlace {
   std::size_t at;
   PageWord claimed;
+  PageWord taken_seen;  ///< On the line of `claimed`.
   PageWord taken;
 };
 [[nodiscard]] constexpr RingPlace place_of(CommandRing ring) noexcept {
   switch (ring) {
-    case CommandRing::High: return {PageLayout::kHighCommandsAt, PageWord::HighClaimed, PageWord::HighTaken};
-    case CommandRing::Transfer: return {PageLayout::kTransfersAt, PageWord::TransferClaimed, PageWord::TransferTaken};
-    default: return {PageLayout::kCommandsAt, PageWord::Claimed, PageWord::Taken};
+    case CommandRing::High:
+      return {PageLayout::kHighCommandsAt, PageWord::HighClaimed, PageWord::HighTakenSeen, PageWord::HighTaken};
+    case CommandRing::Transfer:
+      return {PageLayout::kTransfersAt, PageWord::TransferClaimed, PageWord::TransferTakenSeen,
+              PageWord::TransferTaken};
+    default: return {PageLayout::kCommandsAt, PageWord::Claimed, PageWord::TakenSeen, PageWord::Taken};
   }
 }
 

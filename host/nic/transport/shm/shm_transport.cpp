@@ -17,7 +17,7 @@
 namespace stopbit::nic {
 namespace {
 
-constexpr std::uint64_t kMagic = 0x0001'4F42'4E49'4253U;  // "SBINBO", version 1
+constexpr std::uint64_t kMagic = 0x0002'4F42'4E49'4253U;  // "SBINBO", version 2
 constexpr mode_t kMode = 0600;
 constexpr std::uint64_t kLookEveryNs = 1'000'000;
 
@@ -34,9 +34,10 @@ struct Header {
 constexpr std::size_t kTakenAt = 0;
 constexpr std::size_t kWrittenAt = kLineBytes;
 constexpr std::size_t kSlotsAt = 2 * kLineBytes;
-// A slot: number plus 1, stored last; length; the frame.
-constexpr std::size_t kLengthAt = 8;
-constexpr std::size_t kFrameAt = 16;
+// A slot: a word that is stored last, with the frame's length and its number plus 1; and the frame.
+constexpr std::size_t kFrameAt = 8;
+constexpr unsigned kNumberAt = 24;  // in that word, above the length
+constexpr std::uint64_t kLengthMask = (std::uint64_t{1} << kNumberAt) - 1;
 
 std::atomic_ref<std::uint64_t> word(std::byte* at) noexcept {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at));
@@ -80,8 +81,10 @@ std::size_t ShmTransport::inbox_bytes() const noexcept {
 std::byte* ShmTransport::slot_of(std::byte* ring, std::uint64_t number) const noexcept {
   return ring + kSlotsAt + (number & (options_.slots - 1)) * slot_bytes();
 }
-bool ShmTransport::is_there(std::byte* ring, std::uint64_t number) const noexcept {
-  return word(slot_of(ring, number)).load(std::memory_order_acquire) == number + 1;
+std::optional<std::size_t> ShmTransport::length_of(std::byte* ring, std::uint64_t number) const noexcept {
+  const std::uint64_t head = word(slot_of(ring, number)).load(std::memory_order_acquire);
+  if ((head & ~kLengthMask) != (number + 1) << kNumberAt) return std::nullopt;
+  return static_cast<std::size_t>(head & kLengthMask);
 }
 
 Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const ShmOptions& options) {
@@ -160,7 +163,7 @@ bool ShmTransport::connect(NodeId to) {
   out.written = word(out.ring + kWrittenAt).load(std::memory_order_relaxed);  // of a predecessor of ours
   out.taken = word(out.ring + kTakenAt).load(std::memory_order_acquire);
   // A predecessor that died may have given out one frame more than it counted.
-  for (std::size_t i = 0; i < options_.slots && is_there(out.ring, out.written); ++i) ++out.written;
+  for (std::size_t i = 0; i < options_.slots && length_of(out.ring, out.written); ++i) ++out.written;
   problem_.clear();
   return true;
 }
@@ -190,8 +193,7 @@ bool ShmTransport::send(NodeId to, std::span<const std::byte> frame) {
   }
   std::byte* const slot = slot_of(out.ring, out.written);
   std::memcpy(slot + kFrameAt, frame.data(), frame.size());
-  word(slot + kLengthAt).store(frame.size(), std::memory_order_relaxed);
-  word(slot).store(++out.written, std::memory_order_release);
+  word(slot).store(++out.written << kNumberAt | frame.size(), std::memory_order_release);
   word(out.ring + kWrittenAt).store(out.written, std::memory_order_relaxed);
   return true;
 }
@@ -202,16 +204,14 @@ std::size_t ShmTransport::receive(std::span<std::byte> into) {
     next_ = next_ + 1 == options_.nodes ? 0 : next_ + 1;
     Incoming& in = incoming_[from];
     std::byte* const ring = inbox_.data() + kPageBytes + from * ring_bytes();
-    std::byte* const slot = slot_of(ring, in.taken);
-    const bool has_frame = is_there(ring, in.taken);
+    const std::optional<std::size_t> said = length_of(ring, in.taken);
     std::size_t length = 0;
-    if (has_frame) {
-      length = std::min({static_cast<std::size_t>(word(slot + kLengthAt).load(std::memory_order_relaxed)),
-                         options_.frame_bytes, into.size()});
-      std::memcpy(into.data(), slot + kFrameAt, length);
+    if (said) {
+      length = std::min({*said, options_.frame_bytes, into.size()});
+      std::memcpy(into.data(), slot_of(ring, in.taken) + kFrameAt, length);
       ++in.taken;
     }
-    if (in.taken - in.told >= options_.slots / 4 + 1 || (!has_frame && in.told != in.taken)) {
+    if (in.taken - in.told >= options_.slots / 4 + 1 || (!said && in.told != in.taken)) {
       in.told = in.taken;
       word(ring + kTakenAt).store(in.told, std::memory_order_release);
     }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,7 +67,8 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::size_t ring_bytes() const noexcept;
   [[nodiscard]] std::size_t inbox_bytes() const noexcept;
   [[nodiscard]] std::byte* slot_of(std::byte* ring, std::uint64_t number) const noexcept;
-  [[nodiscard]] bool is_there(std::byte* ring, std::uint64_t number) const noexcept;
+  /// Of the frame with this number; nothing if it is not there yet. What the sender says, whatever that is.
+  [[nodiscard]] std::optional<std::size_t> length_of(std::byte* ring, std::uint64_t number) const noexcept;
   void look_again(NodeId to);
 
   ShmOptions options_;
