@@ -115,6 +115,12 @@ bool Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame,
   return true;
 }
 
+/// Whether there is anything to do for a window that nothing has come for.
+bool Links::wants_look(const Window& window, std::uint64_t now_ns) noexcept {
+  return (window.here & bit_of(window.cursor)) != 0 || window.owed != 0 || window.is_urgent ||
+         (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns));
+}
+
 std::size_t Links::step(PacketSink& sink, std::uint64_t now_ns) {
   std::size_t work = 0;
   for (; work < kFramesPerStep; ++work) {
@@ -124,7 +130,9 @@ std::size_t Links::step(PacketSink& sink, std::uint64_t now_ns) {
   }
   for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
     for (std::size_t channel = 0; channel < kChannels && !peers_[peer].is_lost; ++channel) {
-      work += look_after(static_cast<NodeId>(peer), channel, sink, now_ns);
+      if (wants_look(peers_[peer].windows[channel], now_ns)) {
+        work += look_after(static_cast<NodeId>(peer), channel, sink, now_ns);
+      }
     }
   }
   return work;
@@ -252,13 +260,12 @@ std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink
 
 std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
-  const bool must_send = window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns);
-  if ((window.here & bit_of(window.cursor)) == 0 && !must_send && window.owed == 0 && !window.is_urgent) return 0;
   // What was held up is delivered: its sender has room again.
   std::size_t work = deliver(peer, channel, sink);
   if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;
   window.owed += static_cast<std::uint32_t>(work);
-  if (must_send) work += send_again(peer, channel, sink, now_ns);
+  if (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns))
+    work += send_again(peer, channel, sink, now_ns);
   if (peers_[peer].is_lost) return work;
   const bool is_due = window.owed >= kAcknowledgeEvery || window.is_urgent ||
                       (window.owed != 0 && now_ns - window.owed_since_ns >= options_.acknowledge_ns);

@@ -153,6 +153,7 @@ class Links {
   void take_acknowledgement(Window& to, const LinkHeader& header) noexcept;
   [[nodiscard]] bool deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet);
   std::size_t deliver(NodeId from, std::size_t channel, PacketSink& sink);
+  [[nodiscard]] static bool wants_look(const Window& window, std::uint64_t now_ns) noexcept;
   std::size_t send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
 

@@ -279,8 +279,9 @@ std::size_t Rma::step(std::uint64_t now_ns) {
 
 void Rma::flush() noexcept {
   // This unit asks the translation unit anew for every packet, so it holds nothing that a flush could mean.
-  for (const Unit unit : {Unit::Requester, Unit::Responder, Unit::Completer}) {
-    atu_.acknowledge(unit, atu_.flush_number());
+  if (const std::uint64_t flush = atu_.flush_number(); flush != flushed_) {
+    flushed_ = flush;
+    for (const Unit unit : {Unit::Requester, Unit::Responder, Unit::Completer}) atu_.acknowledge(unit, flush);
   }
 }
 

@@ -185,6 +185,7 @@ class Rma final : public PacketSink {
   std::vector<Error> put_errors_;  ///< Of the put under way, of each port of each node.
   std::vector<Vpid> busy_;         ///< Ports with a command that has not been sent away; some may be done already.
   std::uint64_t now_ns_ = 0;
+  std::uint64_t flushed_ = 0;  ///< The last flush that was acknowledged.
   RmaCounters counters_;
 };
 
