@@ -24,7 +24,10 @@ enum class Operation : std::uint8_t {
   UnlockWindow = 12,     ///< By its holder.
   Signal = 13,           ///< An event of the target's port.
   Fence = 14,            ///< No later transfer of this port starts before all earlier ones are carried out, anywhere.
+  Swap = 15,             ///< Changes a 64-bit word of a window; gives back what it was.
+  Synchronize = 16,      ///< A step at a lock, queue or semaphore (sync/word.hpp); gives back what its word was.
 };
+inline constexpr Operation kLastOperation = Operation::Synchronize;
 [[nodiscard]] const char* to_text(Operation operation) noexcept;
 
 inline constexpr std::size_t kMaxFastBytes = 40;
@@ -56,6 +59,7 @@ struct alignas(kLineBytes) Command {
   std::uint64_t capability = 0;  ///< The window's.
   std::uint64_t address = 0;  ///< Send, Put, Get: the origin's NLA. ImmediatePut, NotificationPut: the word. FetchAdd:
                               ///< what to add. CompareSwap: what is expected. FetchCompareAdd: the limit, signed.
+                              ///< Swap: the new word. Synchronize: a SyncRequest.
   std::uint64_t offset = 0;   ///< Into the target's window, in bytes.
   std::uint32_t length = 0;   ///< Send, Put, Get: in bytes, from 1.
   std::uint32_t reserved = 0;

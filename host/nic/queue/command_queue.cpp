@@ -42,7 +42,7 @@ bool has_line_store() noexcept {
 const bool kHasLineStore = has_line_store();
 
 bool is_command(const Command& command) noexcept {
-  return command.operation >= Operation::FastSend && command.operation <= Operation::Fence;
+  return command.operation >= Operation::FastSend && command.operation <= kLastOperation;
 }
 
 }  // namespace
@@ -63,6 +63,8 @@ const char* to_text(Operation operation) noexcept {
     case Operation::Signal: return "signal";
     case Operation::Fence: return "fence";
     case Operation::SendPart: return "send-part";
+    case Operation::Swap: return "swap";
+    case Operation::Synchronize: return "synchronize";
   }
   return "?";
 }

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstring>
 #include <stdexcept>
 #include <utility>
 
 #include "host/nic/rma/memory.hpp"
+#include "host/nic/sync/word.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -20,10 +22,10 @@ constexpr std::uint64_t kNlaEnd = std::uint64_t{1} << kNlaBits;
 
 constexpr bool is_atomic(Operation operation) noexcept {
   return operation == Operation::FetchAdd || operation == Operation::CompareSwap ||
-         operation == Operation::FetchCompareAdd;
+         operation == Operation::FetchCompareAdd || operation == Operation::Swap || operation == Operation::Synchronize;
 }
 constexpr bool is_transfer(Operation operation) noexcept {
-  return operation >= Operation::Put && operation <= Operation::Fence && operation != Operation::SendPart;
+  return operation >= Operation::Put && operation <= kLastOperation && operation != Operation::SendPart;
 }
 constexpr bool moves_data(Operation operation) noexcept {
   return operation == Operation::Put || operation == Operation::Get;
@@ -38,6 +40,8 @@ constexpr bool needs_answer(const Command& command) noexcept {
     case Operation::FetchAdd:
     case Operation::CompareSwap:
     case Operation::FetchCompareAdd:
+    case Operation::Swap:
+    case Operation::Synchronize:
     case Operation::LockWindow:
     case Operation::UnlockWindow: return true;
     default: return (command.modifiers & kAcknowledge) != 0;
@@ -504,6 +508,16 @@ Error Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& val
         value = header.word;
         success = word.compare_exchange_strong(value, header.more);
         break;
+      case Operation::Swap: value = word.exchange(header.word); break;
+      case Operation::Synchronize: {
+        value = word.load();
+        SyncChange change;
+        do {
+          change = make_step(to_state(value), std::bit_cast<SyncRequest>(header.word));
+          if (change.outcome == SyncOutcome::Refused) return Error::Command;
+        } while (!word.compare_exchange_weak(value, to_word(change.after)));
+        break;
+      }
       default: word.store(header.word, std::memory_order_release); break;  // ImmediatePut
     }
   }

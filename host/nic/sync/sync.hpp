@@ -1,0 +1,238 @@
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/nic/notify/events.hpp"
+#include "host/nic/notify/ring.hpp"
+#include "host/nic/queue/command_queue.hpp"
+#include "host/nic/sync/core.hpp"
+
+/// Locks, wait queues, semaphores and monitors between ports of one host or of several. README.md says how they work.
+namespace stopbit::nic {
+
+/// Words behind a window that others may read and write.
+struct SyncPlace {
+  NodeId node = 0;
+  Vpid vpid = 0;
+  WindowName window;
+  std::uint64_t offset = 0;  ///< A multiple of 8.
+};
+
+/// One thread that may wait at an object.
+struct SyncMember {
+  SyncPlace words;         ///< Its kMemberWords words.
+  std::uint8_t event = 0;  ///< Of its port, 1 to 63, and used for nothing else.
+};
+
+/// A lock, a queue or a semaphore, as all its members must know it. At most 255 members; number 1 is the first.
+struct SyncObject {
+  SyncPlace home;  ///< Its word (sync/word.hpp): 0, or to_word of a count, before anybody uses it.
+  std::vector<SyncMember> members;
+};
+
+class SyncUser;
+
+/// What one thread needs of its port: where its commands go, and what comes back. It reads the port's notifications, so
+/// a port has one of these, or its owner hands over what it read itself (`take`).
+class SyncPort {
+ public:
+  SyncPort(NodeId node, const CommandQueue& queue, NotificationReader& notifications, EventCounters& events) noexcept
+      : node_(node), queue_(queue), notifications_(notifications), events_(events) {}
+  SyncPort(const SyncPort&) = delete;
+  SyncPort& operator=(const SyncPort&) = delete;
+
+  /// Reads notifications, and hands on those that are for a user of it.
+  void pump() noexcept;
+  /// False: it is not about a command of these users.
+  bool take(const Notification& notification) noexcept;
+  /// Notifications that were about something else, and are forgotten.
+  [[nodiscard]] std::uint64_t foreign() const noexcept { return foreign_; }
+
+ private:
+  friend class SyncWire;
+  friend class SyncUser;
+  NodeId node_;
+  CommandQueue queue_;
+  NotificationReader& notifications_;
+  EventCounters& events_;
+  std::vector<SyncUser*> users_;
+  std::uint64_t foreign_ = 0;
+};
+
+/// The wire of a core (core.hpp): commands of the port, words of its memory. A command that finds no room in the port's
+/// ring waits here; there are never more than a few.
+class SyncWire {
+ public:
+  static constexpr SyncRules kRules = SyncRules::Sound;
+
+  SyncWire(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
+           std::size_t index) noexcept
+      : port_(port), object_(object), self_(self), words_(words), index_(index) {}
+
+  void change(const SyncRequest& request) noexcept;
+  void tell(MemberId member, MemberWord word, std::uint64_t value) noexcept;
+  void tell_surely(MemberId member, MemberWord word, std::uint64_t value) noexcept;
+  void probe(MemberId member) noexcept;
+  [[nodiscard]] std::uint64_t load(MemberWord word) const noexcept { return at(word).load(std::memory_order_acquire); }
+  void store(MemberWord word, std::uint64_t value) const noexcept { at(word).store(value, std::memory_order_release); }
+  [[nodiscard]] bool take_event() noexcept;
+  [[nodiscard]] bool is_home() const noexcept { return object_.home.node == port_.node_; }
+
+  /// Inserts what waits. What the port's ring refuses for good is answered with an error: true, and `answer` has it.
+  [[nodiscard]] bool flush(SyncAnswer& answer) noexcept;
+  /// Whether the notification is the answer that is waited for.
+  [[nodiscard]] bool take(const Notification& notification, SyncAnswer& answer) noexcept;
+
+ private:
+  static constexpr std::uint64_t kTagMark = 0x53594E43;  ///< In the high half of the tags of these commands.
+
+  [[nodiscard]] std::atomic_ref<std::uint64_t> at(MemberWord word) const noexcept {
+    return std::atomic_ref<std::uint64_t>(words_[static_cast<std::size_t>(word)]);
+  }
+  [[nodiscard]] static Command command_for(Operation operation, const SyncPlace& place) noexcept;
+  [[nodiscard]] Command command_for_word(MemberId member, MemberWord word, std::uint64_t value) const noexcept;
+  void ask(Command& command) noexcept;
+  void post(const Command& command) noexcept;
+  [[nodiscard]] std::uint64_t tag() const noexcept { return kTagMark << 32U | index_ << 16U | number_; }
+
+  SyncPort& port_;
+  const SyncObject& object_;
+  MemberId self_;
+  std::span<std::uint64_t, kMemberWords> words_;
+  std::size_t index_;
+  std::uint16_t number_ = 0;  ///< Of the last command with an answer.
+  bool is_asked_ = false;
+  std::array<Command, 4> waiting_{};
+  std::size_t waiting_count_ = 0;
+};
+
+/// How long a thread is patient: it spins for `spin`, then it sleeps; every `look` it looks whether anybody died.
+struct SyncPatience {
+  std::chrono::nanoseconds spin = std::chrono::microseconds(20);
+  std::chrono::nanoseconds look = std::chrono::milliseconds(100);
+};
+
+/// What the members of all objects have in common. `object`, `words` (registered memory of the port, behind the window
+/// that `object` names for this member) and `port` must outlive it. One thread, that of the port. Allocates in the
+/// constructor only. May be moved nowhere; make all users of a port before any is used, and destroy none before the
+/// last.
+class SyncUser {
+ public:
+  SyncUser(const SyncUser&) = delete;
+  SyncUser& operator=(const SyncUser&) = delete;
+
+  /// Goes on as far as it can, without waiting: for those who have a loop of their own.
+  void step() noexcept;
+  /// Looks whether anybody died; to be called now and then while it waits.
+  void grow_impatient() noexcept;
+
+ protected:
+  using Clock = std::chrono::steady_clock;
+
+  SyncUser(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
+           const SyncPatience& patience);
+  virtual ~SyncUser() = default;
+  /// Until `is_done`; false: not before the deadline.
+  template <class IsDone>
+  bool run(Clock::time_point deadline, const IsDone& is_done) noexcept;
+
+  SyncWire wire_;
+
+ private:
+  friend class SyncPort;
+  virtual void poll() noexcept = 0;
+  virtual void look() noexcept = 0;
+  virtual void answer(const SyncAnswer& answer) noexcept = 0;
+  [[nodiscard]] virtual bool is_waiting() const noexcept = 0;
+
+  SyncPort& port_;
+  std::size_t event_;
+  SyncPatience patience_;
+};
+
+/// A mutual-exclusion lock of MCS's kind (LockCore).
+class SyncLock final : public SyncUser {
+ public:
+  SyncLock(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
+           const SyncPatience& patience = {})
+      : SyncUser(port, object, self, words, patience), core_(self) {}
+
+  /// False: not in this time, or `error` says why not. Whoever ran out of time still stands in the queue: it must go on
+  /// with `acquire`, and release the lock when it has it.
+  [[nodiscard]] bool acquire(std::chrono::nanoseconds timeout) noexcept;
+  /// Of the holder. False: not in this time (go on with `release`), or `error` says why not, or the lock had been
+  /// broken.
+  [[nodiscard]] bool release(std::chrono::nanoseconds timeout) noexcept;
+
+  /// Begin it; `step` goes on. Only when idle, and when held.
+  void start_acquire() noexcept { core_.acquire(wire_); }
+  void start_release() noexcept { core_.release(wire_); }
+  [[nodiscard]] const LockCore& core() const noexcept { return core_; }
+
+ private:
+  void poll() noexcept override { core_.poll(wire_); }
+  void look() noexcept override { core_.grow_impatient(wire_); }
+  void answer(const SyncAnswer& answer) noexcept override { core_.answer(wire_, answer); }
+  [[nodiscard]] bool is_waiting() const noexcept override { return core_.is_waiting(); }
+  LockCore core_;
+};
+
+/// A wait queue, whose signals are lost when nobody waits, or a semaphore (QueueCore).
+class SyncQueue final : public SyncUser {
+ public:
+  enum class Kind : std::uint8_t { Queue, Semaphore };
+
+  SyncQueue(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
+            Kind kind, const SyncPatience& patience = {})
+      : SyncUser(port, object, self, words, patience), core_(self, kind == Kind::Semaphore) {}
+
+  /// Until it is woken, or the semaphore was counted down. False: not in this time, or `error` says why not. Whoever
+  /// ran out of time still stands in the queue: it must go on with `wait`.
+  [[nodiscard]] bool wait(std::chrono::nanoseconds timeout) noexcept;
+  /// Wakes the first one, or counts up. False: not in this time, or `error` says why not.
+  [[nodiscard]] bool signal(std::chrono::nanoseconds timeout) noexcept;
+  /// Stands in the queue, and comes back: to be followed by `wait`. What is signalled from now on is not lost.
+  [[nodiscard]] bool insert(std::chrono::nanoseconds timeout) noexcept;
+
+  /// Begin it; `step` goes on. Only when idle.
+  void start_wait() noexcept { core_.wait(wire_); }
+  void start_signal() noexcept { core_.signal(wire_); }
+  [[nodiscard]] const QueueCore& core() const noexcept { return core_; }
+
+ private:
+  void poll() noexcept override { core_.poll(wire_); }
+  void look() noexcept override { core_.grow_impatient(wire_); }
+  void answer(const SyncAnswer& answer) noexcept override { core_.answer(wire_, answer); }
+  [[nodiscard]] bool is_waiting() const noexcept override { return core_.is_waiting(); }
+  QueueCore core_;
+  bool is_inserted_ = false;
+};
+
+/// A monitor of Mesa's kind (8.3.1): a lock, and wait queues as its conditions. Whoever comes back from `wait` must
+/// look again at what it waited for.
+class SyncMonitor {
+ public:
+  explicit SyncMonitor(SyncLock& lock) noexcept : lock_(lock) {}
+
+  [[nodiscard]] bool enter(std::chrono::nanoseconds timeout) noexcept { return lock_.acquire(timeout); }
+  [[nodiscard]] bool exit(std::chrono::nanoseconds timeout) noexcept { return lock_.release(timeout); }
+  /// Inside. Leaves, waits, and is inside again. False: an error of lock or condition, or not in this time, and then it
+  /// must go on with `wait` until it is inside.
+  [[nodiscard]] bool wait(SyncQueue& condition, std::chrono::nanoseconds timeout) noexcept;
+  /// Inside. Wakes the first one, if any waits.
+  [[nodiscard]] bool signal(SyncQueue& condition, std::chrono::nanoseconds timeout) noexcept {
+    return condition.signal(timeout);
+  }
+
+ private:
+  enum class Stage : std::uint8_t { Inside, Inserting, Leaving, Waiting, Entering };
+  SyncLock& lock_;
+  Stage stage_ = Stage::Inside;
+};
+
+}  // namespace stopbit::nic

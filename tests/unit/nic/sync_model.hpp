@@ -1,0 +1,510 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <unordered_set>
+#include <vector>
+
+#include "host/nic/sync/core.hpp"
+
+/// A few members at a lock, a queue or a semaphore, and a network that delivers in every order it may: what one member
+/// sends to one place keeps its order, nothing else does. Members may die, with what they have sent or without, and
+/// grow impatient too early.
+namespace stopbit::nic::sync_model {
+
+/// What must not go unnoticed.
+enum class Fault : std::uint8_t {
+  None,
+  RulesAsPrinted,   ///< The source's rule for an empty queue.
+  NoPrologue,       ///< A member does not clear its words before it queues.
+  EventBeforeWord,  ///< The event of a grant comes before its word.
+  AnyGrant,         ///< A lock's grant of an earlier attempt is taken for one of this attempt.
+  HastyDeath,       ///< A member that is only out of reach is taken for dead.
+};
+
+struct Scenario {
+  std::vector<std::string> scripts;  ///< Of each member: a acquire, r release, w wait or P, s signal or V.
+  std::uint16_t count = 0;           ///< Of a semaphore.
+  bool is_semaphore = false;
+  unsigned deaths = 0;
+  unsigned hastes = 0;  ///< How often somebody grows impatient although something is under way.
+};
+
+inline constexpr std::size_t kMaxMembers = 3;
+
+template <class Core>
+class Model {
+ public:
+  static constexpr bool kIsLock = std::is_same_v<Core, LockCore>;
+
+  Model(const Scenario& scenario, Fault fault) : scenario_(&scenario), fault_(fault) {
+    std::memset(static_cast<void*>(&state_), 0, sizeof(state_));
+    count_ = scenario.scripts.size();
+    for (std::size_t i = 0; i < count_; ++i) {
+      const auto id = static_cast<MemberId>(i + 1);
+      if constexpr (kIsLock) {
+        state_.members[i].core = Core(id);
+      } else {
+        state_.members[i].core = Core(id, scenario.is_semaphore);
+      }
+    }
+    SyncState word;
+    word.count = scenario.count;
+    state_.word = to_word(word);
+    state_.deaths = static_cast<std::uint8_t>(scenario.deaths);
+    state_.hastes = static_cast<std::uint8_t>(scenario.hastes);
+  }
+
+  struct Message {
+    std::uint64_t value = 0;
+    std::uint8_t kind = 0;
+    std::uint8_t word = 0;
+    Error error = Error::None;
+    std::uint8_t reserved[5] = {};
+  };
+  static constexpr std::size_t kDepth = 4;
+  struct Channel {
+    std::uint64_t size = 0;
+    std::array<Message, kDepth> messages;
+  };
+  struct Member {
+    Core core;
+    std::array<std::uint64_t, kMemberWords> words{};
+    std::uint32_t events = 0;
+    std::uint8_t at = 0;  ///< In its script.
+    std::uint8_t is_dead = 0;
+    std::uint8_t is_busy = 0;  ///< With the step of the script before `at`.
+  };
+  // Channels: to the home, from it; to each other, and back.
+  static constexpr std::size_t kChannels = 2 * kMaxMembers + 2 * kMaxMembers * kMaxMembers;
+  struct State {
+    std::array<Member, kMaxMembers> members;
+    std::array<Channel, kChannels> channels;
+    std::uint64_t word;
+    std::array<std::uint8_t, 8> order;  ///< Lock: who came, in the order in which the home saw it.
+    std::uint8_t came;
+    std::uint8_t went;
+    std::uint8_t waits;    ///< Waits that have ended.
+    std::uint8_t wakings;  ///< Wake-ups and counts at the home.
+    std::uint8_t deaths;
+    std::uint8_t hastes;
+    std::uint8_t is_disturbed;  ///< Somebody died, or a queue was broken: from now on no order is promised.
+  };
+
+  State& state() { return state_; }
+  [[nodiscard]] const State& state() const { return state_; }
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
+  // Actions: 0..M-1 a member goes on; M..2M-1 one grows impatient; 2M..4M-1 one dies, with or without what it sent; the
+  // rest: a message arrives.
+  [[nodiscard]] std::size_t actions() const { return 4 * count_ + kChannels; }
+  /// False: it cannot happen now.
+  bool apply(std::size_t action) {
+    if (action >= 4 * count_) return deliver(action - 4 * count_);
+    const std::size_t who = action % count_;
+    if (state_.members[who].is_dead != 0) return false;
+    if (action < count_) return go_on(who);
+    if (action < 2 * count_) {
+      if (state_.hastes == 0 || !can_be_impatient(who)) return false;
+      --state_.hastes;
+      impatient(who);
+      return true;
+    }
+    if (state_.deaths == 0) return false;
+    --state_.deaths;
+    state_.is_disturbed = 1;
+    state_.members[who].is_dead = 1;
+    if (action < 3 * count_) return true;
+    for (std::size_t c = 0; c < kChannels; ++c) {
+      if (sender_of(c) == who) state_.channels[c].size = 0;
+    }
+    return true;
+  }
+  /// Nothing is under way any more: those that live must all come to their end, if they are patient long enough, and
+  /// are signalled often enough.
+  void close() {
+    for (int round = 0; round < 60 && failure_.empty(); ++round) {
+      settle();
+      if (is_done()) return check_end();
+      for (std::size_t i = 0; i < count_; ++i) {
+        if (state_.members[i].is_dead == 0 && can_be_impatient(i)) impatient(i);
+        settle();
+      }
+      if (kIsLock || round % 8 != 7) continue;
+      // Those that still wait may do so in good order: somebody else comes and signals.
+      if (round / 8 == 0) check_rest();
+      signal_from_outside();
+    }
+    if (failure_.empty() && !is_done()) failure_ = "somebody sleeps for ever";
+  }
+  /// Neither a member nor a message can go on.
+  [[nodiscard]] bool is_quiet() {
+    for (const Channel& channel : state_.channels) {
+      if (channel.size != 0) return false;
+    }
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (state_.members[i].is_dead != 0) continue;
+      Model copy = *this;
+      if (copy.go_on(i)) return false;
+    }
+    return true;
+  }
+
+ private:
+  enum Kind : std::uint8_t { kChange, kTell, kTellSurely, kProbe };
+
+  struct Wire {
+    static constexpr SyncRules kRules = SyncRules::Sound;
+    Model& model;
+    std::size_t self;
+    void change(const SyncRequest& request) {
+      model.push(to_home(self), {std::bit_cast<std::uint64_t>(request), kChange, 0, Error::None, {}});
+    }
+    void tell(MemberId member, MemberWord word, std::uint64_t value) { send(member, kTell, word, value); }
+    void tell_surely(MemberId member, MemberWord word, std::uint64_t value) { send(member, kTellSurely, word, value); }
+    void probe(MemberId member) { send(member, kProbe, MemberWord::Next, 0); }
+    void send(MemberId member, Kind kind, MemberWord word, std::uint64_t value) {
+      if (member == 0 || member > model.count_) return model.fail("somebody who is not there is spoken to");
+      model.push(across(self, member - 1U), {value, kind, static_cast<std::uint8_t>(word), Error::None, {}});
+    }
+    [[nodiscard]] std::uint64_t load(MemberWord word) const {
+      return model.state_.members[self].words[static_cast<std::size_t>(word)];
+    }
+    void store(MemberWord word, std::uint64_t value) const {
+      if (model.fault_ == Fault::NoPrologue) return;
+      model.state_.members[self].words[static_cast<std::size_t>(word)] = value;
+    }
+    [[nodiscard]] bool take_event() const {
+      std::uint32_t& events = model.state_.members[self].events;
+      if (events == 0) return false;
+      --events;
+      return true;
+    }
+    [[nodiscard]] bool is_home() const { return model.fault_ == Fault::HastyDeath; }
+  };
+  /// The same, for the rules as they are printed.
+  struct PrintedWire : Wire {
+    static constexpr SyncRules kRules = SyncRules::AsPrinted;
+  };
+  template <class Do>
+  void with_wire(std::size_t self, const Do& act) {
+    if (fault_ == Fault::RulesAsPrinted) {
+      PrintedWire wire{{*this, self}};
+      act(wire);
+    } else {
+      Wire wire{*this, self};
+      act(wire);
+    }
+  }
+
+  static constexpr std::size_t to_home(std::size_t self) { return self; }
+  static constexpr std::size_t from_home(std::size_t self) { return kMaxMembers + self; }
+  static constexpr std::size_t across(std::size_t from, std::size_t to) {
+    return 2 * kMaxMembers + from * kMaxMembers + to;
+  }
+  static constexpr std::size_t back(std::size_t from, std::size_t to) {
+    return 2 * kMaxMembers + kMaxMembers * kMaxMembers + from * kMaxMembers + to;
+  }
+  static constexpr std::size_t kNobody = ~std::size_t{0};
+  [[nodiscard]] static constexpr std::size_t sender_of(std::size_t channel) {
+    if (channel < kMaxMembers) return channel;
+    if (channel < 2 * kMaxMembers) return kNobody;
+    const std::size_t pair = channel - 2 * kMaxMembers;
+    return pair < kMaxMembers * kMaxMembers ? pair / kMaxMembers : kNobody;
+  }
+
+  void fail(const char* what) {
+    if (failure_.empty()) failure_ = what;
+  }
+  void push(std::size_t channel, const Message& message) {
+    Channel& into = state_.channels[channel];
+    if (into.size == kDepth) return fail("more messages than the model has room for");
+    into.messages[into.size++] = message;
+  }
+
+  [[nodiscard]] bool can_be_impatient(std::size_t who) const {
+    const auto state = state_.members[who].core.state();
+    return state == Core::State::Waiting || state == Core::State::AwaitingNext;
+  }
+  void impatient(std::size_t who) {
+    with_wire(who, [&](auto& wire) { state_.members[who].core.grow_impatient(wire); });
+  }
+
+  /// It looks at its words, and goes on in its script.
+  bool go_on(std::size_t who) {
+    Member& member = state_.members[who];
+    const Core before = member.core;
+    const std::uint32_t events = member.events;
+    with_wire(who, [&](auto& wire) { member.core.poll(wire); });
+    note_progress(who);
+    const bool has_polled = std::memcmp(&before, &member.core, sizeof(Core)) != 0 || events != member.events;
+    const std::string& script = scenario_->scripts[who];
+    const bool is_free = member.core.state() == Core::State::Idle || member.core.state() == held();
+    if (!is_free || member.at == script.size()) return has_polled;
+    member.is_busy = 1;
+    const char step = script[member.at++];
+    with_wire(who, [&](auto& wire) {
+      if constexpr (kIsLock) {
+        if (step == 'a') {
+          member.core.acquire(wire);
+        } else if (member.core.state() == Core::State::Held) {
+          member.core.release(wire);
+        }
+      } else {
+        step == 'w' ? member.core.wait(wire) : member.core.signal(wire);
+      }
+    });
+    note_progress(who);
+    return true;
+  }
+  static constexpr typename Core::State held() {
+    if constexpr (kIsLock) return Core::State::Held;
+    return Core::State::Idle;
+  }
+
+  void note_progress(std::size_t who) {
+    Member& member = state_.members[who];
+    if (member.is_busy == 0) return;
+    const char step = scenario_->scripts[who][member.at - 1U];
+    if constexpr (kIsLock) {
+      if (step == 'a' && member.core.state() == Core::State::Held) {
+        member.is_busy = 0;
+        for (std::size_t i = 0; i < count_; ++i) {
+          const Member& other = state_.members[i];
+          if (i != who && other.is_dead == 0 && other.core.is_held()) fail("two hold the lock");
+        }
+        if (state_.is_disturbed == 0 && state_.order[state_.went % 8U] != who) fail("somebody is overtaken");
+        ++state_.went;
+      } else if (step == 'r' && member.core.state() == Core::State::Idle) {
+        member.is_busy = 0;
+      }
+    } else if (member.core.is_idle()) {
+      member.is_busy = 0;
+      if (step != 'w' || member.core.was_broken()) return;
+      ++state_.waits;
+      if (state_.waits > scenario_->count + state_.wakings) fail("more are woken than were signalled");
+    }
+  }
+
+  bool deliver(std::size_t index) {
+    Channel& channel = state_.channels[index];
+    if (channel.size == 0) return false;
+    const Message message = channel.messages[0];
+    std::memmove(&channel.messages[0], &channel.messages[1], (kDepth - 1) * sizeof(Message));
+    channel.messages[kDepth - 1] = {};
+    --channel.size;
+    if (index < kMaxMembers) {
+      serve(index, message);
+    } else if (index < 2 * kMaxMembers) {
+      take_answer(index - kMaxMembers, message);
+    } else if (index < 2 * kMaxMembers + kMaxMembers * kMaxMembers) {
+      const std::size_t pair = index - 2 * kMaxMembers;
+      arrive(pair / kMaxMembers, pair % kMaxMembers, message);
+    } else {
+      take_answer((index - 2 * kMaxMembers) % kMaxMembers, message);
+    }
+    return true;
+  }
+  void serve(std::size_t from, const Message& message) {
+    const auto request = std::bit_cast<SyncRequest>(message.value);
+    const SyncState before = to_state(state_.word);
+    const SyncRules rules = fault_ == Fault::RulesAsPrinted ? SyncRules::AsPrinted : SyncRules::Sound;
+    const SyncChange change = make_step(before, request, rules);
+    const bool is_refused = change.outcome == SyncOutcome::Refused;
+    if (is_refused) fail("a step is refused");
+    if (change.outcome == SyncOutcome::Broken) {
+      state_.is_disturbed = 1;
+      if (scenario_->deaths == 0 && scenario_->hastes == 0) fail("broken although nobody died");
+    }
+    if (request.step == SyncStep::Acquire) state_.order[state_.came++ % 8U] = static_cast<std::uint8_t>(from);
+    if constexpr (!kIsLock) {
+      // A wake-up that a member passes on was counted before.
+      const bool is_new = state_.members[from].core.state() == Core::State::Signalling;
+      const bool is_signal = request.step == SyncStep::SemaphoreV || request.step == SyncStep::Dequeue;
+      if (is_signal && is_new && change.outcome != SyncOutcome::Empty) ++state_.wakings;
+    }
+    const Message answer{state_.word, kChange, 0, is_refused ? Error::Command : Error::None, {}};
+    state_.word = to_word(change.after);
+    push(from_home(from), answer);
+  }
+  void arrive(std::size_t from, std::size_t to, const Message& message) {
+    Member& member = state_.members[to];
+    if (member.is_dead == 0 && message.kind != kProbe) {
+      const bool is_grant = message.word != static_cast<std::uint8_t>(MemberWord::Next);
+      if (fault_ == Fault::EventBeforeWord && is_grant) {
+        ++member.events;
+        go_on(to);
+        member.words[message.word] = message.value;
+      } else {
+        std::uint64_t value = message.value;
+        if constexpr (kIsLock) {
+          if (fault_ == Fault::AnyGrant && is_grant) {
+            auto grant = std::bit_cast<SyncGrant>(value);
+            grant.serial = member.core.serial();
+            value = std::bit_cast<std::uint64_t>(grant);
+          }
+        }
+        member.words[message.word] = value;
+        if (is_grant) ++member.events;
+      }
+    }
+    if (message.kind == kTell) return;
+    const bool is_out_of_reach = fault_ == Fault::HastyDeath && message.kind == kProbe;
+    const Error error = member.is_dead != 0 ? Error::TargetVpid : is_out_of_reach ? Error::RouteBroken : Error::None;
+    push(back(to, from), {0, message.kind, 0, error, {}});
+  }
+  void take_answer(std::size_t who, const Message& message) {
+    if (state_.members[who].is_dead != 0) return;
+    with_wire(who, [&](auto& wire) { state_.members[who].core.answer(wire, {message.error, message.value}); });
+    note_progress(who);
+  }
+
+  void settle() {
+    for (bool has_moved = true; has_moved && failure_.empty();) {
+      has_moved = false;
+      for (std::size_t i = 0; i < count_; ++i) {
+        while (state_.members[i].is_dead == 0 && failure_.empty() && go_on(i)) has_moved = true;
+      }
+      for (std::size_t c = 0; c < kChannels; ++c) has_moved |= deliver(c);
+    }
+  }
+  [[nodiscard]] bool is_done() const {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const Member& member = state_.members[i];
+      if (member.is_dead == 0 && (member.is_busy != 0 || member.at != scenario_->scripts[i].size())) return false;
+    }
+    return true;
+  }
+  /// All that can be done without help has been done.
+  void check_rest() {
+    const SyncState word = to_state(state_.word);
+    if (state_.is_disturbed != 0) return;
+    if (word.pending != 0 && word.waiting <= word.pending) fail("a wake-up is left over in an empty queue");
+    if (scenario_->is_semaphore && word.count != 0) fail("somebody waits although the semaphore is positive");
+  }
+  void check_end() {
+    if constexpr (kIsLock) return;
+    check_rest_of_end();
+  }
+  void check_rest_of_end() {
+    const SyncState word = to_state(state_.word);
+    if (state_.is_disturbed == 0 && (word.waiting != 0 || word.pending != 0)) fail("the queue is not empty at its end");
+    if (!scenario_->is_semaphore || scenario_->deaths != 0) return;
+    std::uint64_t left = word.count;
+    for (std::size_t i = 0; i < count_; ++i) left += state_.members[i].events;
+    if (left + state_.waits != scenario_->count + state_.wakings) fail("a count was lost or made up");
+  }
+  /// One signal of somebody else, whose messages all arrive.
+  void signal_from_outside() {
+    const SyncRules rules = fault_ == Fault::RulesAsPrinted ? SyncRules::AsPrinted : SyncRules::Sound;
+    const SyncRequest request{scenario_->is_semaphore ? SyncStep::SemaphoreV : SyncStep::Dequeue, 0, 0, 0, 0, 0};
+    const SyncChange change = make_step(to_state(state_.word), request, rules);
+    state_.word = to_word(change.after);
+    if (change.outcome != SyncOutcome::Empty) ++state_.wakings;
+    if (change.outcome != SyncOutcome::Woken) return;
+    Member& member = state_.members[change.member - 1U];
+    if (member.is_dead != 0) {
+      const SyncRequest tear{SyncStep::BreakQueue, 0, 0, 0, change.after.epoch, 0};
+      state_.word = to_word(make_step(change.after, tear).after);
+      --state_.wakings;
+      return signal_from_outside();
+    }
+    const SyncGrant grant{1, change.waiting, change.after.epoch, 0};
+    member.words[static_cast<std::size_t>(grant_word(grant.epoch))] = std::bit_cast<std::uint64_t>(grant);
+    ++member.events;
+  }
+
+  const Scenario* scenario_;
+  Fault fault_;
+  std::size_t count_ = 0;
+  State state_;
+  std::string failure_;
+};
+
+struct Result {
+  std::uint64_t states = 0;  ///< Or schedules.
+  std::uint64_t ends = 0;    ///< States in which nothing was under way any more.
+  std::string failure;
+};
+
+/// Every state that can be reached, told apart by 128 bits of a hash.
+template <class Core>
+Result explore(const Scenario& scenario, Fault fault = Fault::None) {
+  using Machine = Model<Core>;
+  using State = typename Machine::State;
+  static_assert(std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0);
+  struct Key {
+    std::uint64_t a = 0x9E3779B97F4A7C15;
+    std::uint64_t b = 0xC2B2AE3D27D4EB4F;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const { return key.a; }
+  };
+  const auto key_of = [](const State& state) {
+    Key key;
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < sizeof(State); i += sizeof(word)) {
+      std::memcpy(&word, reinterpret_cast<const char*>(&state) + i, sizeof(word));
+      key.a = (key.a ^ word) * 0xFF51AFD7ED558CCD;
+      key.a ^= key.a >> 29;
+      key.b = (key.b + word) * 0xC4CEB9FE1A85EC53;
+      key.b ^= key.b >> 31;
+    }
+    return key;
+  };
+  Result result;
+  Machine machine(scenario, fault);
+  std::unordered_set<Key, Hash> seen{key_of(machine.state())};
+  std::vector<State> stack{machine.state()};
+  while (!stack.empty()) {
+    const State state = stack.back();
+    stack.pop_back();
+    ++result.states;
+    machine.state() = state;
+    if (machine.is_quiet()) {
+      ++result.ends;
+      machine.close();
+      if (!machine.failure().empty()) break;
+    }
+    for (std::size_t action = 0; action < machine.actions(); ++action) {
+      machine.state() = state;
+      if (!machine.apply(action)) continue;
+      if (!machine.failure().empty()) break;
+      if (seen.insert(key_of(machine.state())).second) stack.push_back(machine.state());
+    }
+    if (!machine.failure().empty()) break;
+  }
+  result.failure = machine.failure();
+  return result;
+}
+
+/// So many random schedules.
+template <class Core>
+Result wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t schedules, Fault fault = Fault::None) {
+  Result result;
+  std::mt19937_64 random(seed);
+  const Model<Core> begin(scenario, fault);
+  Model<Core> machine = begin;
+  while (result.states < schedules && result.failure.empty()) {
+    machine.state() = begin.state();
+    // So many vain tries in a row: nothing goes on.
+    for (unsigned vain = 0; vain < 400 && machine.failure().empty();) {
+      // The high half of the product: without the bias and the cost of a remainder.
+      const std::size_t action = static_cast<std::size_t>((random() >> 32U) * machine.actions() >> 32U);
+      vain = machine.apply(action) ? 0 : vain + 1;
+    }
+    machine.close();
+    ++result.states;
+    ++result.ends;
+    result.failure = machine.failure();
+  }
+  return result;
+}
+
+}  // namespace stopbit::nic::sync_model
