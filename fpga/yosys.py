@@ -100,4 +100,6 @@ def read_command(paths, top, slang, defines=(), parameters=None, flags=""):
 
 def errors(log):
     lines = [line for line in log.splitlines() if "ERROR" in line or re.search(r": error: ", line)]
-    return "; ".join(lines[:2]) or "yosys failed"
+    # Without an error of its own it was ended by what it runs on: the last words say why.
+    last = [line.strip() for line in log.splitlines() if line.strip()][-3:]
+    return "; ".join(lines[:2] or ["yosys failed", *last])
