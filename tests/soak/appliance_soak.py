@@ -10,7 +10,8 @@ number from the first to the last, each in a record or in a gap; and the gaps ar
 says went out on neither line. `stopbit gaps` says the same from disk, the accounts balance, memory and descriptors stay as
 they are. Says in one line of JSON what was seen; status 1 if anything was not as promised, 77 without namespaces.
 
-    appliance_soak.py BIN_FOLDER [--form quick|short|long | --kills N] [--shared] [--seed N] [--keep FOLDER]
+    appliance_soak.py BIN_FOLDER [--form quick|short|long | --kills N] [--port dpdk] [--shared] [--seed N]
+                      [--keep FOLDER]
 """
 
 import argparse
@@ -24,6 +25,10 @@ import sys
 import tempfile
 import time
 import typing
+
+sys.dont_write_bytecode = True  # the sources stay clean
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../system/appliance"))
+import settings  # noqa: E402
 
 SKIPPED = 77
 # Where a life begins and where it is ended in good order, copies of a number stand on both sides of that moment: the appliance
@@ -46,51 +51,6 @@ def kills_form(victims):
     """So many readers killed, 40 a second, in three lives of the appliance."""
     seconds = max(21, victims // 40)
     return {"seconds": seconds, "life": seconds // 3, "tails": seconds, "victims": victims, "rate": 2000, "is_alone": True}
-
-SIMULATION = """
-preset = "cme"
-seed = {seed}
-duration = "{seconds}s"
-channels = 1
-instruments = 20
-rate = {rate}
-heartbeat_every = "100ms"
-[line_a]
-group = "239.30.1.1:30001"
-interface = "tx0"
-[line_b]
-group = "239.30.2.1:31001"
-interface = "tx0"
-"""
-FEED = """
-name = "soak"
-[[image]]
-name = "cme"
-templates = ["made/cme.xml"]
-[[channel]]
-number = 1
-name = "incremental"
-framing = "cme"
-ring = "{ring}"
-window = {{ packets = 8192, time = "2s", datagram = "1KiB" }}
-a = {{ group = "239.30.1.1", port = 30001 }}
-b = {{ group = "239.30.2.1", port = 31001 }}
-"""
-APPLIANCE = """
-name = "{name}"
-state = "state"
-silence = "1s"
-[rings]
-slots = 262144
-[[agent]]
-name = "md"
-[[port]]
-name = "wire"
-interface = "rx0"
-[[feed]]
-file = "feed.toml"
-a = "wire"
-"""
 
 
 class Broken(Exception):
@@ -158,6 +118,7 @@ class Soak:
         self.is_alone = self.form["is_alone"] and not arguments.shared
         self.random = random.Random(arguments.seed)
         self.seed = arguments.seed
+        self.port = arguments.port
         self.is_sanitized = arguments.sanitized
         self.folder = folder
         self.name = f"soak-{os.getpid()}"
@@ -240,8 +201,8 @@ class Soak:
         if not kill:
             status = self.status()
             self.check_accounts(status)
-        # What a machine that is too busy makes of it: numbers that came, but not in time, or that the kernel had no room for.
-        excuse = status["channels"][0]["packets"]["late"] + sum(port["dropped_by_kernel"] for port in status["ports"])
+        # What a machine that is too busy makes of it: numbers that came, but not in time, or that kernel or port had no room for.
+        excuse = status["channels"][0]["packets"]["late"] + sum(p["dropped_by_kernel"] + p["dropped_by_nic"] for p in status["ports"])
         promise(excuse == 0 or not self.is_alone, f"the machine is too busy: {excuse} packets late or dropped")
         self.lives.append(Life(child.pid, "killed" if kill else "ended", ended_ns, excuse))
 
@@ -335,17 +296,11 @@ class Soak:
         return child, process
 
     def run(self):
-        def write(path, text, /, **values):
-            with open(f"{self.folder}/{path}", "w") as file:
-                file.write(text.format(**values))
-
         os.mkdir(f"{self.folder}/rings")
-        write("sim.toml", SIMULATION, seed=self.seed, seconds=self.form["seconds"], rate=self.form["rate"])
-        write("feed.toml", FEED, ring=f"{self.folder}/rings/ring")
-        write("appliance.toml", APPLIANCE, name=self.name)
-        write("templates.toml", SIMULATION, seed=1, seconds=1, rate=100)
-        made = self.stopbit("simulate", "templates.toml", "-o", "/dev/null", "--write-feed", "made", "-q")
-        promise(made.returncode == 0, made.stderr)
+        settings.write(self.bin, self.folder, name=self.name, seed=self.seed, seconds=self.form["seconds"],
+                       rate=self.form["rate"], port=self.port, ring=f"{self.folder}/rings/ring",
+                       window='packets = 8192, time = "2s", datagram = "1KiB"', head='silence = "1s"',
+                       appliance="[rings]\nslots = 262144")
         relay_space, appliance_space = self.lay_cables()
         # Line A dies in the middle of the second life, for a tenth of the time.
         packets = self.form["rate"] * self.form["seconds"]
@@ -458,6 +413,7 @@ def main():
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--form", choices=FORMS, default="quick")
     what.add_argument("--kills", type=int, metavar="N", help="a form of its own: N readers killed, 40 a second")
+    parser.add_argument("--port", choices=("socket", "dpdk"), default="socket", help="of the appliance; dpdk: its driver net_af_packet")
     parser.add_argument("--shared", action="store_true", help="others use the machine: what came late or was dropped for it may be missing")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="leave logs in this folder, which must not exist")
@@ -488,7 +444,8 @@ def main():
         soak.clean()
         if not arguments.keep:
             shutil.rmtree(folder)
-    print(json.dumps({"soak": "appliance", "form": "kills" if arguments.kills else arguments.form, "seed": arguments.seed, **seen}))
+    print(json.dumps({"soak": "appliance", "form": "kills" if arguments.kills else arguments.form, "port": arguments.port,
+                      "seed": arguments.seed, **seen}))
     return status
 
 

@@ -13,61 +13,12 @@ make_workplace faults
 lay_first_wire
 lay_wire tx1 rx1 10.78.0
 
-cat >sim.toml <<'TOML'
-preset = "cme"
-seed = 7
-duration = "100s"
-channels = 1
-instruments = 20
-rate = 1000
-heartbeat_every = "100ms"
-[line_a]
-group = "239.30.1.1:30001"
-interface = "tx0"
-[line_b]
-group = "239.30.2.1:31001"
-interface = "tx1"
-[impair_both]
-loss = 0.001
-TOML
-cat >feed.toml <<TOML
-name = "live"
-[[image]]
-name = "cme"
-templates = ["cme.xml"]
-[[channel]]
-number = 1
-name = "incremental"
-framing = "cme"
-ring = "$folder/ring"
-window = { packets = 4096, time = "200ms" }
-a = { group = "239.30.1.1", port = 30001 }
-b = { group = "239.30.2.1", port = 31001 }
-TOML
-cat >appliance.toml <<TOML
-name = "$name"
-state = "state"
-silence = "1s"
-[control]
+write_settings --rate 1000 --seconds 100 --sends tx0,tx1 --receives rx0,rx1 --window 'packets = 4096, time = "200ms"' \
+  --exchange '[impair_both]
+loss = 0.001' --head 'silence = "1s"' --appliance '[control]
 socket = "control.sock"
 [http]
-listen = "127.0.0.1:9464"
-[[agent]]
-name = "md"
-[[port]]
-name = "left"
-interface = "rx0"
-[[port]]
-name = "right"
-interface = "rx1"
-[[feed]]
-file = "feed.toml"
-a = "left"
-b = "right"
-TOML
-sed 's/^duration.*/duration = "1s"/' sim.toml >short.toml
-"$bin/stopbit" simulate short.toml -o /dev/null --write-feed made -q 2>/dev/null
-cp made/cme.xml .
+listen = "127.0.0.1:9464"'
 
 # A number of `stopbit stat`: a Python expression of `channel`.
 stat() {

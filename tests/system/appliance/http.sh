@@ -12,8 +12,7 @@ here=$(dirname "$(readlink -f "$0")")
 enter_namespace "" "$@"
 make_workplace http
 use_loopback
-"$here/feed.sh" "$name" lo lo
-"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
+"$here/feed.sh" "$bin" "$name" lo lo
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 exchange=$!

@@ -12,49 +12,7 @@ enter_namespace "" "$@"
 make_workplace live
 lay_first_wire
 
-cat >sim.toml <<'TOML'
-preset = "cme"
-seed = 7
-duration = "6s"
-channels = 1
-instruments = 20
-rate = 2000
-heartbeat_every = "100ms"
-[line_a]
-group = "239.30.1.1:30001"
-interface = "tx0"
-[line_b]
-group = "239.30.2.1:31001"
-interface = "tx0"
-TOML
-cat >feed.toml <<TOML
-name = "live"
-[[image]]
-name = "cme"
-templates = ["made/cme.xml"]
-[[channel]]
-number = 1
-name = "incremental"
-framing = "cme"
-ring = "$folder/ring"
-window = { packets = 1024, time = "50ms" }
-a = { group = "239.30.1.1", port = 30001 }
-b = { group = "239.30.2.1", port = 31001 }
-TOML
-cat >appliance.toml <<TOML
-name = "$name"
-state = "state"
-silence = "2s"
-[[agent]]
-name = "md"
-[[port]]
-name = "wire"
-interface = "rx0"
-[[feed]]
-file = "feed.toml"
-a = "wire"
-TOML
-"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed made -q
+write_settings --rate 2000 --seconds 6 --head 'silence = "2s"'
 
 start_appliance
 "$bin/stopbit" simulate sim.toml -q &

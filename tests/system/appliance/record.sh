@@ -15,59 +15,15 @@ mount -t tmpfs -o size=32m stopbit-test packets || { echo "skipped: no tmpfs her
 mounts+=("$folder/packets")
 lay_first_wire
 
-cat >sim.toml <<'TOML'
-preset = "cme"
-seed = 7
-duration = "200s"
-channels = 1
-instruments = 20
-rate = 2000
-heartbeat_every = "100ms"
-[line_a]
-group = "239.30.1.1:30001"
-interface = "tx0"
-[line_b]
-group = "239.30.2.1:31001"
-interface = "tx0"
-[impair_both]
-loss = 0.002
-TOML
-cat >feed.toml <<TOML
-name = "live"
-[[image]]
-name = "cme"
-templates = ["cme.xml"]
-[[channel]]
-number = 1
-name = "incremental"
-framing = "cme"
-ring = "$folder/ring"
-window = { packets = 1024, time = "20ms" }
-a = { group = "239.30.1.1", port = 30001 }
-b = { group = "239.30.2.1", port = 31001 }
-TOML
-cat >appliance.toml <<TOML
-name = "$name"
-state = "state"
-[control]
+write_settings --rate 2000 --seconds 200 --window 'packets = 1024, time = "20ms"' --exchange '[impair_both]
+loss = 0.002' --appliance '[control]
 socket = "control.sock"
 [recorder]
 folder = "packets"
 file = "1MiB"
 line = "1GiB"
 before = "2s"
-after = "2s"
-[[agent]]
-name = "md"
-[[port]]
-name = "wire"
-interface = "rx0"
-[[feed]]
-file = "feed.toml"
-a = "wire"
-TOML
-"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
-cp simulated/cme.xml .
+after = "2s"'
 
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &

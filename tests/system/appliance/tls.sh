@@ -30,12 +30,11 @@ certificate stranger theirs
 openssl ec -aes128 -passout pass:secret -in server.key -out locked.key 2>>openssl.log
 echo "a-token-of-this-test" >token
 
-"$here/feed.sh" "$name" lo lo
-"$bin/stopbit" simulate sim.toml -o /dev/null --write-feed simulated -q 2>/dev/null
+"$here/feed.sh" "$bin" "$name" lo lo
 
 # settings LISTEN LINE...: appliance.toml with these lines in [http].
 settings() {
-  "$here/feed.sh" "$name" lo lo
+  "$here/feed.sh" "$bin" "$name" lo lo
   python3 - "$@" <<'PYTHON'
 import sys
 text = open("appliance.toml").read()
