@@ -2,13 +2,8 @@
 /// end of a virtual cable, with its port a socket or DPDK's net_af_packet. Open loop: packets are due at fixed times,
 /// and the clock of each begins then. One thread sends and reads, so two processors are enough.
 
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "bench/lib/appliance.hpp"
 #include "bench/lib/arguments.hpp"
 #include "bench/lib/cpu.hpp"
 #include "bench/lib/histogram.hpp"
@@ -33,14 +29,12 @@
 #include "host/net/packet.hpp"
 #include "host/ring/reader.hpp"
 #include "microcode/image/image.hpp"
-#include "tests/lib/scratch.hpp"
 #include "tests/lib/veth.hpp"
 
 namespace stopbit::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Scratch;
 using testing::Veth;
 using Steady = std::chrono::steady_clock;
 
@@ -98,89 +92,6 @@ Answers answers_of(const Payloads& payloads, const Program& program, record::Jso
   }
   return answers;
 }
-
-/// `stopbit run` in the receiver's namespace, spinning on a processor of its own.
-class Appliance {
- public:
-  Appliance(const Veth& veth, const std::string& port, int processor) {
-    scratch_.write("feed.toml", fmt::format(R"(name = "bench"
-[[image]]
-name = "sample"
-templates = ["{}/templates.xml"]
-[[channel]]
-number = 1
-name = "wire"
-framing = "cme"
-ring = "{}"
-a = {{ group = "239.20.1.1", port = 20001 }}
-)",
-                                            STOPBIT_SAMPLE_FOLDER, ring()));
-    // DPDK's drivers have no place among the system calls of a confined process on every machine.
-    const std::string settings =
-        scratch_.write("appliance.toml", fmt::format(R"(name = "{}"
-state = "state"
-confined = {}
-[[agent]]
-name = "md"
-core = {}
-idle = "spin"
-[[port]]
-name = "wire"
-{}
-[[feed]]
-file = "feed.toml"
-a = "wire"
-)",
-                                                     name(), port == "socket", processor, port_settings(port)));
-    const std::string program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "stopbit";
-    veth.enter_receiver();  // namespaces are inherited
-    child_ = ::fork();
-    if (child_ == 0) {
-      ::execl(program.c_str(), "stopbit", "run", settings.c_str(), "-q", nullptr);
-      ::_exit(127);
-    }
-    veth.enter_sender();
-    if (child_ < 0) throw std::runtime_error("fork failed");
-  }
-  Appliance(const Appliance&) = delete;
-  Appliance& operator=(const Appliance&) = delete;
-  ~Appliance() {
-    if (runs()) {
-      ::kill(child_, SIGTERM);
-      ::waitpid(child_, nullptr, 0);
-    }
-    std::error_code ignored;
-    std::filesystem::remove("/dev/shm/stopbit-" + name() + ".counters", ignored);
-  }
-
-  [[nodiscard]] bool runs() {
-    if (child_ > 0 && ::waitpid(child_, nullptr, WNOHANG) != 0) child_ = -1;
-    return child_ > 0;
-  }
-
-  /// Throws if it does not start.
-  [[nodiscard]] ring::Reader reader() {
-    for (const auto until = Steady::now() + kPatience; runs() && Steady::now() < until;) {
-      auto opened = ring::Reader::open(ring());
-      if (opened) return std::move(opened).value();
-      std::this_thread::sleep_for(50ms);
-    }
-    throw std::runtime_error("the appliance does not start");
-  }
-
- private:
-  static std::string port_settings(const std::string& port) {
-    if (port == "socket") return fmt::format("interface = \"{}\"", Veth::kReceiver);
-    return fmt::format(
-        "kind = \"dpdk\"\ndevice = \"net_af_packet0,iface={},blocksz=65536,framesz=2048,framecnt=32768\"",
-        Veth::kReceiver);
-  }
-  [[nodiscard]] static std::string name() { return fmt::format("bench-{}", ::getpid()); }
-  [[nodiscard]] std::string ring() const { return scratch_.path("ring"); }
-
-  const Scratch scratch_;
-  pid_t child_ = -1;
-};
 
 /// Both ends: packets go out, their records come back through the ring.
 class Wire {
@@ -362,7 +273,7 @@ void measure(const std::string& port, Machine& machine, Report& report) {
   }
   pin(machine.reader);
 
-  Appliance appliance(*veth, port, machine.agent);
+  Appliance appliance(*veth, {.port = port, .group = "239.20.1.1", .processor = machine.agent});
   ring::Reader reader = appliance.reader();
   Wire wire(machine.clock, reader);
   wire.wake(appliance);

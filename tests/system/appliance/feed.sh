@@ -13,7 +13,7 @@ cat >odd.xml <<'XML'
 </templates>
 XML
 "$(dirname "$0")/settings.py" "$1" --name "$2" --sends "$3" --receives "$4" --rate 2000 --seconds 60 \
-  --window 'packets = 1024, time = "20ms"' --line 'impair = { loss = 0.01 }' --exchange '[impair_both]
+  --window 'packets = 1024, time = "20ms"' --line-a 'impair = { loss = 0.01 }' --exchange '[impair_both]
 loss = 0.02' --feed "[[image]]
 name = \"odd\"
 templates = [\"odd.xml\"]

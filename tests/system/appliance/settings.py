@@ -22,11 +22,10 @@ heartbeat_every = "100ms"
 [line_a]
 group = "239.30.1.1:30001"
 interface = "{sends[0]}"
-{line}
+{line_a}
 [line_b]
 group = "239.30.2.1:31001"
 interface = "{sends[1]}"
-{line}
 {more}
 """
 FEED = """name = "live"
@@ -73,12 +72,12 @@ def ports_of(receives, kind):
 
 
 def write(bin_folder, folder, *, name, rate, seconds, seed=7, sends=("tx0",), receives=("rx0",), port="socket", ring=None,
-          window='packets = 1024, time = "50ms"', line="", exchange="", feed="", head="", agent="", appliance=""):
-    """sends, receives: interfaces, one for both lines or one for each. line: what each line of the exchange has besides;
+          window='packets = 1024, time = "50ms"', line_a="", exchange="", feed="", head="", agent="", appliance=""):
+    """sends, receives: interfaces, one for both lines or one for each. line_a: what that line of the exchange has besides;
     exchange, feed, appliance: tables for the end of these files; head, agent: keys of the appliance, of its thread."""
     ports, lines = ports_of(receives, port)
     texts = {
-        "sim.toml": EXCHANGE.format(seed=seed, seconds=seconds, rate=rate, sends=(sends[0], sends[-1]), line=line, more=exchange),
+        "sim.toml": EXCHANGE.format(seed=seed, seconds=seconds, rate=rate, sends=(sends[0], sends[-1]), line_a=line_a, more=exchange),
         "feed.toml": FEED.format(ring=ring or f"{folder}/ring", window=window, more=feed),
         "appliance.toml": APPLIANCE.format(name=name, head=head, agent=agent, ports=ports, lines=lines, more=appliance),
     }
@@ -87,7 +86,7 @@ def write(bin_folder, folder, *, name, rate, seconds, seed=7, sends=("tx0",), re
             file.write(text)
     # The templates are the same for a day of any length.
     with open(f"{folder}/templates.toml", "w", encoding="utf-8") as file:
-        file.write(EXCHANGE.format(seed=1, seconds=1, rate=100, sends=(sends[0], sends[-1]), line="", more=""))
+        file.write(EXCHANGE.format(seed=1, seconds=1, rate=100, sends=(sends[0], sends[-1]), line_a="", more=""))
     subprocess.run([f"{bin_folder}/stopbit", "simulate", "templates.toml", "-o", "/dev/null", "--write-feed", "made", "-q"],
                    cwd=folder, check=True)
 
@@ -103,7 +102,7 @@ def main():
         parser.add_argument(f"--{key}", type=lambda text: text.split(","), help="an interface, or two: those of lines A and B")
     parser.add_argument("--port", choices=("socket", "dpdk"), help="dpdk: its driver net_af_packet")
     parser.add_argument("--window", help="keys of the channel's window")
-    parser.add_argument("--line", help="keys of each line of the exchange")
+    parser.add_argument("--line-a", help="keys of line A of the exchange")
     for name in ("exchange", "feed", "appliance"):
         parser.add_argument(f"--{name}", help="tables for the end of its file")
     parser.add_argument("--head", help="keys of the appliance")
