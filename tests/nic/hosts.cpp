@@ -27,6 +27,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
     if (arguments.has("windows")) options.windows = arguments.number_after("windows");
     if (arguments.has("outstanding")) options.outstanding = arguments.number_after("outstanding");
     channels_.clear();
+    syncs_ = std::make_unique<Syncs>();
     hosts_.clear();
     network_ = carrier_.connect(nodes);
     for (std::size_t node = 0; node < nodes; ++node) {
@@ -38,7 +39,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   if (step == "settle") return settle();
   if (step == "do") return run_command(arguments);
   return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments) ||
-         run_channel(step, arguments) || run_message(step, arguments);
+         run_channel(step, arguments) || run_message(step, arguments) || run_sync(step, arguments);
 }
 
 void HostsScript::step_hosts() {
@@ -109,6 +110,7 @@ bool HostsScript::run_port(const std::string& step, Arguments& arguments) {
         place.vpid, arguments.has("domain") ? static_cast<Pdid>(arguments.number_after("domain")) : Pdid{0});
   } else if (step == "close") {
     if (!parse(arguments.at(1), place, arguments) || port_at(place) == nullptr) return false;
+    syncs_->kill({place.node, place.vpid});
     hosts_[place.node]->close(place.vpid);
   } else if (step == "events") {
     if (!parse(arguments.at(1), place, arguments)) return false;
@@ -230,6 +232,10 @@ bool HostsScript::run_command(Arguments& arguments) {
     command.address = arguments.signed_number(3);
     command.more = arguments.signed_number(4);
     target = arguments.at(5);
+  } else if (what == "replace" || what == "synchronize") {
+    command.operation = what == "replace" ? Operation::Swap : Operation::Synchronize;
+    command.address = arguments.signed_number(3);
+    target = arguments.at(4);
   } else if (what == "lock-window" || what == "unlock-window") {
     command.operation = what == "lock-window" ? Operation::LockWindow : Operation::UnlockWindow;
     target = arguments.at(3);
@@ -285,14 +291,45 @@ bool HostsScript::settle() {
   };
   for (const std::uint64_t end = now_ + kPatienceNs;;) {
     step_hosts();
-    if (is_idle()) break;
+    if (!syncs_->step() && is_idle()) break;
     if (now_ >= end) {
       say("DOES NOT SETTLE");
       break;
     }
   }
   say_notifications();
+  for (const std::string& line : syncs_->news()) said_.push_back(line);
   return true;
+}
+
+bool HostsScript::run_sync(const std::string& step, Arguments& arguments) {
+  if (step == "lock" || step == "queue" || step == "semaphore") {
+    Place home;
+    std::vector<Syncs::Place> members;
+    std::istringstream in(arguments.after("members"));
+    for (std::string text; std::getline(in, text, ',');) {
+      Place place;
+      if (!parse(text, place, arguments) || port_at(place) == nullptr) return false;
+      members.emplace_back(place.node, place.vpid);
+    }
+    if (!parse(arguments.after("home"), home, arguments) || members.empty()) return false;
+    const auto kind = step == "lock"    ? Syncs::Kind::Lock
+                      : step == "queue" ? Syncs::Kind::Queue
+                                        : Syncs::Kind::Semaphore;
+    const std::uint64_t count = arguments.has("count") ? arguments.number_after("count") : 0;
+    const Access access = arguments.has("read") ? Access::Read : Access::ReadWrite;
+    return syncs_->make(arguments.at(1), kind, static_cast<std::uint16_t>(count), {home.node, home.vpid}, access,
+                        members, hosts_);
+  }
+  if (step == "close-home") return syncs_->close_home(arguments.at(1), hosts_);
+  if (step == "impatience") {
+    syncs_->grow_impatient();
+    return settle();
+  }
+  if (step != "acquire" && step != "release-lock" && step != "wait" && step != "wake") return false;
+  Place place;
+  if (!parse(arguments.at(2), place, arguments)) return false;
+  return syncs_->begin(arguments.at(1), {place.node, place.vpid}, step == "release-lock" ? "release" : step);
 }
 
 void HostsScript::say_notifications() {

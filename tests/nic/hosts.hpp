@@ -10,6 +10,7 @@
 #include "tests/nic/carrier.hpp"
 #include "tests/nic/channels.hpp"
 #include "tests/nic/host.hpp"
+#include "tests/nic/syncs.hpp"
 
 namespace stopbit::nic {
 
@@ -50,6 +51,7 @@ class HostsScript {
   [[nodiscard]] bool run_memory(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_window(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_channel(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool run_sync(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_command(Arguments& arguments);
   void step_hosts();
   [[nodiscard]] bool run_message(const std::string& step, Arguments& arguments);
@@ -71,6 +73,7 @@ class HostsScript {
   std::map<std::string, Memory> memories_;
   std::map<std::string, WindowOf> windows_;
   std::map<std::string, std::unique_ptr<NumberedChannel>> channels_;
+  std::unique_ptr<Syncs> syncs_;
   std::uint64_t now_ = 0;
 };
 
