@@ -60,6 +60,10 @@ class Node {
   [[nodiscard]] Atu& atu() noexcept { return atu_; }
   [[nodiscard]] Ports& ports() noexcept { return ports_; }
   [[nodiscard]] Rma& rma() noexcept { return rma_; }
+  [[nodiscard]] const Atu& atu() const noexcept { return atu_; }
+  [[nodiscard]] const Ports& ports() const noexcept { return ports_; }
+  [[nodiscard]] const Rma& rma() const noexcept { return rma_; }
+  [[nodiscard]] const MessageUnit& messages() const noexcept { return messages_; }
   [[nodiscard]] MessageUnit& messages() noexcept { return messages_; }
   [[nodiscard]] const Links& links() const noexcept { return links_; }
   [[nodiscard]] const NodeCounters& counters() const noexcept { return counters_; }

@@ -31,8 +31,12 @@ class Ports {
   [[nodiscard]] Pdid domain(Vpid vpid) const noexcept { return ports_[vpid]->domain; }
   /// False: the port is not open, or its ring is full, and the notification was dropped and counted there.
   bool tell(Vpid vpid, const Notification& notification) noexcept {
-    return is_open(vpid) && ports_[vpid]->writer.put(notification);
+    if (!is_open(vpid) || !ports_[vpid]->writer.put(notification)) return false;
+    ++told_;
+    return true;
   }
+  /// Notifications that were not dropped, of all ports.
+  [[nodiscard]] std::uint64_t told() const noexcept { return told_; }
   /// False: the port is not open, or has no such event.
   bool signal(Vpid vpid, std::uint64_t event) noexcept { return is_open(vpid) && ports_[vpid]->events.signal(event); }
 
@@ -43,6 +47,7 @@ class Ports {
     Pdid domain = 0;
   };
   std::vector<std::optional<Port>> ports_;
+  std::uint64_t told_ = 0;
 };
 
 }  // namespace stopbit::nic

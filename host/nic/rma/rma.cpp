@@ -350,6 +350,7 @@ bool Rma::ordered(NodeId from, Channel channel, std::span<const std::byte> packe
     ++counters_.malformed;
     return true;
   }
+  ++counters_.packets;
   if (header.kind == kAnswerData) {
     take_data(from, header, data, early_status);
   } else if (header.kind == kAnswerResult) {
@@ -486,6 +487,8 @@ Error Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& val
   if (!translation.ok) return Error::TargetTranslation;
   std::byte* const memory = to_memory(translation.page) + nla % kPageBytes;
   success = is_atomic(operation);
+  if (is_atomic(operation)) ++counters_.memory_reads;
+  ++counters_.memory_writes;
   if (operation == Operation::FetchCompareAdd) {
     const std::atomic_ref<std::uint32_t> word(*reinterpret_cast<std::uint32_t*>(memory));
     const auto limit = static_cast<std::int32_t>(header.word);
@@ -681,25 +684,34 @@ bool Rma::is_registered(Vpid who, Nla first, std::uint64_t bytes, Access access)
   return true;
 }
 
+/// Whether a copy that cannot be done to its end is noticed before it begins: one page needs no look ahead.
+bool Rma::is_one_or_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept {
+  return nla_page(first) == nla_page(first + bytes - 1) || is_registered(who, first, bytes, access);
+}
+
 bool Rma::read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept {
-  if (!is_registered(who, from, into.size(), Access::Read)) return false;
+  if (into.empty() || !is_one_or_registered(who, from, into.size(), Access::Read)) return false;
   for (std::size_t done = 0; done < into.size();) {
     const std::size_t piece = std::min(into.size() - done, kPageBytes - (from + done) % kPageBytes);
-    const std::byte* const page = to_memory(atu_.translate(who, from + done, Access::Read).page);
-    std::memcpy(into.data() + done, page + (from + done) % kPageBytes, piece);
+    const Translation translation = atu_.translate(who, from + done, Access::Read);
+    if (!translation.ok) return false;
+    std::memcpy(into.data() + done, to_memory(translation.page) + (from + done) % kPageBytes, piece);
     done += piece;
   }
+  ++counters_.memory_reads;
   return true;
 }
 
 bool Rma::write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept {
-  if (!is_registered(who, to, bytes.size(), Access::Write)) return false;
+  if (bytes.empty() || !is_one_or_registered(who, to, bytes.size(), Access::Write)) return false;
   for (std::size_t done = 0; done < bytes.size();) {
     const std::size_t piece = std::min(bytes.size() - done, kPageBytes - (to + done) % kPageBytes);
-    std::byte* const page = to_memory(atu_.translate(who, to + done, Access::Write).page);
-    std::memcpy(page + (to + done) % kPageBytes, bytes.data() + done, piece);
+    const Translation translation = atu_.translate(who, to + done, Access::Write);
+    if (!translation.ok) return false;
+    std::memcpy(to_memory(translation.page) + (to + done) % kPageBytes, bytes.data() + done, piece);
     done += piece;
   }
+  ++counters_.memory_writes;
   return true;
 }
 

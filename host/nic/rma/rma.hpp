@@ -55,6 +55,9 @@ struct RmaCounters {
   std::uint64_t served = 0;                        ///< Requests of others that were carried out,
   std::array<std::uint64_t, kErrors> refused{};    ///< or were not, by code.
   std::array<std::uint64_t, kErrors> own_error{};  ///< Commands of this node's ports that ended in an error, by code.
+  std::uint64_t packets = 0;                       ///< That came, and were not malformed.
+  std::uint64_t memory_reads = 0;                  ///< Pieces read from registered memory,
+  std::uint64_t memory_writes = 0;                 ///< or written there.
   std::uint64_t malformed = 0;                     ///< Packets that no honest node sends.
   std::uint64_t stale = 0;                         ///< Answers that nobody waits for (any more).
 };
@@ -174,6 +177,7 @@ class Rma final : public PacketSink {
   /// Copies between registered memory and a buffer; false, and nothing is copied, if a page is not there for `who`.
   [[nodiscard]] bool read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept;
   [[nodiscard]] bool write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] bool is_one_or_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
   [[nodiscard]] bool is_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
 
   Links& links_;
