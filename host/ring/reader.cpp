@@ -107,18 +107,27 @@ Result<Reader> Reader::open(std::string_view name, Start start) {
   return reader;
 }
 
-Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
-                              const std::function<bool()>& keep_waiting) {
+Result<Reader> Reader::ask_for_seat(std::string_view name) {
   Result<Reader> opened = open(name);
   if (!opened) return opened;
   Reader& reader = opened.value();
-  const std::string cannot = "cannot attach to the ring '" + reader.path_ + "': ";
-  if (reader.mode() != Mode::Lossless) return Failure{cannot + "its writer waits for nobody"};
+  if (reader.mode() != Mode::Lossless) {
+    return Failure{"cannot attach to the ring '" + reader.path_ + "': its writer waits for nobody"};
+  }
   if (reader.writer() == WriterState::Running) {
     Result<CursorFile> made = CursorFile::create(reader.path_, reader.epoch());
     if (!made) return Failure{made.message()};
     reader.cursor_ = std::move(made).value();
   }
+  return opened;
+}
+
+Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
+                              const std::function<bool()>& keep_waiting) {
+  Result<Reader> opened = ask_for_seat(name);
+  if (!opened) return opened;
+  Reader& reader = opened.value();
+  const std::string cannot = "cannot attach to the ring '" + reader.path_ + "': ";
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
   while (reader.cursor_.ok() && !reader.sit_down()) {
     if (reader.writer() != WriterState::Running) break;

@@ -90,6 +90,11 @@ class Reader {
                                              const std::function<bool()>& keep_waiting = {});
   static constexpr std::uint64_t kAttachTimeoutNs = 10'000'000'000;
 
+  /// The same without the wait: the reader must not be polled before `take_seat` says yes. Ask now and then; the writer
+  /// gives seats when it moves its claim and when it beats.
+  [[nodiscard]] static Result<Reader> ask_for_seat(std::string_view name);
+  [[nodiscard]] bool take_seat() noexcept { return seat_ != kSeats || sit_down(); }
+
   /// What the writer has said of itself.
   [[nodiscard]] Mode mode() const noexcept { return static_cast<Mode>(fixed_.mode); }
   /// Whether the writer has stopped to wait for this reader, which it did since attach.

@@ -120,26 +120,71 @@ void Publisher::subscribe(const Subscription::Peer& peer, std::span<const std::b
   }
   if (found == nullptr) return refuse(peer, request.session, Refusal::Ring, "", now_ns);
   if (subscribers_.size() >= options_.subscribers) return refuse(peer, request.session, Refusal::Full, "", now_ns);
-  if (found->source != nullptr && found->source->look() != ring::WriterState::Running) found->source = nullptr;
-  if (found->source == nullptr) {
-    Result<std::shared_ptr<Source>> source = Source::open(found->what.ring, *port_);
-    if (!source) return refuse(peer, request.session, Refusal::NotRunning, source.message(), now_ns);
-    if (source.value()->writer() != ring::WriterState::Running) {
-      return refuse(peer, request.session, Refusal::NotRunning, "the ring's writer has ended", now_ns);
-    }
-    found->source = std::move(source).value();
-  }
+  std::string text;
+  Refusal why = find_source(*found, text);
+  if (why != Refusal::None) return refuse(peer, request.session, why, text, now_ns);
   if (request.is_lossless && found->source->fixed().mode() != ring::Mode::Lossless) {
     return refuse(peer, request.session, Refusal::Lossy, "", now_ns);
   }
-  Refusal why = Refusal::None;
-  Result<std::unique_ptr<Subscription>> made =
-      Subscription::make(node_, options_.domain, found->source, port_->vpid(), request, peer, now_ns, why);
+  std::optional<ring::Reader> reader = find_reader(*found, peer, request, text);
+  if (!reader && text.empty()) return;  // it will ask again
+  if (!reader) return refuse(peer, request.session, Refusal::NotRunning, text, now_ns);
+  Result<std::unique_ptr<Subscription>> made = Subscription::make(
+      node_, options_.domain, {found->source, port_->vpid(), std::move(*reader)}, request, peer, now_ns, why);
   if (!made) return refuse(peer, request.session, why, made.message(), now_ns);
   ++counters_.accepted;
   log(to_text(peer) + " has subscribed to '" + request.ring + "'");
   (void)port_->send(peer.node, peer.vpid, to_bytes(made.value()->accept()), now_ns);
   subscribers_.push_back(std::move(made).value());
+}
+
+/// The ring as it is now.
+Refusal Publisher::find_source(Ring& ring, std::string& text) {
+  if (ring.source != nullptr && ring.source->look() != ring::WriterState::Running) ring.source = nullptr;
+  if (ring.source != nullptr) return Refusal::None;
+  Result<std::shared_ptr<Source>> source = Source::open(ring.what.ring, *port_);
+  if (!source) {
+    text = source.message();
+    return Refusal::NotRunning;
+  }
+  if (source.value()->writer() != ring::WriterState::Running) {
+    text = "the ring's writer has ended";
+    return Refusal::NotRunning;
+  }
+  ring.source = std::move(source).value();
+  return Refusal::None;
+}
+
+/// Nothing, and no text: its seat is asked for.
+std::optional<ring::Reader> Publisher::find_reader(const Ring& ring, const Subscription::Peer& peer,
+                                                   const Subscribe& request, std::string& text) {
+  if (!request.is_lossless) {
+    std::optional<ring::Reader> reader = ring.source->reader(ring::Start::Newest);
+    if (!reader) text = "the ring is being replaced";
+    return reader;
+  }
+  const auto known = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
+    return one.peer == peer && one.session == request.session && one.source == ring.source;
+  });
+  if (known != waiting_.end()) {
+    known->since_ns = now_ns_;
+    if (!known->reader.take_seat()) return std::nullopt;
+    std::optional<ring::Reader> reader(std::move(known->reader));
+    waiting_.erase(known);
+    return reader;
+  }
+  std::erase_if(waiting_, [&](const Waiting& one) { return one.peer == peer; });
+  if (waiting_.size() >= options_.subscribers) {
+    text = "too many wait for a seat";
+    return std::nullopt;
+  }
+  Result<ring::Reader> reader = ring.source->lossless_reader();
+  if (!reader) {
+    text = reader.message();
+    return std::nullopt;
+  }
+  waiting_.push_back({peer, request.session, now_ns_, ring.source, std::move(reader).value()});
+  return std::nullopt;
 }
 
 void Publisher::leave(const Subscription::Peer& peer, std::uint64_t session) {
@@ -163,6 +208,7 @@ void Publisher::look_after(std::uint64_t now_ns) {
     // Subscriptions keep their source until they have sent all of it.
     if (ring.source != nullptr && ring.source->look() != ring::WriterState::Running) ring.source = nullptr;
   }
+  std::erase_if(waiting_, [&](const Waiting& one) { return now_ns - one.since_ns >= options_.stuck_ns; });
   for (std::size_t i = 0; i < subscribers_.size();) {
     Subscription& subscriber = *subscribers_[i];
     const std::uint64_t since = subscriber.stuck_since_ns();

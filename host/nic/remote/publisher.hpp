@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,11 +67,22 @@ class Publisher {
     PublishedRing what;
     std::shared_ptr<Source> source;  ///< Null: it is not there.
   };
+  /// A lossless subscriber whose reader has no seat yet. It asks again.
+  struct Waiting {
+    Subscription::Peer peer;
+    std::uint64_t session = 0;
+    std::uint64_t since_ns = 0;
+    std::shared_ptr<Source> source;
+    ring::Reader reader;
+  };
   using Subscribers = std::vector<std::unique_ptr<Subscription>>;
 
   Publisher(Node& node, const PublisherOptions& options, std::unique_ptr<Port> port);
   std::size_t hear(std::uint64_t now_ns);
   void subscribe(const Subscription::Peer& peer, std::span<const std::byte> bytes, std::uint64_t now_ns);
+  [[nodiscard]] Refusal find_source(Ring& ring, std::string& text);
+  [[nodiscard]] std::optional<ring::Reader> find_reader(const Ring& ring, const Subscription::Peer& peer,
+                                                        const Subscribe& request, std::string& text);
   void leave(const Subscription::Peer& peer, std::uint64_t session);
   void refuse(const Subscription::Peer& peer, std::uint64_t session, Refusal why, const std::string& text,
               std::uint64_t now_ns);
@@ -86,6 +98,7 @@ class Publisher {
   std::unique_ptr<Port> port_;
   std::vector<Ring> rings_;
   Subscribers subscribers_;
+  std::vector<Waiting> waiting_;
   std::size_t first_ = 0;  ///< Who is served first in the next step.
   std::uint64_t next_beat_ns_ = 0;
   std::uint64_t next_refusal_ns_ = 0;  ///< Before, no refusal is logged: whoever likes can be refused.

@@ -53,6 +53,12 @@ std::optional<ring::Reader> Source::reader(ring::Start start) const {
   return std::move(opened).value();
 }
 
+Result<ring::Reader> Source::lossless_reader() const {
+  Result<ring::Reader> opened = ring::Reader::ask_for_seat(ring_);
+  if (opened && opened.value().epoch() != look_.epoch()) return Failure{"the ring is being replaced"};
+  return opened;
+}
+
 std::optional<WindowName> Source::open_window() {
   if (!address_) return std::nullopt;
   return owner_.node().rma().open_window(owner_.vpid(), *address_, segment_.bytes(), Access::Read);
@@ -60,6 +66,10 @@ std::optional<WindowName> Source::open_window() {
 
 void Source::close_window(const WindowName& window) noexcept {
   (void)owner_.node().rma().close_window(owner_.vpid(), window.id);
+}
+
+WindowUse Source::use_of(const WindowName& window) const noexcept {
+  return owner_.node().rma().use(owner_.vpid(), window.id);
 }
 
 ring::WriterState Source::look() {

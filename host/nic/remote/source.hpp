@@ -25,6 +25,8 @@ class Source {
   [[nodiscard]] const std::string& ring() const noexcept { return ring_; }
   /// Another reader of the same epoch. Nothing: the name belongs to another one by now.
   [[nodiscard]] std::optional<ring::Reader> reader(ring::Start start) const;
+  /// The same of a lossless ring; wait for its seat. A failure says why there can be none.
+  [[nodiscard]] Result<ring::Reader> lossless_reader() const;
   /// What was said of the ring when it was opened; not polled.
   [[nodiscard]] const ring::Reader& fixed() const noexcept { return look_; }
   [[nodiscard]] const record::Schema& schema() const noexcept { return *schema_; }
@@ -35,6 +37,8 @@ class Source {
   /// for a ring of this length.
   [[nodiscard]] std::optional<WindowName> open_window();
   void close_window(const WindowName& window) noexcept;
+  /// What was got through it.
+  [[nodiscard]] WindowUse use_of(const WindowName& window) const noexcept;
 
   /// Looks how the writer is: a system call. Once it has ended, it has.
   ring::WriterState look();

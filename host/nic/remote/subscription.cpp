@@ -24,10 +24,9 @@ const char* to_text(SubscriptionStatus::State state) noexcept {
   return "?";
 }
 
-Result<std::unique_ptr<Subscription>> Subscription::make(Node& node, Pdid domain, std::shared_ptr<Source> source,
-                                                         Vpid owner, const Subscribe& request, const Peer& peer,
-                                                         std::uint64_t now_ns, Refusal& why) {
-  const ring::Reader& fixed = source->fixed();
+Result<std::unique_ptr<Subscription>> Subscription::make(Node& node, Pdid domain, From from, const Subscribe& request,
+                                                         const Peer& peer, std::uint64_t now_ns, Refusal& why) {
+  const ring::Reader& fixed = from.source->fixed();
   why = Refusal::Layout;
   if (request.layout_hash != 0 && request.layout_hash != fixed.layout_hash()) {
     return Failure{"the layout of '" + request.ring + "' has another hash"};
@@ -35,13 +34,10 @@ Result<std::unique_ptr<Subscription>> Subscription::make(Node& node, Pdid domain
   why = Refusal::Filter;
   std::unique_ptr<RecordFilter> filter;
   if (!request.filter.is_empty() || !request.filter.field.empty()) {
-    Result<std::unique_ptr<RecordFilter>> made = RecordFilter::make(request.filter, source->schema());
+    Result<std::unique_ptr<RecordFilter>> made = RecordFilter::make(request.filter, from.source->schema());
     if (!made) return Failure{made.message()};
     if (!request.filter.is_empty()) filter = std::move(made).value();
   }
-  why = Refusal::NotRunning;
-  std::optional<ring::Reader> reader = source->reader(ring::Start::Newest);
-  if (!reader) return Failure{"the ring is being replaced"};
   why = Refusal::Resources;
   Result<std::unique_ptr<Port>> port = Port::open(node, domain);
   if (!port) return Failure{port.message()};
@@ -49,14 +45,14 @@ Result<std::unique_ptr<Subscription>> Subscription::make(Node& node, Pdid domain
   if (!staging) return Failure{staging.message()};
 
   std::unique_ptr<Subscription> made(
-      new Subscription(std::move(source), std::move(port).value(), std::move(*reader), request, peer, now_ns));
+      new Subscription(std::move(from.source), std::move(port).value(), std::move(from.reader), request, peer, now_ns));
   made->filter_ = std::move(filter);
   made->staging_ = std::move(staging).value();
   const ChannelPeer to{peer.node, peer.vpid, request.event, request.landing};
   made->sender_.emplace(made->port_->transfers(), made->port_->events(), kCreditEvent,
                         made->staging_.span().first(request.layout.bytes()), made->staging_.address(), request.layout,
                         to);
-  made->accept_.owner = owner;
+  made->accept_.owner = from.owner;
   if (const std::optional<WindowName> window = made->source_->open_window()) {
     made->accept_.has_window = true;
     made->accept_.window = *window;
@@ -141,6 +137,9 @@ void Subscription::hear() {
 }
 
 void Subscription::beat() {
+  if (is_lossless_ && reader_.is_detached() && source_->writer() == ring::WriterState::Running) {
+    end_ = "the ring's writer no longer waits for it";
+  }
   if (is_asked_ || !end_.empty()) return;
   // Words behind the landing memory: the writer's heartbeat, and a count of our own. The answer to the second says that
   // the window is still there, and that all before was served.
@@ -254,6 +253,11 @@ SubscriptionStatus Subscription::status() const {
   SubscriptionStatus status = counted_;
   const std::uint64_t published = source_->fixed().published();
   status.behind = published > reached_.records ? published - reached_.records : 0;
+  if (accept_.has_window) {
+    const WindowUse use = source_->use_of(accept_.window);
+    status.gets = use.gets;
+    status.fetched_bytes = use.bytes;
+  }
   status.state = has_sent_end_          ? SubscriptionStatus::State::Ending
                  : stuck_since_ns_ != 0 ? SubscriptionStatus::State::Waiting
                                         : SubscriptionStatus::State::Running;

@@ -35,6 +35,8 @@ struct SubscriptionStatus {
   std::uint64_t filtered = 0;  ///< Records that the filter kept back.
   std::uint64_t lost = 0;    ///< Records that the writer wrote over before they could be sent; told to the subscriber.
   std::uint64_t behind = 0;  ///< Records that were published and not sent or filtered yet.
+  std::uint64_t gets = 0;    ///< Of image and older records, by the subscriber,
+  std::uint64_t fetched_bytes = 0;  ///< and what they brought.
 };
 [[nodiscard]] const char* to_text(SubscriptionStatus::State state) noexcept;
 
@@ -49,9 +51,15 @@ class Subscription {
     Vpid vpid = 0;
     [[nodiscard]] friend bool operator==(const Peer&, const Peer&) = default;
   };
+  /// What is published, through which port's windows it is shown, and by which reader it is read. One of a lossless
+  /// ring has its seat, if somebody relies on it.
+  struct From {
+    std::shared_ptr<Source> source;
+    Vpid owner = 0;
+    ring::Reader reader;
+  };
   /// `why` and the failure's text are for the subscriber.
-  [[nodiscard]] static Result<std::unique_ptr<Subscription>> make(Node& node, Pdid domain,
-                                                                  std::shared_ptr<Source> source, Vpid owner,
+  [[nodiscard]] static Result<std::unique_ptr<Subscription>> make(Node& node, Pdid domain, From from,
                                                                   const Subscribe& request, const Peer& peer,
                                                                   std::uint64_t now_ns, Refusal& why);
   ~Subscription();
@@ -63,8 +71,6 @@ class Subscription {
   [[nodiscard]] const Accept& accept() const noexcept { return accept_; }
   [[nodiscard]] const Source& source() const noexcept { return *source_; }
   [[nodiscard]] bool is_lossless() const noexcept { return is_lossless_; }
-  /// Of the ring, it needs no slot below this number.
-  [[nodiscard]] std::uint64_t position() const noexcept { return reader_.position(); }
 
   /// Sends what is there, as far as there is room. Returns how much it did.
   std::size_t step(std::uint64_t now_ns);

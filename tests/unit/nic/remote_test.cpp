@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <random>
+#include <thread>
 
 #include "tests/unit/nic/remote_fixture.hpp"
+#include "tests/unit/ring/fixture.hpp"
 
 namespace stopbit::nic::remote {
 namespace {
@@ -19,6 +23,8 @@ ModelOptions bad_network(std::uint64_t seed) {
   options.line.corrupt = 0.01;
   return options;
 }
+
+constexpr std::uint64_t kLosslessSlots = 8192;  // more than may be under way
 
 /// A publisher on node 0, subscribers on the others.
 class Remote : public ::testing::Test {
@@ -82,9 +88,9 @@ class Remote : public ::testing::Test {
   RingName source;
   std::string token = "secret";
   std::optional<Net> net;
+  std::vector<std::string> lines;
   std::unique_ptr<Publisher> publisher;
   std::vector<std::unique_ptr<Subscriber>> subscribers;
-  std::vector<std::string> lines;
 };
 
 TEST_F(Remote, ring_has_the_records_of_the_local_one) {
@@ -140,6 +146,379 @@ TEST_F(Remote, ring_is_the_same_over_a_bad_network) {
     EXPECT_EQ(received, sent) << "seed " << seed;
     EXPECT_EQ(here.counters().lost, 0U);
   }
+}
+
+TEST_F(Remote, readers_begin_and_end_with_the_ring) {
+  RingName name;
+  start();
+  auto feed = std::make_unique<Feed>(source.get());
+  SubscriberOptions how = options(name);
+  how.follows = false;
+  Subscriber& here = subscribe(1, how);
+  until_live(here);
+  ring::Reader reader = reader_of(name.get());
+  EXPECT_EQ(reader.writer(), ring::WriterState::Running);
+  for (std::uint32_t i = 0; i < 10; ++i) feed->tick(i);
+  feed.reset();
+  until([&] { return here.state() == SubscriberState::Ended; }, "the end");
+  EXPECT_EQ(read_all(reader).size(), 10U) << "the last records come before the end";
+  EXPECT_EQ(reader.writer(), ring::WriterState::Finished);
+  until([&] { return publisher->status().empty(); }, "the publisher forgets it");
+  EXPECT_EQ(publisher->counters().ended, 1U);
+}
+
+TEST_F(Remote, a_new_layout_makes_a_new_ring_under_the_same_name) {
+  RingName name;
+  start();
+  auto feed = std::make_unique<Feed>(source.get());
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  ring::Reader old = reader_of(name.get());
+  feed->tick(1);
+  feed.reset();
+  feed = std::make_unique<Feed>(source.get(), market("Tock"));
+  feed->tick(2);
+  feed->tick(3);
+  until([&] { return here.counters().sessions == 2 && here.state() == SubscriberState::Live; }, "the second ring");
+  EXPECT_EQ(read_all(old).size(), 1U);
+  EXPECT_EQ(old.writer(), ring::WriterState::Finished);
+  EXPECT_TRUE(old.replaced());
+  ring::Reader reader = reader_of(name.get());
+  EXPECT_NE(reader.layout_hash(), old.layout_hash());
+  EXPECT_EQ(read_all(reader).size(), 2U) << "what was published before the subscriber came back";
+}
+
+TEST_F(Remote, a_ring_that_comes_later_is_waited_for) {
+  RingName name;
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  run(30'000);
+  EXPECT_EQ(here.state(), SubscriberState::Asking);
+  EXPECT_EQ(here.refusal(), Refusal::NotRunning);
+  Feed feed(source.get());
+  until_live(here);
+}
+
+TEST_F(Remote, who_has_the_wrong_token_is_answered_as_if_there_were_no_ring) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  SubscriberOptions wrong = options(name);
+  wrong.token = "Secret";
+  SubscriberOptions elsewhere = options(name);
+  elsewhere.ring = "ice";
+  Subscriber& first = subscribe(1, wrong);
+  Subscriber& second = subscribe(1, elsewhere);
+  until([&] { return second.state() == SubscriberState::Refused; }, "the refusal");
+  EXPECT_EQ(first.state(), SubscriberState::Refused);
+  EXPECT_EQ(first.refusal(), Refusal::Ring);
+  EXPECT_EQ(first.problem(), second.problem());
+  EXPECT_EQ(publisher->counters().refused, 2U);
+  EXPECT_FALSE(ring::exists(name.get()));
+}
+
+TEST_F(Remote, what_does_not_fit_is_refused_with_a_reason) {
+  RingName name;
+  Feed feed(source.get());
+  PublisherOptions few;
+  few.subscribers = 0;
+  start(2, {}, few);
+  EXPECT_TRUE(subscribers.empty());
+  Subscriber& one_too_many = subscribe(1, options(name));
+  run(100);
+  EXPECT_EQ(one_too_many.state(), SubscriberState::Asking) << "there may be room later";
+  EXPECT_EQ(one_too_many.refusal(), Refusal::Full);
+  subscribers.clear();
+  publisher.reset();
+  start();
+  const auto refusal = [&](const SubscriberOptions& how) {
+    Subscriber& one = subscribe(1, how);
+    until([&] { return one.state() == SubscriberState::Refused; }, "refused");
+    return one.problem();
+  };
+  SubscriberOptions how = options(name);
+  how.layout_hash = 1;
+  EXPECT_NE(refusal(how).find("layout"), std::string::npos);
+  how = options(name);
+  how.is_lossless = true;
+  EXPECT_NE(refusal(how).find("waits for nobody"), std::string::npos);
+  how = options(name);
+  how.filter.field = "Price";
+  EXPECT_NE(refusal(how).find("no template has a field 'Price'"), std::string::npos);
+  how = options(name);
+  how.filter.patterns.resize(1);
+  EXPECT_NE(refusal(how).find("but of no field"), std::string::npos);
+  how = options(name);
+  how.max_slots = kRingSlots / 2;
+  EXPECT_NE(refusal(how).find("at most 128"), std::string::npos);
+  EXPECT_FALSE(ring::exists(name.get()));
+}
+
+TEST_F(Remote, only_records_that_a_pattern_fits_come_and_all_events) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  SubscriberOptions how = options(name);
+  how.filter.field = "SecurityID";
+  constexpr std::uint32_t kAny = 0;
+  how.filter.patterns = {
+      {{7, kTick, 5}, {~0U, ~0U, ~0ULL}},   // one instrument of a channel
+      {{0, kBook, 9}, {kAny, ~0U, ~0ULL}},  // in a sequence
+      {{8, 0, 0}, {~0U, kAny, 0}},          // a whole channel
+      {{0, kTick, 0x40}, {kAny, ~0U, 0x40}},
+  };
+  const auto publish = [&] {
+    feed.tick(5);                        // comes
+    feed.tick(6);                        //
+    feed.tick(5, "x", 9);                //
+    feed.book({1, 9, 3});                // comes
+    feed.book({1, 2});                   //
+    feed.book({});                       //
+    feed.tick(1, "y", 8);                // comes
+    feed.tick(0x47, "z", 9);             // comes
+    feed.event(record::EventKind::Gap);  // comes
+  };
+  publish();  // these are fetched,
+  Subscriber& here = subscribe(1, how);
+  until_live(here);
+  publish();  // and these are sent
+  until_records(here, 10);
+  run(10);
+  ring::Reader far = reader_of(name.get());
+  ring::Reader near = reader_of(source.get());
+  std::vector<Record> wanted;
+  const std::vector<Record> all = read_all(near);
+  for (const std::size_t i : {0U, 3U, 6U, 7U, 8U, 9U, 12U, 15U, 16U, 17U}) wanted.push_back(all.at(i));
+  EXPECT_EQ(read_all(far), wanted);
+  EXPECT_EQ(here.counters().filtered, 4U);
+  EXPECT_EQ(publisher->status().at(0).filtered, 4U);
+  EXPECT_EQ(publisher->status().at(0).records, 5U);
+  EXPECT_EQ(publisher->status().at(0).behind, 0U);
+}
+
+TEST_F(Remote, who_comes_late_gets_what_is_still_there) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  for (std::uint32_t i = 0; i < 5000; ++i) feed.tick(i, std::string(i % 60, 'a'));
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  ring::Reader far = reader_of(name.get());
+  const std::vector<Record> fetched = read_all(far);
+  EXPECT_GE(here.counters().fetched, fetched.size());
+  EXPECT_GT(fetched.size(), 50U);
+  ring::Reader near = reader_of(source.get());
+  std::vector<Record> there = read_all(near);
+  // The local reader may keep a little more, or less, away from the writer.
+  EXPECT_TRUE(std::equal(fetched.rbegin(), fetched.rbegin() + 50, there.rbegin()));
+  EXPECT_EQ(here.counters().lost, 0U);
+  EXPECT_GT(publisher->status().at(0).fetched_bytes, 50U * 64);
+}
+
+TEST_F(Remote, who_wants_no_history_begins_with_what_comes) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  feed.tick(1);
+  SubscriberOptions how = options(name);
+  how.wants_history = false;
+  Subscriber& here = subscribe(1, how);
+  until_live(here);
+  feed.tick(2);
+  until_records(here, 1);
+  ring::Reader far = reader_of(name.get());
+  EXPECT_EQ(read_all(far).size(), 1U);
+}
+
+TEST_F(Remote, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  for (std::uint32_t i = 0; i < 40; ++i) feed.tick(i);
+  run(100);
+  // It does not step, so its credits run out, while the writer goes round many times.
+  std::unique_ptr<Subscriber> asleep = std::move(subscribers.back());
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    feed.tick(i, std::string(i % 70, 'b'));
+    if (i % 4 == 0) step();
+  }
+  EXPECT_EQ(publisher->status().at(0).state, SubscriptionStatus::State::Waiting);
+  EXPECT_GT(publisher->status().at(0).behind, 100U);
+  subscribers.back() = std::move(asleep);
+  until([&] { return publisher->status().at(0).behind == 0; }, "it has caught up");
+  run(100);
+  const SubscriberCounters& counters = here.counters();
+  EXPECT_GT(counters.lost, 0U);
+  EXPECT_EQ(counters.lost, publisher->status().at(0).lost);
+  // Each record has come or was told to be lost, once; the events that tell it are records, too.
+  const std::uint64_t events = publisher->status().at(0).records + counters.lost - feed.writer->records();
+  EXPECT_GE(events, 1U);
+  EXPECT_EQ(counters.records - events + counters.lost, feed.writer->records());
+}
+
+TEST_F(Remote, who_loses_its_publisher_goes_on_where_it_was) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  for (std::uint32_t i = 0; i < 30; ++i) feed.tick(i);
+  until_records(here, 30);
+  ring::Reader far = reader_of(name.get());
+  publisher.reset();  // another one takes its port's place, with the same ring
+  const std::size_t before = here.counters().sessions;
+  for (std::uint32_t i = 0; i < 30; ++i) feed.tick(100 + i);
+  run(10);
+  EXPECT_EQ(here.state(), SubscriberState::Asking) << "the publisher has said that it ends";
+  EXPECT_EQ(far.writer(), ring::WriterState::Running) << "the ring stays";
+  PublisherOptions how;
+  how.rings.push_back({"cme", source.get(), token});
+  // The port comes back when all others were used once.
+  std::vector<std::unique_ptr<Port>> others;
+  for (int i = 0; i < 64 && !publisher; ++i) {
+    Result<std::unique_ptr<Publisher>> opened = Publisher::open(net->node(0), how);
+    ASSERT_TRUE(opened.ok());
+    if (opened.value()->vpid() == 0) publisher = std::move(opened).value();
+  }
+  ASSERT_TRUE(publisher);
+  until([&] { return here.counters().sessions > before && here.state() == SubscriberState::Live; }, "it is back");
+  feed.tick(1000);
+  until_records(here, 61);
+  ring::Reader near = reader_of(source.get());
+  EXPECT_EQ(read_all(far), read_all(near)) << "no record twice, none missing";
+  EXPECT_EQ(here.counters().fetched, 30U);
+  EXPECT_EQ(here.counters().lost, 0U);
+}
+
+TEST_F(Remote, a_lost_subscriber_is_reported_once_and_holds_up_nobody) {
+  RingName first;
+  RingName second;
+  Feed feed(source.get());
+  start(3);
+  Subscriber& here = subscribe(1, options(first));
+  Subscriber& there = subscribe(2, options(second));
+  until_live(here);
+  until_live(there);
+  net->cut(1);
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    feed.tick(i);
+    run(200);
+  }
+  until_records(there, 100);
+  until([&] { return publisher->status().size() == 1; }, "it is forgotten");
+  run(1000);
+  const auto reports = std::ranges::count_if(
+      lines, [](const std::string& line) { return line.find("no longer subscribed") != std::string::npos; });
+  EXPECT_EQ(reports, 1);
+  EXPECT_EQ(publisher->counters().ended, 1U);
+}
+
+TEST_F(Remote, a_subscriber_that_is_gone_without_a_word_is_found_by_its_window) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  // As if its process were killed: its node closes the port, and nobody says anything.
+  net->node(1).close_port(0);
+  until([&] { return publisher->status().empty(); }, "it is forgotten");
+  const auto report = std::ranges::find_if(
+      lines, [](const std::string& line) { return line.find("no longer subscribed") != std::string::npos; });
+  ASSERT_NE(report, lines.end());
+  EXPECT_NE(report->find("ERR_T"), std::string::npos) << *report;
+}
+
+TEST_F(Remote, who_leaves_is_forgotten_at_once) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  until_live(subscribe(1, options(name)));
+  EXPECT_EQ(publisher->status().size(), 1U);
+  subscribers.clear();
+  run(10);
+  EXPECT_TRUE(publisher->status().empty());
+}
+
+TEST_F(Remote, a_lossless_subscriber_stops_the_writer_and_loses_nothing) {
+  RingName name;
+  PublisherOptions how;
+  start(2, bad_network(3), how);
+  ring::WriterOptions lossless;
+  lossless.lossless.emplace();
+  std::atomic<bool> goes_on = true;  // else a failure would hang
+  lossless.lossless->keep_waiting = [&] { return goes_on.load(); };
+  lossless.slot_count = kLosslessSlots;
+  // The writer waits in its own thread, as a replay does; the nodes go on in this one.
+  Result<ring::Writer> made = ring::Writer::create(source.get(), market(), lossless);
+  ASSERT_TRUE(made.ok()) << made.message();
+  constexpr std::uint32_t kRecords = 20'000;
+  std::thread writer([&, writer = std::move(made).value()]() mutable {
+    if (!writer.wait_for_readers(1)) return;
+    for (std::uint32_t i = 0; i < kRecords; ++i) ring::test::write_record(writer, 1 + i % kMaxRecordSlots, i);
+  });
+  SubscriberOptions wanted = options(name);
+  wanted.is_lossless = true;
+  wanted.follows = false;
+  wanted.ask_ns = 1'000'000;
+  Subscriber& here = subscribe(1, wanted);
+  std::uint64_t next = 0;
+  std::optional<ring::Reader> reader;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+  while (here.state() != SubscriberState::Ended && std::chrono::steady_clock::now() < limit) {
+    step();
+    if (!reader && here.state() == SubscriberState::Live) reader = reader_of(name.get());
+    while (reader && reader->poll() == ring::Poll::Record) EXPECT_EQ(ring::test::seed_of(reader->record()), next++);
+    if (HasFailure()) break;
+  }
+  goes_on = false;
+  writer.join();
+  while (reader && reader->poll() == ring::Poll::Record) EXPECT_EQ(ring::test::seed_of(reader->record()), next++);
+  EXPECT_EQ(here.counters().records, kRecords) << here.problem();
+  EXPECT_EQ(next, kRecords);
+  EXPECT_EQ(here.counters().lost, 0U);
+}
+
+TEST_F(Remote, a_lossless_subscriber_that_sleeps_is_detached_and_told) {
+  RingName name;
+  PublisherOptions how;
+  how.stuck_ns = 100'000'000;
+  start(2, {}, how);
+  ring::WriterOptions lossless;
+  lossless.lossless.emplace();
+  lossless.slot_count = kLosslessSlots;
+  Result<ring::Writer> made = ring::Writer::create(source.get(), market(), lossless);
+  ASSERT_TRUE(made.ok()) << made.message();
+  ring::Writer& writer = made.value();
+  SubscriberOptions wanted = options(name);
+  wanted.is_lossless = true;
+  wanted.ask_ns = 1'000'000;
+  Subscriber& here = subscribe(1, wanted);
+  until(
+      [&] {
+        writer.beat(1);
+        return here.state() == SubscriberState::Live;
+      },
+      "live");
+  EXPECT_EQ(writer.seated(), 1U);
+  std::unique_ptr<Subscriber> asleep = std::move(subscribers.back());
+  std::uint64_t written = 0;
+  // As many as the ring has room for: the writer would wait then.
+  for (; writer.head() < 2 * kLosslessSlots - 64; ++written) ring::test::write_record(writer, 4, written);
+  run(30'000);
+  EXPECT_TRUE(publisher->status().empty()) << "detached";
+  subscribers.back() = std::move(asleep);
+  step();
+  EXPECT_EQ(here.refusal(), Refusal::Stuck);
+  EXPECT_EQ(here.state(), SubscriberState::Asking);
+  until(
+      [&] {
+        writer.beat(1);
+        return here.counters().records == written;
+      },
+      "it comes again, and what was missed is fetched");
+  EXPECT_EQ(here.counters().lost, 0U);
 }
 
 }  // namespace
