@@ -193,6 +193,10 @@ struct Subject {
     address = node.atu().register_pages(vpid, numbers, Access::ReadWrite).value_or(0);
     const auto opened = node.rma().open_window(vpid, address + 2 * kPageBytes, 2 * kPageBytes, Access::ReadWrite);
     window = opened.value_or(WindowName{});
+    // The last page was shared once, in a window of its own, and is not any more.
+    const Nla last = address + (kPages - 1) * kPageBytes;
+    gone = node.rma().open_window(vpid, last, kPageBytes, Access::ReadWrite).value_or(WindowName{});
+    (void)node.rma().revoke(vpid, last, 1);
   }
   /// Whether the memory outside of the window is as it was.
   [[nodiscard]] bool is_whole(std::byte canary) const {
@@ -201,11 +205,127 @@ struct Subject {
     return std::all_of(span.begin(), span.begin() + 2 * kPageBytes, is_canary) &&
            std::all_of(span.begin() + 4 * kPageBytes, span.end(), is_canary);
   }
+  /// Whether the page that is not shared any more is as it was.
+  [[nodiscard]] bool is_gone_whole(std::byte canary) const {
+    const auto page = memory.span().last(kPageBytes);
+    return std::all_of(page.begin(), page.end(), [&](std::byte byte) { return byte == canary; });
+  }
   SharedMemory pages;
   SharedMemory memory;
   Vpid vpid = 0;
   Nla address = 0;
   WindowName window;
+  WindowName gone;
+};
+
+/// What must become of a command of the attacker, said once more and in other words than in the node.
+class Oracle {
+ public:
+  Oracle(const Subject& attacker, std::initializer_list<const Subject*> others) : attacker_(attacker) {
+    ports_.emplace_back(&attacker, 7);
+    for (const Subject* other : others) ports_.emplace_back(other, other == *others.begin() ? 7 : 8);
+  }
+
+  void expect(const Command& command) {
+    const auto operation = static_cast<unsigned>(command.operation);
+    if (operation == 1 || operation == 2 || operation == 7) return;  // messages
+    const Error at_home = home(command);
+    if (at_home != Error::None) {
+      ++own_[static_cast<std::size_t>(at_home)];
+    } else if (command.operation != Operation::Fence) {
+      expect_at_target(command);
+    }
+  }
+  /// What the node counted must be that. The number of codes that are not.
+  [[nodiscard]] std::size_t differences(const RmaCounters& counters) const {
+    std::size_t wrong = 0;
+    for (std::size_t code = 1; code < kErrors; ++code) {
+      const bool is_right = counters.refused[code] >= refused_[code] && counters.own_error[code] >= own_[code] &&
+                            counters.refused[code] - refused_[code] <= maybe_[code] &&
+                            counters.own_error[code] - own_[code] <= maybe_[code];
+      if (is_right) continue;
+      ++wrong;
+      std::fprintf(stderr, "%s: expected %llu here and %llu there, up to %llu more; counted %llu and %llu\n",
+                   to_name(static_cast<Error>(code)), static_cast<Count>(own_[code]),
+                   static_cast<Count>(refused_[code]), static_cast<Count>(maybe_[code]),
+                   static_cast<Count>(counters.own_error[code]), static_cast<Count>(counters.refused[code]));
+    }
+    return wrong;
+  }
+
+ private:
+  static bool moves(const Command& command) {
+    return command.operation == Operation::Put || command.operation == Operation::Get;
+  }
+  static std::uint64_t word_bytes(const Command& command) {
+    return command.operation == Operation::FetchCompareAdd ? 4 : 8;
+  }
+
+  [[nodiscard]] Error home(const Command& command) const {
+    const auto operation = static_cast<unsigned>(command.operation);
+    if (operation < 3 || operation > 16 || command.modifiers > 15) return Error::Command;
+    if (command.operation == Operation::Fence) return Error::None;
+    if (command.target_node != 0) return Error::Route;
+    if (!moves(command)) return Error::None;
+    if (command.length == 0 || command.length > 1U << 20U) return Error::OriginLength;
+    const Nla end = attacker_.address + (Subject::kPages - 1) * kPageBytes;  // without the page that is gone
+    const bool is_own =
+        command.address >= attacker_.address && command.address < end && command.length <= end - command.address;
+    return is_own ? Error::None : Error::OriginWindow;
+  }
+  void expect_at_target(const Command& command) {
+    const Subject* target = nullptr;
+    int domain = 0;
+    for (const auto& [subject, its_domain] : ports_) {
+      if (subject->vpid == command.target_vpid) {
+        target = subject;
+        domain = its_domain;
+      }
+    }
+    Error error = Error::None;
+    Error maybe = Error::None;
+    if (target == nullptr) {
+      error = Error::TargetVpid;
+    } else if (command.operation == Operation::NotificationPut || command.operation == Operation::Signal) {
+      if (domain != 7) error = Error::Domain;
+      if (error == Error::None && command.operation == Operation::Signal && command.more > 63) error = Error::Command;
+      if (error == Error::None && command.operation == Operation::NotificationPut) maybe = Error::Full;
+    } else {
+      error = at_window(command, *target, domain, maybe);
+    }
+    const bool is_answered =
+        (command.modifiers & kAcknowledge) != 0 ||
+        (command.operation != Operation::Put && command.operation != Operation::ImmediatePut &&
+         command.operation != Operation::NotificationPut && command.operation != Operation::Signal);
+    if (error != Error::None) {
+      ++refused_[static_cast<std::size_t>(error)];
+      if (is_answered) ++own_[static_cast<std::size_t>(error)];
+    } else {
+      ++maybe_[static_cast<std::size_t>(maybe)];
+    }
+  }
+  static Error at_window(const Command& command, const Subject& target, int domain, Error& maybe) {
+    if (command.window != target.window.id) return Error::TargetWindowId;
+    if (command.capability != target.window.capability) return Error::Capability;
+    if (domain != 7) return Error::Domain;
+    if (command.operation == Operation::LockWindow) return Error::None;
+    if (command.operation == Operation::UnlockWindow) {
+      maybe = Error::Locked;  // it depends on which ring is served first
+      return Error::None;
+    }
+    const std::uint64_t bytes = moves(command) ? command.length : word_bytes(command);
+    constexpr std::uint64_t kBytes = 2 * kPageBytes;
+    if (command.offset > kBytes || bytes > kBytes - command.offset) return Error::TargetWindow;
+    if (!moves(command) && command.offset % word_bytes(command) != 0) return Error::TargetOffset;
+    if (command.operation == Operation::Synchronize) maybe = Error::Command;  // it depends on the word
+    return Error::None;
+  }
+
+  const Subject& attacker_;
+  std::vector<std::pair<const Subject*, int>> ports_;
+  std::array<std::uint64_t, kErrors> own_{};
+  std::array<std::uint64_t, kErrors> refused_{};
+  std::array<std::uint64_t, kErrors> maybe_{};
 };
 
 int descriptors(std::uint64_t wanted, std::uint64_t seed) {
@@ -216,13 +336,15 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
   Subject attacker(node, 7, std::byte{0});
   Subject neighbour(node, 7, std::byte{0xA5});  // of the same domain
   Subject stranger(node, 8, std::byte{0x5A});
+  Oracle oracle(attacker, {&neighbour, &stranger});
   Random random(seed);
   std::array<std::uint64_t, kCommandRings> issued{};
   std::array<std::byte, kMaxMessageBytes> into;
   std::array<MailboxReader, 2> of_neighbour = {MailboxReader(neighbour.pages.page(), Priority::Low),
                                                MailboxReader(neighbour.pages.page(), Priority::High)};
   MailboxReader of_stranger(stranger.pages.page(), Priority::Low);
-  NotificationReader notifications(neighbour.pages.page());
+  std::array<NotificationReader, 2> notifications = {NotificationReader(neighbour.pages.page()),
+                                                     NotificationReader(attacker.pages.page())};
   const Page page = attacker.pages.page();
   const CommandQueue honest(stranger.pages.page());
   std::uint64_t count = 0;
@@ -239,15 +361,15 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
       for (std::uint64_t& word : words) word = random();
       if (random() % 8 != 0) {
         Command command;
-        command.operation = static_cast<Operation>(random() % 16);
+        command.operation = static_cast<Operation>(random() % 18);
         command.modifiers = static_cast<std::uint8_t>(random() % 70);
         command.target_vpid = static_cast<Vpid>(
             pick({attacker.vpid, neighbour.vpid, neighbour.vpid, stranger.vpid, random() % 300, random()}));
         command.target_node = static_cast<NodeId>(random() % 16 == 0 ? random() : 0);
-        command.window = static_cast<std::uint16_t>(
-            pick({attacker.window.id, neighbour.window.id, neighbour.window.id, stranger.window.id, random() % 64}));
+        command.window = static_cast<std::uint16_t>(pick({attacker.window.id, neighbour.window.id, neighbour.window.id,
+                                                          stranger.window.id, neighbour.gone.id, random() % 64}));
         command.capability = pick({attacker.window.capability, neighbour.window.capability, stranger.window.capability,
-                                   neighbour.window.capability ^ 1, random()});
+                                   neighbour.window.capability ^ 1, neighbour.gone.capability, random()});
         command.tag = random();
         command.address = pick({attacker.address, neighbour.address, stranger.address, random()}) + random() % 30'000;
         command.offset = pick({random() % 9000, 8192, std::uint64_t{0} - random() % 5000, random()});
@@ -262,6 +384,7 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
       const std::size_t at = place.at + issued[ring] % PageLayout::kCommands * kLineBytes;
       for (std::size_t word = 0; word < 7; ++word) page.word(at, word).store(words[word], std::memory_order_relaxed);
       page.word(at, 7).store(++issued[ring], std::memory_order_release);
+      oracle.expect(std::bit_cast<Command>(words));
     }
     // It writes anything else, too, but what it needs itself to go on.
     const std::size_t word_at = random() % 512;
@@ -277,7 +400,9 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
       }
     }
     Notification notification;
-    while (notifications.take(notification)) {
+    for (NotificationReader& reader : notifications) {
+      while (reader.take(notification)) {
+      }
     }
     if (count % 12'000 != 0) continue;
     // The stranger goes on as ever: its own word comes back, and nothing else does. Its window is open to the attacker,
@@ -290,16 +415,20 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
     for (int i = 0; i < 10; ++i) (void)node.step(now += 1000);
     const auto head = of_stranger.poll(into);
     is_good = is_good && head && head->vpid == stranger.vpid && !of_stranger.poll(into) && forged == 0 &&
-              neighbour.is_whole(std::byte{0xA5}) && stranger.is_whole(std::byte{0x5A});
+              neighbour.is_whole(std::byte{0xA5}) && stranger.is_whole(std::byte{0x5A}) &&
+              attacker.is_gone_whole(std::byte{0});
   }
+  for (int quiet = 0; is_good && quiet < 100;) quiet = node.step(now += 1000) == 0 ? quiet + 1 : 0;
+  const std::size_t differences = oracle.differences(node.rma().counters());
+  is_good = is_good && differences == 0;
   std::uint64_t refused = 0;
   for (const std::uint64_t number : node.counters().refused) refused += number;
   for (const std::uint64_t number : node.rma().counters().own_error) refused += number;
   std::printf(
       "{\"soak\":\"nic descriptors\",\"seed\":%llu,\"written\":%llu,\"taken\":%llu,\"refused\":%llu,\"messages\":%llu,"
-      "\"forged\":%llu,\"good\":%s}\n",
+      "\"forged\":%llu,\"wrong_codes\":%zu,\"good\":%s}\n",
       static_cast<Count>(seed), static_cast<Count>(count), static_cast<Count>(node.counters().commands),
-      static_cast<Count>(refused), static_cast<Count>(messages), static_cast<Count>(forged),
+      static_cast<Count>(refused), static_cast<Count>(messages), static_cast<Count>(forged), differences,
       is_good ? "true" : "false");
   return is_good && refused != 0 && node.counters().commands > count / 4 ? 0 : 1;
 }
