@@ -1,6 +1,7 @@
 // Whatever frames a network brings, and whatever a port writes into its pages: nothing is read or written outside, each
 // packet number is delivered at most once and in order, and taking commands ends.
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -45,6 +46,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const CommandQueue queue(memory.page());
   CommandSource source(memory.page());
   std::uint64_t now = 0;
+  Links other(network.port(0), LinkOptions{});
+  (void)other.send(1, Channel::Low, std::array<std::byte, 1>{}, false, now);
+  for (int i = 0; i < 4; ++i) {
+    network.set_time(now += 1'000);
+    (void)other.step(sink, now);
+    (void)links.step(sink, now);
+  }
+  require(links.session(0).own != 0);
   // Chunks: a byte that says how long it is, a byte that says what it is for, and the chunk.
   for (std::size_t at = 0; at + 2 <= size;) {
     const std::size_t length = std::min<std::size_t>(data[at], size - at - 2);
@@ -69,6 +78,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         header.magic = kLinkMagic;
         header.target = 1;
         header.reserved = 0;
+        if ((kind & 4U) != 0) {  // of the session with node 0
+          header.source = 0;
+          header.session = links.session(0).theirs;
+          header.peer_session = links.session(0).own;
+        }
         std::memcpy(frame.data(), &header, sizeof(header));
         header.crc = stopbit::image::crc32c(std::span<const std::byte>(frame).subspan(sizeof(header.crc)));
         std::memcpy(frame.data(), &header.crc, sizeof(header.crc));

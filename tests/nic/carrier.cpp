@@ -15,6 +15,8 @@ class Model final : public Network {
   [[nodiscard]] Transport& port(NodeId node) override { return network_.port(node); }
   void set_time(std::uint64_t now_ns) override { network_.set_time(now_ns); }
   void cut(NodeId node) override { network_.cut(node); }
+  void mend(NodeId node) override { network_.mend(node); }
+  void restart(NodeId) override {}
 
  private:
   ModelNetwork network_;
@@ -44,21 +46,25 @@ class Cable final : public Transport {
 /// Inboxes in shared memory, each mapped twice, as if the nodes were processes.
 class Shm final : public Network {
  public:
-  explicit Shm(std::size_t nodes) : is_cut_(nodes) {
-    for (std::size_t node = 0; node < nodes; ++node) {
-      ShmOptions options;
-      options.network = scratch_.path("net");
-      options.node = static_cast<NodeId>(node);
-      options.nodes = nodes;
-      options.slots = 16;
-      auto opened = ShmTransport::open(options);
-      if (!opened) throw std::runtime_error(opened.message());
-      ends_.push_back(std::make_unique<Cable>(std::move(opened).value(), is_cut_));
-    }
+  explicit Shm(std::size_t nodes) : is_cut_(nodes), ends_(nodes) {
+    for (std::size_t node = 0; node < nodes; ++node) restart(static_cast<NodeId>(node));
   }
   [[nodiscard]] Transport& port(NodeId node) override { return *ends_[node]; }
   void set_time(std::uint64_t) override {}
   void cut(NodeId node) override { is_cut_[node] = true; }
+  void mend(NodeId node) override { is_cut_[node] = false; }
+  void restart(NodeId node) override {
+    ShmOptions options;
+    options.network = scratch_.path("net");
+    options.node = node;
+    options.nodes = is_cut_.size();
+    options.slots = 16;
+    options.look_every_ns = 0;  // the time of a case is not that of a clock
+    ends_[node].reset();
+    auto opened = ShmTransport::open(options);
+    if (!opened) throw std::runtime_error(opened.message());
+    ends_[node] = std::make_unique<Cable>(std::move(opened).value(), is_cut_);
+  }
 
  private:
   testing::Scratch scratch_;

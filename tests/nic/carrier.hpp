@@ -23,6 +23,10 @@ class Network {
   virtual void set_time(std::uint64_t now_ns) = 0;
   /// From now on nothing leaves or reaches the node.
   virtual void cut(NodeId node) = 0;
+  virtual void mend(NodeId node) = 0;
+  /// The node ends without a word, and another process takes its place, with another port. What is on its way still
+  /// arrives, wherever the carrier keeps it.
+  virtual void restart(NodeId node) = 0;
 };
 
 /// A carrier to run a case on. The case must say the same on all of them.

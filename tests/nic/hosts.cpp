@@ -23,15 +23,15 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   if (step == "hosts") {
     const std::uint64_t nodes = arguments.number(1);
     if (nodes < 1 || nodes > 16) return false;
-    RmaOptions options;
-    if (arguments.has("windows")) options.windows = arguments.number_after("windows");
-    if (arguments.has("outstanding")) options.outstanding = arguments.number_after("outstanding");
+    options_ = {};
+    if (arguments.has("windows")) options_.windows = arguments.number_after("windows");
+    if (arguments.has("outstanding")) options_.outstanding = arguments.number_after("outstanding");
     channels_.clear();
     syncs_ = std::make_unique<Syncs>();
     hosts_.clear();
     network_ = carrier_.connect(nodes);
     for (std::size_t node = 0; node < nodes; ++node) {
-      hosts_.push_back(std::make_unique<Host>(network_->port(static_cast<NodeId>(node)), LinkOptions{}, options));
+      hosts_.push_back(std::make_unique<Host>(network_->port(static_cast<NodeId>(node)), LinkOptions{}, options_));
     }
     return true;
   }
@@ -45,6 +45,16 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
 void HostsScript::step_hosts() {
   network_->set_time(now_ += kStepNs);
   for (const auto& host : hosts_) host->step(now_);
+}
+
+/// Its memory goes with it; the names of its windows stay with those who have heard of them.
+void HostsScript::restart(NodeId node) {
+  channels_.clear();
+  syncs_ = std::make_unique<Syncs>();
+  std::erase_if(memories_, [&](const auto& memory) { return memory.second.place.node == node; });
+  hosts_[node].reset();
+  network_->restart(node);
+  hosts_[node] = std::make_unique<Host>(network_->port(node), LinkOptions{}, options_);
 }
 
 bool HostsScript::run_channel(const std::string& step, Arguments& arguments) {
@@ -100,10 +110,15 @@ bool HostsScript::run_channel(const std::string& step, Arguments& arguments) {
 
 bool HostsScript::run_port(const std::string& step, Arguments& arguments) {
   Place place;
-  if (step == "cut") {
-    const std::uint64_t node = arguments.number(1);
-    if (node >= hosts_.size()) return false;
-    network_->cut(static_cast<NodeId>(node));
+  if (step == "cut" || step == "mend" || step == "restart") {
+    const std::uint64_t number = arguments.number(1);
+    if (number >= hosts_.size()) return false;
+    const auto node = static_cast<NodeId>(number);
+    if (step == "cut") network_->cut(node);
+    if (step == "mend") network_->mend(node);
+    if (step == "restart") restart(node);
+  } else if (step == "pass") {
+    for (const std::uint64_t end = now_ + arguments.number(1) * 1'000; now_ < end;) step_hosts();
   } else if (step == "open") {
     if (!parse(arguments.at(1), place, arguments)) return false;
     (void)hosts_[place.node]->open(

@@ -54,6 +54,7 @@ class HostsScript {
   [[nodiscard]] bool run_sync(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_command(Arguments& arguments);
   void step_hosts();
+  void restart(NodeId node);
   [[nodiscard]] bool run_message(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool send_message(const Place& from, Arguments& arguments);
   void say_mail(const std::string& name, HostPort& port, Priority priority);
@@ -74,6 +75,7 @@ class HostsScript {
   std::map<std::string, WindowOf> windows_;
   std::map<std::string, std::unique_ptr<NumberedChannel>> channels_;
   std::unique_ptr<Syncs> syncs_;
+  RmaOptions options_;
   std::uint64_t now_ = 0;
 };
 

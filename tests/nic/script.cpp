@@ -37,11 +37,23 @@ class Counter final : public PacketSink {
     if (number != packets[{from, channel}]++ || (early_status != 0 && early_status != number % 256)) in_order = false;
     return true;
   }
-  void lost(NodeId peer) override { lost_peers.push_back(peer); }
+  void lost(NodeId peer) override {
+    lost_peers.push_back(peer);
+    forgotten.push_back(peer);
+  }
+  void rejoined(NodeId peer) override {
+    back.push_back(peer);
+    for (const Channel channel : {Channel::Low, Channel::High}) {
+      packets.erase({peer, channel});
+      early_packets.erase({peer, channel});
+    }
+  }
 
   std::map<std::pair<NodeId, Channel>, std::uint64_t> packets;
   std::map<std::pair<NodeId, Channel>, std::uint64_t> early_packets;
   std::vector<NodeId> lost_peers;
+  std::vector<NodeId> back;
+  std::vector<NodeId> forgotten;  ///< Whose packets are to be numbered from 0 again.
   bool holds = false;
   bool in_order = true;
 
@@ -188,11 +200,26 @@ class Script {
       report();
       return true;
     }
-    const bool is_of_links = step == "send" || step == "hold" || step == "release" || step == "cut";
+    if (step == "pass" && !links_.empty()) {
+      const std::uint64_t end = now_ + arguments.number(1) * 1'000;
+      run_until([&] { return now_ >= end; });
+      return true;
+    }
+    const bool is_of_links =
+        step == "send" || step == "hold" || step == "release" || step == "cut" || step == "mend" || step == "restart";
     const std::uint64_t node = is_of_links && !links_.empty() ? arguments.number(1) : links_.size();
     if (node >= links_.size()) return false;
     if (step == "cut") {
       network_->cut(static_cast<NodeId>(node));
+    } else if (step == "mend") {
+      network_->mend(static_cast<NodeId>(node));
+    } else if (step == "restart") {
+      links_[node].reset();
+      network_->restart(static_cast<NodeId>(node));
+      links_[node] = std::make_unique<Links>(network_->port(static_cast<NodeId>(node)), LinkOptions{});
+      std::destroy_at(&sinks_[node]);
+      std::construct_at(&sinks_[node]);
+      std::erase_if(sent_, [&](const auto& way) { return way.first[0] == node; });
     } else if (step != "send") {
       sinks_[node].holds = step == "hold";
     } else {
@@ -232,6 +259,7 @@ class Script {
       }
       if (!sink.in_order) say("node ", node, ": OUT OF ORDER");
       for (const NodeId lost : sink.lost_peers) say("node ", node, " lost ", lost);
+      for (const NodeId back : sink.back) say("node ", node, " has ", back, " again");
     }
   }
 
@@ -240,7 +268,13 @@ class Script {
     for (const std::uint64_t end = now_ + kPatienceNs; !done() && now_ < end;) {
       now_ += kStepNs;
       network_->set_time(now_);
-      for (std::size_t node = 0; node < links_.size(); ++node) (void)links_[node]->step(sinks_[node], now_);
+      for (std::size_t node = 0; node < links_.size(); ++node) {
+        (void)links_[node]->step(sinks_[node], now_);
+        for (const NodeId peer : sinks_[node].forgotten) {
+          std::erase_if(sent_, [&](const auto& way) { return way.first[0] == node && way.first[1] == peer; });
+        }
+        sinks_[node].forgotten.clear();
+      }
     }
   }
   [[nodiscard]] bool is_idle() const {

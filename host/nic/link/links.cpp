@@ -1,8 +1,14 @@
 #include "host/nic/link/links.hpp"
 
+#include <sys/random.h>
+
 #include <algorithm>
 #include <bit>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <new>
+#include <system_error>
 
 #include "microcode/image/crc32c.hpp"
 
@@ -11,6 +17,9 @@ namespace {
 
 constexpr std::uint8_t kHasPacket = 1;
 constexpr std::uint8_t kIsEarly = 2;
+constexpr std::uint8_t kIsOffer = 4;  // the sender has not begun this session; it does when the receiver answers
+constexpr std::uint8_t kAsks = 8;     // the sender wants to hear anything of this session
+constexpr std::uint8_t kAllFlags = 15;
 constexpr std::uint32_t kAcknowledgeEvery = Links::kWindow / 2;
 constexpr std::size_t kFramesPerStep = 64;
 
@@ -20,17 +29,47 @@ constexpr std::uint64_t bit_of(std::uint32_t sequence) noexcept {
 
 }  // namespace
 
+void Links::Free::operator()(std::byte* memory) const noexcept {
+  std::free(memory);
+}
+
 Links::Links(Transport& transport, const LinkOptions& options)
     : transport_(transport),
       options_(options),
       peers_(transport.nodes()),
       stride_(transport.frame_bytes() + kLineBytes),
       buffer_(transport.frame_bytes()) {
+  const std::size_t set = kWindow * stride_;
+  const std::size_t bytes = peers_.size() * kChannels * 2 * set;
+  memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));  // pages that nobody touches take no memory
+  if (!memory_) throw std::bad_alloc();
+  std::span<std::byte> rest(memory_.get(), bytes);
+  if (::getrandom(&random_, sizeof(random_), 0) != sizeof(random_)) {
+    throw std::system_error(errno, std::generic_category(), "no random numbers");
+  }
   for (Peer& peer : peers_) {
     for (Window& window : peer.windows) {
-      window.frames.resize(kWindow * stride_);
-      window.packets.resize(kWindow * stride_);
+      window.frames = rest.first(set);
+      window.packets = rest.subspan(set, set);
+      rest = rest.subspan(2 * set);
     }
+    peer.own = peer.fresh = draw();
+  }
+  // A node has nothing to agree about with itself.
+  Peer& self = peers_[transport.node()];
+  self.is_up = self.is_confirmed = true;
+  self.theirs = self.own;
+  self.fresh = draw();
+}
+
+/// Numbers that do not come again (splitmix64).
+std::uint32_t Links::draw() noexcept {
+  for (;;) {
+    std::uint64_t number = random_ += 0x9E37'79B9'7F4A'7C15;
+    number = (number ^ number >> 30U) * 0xBF58'476D'1CE4'E5B9;
+    number = (number ^ number >> 27U) * 0x94D0'49BB'1331'11EB;
+    const auto result = static_cast<std::uint32_t>(number ^ number >> 31U);
+    if (result != 0) return result;
   }
 }
 
@@ -41,9 +80,11 @@ std::uint32_t Links::room(NodeId to, Channel channel) const noexcept {
 
 bool Links::is_idle() const noexcept {
   return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
-    return peer.is_lost || std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
-             return window.base == window.next && window.owed == 0 && (window.here & bit_of(window.cursor)) == 0;
-           });
+    if (peer.is_lost) return true;
+    if (peer.is_up && !peer.is_confirmed) return false;
+    return std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
+      return window.base == window.next && window.owed == 0 && (window.here & bit_of(window.cursor)) == 0;
+    });
   });
 }
 
@@ -76,6 +117,7 @@ SendResult Links::send(NodeId to, Channel channel, std::span<const std::byte> pa
   sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns, false};
   if (packet.data() != place.data()) std::copy(packet.begin(), packet.end(), place.begin());
   ++counters_.sent;
+  if (!peers_[to].is_up && !peers_[to].has_asked) ask(to, now_ns);
   const std::span<std::byte> frame = frame_of(out, sequence).first(sent.length);
   const auto flags = static_cast<std::uint8_t>(early ? kHasPacket | kIsEarly : kHasPacket);
   if (out.is_stalled) {
@@ -96,6 +138,8 @@ void Links::make_header(NodeId to, std::size_t channel, std::span<std::byte> fra
   header.channel = static_cast<std::uint8_t>(channel);
   header.source = transport_.node();
   header.target = to;
+  header.session = peers_[to].own;
+  header.peer_session = peers_[to].theirs;
   header.sequence = sequence;
   header.acknowledged = window.cursor;
   // From the set of numbers modulo 64 to the 63 numbers behind `acknowledged`.
@@ -108,11 +152,107 @@ void Links::make_header(NodeId to, std::size_t channel, std::span<std::byte> fra
 bool Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
                      std::uint32_t sequence) {
   make_header(to, channel, frame, flags, sequence);
-  if (!transport_.send(to, frame)) return false;
+  if (!peers_[to].is_up || !transport_.send(to, frame)) return false;
   Window& window = this->window(to, channel);
   window.owed = 0;
   window.is_urgent = false;
   return true;
+}
+
+/// A frame about the session, which says nothing of packets.
+void Links::transmit_session(NodeId to, std::uint8_t flags, std::uint32_t session, std::uint32_t peer_session) {
+  LinkHeader header;
+  header.magic = kLinkMagic;
+  header.flags = flags;
+  header.source = transport_.node();
+  header.target = to;
+  header.session = session;
+  header.peer_session = peer_session;
+  std::array<std::byte, sizeof(header)> frame;
+  std::memcpy(frame.data(), &header, sizeof(header));
+  header.crc = checksum(frame);
+  std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
+  (void)transport_.send(to, frame);
+}
+
+/// Whether the node is there, and has begun the session.
+void Links::ask(NodeId to, std::uint64_t now_ns) {
+  Peer& peer = peers_[to];
+  peer.has_asked = true;
+  peer.asked_ns = now_ns;
+  if (peer.is_up) {
+    transmit_session(to, kAsks, peer.own, peer.theirs);
+  } else {
+    transmit_session(to, kIsOffer, peer.fresh, 0);
+  }
+}
+
+void Links::forget(Peer& peer) noexcept {
+  for (Window& window : peer.windows) {
+    window.taken_count = window.sent_count;
+    window.base = window.next = window.cursor = window.owed = 0;
+    window.waits = window.here = 0;
+    window.is_stalled = window.is_urgent = false;
+  }
+  peer.is_up = peer.is_confirmed = peer.has_asked = false;
+  peer.own = peer.fresh = draw();
+  peer.theirs = 0;
+}
+
+void Links::give_up(NodeId id, PacketSink& sink) {
+  Peer& peer = peers_[id];
+  peer.is_lost = true;
+  ++counters_.lost;
+  sink.lost(id);
+  forget(peer);
+}
+
+void Links::begin(NodeId id, std::uint32_t theirs, PacketSink& sink, std::uint64_t now_ns) {
+  Peer& peer = peers_[id];
+  const std::uint32_t own = peer.fresh;
+  if (peer.is_up) give_up(id, sink);
+  peer.is_up = true;
+  peer.own = own;
+  peer.fresh = draw();
+  peer.theirs = theirs;
+  peer.heard_ns = peer.begun_ns = now_ns;
+  if (peer.is_lost) {
+    peer.is_lost = false;
+    ++counters_.rejoined;
+    sink.rejoined(id);
+  }
+  for (Window& window : peer.windows) window.is_stalled = window.waits != 0;  // what was given to it before
+}
+
+/// Whether the frame is of the session with its sender; begins one if that is what it is for.
+bool Links::take_session(const LinkHeader& header, PacketSink& sink, std::uint64_t now_ns) {
+  Peer& peer = peers_[header.source];
+  const bool is_offer = (header.flags & kIsOffer) != 0;
+  if (peer.is_up && header.session == peer.theirs && header.peer_session == peer.own) {
+    peer.is_confirmed = peer.is_confirmed || !is_offer;
+    return !is_offer;
+  }
+  if (header.session != 0 && header.peer_session == peer.fresh && header.source != transport_.node()) {
+    begin(header.source, header.session, sink, now_ns);
+    peer.is_confirmed = !is_offer;
+    // It hears at once that the session has begun here; who only offered it must say that it knows.
+    transmit_session(header.source, is_offer ? kAsks : 0, peer.own, peer.theirs);
+    peer.asked_ns = now_ns;
+    return !is_offer;
+  }
+  // It asked before it knew, or never heard, that there is a session.
+  if (peer.is_up && header.session == peer.theirs && header.peer_session == 0) {
+    transmit_session(header.source, 0, peer.own, peer.theirs);
+    return false;
+  }
+  // Who does not know us, or knows us by a session that it alone has left, is shown how to begin. Everybody else sent
+  // this before the session we have.
+  if (header.session != 0 && (header.peer_session == 0 || !peer.is_up || header.peer_session == peer.own)) {
+    transmit_session(header.source, kIsOffer, peer.fresh, header.session);
+    if (header.peer_session == 0) return false;
+  }
+  ++counters_.stale;
+  return false;
 }
 
 /// Whether there is anything to do for a window that nothing has come for.
@@ -129,6 +269,7 @@ std::size_t Links::step(PacketSink& sink, std::uint64_t now_ns) {
     take(std::span<const std::byte>(buffer_).first(length), sink, now_ns);
   }
   for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
+    work += look_after_session(static_cast<NodeId>(peer), sink, now_ns);
     for (std::size_t channel = 0; channel < kChannels && !peers_[peer].is_lost; ++channel) {
       if (wants_look(peers_[peer].windows[channel], now_ns)) {
         work += look_after(static_cast<NodeId>(peer), channel, sink, now_ns);
@@ -150,12 +291,20 @@ void Links::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64
     return;
   }
   if (header.magic != kLinkMagic || header.target != transport_.node() || header.source >= peers_.size() ||
-      header.channel >= kChannels || header.reserved != 0 || header.flags > (kHasPacket | kIsEarly) ||
-      peers_[header.source].is_lost) {
+      header.channel >= kChannels || header.reserved != 0 || header.flags > kAllFlags) {
     ++counters_.foreign;
     return;
   }
+  if (const std::optional<NodeId> sender = transport_.sender(); sender && *sender != header.source) {
+    ++counters_.forged;
+    return;
+  }
+  if (!take_session(header, sink, now_ns)) return;
   peers_[header.source].heard_ns = now_ns;
+  if ((header.flags & kAsks) != 0) {
+    window(header.source, 0).is_urgent = true;  // an acknowledgement is an answer
+    return;
+  }
   Window& in = window(header.source, header.channel);
   take_acknowledgement(in, header);
   if ((header.flags & kHasPacket) == 0) return;
@@ -239,8 +388,7 @@ std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink
       continue;
     }
     if (now_ns - std::max(sent.first_ns, peers_[peer].heard_ns) >= options_.silence_ns) {
-      peers_[peer].is_lost = true;
-      sink.lost(peer);
+      give_up(peer, sink);
       return work + 1;
     }
     const std::span<std::byte> frame = frame_of(window, sequence).first(sent.length);
@@ -256,6 +404,20 @@ std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink
     ++work;
   }
   return work;
+}
+
+std::size_t Links::look_after_session(NodeId id, PacketSink& sink, std::uint64_t now_ns) {
+  Peer& peer = peers_[id];
+  if (peer.is_up && peer.is_confirmed) return 0;
+  if (peer.is_up && now_ns - peer.begun_ns >= options_.silence_ns) {  // it offered, and was not heard of again
+    give_up(id, sink);
+    return 1;
+  }
+  const bool wants = peer.is_up || peer.windows[0].waits != 0 || peer.windows[1].waits != 0;
+  if (!wants && !peer.is_lost) return 0;
+  if (peer.has_asked && now_ns - peer.asked_ns < (wants ? options_.resend_ns : options_.silence_ns)) return 0;
+  ask(id, now_ns);
+  return 1;
 }
 
 std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {

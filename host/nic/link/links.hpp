@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -25,11 +26,13 @@ struct LinkHeader {
   NodeId target = 0;
   std::uint32_t sequence = 0;      ///< Of the packet.
   std::uint32_t acknowledged = 0;  ///< All before it have arrived here.
+  std::uint32_t session = 0;       ///< The sender's number for its session with the receiver; never 0.
+  std::uint64_t received = 0;      ///< Bit i: number acknowledged + 1 + i has arrived, too.
+  std::uint32_t peer_session = 0;  ///< The receiver's number; 0: the sender knows none.
   std::uint32_t reserved = 0;
-  std::uint64_t received = 0;  ///< Bit i: number acknowledged + 1 + i has arrived, too.
 };
-static_assert(sizeof(LinkHeader) == 32);
-inline constexpr std::uint16_t kLinkMagic = 0x3153;  ///< "S1": another version is another magic.
+static_assert(sizeof(LinkHeader) == 40);
+inline constexpr std::uint16_t kLinkMagic = 0x3253;  ///< "S2": another version is another magic.
 
 struct LinkOptions {
   std::uint64_t resend_ns = 100'000;      ///< A packet that is not acknowledged goes again after this time.
@@ -42,9 +45,13 @@ struct LinkCounters {
   std::uint64_t delivered = 0;  ///< Packets, in order.
   std::uint64_t resent = 0;
   std::uint64_t duplicates = 0;
-  std::uint64_t damaged = 0;  ///< Frames with a wrong checksum, or too short.
-  std::uint64_t foreign = 0;  ///< Frames of another version, for another node, or of none that there is.
-  std::uint64_t outside = 0;  ///< Packets with a number that the sender may not use yet.
+  std::uint64_t damaged = 0;   ///< Frames with a wrong checksum, or too short.
+  std::uint64_t foreign = 0;   ///< Frames of another version, for another node, or of none that there is.
+  std::uint64_t outside = 0;   ///< Packets with a number that the sender may not use yet.
+  std::uint64_t stale = 0;     ///< Frames of a session that has ended.
+  std::uint64_t forged = 0;    ///< Frames from another node than they say, of a carrier that knows.
+  std::uint64_t lost = 0;      ///< How often a node was given up, or started anew.
+  std::uint64_t rejoined = 0;  ///< How often one came back.
 };
 
 /// Who gets the packets. `packet` is valid during the call.
@@ -62,16 +69,26 @@ class PacketSink {
   /// later step, and those behind it on its channel wait.
   [[nodiscard]] virtual bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
                                      std::uint8_t early_status) = 0;
-  /// The node does not answer; nothing comes from it, and nothing goes to it any more.
+  /// The node does not answer, or has forgotten everything: what was under way to it is gone, taken or not, and nothing
+  /// more comes of what it had sent.
   virtual void lost(NodeId peer) = 0;
+  /// A lost node is there, or there again; both sides start anew.
+  virtual void rejoined(NodeId /*peer*/) {}
 };
 
 enum class SendResult : std::uint8_t { Sent, Full, Lost };
 
 /// The windows of a node to all others: 64 packets under way per channel, told by number (the sequence window of
 /// network virtual memory), each kept until it is acknowledged, and sent again if it is not. Acknowledgements travel
-/// with packets; alone once for 32, or when they have waited. Every packet is delivered exactly once. One thread;
-/// allocates in the constructor only: 512 KiB per node at frames of 2 KiB.
+/// with packets; alone once for 32, or when they have waited. Every packet is delivered exactly once.
+///
+/// Two nodes agree about a session before the first packet travels. Each draws a number for it, and believes only
+/// frames with both; who starts again, or gives the other up, draws a new one. A session begins when the other repeats
+/// a number that was drawn for this purpose and never used, so that an old frame, however late, neither begins nor ends
+/// one. A lost node is asked now and then whether it is there again.
+///
+/// One thread; allocates in the constructor only: 512 KiB per node at frames of 2 KiB, of which pages that are never
+/// used cost nothing.
 class Links {
  public:
   static constexpr std::uint32_t kWindow = 64;
@@ -88,8 +105,8 @@ class Links {
   [[nodiscard]] std::span<std::byte> place(NodeId to, Channel channel) noexcept;
   /// Packets that may still be sent before the window is full.
   [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept;
-  /// Packets that were ever sent on this way, and how many of them their receiver has taken, in order. With a lost node
-  /// the second stays behind.
+  /// Packets that were ever sent on this way, and how many of them their receiver has taken, in order. When a node is
+  /// lost, the second is behind while `lost` is told; then nothing is under way, and both are equal.
   [[nodiscard]] std::uint64_t sent(NodeId to, Channel channel) const noexcept {
     return peers_[to].windows[static_cast<std::size_t>(channel)].sent_count;
   }
@@ -104,6 +121,14 @@ class Links {
   /// Nothing is under way that has not been acknowledged.
   [[nodiscard]] bool is_idle() const noexcept;
 
+  /// The own and the other's number of the session with a node; zeros: there is none.
+  struct Session {
+    std::uint32_t own = 0;
+    std::uint32_t theirs = 0;
+  };
+  [[nodiscard]] Session session(NodeId node) const noexcept {
+    return peers_[node].is_up ? Session{peers_[node].own, peers_[node].theirs} : Session{};
+  }
   [[nodiscard]] const LinkCounters& counters() const noexcept { return counters_; }
 
  private:
@@ -133,13 +158,24 @@ class Links {
     bool is_urgent = false;  ///< A packet came again: its acknowledgement may be lost.
     std::array<Sent, kWindow> sent;
     std::array<Arrived, kWindow> arrived;
-    std::vector<std::byte> frames;   ///< Of those sent.
-    std::vector<std::byte> packets;  ///< Of those that arrived.
+    std::span<std::byte> frames;   ///< Of those sent.
+    std::span<std::byte> packets;  ///< Of those that arrived.
   };
   struct Peer {
     std::array<Window, kChannels> windows;
     std::uint64_t heard_ns = 0;
     bool is_lost = false;
+    bool is_up = false;         ///< There is a session.
+    bool is_confirmed = false;  ///< The other has begun it, too.
+    bool has_asked = false;
+    std::uint32_t own = 0;
+    std::uint32_t theirs = 0;
+    std::uint32_t fresh = 0;  ///< Who repeats it begins a session: drawn at random, and not used for any yet.
+    std::uint64_t asked_ns = 0;
+    std::uint64_t begun_ns = 0;
+  };
+  struct Free {
+    void operator()(std::byte* memory) const noexcept;
   };
 
   [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
@@ -149,20 +185,30 @@ class Links {
                    std::uint32_t sequence) noexcept;
   /// False: the carrier has no room.
   bool transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags, std::uint32_t sequence);
+  void transmit_session(NodeId to, std::uint8_t flags, std::uint32_t session, std::uint32_t peer_session);
+  void ask(NodeId to, std::uint64_t now_ns);
+  [[nodiscard]] std::uint32_t draw() noexcept;
   void take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns);
+  [[nodiscard]] bool take_session(const LinkHeader& header, PacketSink& sink, std::uint64_t now_ns);
+  void begin(NodeId peer, std::uint32_t theirs, PacketSink& sink, std::uint64_t now_ns);
+  void give_up(NodeId peer, PacketSink& sink);
+  void forget(Peer& peer) noexcept;
   void take_acknowledgement(Window& to, const LinkHeader& header) noexcept;
   [[nodiscard]] bool deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet);
   std::size_t deliver(NodeId from, std::size_t channel, PacketSink& sink);
   [[nodiscard]] static bool wants_look(const Window& window, std::uint64_t now_ns) noexcept;
   std::size_t send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
+  std::size_t look_after_session(NodeId peer, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
 
   Transport& transport_;
   LinkOptions options_;
   std::vector<Peer> peers_;
+  std::unique_ptr<std::byte[], Free> memory_;  ///< Of all windows.
   std::size_t
       stride_;  ///< From frame to frame in a window; not whole pages, which would all lie in one set of a cache.
   std::vector<std::byte> buffer_;
+  std::uint64_t random_ = 0;
   LinkCounters counters_;
 };
 

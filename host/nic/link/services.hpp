@@ -14,7 +14,7 @@ enum class Service : std::uint8_t { Rma = 1, Message = 2 };
 inline constexpr std::size_t kServices = 3;
 
 /// Hands packets to the unit that their first byte names. A packet for nobody is counted and forgotten: its sender
-/// must not wait for it. A lost node is told to all units. One thread.
+/// must not wait for it. A lost node is told to all units, and one that came back. One thread.
 class Services final : public PacketSink {
  public:
   /// `sink` must outlive this object.
@@ -34,6 +34,11 @@ class Services final : public PacketSink {
   void lost(NodeId peer) override {
     for (PacketSink* const sink : sinks_) {
       if (sink != nullptr) sink->lost(peer);
+    }
+  }
+  void rejoined(NodeId peer) override {
+    for (PacketSink* const sink : sinks_) {
+      if (sink != nullptr) sink->rejoined(peer);
     }
   }
 

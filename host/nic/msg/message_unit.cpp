@@ -268,6 +268,12 @@ void MessageUnit::complete(const MessagePacket& answer, NodeId from) {
 
 void MessageUnit::lost(NodeId peer) {
   is_lost_[peer] = true;
+  // If it comes back, it has not asked for these answers.
+  const auto end = pending_.begin() + static_cast<std::ptrdiff_t>(answers_);
+  answers_ = static_cast<std::size_t>(
+      std::remove_if(pending_.begin(), end, [&](const Answer& answer) { return answer.to == peer; }) -
+      pending_.begin());
+  owed_[peer] = 0;
   for (Waiting& waiting : table_) {
     if (!waiting.is_used || waiting.node != peer) continue;
     waiting.is_used = false;

@@ -112,6 +112,7 @@ class MessageUnit final : public PacketSink {
                              std::uint8_t early_status) override;
   /// What waits for the node's acknowledgement has failed.
   void lost(NodeId peer) override;
+  void rejoined(NodeId peer) override { is_lost_[peer] = false; }
   /// Sends answers that found no room. Returns how many.
   std::size_t step(std::uint64_t now_ns);
   /// Nothing waits for an acknowledgement, no answer is left.

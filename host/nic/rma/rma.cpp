@@ -69,6 +69,7 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
   for (PortState& port : ports_state_) {
     port.slots.resize(std::clamp<std::size_t>(options.outstanding, 1, 65'536));
     port.marks.resize(links.nodes());
+    port.is_broken.resize(links.nodes());
   }
 }
 
@@ -125,6 +126,7 @@ void Rma::close_port(Vpid vpid) noexcept {
   }
   port.is_busy = port.has_slot = false;
   port.waiting = 0;
+  port.is_broken.assign(port.is_broken.size(), false);
 }
 
 // The requester.
@@ -225,10 +227,9 @@ bool Rma::advance_fence(Vpid vpid) {
   if (port.waiting != 0) return false;
   Error error = Error::None;
   for (std::size_t node = 0; node < port.marks.size(); ++node) {
-    const auto id = static_cast<NodeId>(node);
-    if (links_.taken(id, Channel::Low) >= port.marks[node]) continue;
-    if (!links_.is_lost(id)) return false;
-    port.marks[node] = 0;  // told once
+    if (links_.taken(static_cast<NodeId>(node), Channel::Low) < port.marks[node]) return false;
+    if (!port.is_broken[node]) continue;
+    port.is_broken[node] = false;  // told once
     error = Error::RouteBroken;
   }
   end_command(vpid, error);
@@ -302,11 +303,14 @@ void Rma::lost(NodeId peer) {
   }
   for (std::size_t vpid = 0; vpid < ports_state_.size(); ++vpid) {
     PortState& port = ports_state_[vpid];
-    const std::size_t current = port.is_busy && port.has_slot ? port.request & 0xFFFFU : port.slots.size();
-    for (std::size_t i = 0; i < port.slots.size(); ++i) {
-      // The one whose command is still being sent ends with it.
-      if (!port.slots[i].is_used || port.slots[i].command.target_node != peer || i == current) continue;
-      finish(static_cast<Vpid>(vpid), port.slots[i], Error::RouteBroken, 0, false);
+    if (links_.taken(peer, Channel::Low) < port.marks[peer]) port.is_broken[peer] = true;
+    // The rest of a command must not reach a node that has come back without its beginning.
+    if (port.is_busy && port.command.operation != Operation::Fence && port.command.target_node == peer) {
+      end_command(static_cast<Vpid>(vpid), Error::RouteBroken);
+    }
+    for (Outstanding& slot : port.slots) {
+      if (!slot.is_used || slot.command.target_node != peer) continue;
+      finish(static_cast<Vpid>(vpid), slot, Error::RouteBroken, 0, false);
     }
   }
 }

@@ -144,6 +144,7 @@ class Rma final : public PacketSink {
     Command command;
     std::vector<Outstanding> slots;
     std::vector<std::uint64_t> marks;  ///< Of each node: how many packets there were up to this port's last one.
+    std::vector<bool> is_broken;       ///< Of each node: it was lost before it had taken them all.
   };
   /// A get of another node that is being answered.
   struct Job {

@@ -151,9 +151,10 @@ TEST(Links, acknowledge_once_for_half_a_window_when_traffic_goes_one_way) {
     while (number < 3200 && net.send(0, 1, Channel::Low, number) == SendResult::Sent) ++number;
     net.step();
   }
-  net.step(100'000);
+  net.step(50'000);
+  net.step();
   EXPECT_EQ(net.sinks[1].next[0][0], 3200U);
-  EXPECT_LE(net.network.frames(), 3200U + 3200U / 32 + 2);
+  EXPECT_LE(net.network.frames(), 3200U + 3200U / 32 + 2 + 4);  // four for the session
   EXPECT_EQ(net.links[0]->counters().resent, 0U);
 }
 
@@ -196,10 +197,113 @@ TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
   EXPECT_TRUE(net.links[0]->is_idle());
 }
 
+/// A node starts again, or is cut off and mended, at random moments while packets of both sides are under way: every
+/// packet that is sent in a session comes once and in order, and each side hears of the end of each session.
+class Restarts final : public PacketSink {
+ public:
+  [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
+  [[nodiscard]] bool ordered(NodeId, Channel channel, std::span<const std::byte> packet, std::uint8_t) override {
+    std::uint64_t life = 0;
+    std::uint64_t number = 0;
+    EXPECT_EQ(packet.size(), 16U);
+    std::memcpy(&life, packet.data(), 8);
+    std::memcpy(&number, packet.data() + 8, 8);
+    auto& [from, next] = heard[static_cast<std::size_t>(channel)];
+    EXPECT_GE(life, from);
+    if (life != from) next = 0;
+    from = life;
+    EXPECT_EQ(number, next++);
+    ++count;
+    return true;
+  }
+  void lost(NodeId) override {
+    ++ends;
+    is_lost = true;
+    next_life += 1;
+    numbers = {};
+  }
+  void rejoined(NodeId) override {
+    EXPECT_TRUE(is_lost);
+    is_lost = false;
+  }
+  /// What the other side numbers its packets by: which life, and how many in it.
+  std::array<std::pair<std::uint64_t, std::uint64_t>, kChannels> heard{};
+  std::uint64_t next_life = 1;
+  std::array<std::uint64_t, kChannels> numbers{};
+  std::uint64_t count = 0;
+  std::uint64_t ends = 0;
+  bool is_lost = false;
+};
+
+TEST(Links, begin_anew_with_a_node_that_starts_again_whatever_is_still_on_its_way) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    ModelOptions options;
+    options.seed = seed;
+    options.line.loss = {0.05, 2};
+    options.line.duplicate = 0.1;
+    options.line.reorder = 0.2;
+    options.line.reorder_depth = 200;
+    options.line.delay_ns = 3'000;
+    ModelNetwork network(options);
+    std::mt19937_64 random(seed);
+    std::array<std::unique_ptr<Links>, 2> links;
+    std::array<std::unique_ptr<Restarts>, 2> sinks;
+    const LinkOptions link{10'000, 500'000, 2'000};
+    std::uint64_t life = 1;
+    for (NodeId node = 0; node < 2; ++node) {
+      links[node] = std::make_unique<Links>(network.port(node), link);
+      sinks[node] = std::make_unique<Restarts>();
+    }
+    std::uint64_t now = 0;
+    std::uint64_t restarts = 0;
+    const auto step = [&] {
+      network.set_time(now += 1000);
+      for (NodeId node = 0; node < 2; ++node) links[node]->step(*sinks[node], now);
+    };
+    const auto send = [&](NodeId node) {
+      Restarts& sink = *sinks[node];
+      const std::size_t channel = random() % 2;
+      std::array<std::byte, 16> packet;
+      std::memcpy(packet.data(), &sink.next_life, 8);
+      std::memcpy(packet.data() + 8, &sink.numbers[channel], 8);
+      const SendResult result = links[node]->send(node ^ 1U, static_cast<Channel>(channel), packet, false, now);
+      if (result == SendResult::Sent) ++sink.numbers[channel];
+    };
+    for (int i = 0; i < 60'000; ++i) {
+      if (random() % 4 != 0) send(random() % 2);
+      if (random() % 2'000 == 0) {
+        const auto node = static_cast<NodeId>(random() % 2);
+        life += 1'000;  // above all that the old one may have used
+        sinks[node] = std::make_unique<Restarts>();
+        sinks[node]->next_life = life;
+        links[node] = std::make_unique<Links>(network.port(node), link);
+        ++restarts;
+      } else if (random() % 6'000 == 0) {
+        network.cut(1);
+        for (int j = 0; j < 1'000; ++j) step();
+        network.mend(1);
+      }
+      step();
+    }
+    EXPECT_GT(restarts, 10U);
+    for (int i = 0; i < 20'000 && !(links[0]->is_idle() && links[1]->is_idle()); ++i) step();
+    for (NodeId node = 0; node < 2; ++node) {
+      EXPECT_TRUE(links[node]->is_idle());
+      EXPECT_FALSE(sinks[node]->is_lost);
+    }
+    const std::uint64_t before = sinks[1]->count;
+    for (int i = 0; i < 100; ++i) send(0);
+    for (int i = 0; i < 2'000; ++i) step();
+    EXPECT_GE(sinks[1]->count, before + 64);
+  }
+}
+
 /// Frames that nobody honest sends, half of them with a good checksum.
 TEST(Links, survive_random_frames) {
   std::mt19937_64 random(7);
   Net net({});
+  ASSERT_EQ(net.send(0, 1, Channel::Low, 0), SendResult::Sent);
+  for (int i = 0; i < 10; ++i) net.step();
   class Any final : public PacketSink {
    public:
     [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
@@ -217,8 +321,12 @@ TEST(Links, survive_random_frames) {
       header.source %= 3;
       header.channel %= 3;
       header.reserved = 0;
-      header.flags %= 4;
       header.sequence %= 256;
+      if (random() % 4 != 0) {  // mostly of the session
+        header.session = net.links[0]->session(1).own;
+        header.peer_session = net.links[0]->session(1).theirs;
+      }
+      header.flags = static_cast<std::uint8_t>(random() % (random() % 4 != 0 ? 4 : 32));
       std::memcpy(frame.data(), &header, sizeof(header));
       header.crc = image::crc32c(std::span<const std::byte>(frame).subspan(4));
       std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
@@ -228,10 +336,20 @@ TEST(Links, survive_random_frames) {
     }
     net.links[1]->step(any, net.now);
   }
-  const LinkCounters& counters = net.links[1]->counters();
+  const LinkCounters counters = net.links[1]->counters();
   EXPECT_GT(counters.damaged, 40'000U);
   EXPECT_GT(counters.foreign, 1'000U);
   EXPECT_GT(counters.delivered, 50U);
+  EXPECT_GT(counters.stale, 1'000U);
+  // The honest node still gets through, if need be by a new session.
+  std::uint64_t sent = 0;
+  for (int i = 0; i < 20'000 && net.links[1]->counters().delivered <= counters.delivered + 100; ++i) {
+    if (net.send(0, 1, Channel::High, sent) == SendResult::Sent) ++sent;
+    net.network.set_time(net.now += 1000);
+    net.links[0]->step(any, net.now);
+    net.links[1]->step(any, net.now);
+  }
+  EXPECT_GT(sent, 100U);
 }
 
 }  // namespace

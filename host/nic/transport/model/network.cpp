@@ -62,4 +62,8 @@ void ModelNetwork::cut(NodeId node) {
   is_cut_[node] = true;
 }
 
+void ModelNetwork::mend(NodeId node) {
+  is_cut_[node] = false;
+}
+
 }  // namespace stopbit::nic

@@ -29,6 +29,8 @@ class ModelNetwork {
   void set_time(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
   /// From now on nothing leaves or reaches the node.
   void cut(NodeId node);
+  /// No more. What is on its way still arrives.
+  void mend(NodeId node);
   /// Frames that were given to the network.
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }
 

@@ -19,7 +19,6 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x0002'4F42'4E49'4253U;  // "SBINBO", version 2
 constexpr mode_t kMode = 0600;
-constexpr std::uint64_t kLookEveryNs = 1'000'000;
 
 /// The first page of an inbox. The shape is what sender and receiver must agree about.
 struct Header {
@@ -173,7 +172,7 @@ void ShmTransport::look_again(NodeId to) {
   Outgoing& out = outgoing_[to];
   const std::uint64_t now = now_ns();
   if (now < out.next_look_ns) return;
-  out.next_look_ns = now + kLookEveryNs;
+  out.next_look_ns = now + options_.look_every_ns;
   if (out.ring != nullptr && ring::is_locked(out.file)) return;
   (void)connect(to);
 }

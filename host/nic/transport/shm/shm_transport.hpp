@@ -20,6 +20,8 @@ struct ShmOptions {
   std::size_t nodes = 2;           ///< 1 to 64, the same for all.
   std::size_t slots = 64;          ///< Frames under way from one node to another; a power of two up to 4096.
   std::size_t frame_bytes = 4096;  ///< 128 to 65536, the same for all.
+  /// How long a sender that finds no room, or no inbox, waits until it looks (again) whether there is a new one.
+  std::uint64_t look_every_ns = 1'000'000;
 };
 
 /// The carrier between processes of one host: each node has an inbox in shared memory, with a ring of frames for each
