@@ -1,0 +1,299 @@
+// Whatever a subscriber says to a publisher of rings, and whatever a publisher says to a subscriber, shows it as its
+// ring or puts into its landing memory: both go on, and the ring here holds nothing that a reader takes for damaged.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "host/nic/remote/publisher.hpp"
+#include "host/nic/remote/subscriber.hpp"
+#include "host/nic/transport/model/network.hpp"
+#include "host/ring/name.hpp"
+#include "host/ring/reader.hpp"
+#include "host/ring/writer.hpp"
+
+namespace {
+
+using namespace stopbit::nic;
+using namespace stopbit::nic::remote;
+namespace ring = stopbit::ring;
+namespace record = stopbit::record;
+
+constexpr std::uint32_t kMaxRecordSlots = 4;
+constexpr std::uint64_t kSlots = 64;
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+template <class T>
+T required(stopbit::Result<T> result) {
+  require(result.ok());
+  return std::move(result).value();
+}
+
+stopbit::Program program() {
+  stopbit::Program program;
+  program.max_record_slots = kMaxRecordSlots;
+  return program;
+}
+
+void write_record(record::RecordSink& sink, std::uint32_t slots) {
+  const record::RecordSink::Place place = sink.open();
+  record::Slot first{};
+  for (std::uint32_t i = 0; i < slots; ++i) {
+    record::Slot& slot = i == 0 ? first : place.slots[i];
+    record::store_word(slot.words[record::kTagWord],
+                       i == 0 ? ring::first_slot_tags(place.phase) : record::tag_word_base(place.phase, i));
+  }
+  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
+  sink.commit(first, slots);
+}
+
+/// Messages that were read well say the same when they are written and read again.
+void check_messages(std::span<const std::byte> bytes) {
+  std::uint16_t version = 0;
+  const auto greeting = read_greeting(bytes, version);
+  if (!greeting) return;
+  if (greeting.value().call == Call::Subscribe) {
+    const auto message = read_subscribe(bytes);
+    if (!message) return;
+    require(message.value().layout.is_sound() && message.value().layout.bytes() <= kMaxLandingBytes);
+    const std::vector<std::byte> again = to_bytes(message.value());
+    const auto second = read_subscribe(again);
+    require(second.ok() && second.value().filter == message.value().filter &&
+            second.value().ring == message.value().ring && second.value().token == message.value().token);
+  } else if (greeting.value().call == Call::Accept) {
+    if (const auto message = read_accept(bytes)) require(read_accept(to_bytes(message.value())).ok());
+  } else if (greeting.value().call == Call::Refuse) {
+    if (const auto message = read_refuse(bytes)) {
+      require(message.value().text.size() <= kMaxRefusalText);
+      require(std::string(to_meaning(message.value().why)).size() > 0);
+    }
+  }
+}
+
+void patch(std::span<std::byte> bytes, std::span<const std::byte> with) {
+  if (with.size() < 2 || bytes.empty()) return;
+  const std::size_t at =
+      (std::to_integer<std::size_t>(with[0]) | std::to_integer<std::size_t>(with[1]) << 8U) % bytes.size();
+  const std::span<const std::byte> values = with.subspan(2);
+  std::copy_n(values.begin(), std::min(values.size(), bytes.size() - at),
+              bytes.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+/// Node 0 has somebody who says anything, and an honest publisher; node 1 a subscriber of the first.
+struct World {
+  World()
+      : name("fuzz-remote-" + std::to_string(::getpid())),
+        network({}),
+        node(network.port(0), options()),
+        other(network.port(1), options()),
+        writer(required(ring::Writer::create(name, program(), {.slot_count = kSlots}))),
+        hostile(required(Port::open(node, 0))) {
+    PublisherOptions how;
+    how.rings = {{"ring", name, "token"}};
+    how.subscribers = 2;
+    publisher = required(Publisher::open(node, how));
+    std::ifstream file(ring::path_of(name).value(), std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+    honest.resize(bytes.size());
+    std::memcpy(honest.data(), bytes.data(), bytes.size());
+    segment = required(PortMemory::make(*hostile, "segment", honest.size(), Access::ReadWrite));
+    landing = required(PortMemory::make(*hostile, "landing", 1U << 18U, Access::ReadWrite));
+    std::copy(honest.begin(), honest.end(), segment.span().begin());
+    segment_window = node.rma().open_window(hostile->vpid(), segment.address(), honest.size(), Access::Read).value();
+    landing_window = node.rma().open_window(hostile->vpid(), landing.address(), 1U << 18U, Access::Write).value();
+  }
+  ~World() {
+    ::unlink(ring::path_of(name).value().c_str());
+    ::unlink(ring::path_of(name + "-here").value().c_str());
+  }
+  static NodeOptions options() {
+    NodeOptions options;
+    options.ports = 16;
+    options.rma.windows = 32;
+    options.atu.entries = 4096;
+    return options;
+  }
+  void step(int times) {
+    for (int i = 0; i < times; ++i) {
+      network.set_time(now += 100'000);
+      (void)node.step(now);
+      (void)other.step(now);
+      (void)publisher->step(now);
+      if (subscriber) (void)subscriber->step(now);
+    }
+  }
+  /// What the subscriber asked last, if it has.
+  void hear() {
+    std::array<std::byte, kMaxMessageBytes> bytes;
+    while (const auto head = hostile->receive(bytes)) {
+      if (head->node != other.id()) continue;
+      const auto message = read_subscribe(std::span(bytes).first(head->length));
+      if (!message) continue;
+      asked = message.value();
+      asked_by = head->vpid;
+    }
+    Notification notification;
+    while (hostile->notifications().take(notification)) {
+    }
+  }
+  [[nodiscard]] Accept accept() const {
+    const ring::Header& header = *reinterpret_cast<const ring::Header*>(honest.data());
+    Accept message;
+    message.session = asked ? asked->session : 0;
+    message.sender = hostile->vpid();
+    message.credit_event = 1;
+    message.has_window = true;
+    message.owner = hostile->vpid();
+    message.window = segment_window;
+    message.slot_count = kSlots;
+    message.slots_offset = header.slots_offset;
+    message.image_offset = header.image_offset;
+    message.image_bytes = header.image_bytes;
+    message.layout_hash = header.layout_hash;
+    message.epoch = 1;
+    message.max_record_slots = kMaxRecordSlots;
+    message.begin = {kSlots + 20, 10};
+    return message;
+  }
+  void put(std::span<const std::byte> bytes) {
+    if (!asked || bytes.empty()) return;
+    const std::size_t length = std::min(bytes.size(), asked->layout.max_message());
+    const std::uint64_t number = ++puts;
+    const auto length32 = static_cast<std::uint32_t>(length);
+    std::byte* const to = landing.span().data();
+    std::memset(to, 0, ChannelLayout::kHeaderBytes);
+    std::memcpy(to, &number, sizeof(number));
+    std::memcpy(to + 8, &length32, sizeof(length32));
+    std::memcpy(to + ChannelLayout::kHeaderBytes, bytes.data(), length);
+    Command command;
+    command.operation = Operation::Put;
+    command.target_node = other.id();
+    command.target_vpid = asked_by;
+    command.window = asked->landing.id;
+    command.capability = asked->landing.capability;
+    command.address = landing.address();
+    command.offset = (number - 1) % asked->layout.slots * asked->layout.slot_bytes;
+    command.length = static_cast<std::uint32_t>(ChannelLayout::kHeaderBytes + length);
+    command.more = asked->event;
+    (void)hostile->transfers().insert({&command, 1});
+  }
+
+  std::string name;
+  ModelNetwork network;
+  Node node;
+  Node other;
+  ring::Writer writer;
+  std::unique_ptr<Port> hostile;
+  std::unique_ptr<Publisher> publisher;
+  std::vector<std::byte> honest;
+  PortMemory segment;
+  PortMemory landing;
+  WindowName segment_window;
+  WindowName landing_window;
+  std::unique_ptr<Subscriber> subscriber;
+  std::optional<Subscribe> asked;
+  Vpid asked_by = 0;
+  std::uint64_t puts = 0;
+  std::uint64_t now = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static World world;
+  check_messages(std::as_bytes(std::span(data, size)));
+  SubscriberOptions how;
+  how.publisher_port = world.hostile->vpid();
+  how.ring = "ring";
+  how.name = world.name + "-here";
+  how.landing_messages = ChannelLayout::kMinSlots;
+  how.max_slots = 4096;
+  how.ask_ns = 1'000'000;
+  world.subscriber = required(Subscriber::open(world.other, how));
+  std::copy(world.honest.begin(), world.honest.end(), world.segment.span().begin());
+  world.asked.reset();
+  world.step(4);
+  world.hear();
+  std::optional<ring::Reader> reader;
+  // Chunks: a byte that says how long it is, a byte that says what it is for, and the chunk.
+  for (std::size_t at = 0; at + 2 <= size;) {
+    const std::size_t length = std::min<std::size_t>(data[at], size - at - 2);
+    const std::uint8_t kind = data[at + 1];
+    const std::span<const std::byte> chunk = std::as_bytes(std::span(data + at + 2, length));
+    at += 2 + length;
+    const Vpid publisher = world.publisher->vpid();
+    switch (kind % 8) {
+      case 0:  // a message of any bytes to the publisher
+        if (!chunk.empty()) (void)world.hostile->send(0, publisher, chunk, world.now);
+        break;
+      case 1: {  // a request that was good, to it
+        Subscribe request;
+        request.session = kind;
+        request.ring = "ring";
+        request.token = "token";
+        request.landing = world.landing_window;
+        request.layout = {ChannelLayout::kMinSlots, 1024};
+        request.event = 3;
+        request.filter.patterns.resize(kind / 64);
+        std::vector<std::byte> bytes = to_bytes(request);
+        patch(bytes, chunk);
+        check_messages(bytes);
+        (void)world.hostile->send(0, publisher, bytes, world.now);
+        break;
+      }
+      case 2:  // a message of any bytes to the subscriber
+        if (!chunk.empty()) (void)world.hostile->send(1, world.asked_by, chunk, world.now);
+        break;
+      case 3: {  // an answer that was good, to it
+        std::vector<std::byte> bytes = to_bytes(world.accept());
+        patch(bytes, chunk);
+        check_messages(bytes);
+        (void)world.hostile->send(1, world.asked_by, bytes, world.now);
+        world.puts = 0;
+        break;
+      }
+      case 4: patch(world.segment.span().first(world.honest.size()), chunk); break;
+      case 5: world.put(chunk); break;  // a message of any bytes in the channel
+      case 6: {                         // one that was good
+        std::vector<std::byte> bytes(sizeof(BatchHead) + 2 * record::kSlotBytes);
+        BatchHead head;
+        head.slots = 2;
+        head.reached = {kSlots + 22, 11};
+        std::memcpy(bytes.data(), &head, sizeof(head));
+        std::array<record::Slot, 2> slots{};
+        slots[0].words[0] = std::uint64_t{2} << 16;
+        slots[0].words[record::kTagWord] = ring::first_slot_tags(false);
+        slots[1].words[record::kTagWord] = record::tag_word_base(false, 1);
+        std::memcpy(bytes.data() + sizeof(head), slots.data(), sizeof(slots));
+        patch(bytes, chunk);
+        world.put(bytes);
+        break;
+      }
+      default: write_record(world.writer, 1 + kind / 8 % kMaxRecordSlots); break;
+    }
+    world.step(8);
+    world.hear();
+    if (!reader && world.subscriber->ring() != nullptr) reader = required(ring::Reader::open(how.name));
+    while (reader) {
+      const ring::Poll poll = reader->poll();
+      require(poll != ring::Poll::Damaged);
+      if (poll != ring::Poll::Record && poll != ring::Poll::Lost) break;
+    }
+  }
+  require(world.publisher->status().size() <= 2);
+  world.subscriber.reset();
+  world.step(4);
+  return 0;
+}

@@ -1,0 +1,125 @@
+// Two nodes on two threads, over shared memory.
+
+#include <gtest/gtest.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "host/nic/transport/shm/shm_transport.hpp"
+#include "tests/unit/nic/remote_fixture.hpp"
+#include "tests/unit/ring/fixture.hpp"
+
+namespace stopbit::nic::remote {
+namespace {
+
+std::uint64_t clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+NodeOptions patient() {
+  NodeOptions options;
+  options.ports = 8;
+  options.link.resend_ns = 20'000'000;
+  options.link.silence_ns = 30'000'000'000;  // the machine may have other things to do
+  return options;
+}
+
+/// Node 1, its subscriber, and a reader of the ring that it makes.
+class Far {
+ public:
+  Far(const std::string& network, const std::string& ring) {
+    ShmOptions how;
+    how.network = network;
+    how.node = 1;
+    transport_ = std::move(ShmTransport::open(how)).value();
+    node_ = std::make_unique<Node>(*transport_, patient());
+    SubscriberOptions wanted;
+    wanted.ring = "ring";
+    wanted.name = ring;
+    wanted.follows = false;
+    wanted.silence_ns = 60'000'000'000;
+    wanted.max_slots = kRingSlots * 256;
+    subscriber = std::move(Subscriber::open(*node_, wanted)).value();
+  }
+  void step() {
+    const std::uint64_t now = clock_ns();
+    (void)node_->step(now);
+    (void)subscriber->step(now);
+  }
+  std::unique_ptr<ShmTransport> transport_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<Subscriber> subscriber;
+};
+
+TEST(RemoteShm, carries_a_ring_from_one_thread_to_another) {
+  const RingName source;
+  const RingName target;
+  const std::string network = "test-remote-net-" + std::to_string(::getpid());
+  constexpr std::uint64_t kRecords = 100'000;
+  ShmOptions how;
+  how.network = network;
+  const std::unique_ptr<ShmTransport> transport = std::move(ShmTransport::open(how)).value();
+  Node node(*transport, patient());
+  std::atomic<bool> is_live = false;
+  std::atomic<bool> is_over = false;
+  std::uint64_t next = 0;
+  std::uint64_t told_lost = 0;
+  std::string problem;
+  std::thread other([&] {
+    Far far(network, target.get());
+    std::optional<ring::Reader> reader;
+    const auto read = [&] {
+      while (reader) {
+        const ring::Poll poll = reader->poll();
+        if (poll == ring::Poll::Lost) told_lost += reader->lost_records();
+        if (poll == ring::Poll::Lost) next += reader->lost_records();
+        if (poll != ring::Poll::Record) return;
+        EXPECT_EQ(ring::test::seed_of(reader->record()), next++);
+      }
+    };
+    while (!is_over && far.subscriber->state() != SubscriberState::Ended) {
+      far.step();
+      if (!reader && far.subscriber->state() == SubscriberState::Live) {
+        reader.emplace(std::move(ring::Reader::open(target.get())).value());
+        is_live = true;
+      }
+      read();
+    }
+    read();
+    problem = far.subscriber->problem();
+    EXPECT_EQ(far.subscriber->counters().lost, 0U);
+  });
+  PublisherOptions published;
+  published.rings = {{"ring", source.get(), ""}};
+  const std::unique_ptr<Publisher> publisher = std::move(Publisher::open(node, published)).value();
+  Result<ring::Writer> made = ring::Writer::create(source.get(), market(), {.slot_count = kRingSlots * 256});
+  ASSERT_TRUE(made.ok());
+  std::optional<ring::Writer> writer(std::move(made).value());
+  std::uint64_t written = 0;
+  const std::uint64_t limit = clock_ns() + 120'000'000'000;
+  while (clock_ns() < limit) {
+    (void)node.step(clock_ns());
+    (void)publisher->step(clock_ns());
+    // Never so far ahead that a record could be lost.
+    const std::vector<SubscriptionStatus> status = publisher->status();
+    const bool may_write = is_live && !status.empty() && status.front().behind < kRingSlots;
+    if (may_write && written < kRecords) {
+      ring::test::write_record(*writer, 1 + static_cast<std::uint32_t>(written % kMaxRecordSlots), written);
+      ++written;
+    }
+    if (written == kRecords) writer.reset();
+    if (is_live && written == kRecords && status.empty()) break;
+  }
+  is_over = true;
+  other.join();
+  EXPECT_EQ(next, kRecords) << problem;
+  EXPECT_EQ(told_lost, 0U) << "the reader here is as fast as its subscriber";
+}
+
+}  // namespace
+}  // namespace stopbit::nic::remote
