@@ -27,6 +27,7 @@
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
+#include "tests/unit/nic/sync_model.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -433,8 +434,35 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
   return is_good && refused != 0 && node.counters().commands > count / 4 ? 0 : 1;
 }
 
+/// So many random schedules of members at locks and semaphores: half of each, some with deaths, all with hasty looks.
+int locks(std::uint64_t wanted, std::uint64_t seed) {
+  using sync_model::Result;
+  using sync_model::Scenario;
+  const Scenario scenarios[] = {
+      {{"arar", "arar", "arar"}, 0, false, 0, 2},
+      {{"arar", "arar", "arar"}, 0, false, 2, 2},
+  };
+  const Scenario semaphores[] = {
+      {{"wsws", "wsws", "wsws"}, 1, true, 0, 2},
+      {{"ww", "w", "sss"}, 0, true, 1, 2},
+  };
+  Result sum;
+  for (std::size_t i = 0; i < 4 && sum.failure.empty(); ++i) {
+    const std::uint64_t share = wanted * (i + 1) / 4 - wanted * i / 4;
+    const Result result = i < 2 ? sync_model::wander<LockCore>(scenarios[i], seed + i, share)
+                                : sync_model::wander<QueueCore>(semaphores[i - 2], seed + i, share);
+    sum.states += result.states;
+    sum.failure = result.failure;
+  }
+  const bool is_good = sum.failure.empty() && sum.states == wanted;
+  std::printf("{\"soak\":\"nic locks\",\"seed\":%llu,\"schedules\":%llu,\"failure\":\"%s\",\"good\":%s}\n",
+              static_cast<Count>(seed), static_cast<Count>(sum.states), sum.failure.c_str(),
+              is_good ? "true" : "false");
+  return is_good ? 0 : 1;
+}
+
 int usage() {
-  std::fputs("usage: stopbit_nic_soak kills|descriptors [--long] [--count N] [--seed N]\n", stderr);
+  std::fputs("usage: stopbit_nic_soak kills|descriptors|locks [--long] [--count N] [--seed N]\n", stderr);
   return 2;
 }
 
@@ -445,8 +473,9 @@ int run(std::span<char* const> words) {
   if (words.size() < 2) return usage();
   const std::string_view form = words[1];
   const bool is_kills = form == "kills";
-  if (!is_kills && form != "descriptors") return usage();
-  std::uint64_t count = is_kills ? 60 : 200'000;
+  const bool is_locks = form == "locks";
+  if (!is_kills && !is_locks && form != "descriptors") return usage();
+  std::uint64_t count = is_kills ? 60 : is_locks ? 20'000 : 200'000;
   std::uint64_t seed = 1;
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::string_view word = words[i];
@@ -458,6 +487,7 @@ int run(std::span<char* const> words) {
       return usage();
     }
   }
+  if (is_locks) return locks(count, seed);
   return is_kills ? kills(count, seed) : descriptors(count, seed);
 }
 

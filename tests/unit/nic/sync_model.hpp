@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <deque>
@@ -121,9 +122,27 @@ class Model {
     state_.members[who].is_dead = 1;
     if (action < 3 * count_) return true;
     for (std::size_t c = 0; c < kChannels; ++c) {
-      if (sender_of(c) == who) state_.channels[c].size = 0;
+      if (sender_of(c) != who) continue;
+      state_.channels[c].size = 0;
+      ready_ &= ~channel_bit(c);
     }
     return true;
+  }
+  /// A bit for each member that may go on, and for each channel with a message.
+  void find_ready() {
+    ready_ = (std::uint32_t{1} << count_) - 1;
+    for (std::size_t c = 0; c < kChannels; ++c) {
+      if (state_.channels[c].size != 0) ready_ |= channel_bit(c);
+    }
+  }
+  [[nodiscard]] std::uint32_t ready() const { return ready_; }
+  /// Lets that member go on, or that message arrive.
+  void go_on_at(std::size_t bit) {
+    if (bit >= kMaxMembers) {
+      (void)deliver(bit - kMaxMembers);
+    } else if (state_.members[bit].is_dead != 0 || !go_on(bit)) {
+      ready_ &= ~(std::uint32_t{1} << bit);
+    }
   }
   /// Nothing is under way any more: those that live must all come to their end, if they are patient long enough, and
   /// are signalled often enough.
@@ -202,6 +221,10 @@ class Model {
     }
   }
 
+  static constexpr std::uint32_t channel_bit(std::size_t channel) {
+    static_assert(kMaxMembers + kChannels <= 32);
+    return std::uint32_t{1} << (kMaxMembers + channel);
+  }
   static constexpr std::size_t to_home(std::size_t self) { return self; }
   static constexpr std::size_t from_home(std::size_t self) { return kMaxMembers + self; }
   static constexpr std::size_t across(std::size_t from, std::size_t to) {
@@ -223,6 +246,7 @@ class Model {
   }
   void push(std::size_t channel, const Message& message) {
     Channel& into = state_.channels[channel];
+    ready_ |= channel_bit(channel);
     if (into.size == kDepth) return fail("more messages than the model has room for");
     into.messages[into.size++] = message;
   }
@@ -297,7 +321,7 @@ class Model {
     const Message message = channel.messages[0];
     std::memmove(&channel.messages[0], &channel.messages[1], (kDepth - 1) * sizeof(Message));
     channel.messages[kDepth - 1] = {};
-    --channel.size;
+    if (--channel.size == 0) ready_ &= ~channel_bit(index);
     if (index < kMaxMembers) {
       serve(index, message);
     } else if (index < 2 * kMaxMembers) {
@@ -333,6 +357,7 @@ class Model {
     push(from_home(from), answer);
   }
   void arrive(std::size_t from, std::size_t to, const Message& message) {
+    ready_ |= std::uint32_t{1} << to;
     Member& member = state_.members[to];
     if (member.is_dead == 0 && message.kind != kProbe) {
       const bool is_grant = message.word != static_cast<std::uint8_t>(MemberWord::Next);
@@ -360,18 +385,14 @@ class Model {
   }
   void take_answer(std::size_t who, const Message& message) {
     if (state_.members[who].is_dead != 0) return;
+    ready_ |= std::uint32_t{1} << who;
     with_wire(who, [&](auto& wire) { state_.members[who].core.answer(wire, {message.error, message.value}); });
     note_progress(who);
   }
 
   void settle() {
-    for (bool has_moved = true; has_moved && failure_.empty();) {
-      has_moved = false;
-      for (std::size_t i = 0; i < count_; ++i) {
-        while (state_.members[i].is_dead == 0 && failure_.empty() && go_on(i)) has_moved = true;
-      }
-      for (std::size_t c = 0; c < kChannels; ++c) has_moved |= deliver(c);
-    }
+    find_ready();
+    while (ready_ != 0 && failure_.empty()) go_on_at(static_cast<std::size_t>(std::countr_zero(ready_)));
   }
   [[nodiscard]] bool is_done() const {
     for (std::size_t i = 0; i < count_; ++i) {
@@ -422,6 +443,7 @@ class Model {
   const Scenario* scenario_;
   Fault fault_;
   std::size_t count_ = 0;
+  std::uint32_t ready_ = 0;
   State state_;
   std::string failure_;
 };
@@ -489,15 +511,22 @@ template <class Core>
 Result wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t schedules, Fault fault = Fault::None) {
   Result result;
   std::mt19937_64 random(seed);
+  const std::size_t members = scenario.scripts.size();
   const Model<Core> begin(scenario, fault);
   Model<Core> machine = begin;
   while (result.states < schedules && result.failure.empty()) {
     machine.state() = begin.state();
-    // So many vain tries in a row: nothing goes on.
-    for (unsigned vain = 0; vain < 400 && machine.failure().empty();) {
-      // The high half of the product: without the bias and the cost of a remainder.
-      const std::size_t action = static_cast<std::size_t>((random() >> 32U) * machine.actions() >> 32U);
-      vain = machine.apply(action) ? 0 : vain + 1;
+    machine.find_ready();
+    while (machine.ready() != 0 && machine.failure().empty()) {
+      const std::uint64_t number = random();
+      if (number % 32 == 0) {  // now and then somebody dies or is hasty, if that is allowed
+        (void)machine.apply(members + (number >> 32U) * 3 * members / (std::uint64_t{1} << 32U));
+        continue;
+      }
+      std::uint32_t ready = machine.ready();
+      const auto ways = static_cast<std::uint64_t>(std::popcount(ready));
+      for (std::uint64_t skip = (number >> 32U) * ways >> 32U; skip != 0; --skip) ready &= ready - 1;
+      machine.go_on_at(static_cast<std::size_t>(std::countr_zero(ready)));
     }
     machine.close();
     ++result.states;
