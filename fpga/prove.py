@@ -29,10 +29,10 @@ HOLDS, FAILS, OPEN = "holds", "fails", "open"
 BROKEN_DEPTH = 40  # cycles in which a fault has to show itself
 
 
-def files_of(top):
+def files_of(proof):
     """The proof, its rules and the modules that it is about."""
     parts = {path.stem: path for path in FORMAL.glob("*.sv")}
-    mine, todo = set(), [top]
+    mine, todo = set(), [proof["top"], *re.findall(r"\bformal_\w+", " ".join(proof.get("free", {}).values()))]
     while todo:
         name = todo.pop()
         if name not in mine:
@@ -55,7 +55,7 @@ def replace(files, changes, proof):
 
 def model(proof, broken):
     """The proof as an and-inverter graph: a bad state for each assertion, a constraint for each assumption."""
-    paths = files_of(proof["top"])
+    paths = files_of(proof)
     files = {path.name: path.read_text() for path in paths}
     replace(files, proof.get("small", []), proof["name"])
     if broken:
@@ -71,6 +71,7 @@ def model(proof, broken):
     # What is not driven, or unknown, is whatever the solver wants it to be: said before anything is optimized by it.
     script += f"prep -flatten -top {proof['top']}\nsetundef -undriven -anyseq\n"
     script += "cutpoint t:$mem_v2\n" if proof.get("free_memory") else ""
+    script += "cutpoint t:formal_any*\n" if "formal_any.sv" in files else ""
     script += "memory_map\n"
     script += "clk2fflogic\n" if proof.get("clocks") else "async2sync\n"
     script += "chformal -lower\n" if slang else ""

@@ -14,7 +14,7 @@
 /// do not come in order or are not as many as its slot 0 says.
 ///
 /// `start_i` begins a ring, whose memory the host has zeroed and whose header it has filled in; a start that makes no
-/// sense is refused (`refused_o`). Records for a ring that does not run are dropped. A ring ends with `stop_i`, or if its
+/// sense is refused (`refused_o`), and so is one while the writer is still at that ring. Records for a ring that does not run are dropped. A ring ends with `stop_i`, or if its
 /// list of segments contradicts itself (`broken_o`); what is on its way is still written: wait for `idle_o`.
 module stopbit_ring_writer
   import stopbit_ring_pkg::*;
@@ -402,13 +402,14 @@ module stopbit_ring_writer
 
   // ---- rings
   for (genvar r = 0; r < NumRings; r++) begin : g_status
-    logic makes_sense;
+    logic makes_sense, works;  // works: a step that the ring began before it ended goes on
     assign makes_sense = setup_i[r].slots_log2 >= MinSlotsLog2 && setup_i[r].slots_log2 <= MaxSlotsLog2 &&
                          setup_i[r].max_slots != '0 &&
                          32'(setup_i[r].max_slots) <= 32'd1 << (setup_i[r].slots_log2 - 5'd3) &&
                          setup_i[r].segments != '0 && setup_i[r].header[11:0] == '0 &&
                          setup_i[r].descriptors[5:0] == '0 && setup_i[r].mode != '0;
-    assign vrbh_start[r] = start_i[r] && makes_sense && !rings_q[r].running && starting == RingWidth'(r);
+    assign works = state_q != Look && which_q == RingWidth'(r);
+    assign vrbh_start[r] = start_i[r] && makes_sense && !rings_q[r].running && !works && starting == RingWidth'(r);
     assign vrbh_stop[r]  = stop_i[r] || (breaks && which == RingWidth'(r));
     assign refused_o[r]  = start_i[r] && !vrbh_start[r];
     assign broken_o[r]   = vrbh_error[r] || (breaks && which == RingWidth'(r));

@@ -75,6 +75,7 @@ constexpr std::size_t kTimeouts = 96;
 constexpr std::size_t kWithdrawn = 128;
 constexpr std::size_t kDropped = 192;
 constexpr std::size_t kRecords = 256;
+constexpr std::size_t kClaim = 320;
 constexpr std::size_t kNumber = 384;
 constexpr std::size_t kStarved = 448;
 constexpr std::size_t kRunning = 449;
@@ -829,6 +830,36 @@ TEST(RingWriter, drops_records_for_rings_that_do_not_run) {
   ASSERT_TRUE(bench.drain());
   EXPECT_EQ(bench.ring(0).header().records, 1U);
   EXPECT_EQ(bench.memory().problem(), "");
+}
+
+/// What the writer began for a ring before it was stopped is written to its end; a start meanwhile would take its
+/// claim.
+TEST(RingWriter, refuses_a_start_while_it_still_writes_for_the_ring) {
+  constexpr std::uint64_t kCount = 128;
+  constexpr std::uint32_t kMost = 8;
+  unsigned refused = 0;
+  unsigned taken = 0;
+  for (unsigned delay = 0; delay < 12; ++delay) {
+    RingWriterBench bench(60 + delay, 0, 0);
+    bench.add_ring(0, kCount, kMost);
+    bench.set_up(0, kLossy);
+    bench.set(0, kSlotsLog2, 5, 6);  // half of it, first
+    ASSERT_TRUE(bench.start(0));
+    for (unsigned i = 0; i < delay; ++i) bench.cycle();
+    bench.stop(0);
+    bench.set_up(0, kLossy);
+    const bool starts = bench.start(0);
+    ++(starts ? taken : refused);
+    ASSERT_TRUE(bench.drain());
+    if (!starts) {
+      ASSERT_TRUE(bench.start(0));
+      ASSERT_TRUE(bench.drain());
+    }
+    EXPECT_EQ(bench.status(0, kClaim), kCount + kMost + kCount / 64) << "stopped after " << delay << " cycles";
+    EXPECT_EQ(bench.memory().problem(), "");
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_GT(taken, 0U);
 }
 
 TEST(RingWriter, begins_anew_after_a_reset_in_the_middle_of_a_record) {
