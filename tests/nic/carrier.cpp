@@ -1,7 +1,15 @@
 #include "tests/nic/carrier.hpp"
 
-#include <stdexcept>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "tests/lib/scratch.hpp"
@@ -37,6 +45,7 @@ class Cable final : public Transport {
     const std::size_t length = end_->receive(into);
     return is_cut_[node()] ? 0 : length;
   }
+  [[nodiscard]] std::optional<NodeId> sender() const noexcept override { return end_->sender(); }
 
  private:
   std::unique_ptr<Transport> end_;
@@ -72,6 +81,90 @@ class Shm final : public Network {
   std::vector<std::unique_ptr<Cable>> ends_;
 };
 
+/// Endpoints of libfabric in one thread, all connected before the first packet: the time of a case is not theirs.
+class Fabric final : public Network {
+ public:
+  Fabric(std::size_t nodes, std::string provider) : provider_(std::move(provider)), is_cut_(nodes), ends_(nodes) {
+    for (std::size_t node = 0; node < nodes; ++node) open(static_cast<NodeId>(node));
+    connect();
+  }
+  /// Provider shm cannot send to an endpoint of the same process that has been closed: those who say goodbye go first.
+  ~Fabric() override {
+    while (!ends_.empty()) ends_.pop_back();
+  }
+  [[nodiscard]] Transport& port(NodeId node) override { return *ends_[node].cable; }
+  void set_time(std::uint64_t) override {}
+  void cut(NodeId node) override { is_cut_[node] = true; }
+  void mend(NodeId node) override { is_cut_[node] = false; }
+  void restart(NodeId node) override {
+    if (node == 0) throw std::runtime_error("node 0 of this carrier is not restarted here");
+    ends_[node] = {};
+    wait([&] {
+      return std::none_of(ends_.begin(), ends_.end(),
+                          [&](const End& end) { return end.transport != nullptr && end.transport->is_member(node); });
+    });
+    open(node);
+    connect();
+  }
+
+ private:
+  struct End {
+    FabricTransport* transport = nullptr;
+    std::unique_ptr<Cable> cable;
+  };
+
+  void open(NodeId node) {
+    static int count = 0;
+    const bool is_shm = provider_ == "shm";
+    FabricOptions options;
+    options.provider = provider_;
+    options.nodes = std::max<std::size_t>(2, ends_.size());
+    options.lease_ns = 600'000'000'000;
+    if (node == 0) {
+      options.listen = is_shm ? "stopbit-cases-" + std::to_string(::getpid()) + "-" + std::to_string(count++)
+                              : std::string("127.0.0.1:0");
+    } else {
+      options.node = node;
+    }
+    auto opened =
+        node == 0 ? FabricTransport::listen(options) : FabricTransport::start(options, ends_[0].transport->address());
+    if (!opened) throw std::runtime_error(opened.message());
+    ends_[node].transport = opened.value().get();
+    ends_[node].cable = std::make_unique<Cable>(std::move(opened).value(), is_cut_);
+  }
+
+  template <class IsSo>
+  void wait(IsSo is_so) {
+    for (const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60); !is_so();) {
+      if (std::chrono::steady_clock::now() > end) throw std::runtime_error(provider_ + ": the nodes do not connect");
+      for (const End& each : ends_) {
+        if (each.transport != nullptr) each.transport->progress();
+      }
+    }
+  }
+
+  /// Until a frame of each node has reached each other one.
+  void connect() {
+    const std::array<std::byte, 1> nothing{};
+    std::vector<std::byte> into(ends_[0].transport->frame_bytes());
+    for (const End& from : ends_) {
+      wait([&] { return from.transport->is_joined(); });
+      for (const End& to : ends_) {
+        if (&from == &to) continue;
+        bool is_sent = false;
+        wait([&] {
+          is_sent = is_sent || from.transport->send(to.transport->node(), nothing);
+          return to.transport->receive(into) == 1 && to.transport->sender() == from.transport->node();
+        });
+      }
+    }
+  }
+
+  std::string provider_;
+  std::vector<bool> is_cut_;
+  std::vector<End> ends_;
+};
+
 Carrier model(std::string_view name, const impair::LineOptions& line, std::uint64_t seed) {
   return {name, [line, seed](std::size_t nodes) {
             ModelOptions options;
@@ -97,10 +190,15 @@ impair::LineOptions bad_line() {
 }  // namespace
 
 std::vector<Carrier> carriers() {
-  return {{"shm", [](std::size_t nodes) { return std::make_unique<Shm>(nodes); }},
-          model("model", {}, 1),
-          model("model, bad network", bad_line(), 1),
-          model("model, bad network, another seed", bad_line(), 1000)};
+  std::vector<Carrier> all{{"shm", [](std::size_t nodes) { return std::make_unique<Shm>(nodes); }},
+                           model("model", {}, 1),
+                           model("model, bad network", bad_line(), 1),
+                           model("model, bad network, another seed", bad_line(), 1000)};
+  static const std::string why_not = FabricTransport::why_not();
+  if (!why_not.empty()) return all;
+  all.push_back({"fabric, tcp", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm"); }});
+  all.push_back({"fabric, shm", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "shm"); }});
+  return all;
 }
 
 }  // namespace stopbit::nic
