@@ -7,19 +7,26 @@
 //   nic/<way>/notification          half a round trip of a notification put
 //   nic/<way>/get_8, get_4096       a whole get, from the command to its notification
 //   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
+//   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
+//   ring
+//                                   without nodes, by turns, and the ratio
+//   nic/model/<transfer>            what our units do for it, with the costs of a source document (ns); the source's
+//   figure
+//                                   is a fact
 //   nic/translate/...               the translation unit alone: a hit, and a miss
 //   nic/step/idle_ports_16          a step of a node with so many ports, none of which asks for anything
 //   nic/step/message_8              all that both sides do for a message, in one thread: no line has to travel
 //
-// Ways: `shm`, two nodes in two processes, each node with its port on a processor of its own; `local`, two ports of one
-// node, the other one in a process that has no node. Every answer is compared with what was sent, before the clock
-// starts and while it runs.
+// Ways: `shm`, `fabric-shm`, `fabric-tcp`, two nodes in two processes over these carriers, each node with its port on a
+// processor of its own; `local`, two ports of one node, the other one in a process that has no node. Every answer is
+// compared with what was sent, before the clock starts and while it runs.
 
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -44,22 +51,27 @@
 #include "bench/lib/line_transfer.hpp"
 #include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
+#include "bench/lib/ring_end.hpp"
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/ticks.hpp"
 #include "host/nic/msg/mailbox.hpp"
 #include "host/nic/node/node.hpp"
 #include "host/nic/notify/ring.hpp"
 #include "host/nic/queue/command_queue.hpp"
+#include "host/nic/remote/publisher.hpp"
+#include "host/nic/remote/subscriber.hpp"
 #include "host/nic/rma/memory.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "tests/nic/budgets.hpp"
 
 namespace stopbit::bench {
 namespace {
 
 using namespace nic;  // NOLINT: the subject of this program
+using nic::Node;      // and not that of a program
 
-constexpr std::uint64_t kRoundTrips = 4'000;
-constexpr std::uint64_t kWarmUp = 1'000;
+constexpr std::uint64_t kRoundTrips = 2'000;  ///< Of a burst, and as many before them that are not timed.
 constexpr std::uint64_t kStream = 100'000;
 constexpr double kPatienceNs = 5e9;  ///< For an answer: then something is wrong.
 // In the memory of a port: what it puts, what others add to, what others get, what others put, what it has got.
@@ -104,6 +116,7 @@ struct Board {
     WindowName window;
   };
   std::array<End, 2> ends;
+  std::array<char, 128> address{};  ///< Of the first node's carrier, if the other one has to join it.
   alignas(128) std::atomic<std::uint64_t> arrived[2] = {};
   alignas(128) std::atomic<std::uint64_t> end{0};  ///< The burst that is over, for a side that only serves.
 };
@@ -393,10 +406,11 @@ Exchange add() {
 class Meeting {
  public:
   Meeting(Board& board, std::size_t side) : board_(board), side_(side) {}
-  void meet(Side& side) {
+  template <typename Step>
+  void meet(const Step& step) {
     board_.arrived[side_].store(++count_, std::memory_order_release);
     for (Patience patience; board_.arrived[1 - side_].load(std::memory_order_acquire) < count_; patience.look()) {
-      side.step();
+      step();
     }
   }
 
@@ -407,35 +421,37 @@ class Meeting {
 };
 
 /// Round trips in ticks, by the side that has the clock.
-Histogram ask(Side& side, Board& board, Meeting& meeting, const Exchange& exchange, std::uint64_t burst) {
+Histogram ask(Side& side, Board& board, Meeting& meeting, const Exchange& exchange, std::uint64_t burst,
+              std::uint64_t round_trips) {
   Histogram rounds;
-  meeting.meet(side);
+  meeting.meet([&] { side.step(); });
   const Undisturbed undisturbed;
-  const std::uint64_t first = burst * (kWarmUp + kRoundTrips);
+  const std::uint64_t first = burst * 2 * round_trips;
   std::uint64_t before = ticks();
-  for (std::uint64_t i = 0; i < kWarmUp + kRoundTrips; ++i) {
+  for (std::uint64_t i = 0; i < 2 * round_trips; ++i) {
     exchange.ask(side, first + i);
     const std::uint64_t after = ticks();
-    if (i >= kWarmUp) rounds.record(after - before);
+    if (i >= round_trips) rounds.record(after - before);
     before = after;
   }
   board.end.store(burst + 1, std::memory_order_release);
   return rounds;
 }
 
-void answer(Side& side, Board& board, Meeting& meeting, const Exchange& exchange, std::uint64_t burst) {
-  meeting.meet(side);
+void answer(Side& side, Board& board, Meeting& meeting, const Exchange& exchange, std::uint64_t burst,
+            std::uint64_t round_trips) {
+  meeting.meet([&] { side.step(); });
   const Undisturbed undisturbed;
-  const std::uint64_t first = burst * (kWarmUp + kRoundTrips);
+  const std::uint64_t first = burst * 2 * round_trips;
   if (exchange.answer) {
-    for (std::uint64_t i = 0; i < kWarmUp + kRoundTrips; ++i) exchange.answer(side, first + i);
+    for (std::uint64_t i = 0; i < 2 * round_trips; ++i) exchange.answer(side, first + i);
   }
   for (Patience patience; board.end.load(std::memory_order_acquire) <= burst; patience.look()) side.step();
 }
 
 /// Messages of 8 bytes one behind the other; the other side counts them and says when the last one is there. ns each.
 double ask_rate(Side& side, Meeting& meeting, const TickClock& clock) {
-  meeting.meet(side);
+  meeting.meet([&] { side.step(); });
   const Undisturbed undisturbed;
   const std::uint64_t begin = ticks_begin();
   for (std::uint64_t i = 0; i < kStream; ++i) send_numbered(side, 8, i);
@@ -443,11 +459,11 @@ double ask_rate(Side& side, Meeting& meeting, const TickClock& clock) {
   return clock.ns(static_cast<double>(ticks_end() - begin)) / static_cast<double>(kStream);
 }
 void answer_rate(Side& side, Meeting& meeting) {
-  meeting.meet(side);
+  meeting.meet([&] { side.step(); });
   const Undisturbed undisturbed;
   Patience patience;
-  for (std::uint64_t i = 0; i < kStream; patience.look()) {
-    side.step();
+  // Nothing is left in the mailbox when the node is stepped, so a whole window of messages has room there.
+  for (std::uint64_t i = 0; i < kStream; side.step(), patience.look()) {
     for (std::optional<std::size_t> length; i < kStream && (length = side.poll_message()); ++i) {
       expect_numbered(side, *length, 8, i);  // a message that was dropped is a wrong one here
     }
@@ -460,25 +476,53 @@ void answer_rate(Side& side, Meeting& meeting) {
 struct Way {
   std::string name;
   std::size_t nodes = 2;  ///< 1: the second side has none of its own.
-  std::function<std::unique_ptr<Transport>(NodeId node)> open;
+  /// `address`: of the first node, once it is there; it says so itself.
+  std::function<std::unique_ptr<Transport>(NodeId node, std::string& address)> open;
+  bool joins = false;  ///< The second node needs the first one's address.
+  LinkOptions link{};
+  std::uint64_t round_trips = kRoundTrips;
 };
 
-NodeOptions node_options() {
+/// Processes rest between bursts: nobody is lost for it.
+NodeOptions node_options(LinkOptions link = {}) {
   NodeOptions options;
-  options.link.silence_ns = 60'000'000'000;  // processes rest between bursts
-  options.link.resend_ns = 10'000'000;
+  options.link = link;
+  options.link.silence_ns = 60'000'000'000;
+  options.link.resend_ns = std::max<std::uint64_t>(link.resend_ns, 10'000'000);
   return options;
 }
 
 /// Two nodes, or two ports of one.
 Way shm(const std::string& name, std::size_t nodes) {
   const std::string network = "bench-nic-" + std::to_string(::getpid()) + "-" + name;
-  return {name, nodes, [network, nodes](NodeId node) -> std::unique_ptr<Transport> {
+  return {name, nodes, [network, nodes](NodeId node, std::string&) -> std::unique_ptr<Transport> {
             Result<std::unique_ptr<ShmTransport>> opened =
                 ShmTransport::open({.network = network, .node = node, .nodes = nodes});
             if (!opened) throw std::runtime_error(opened.message());
             return std::move(opened).value();
           }};
+}
+
+Way fabric(const std::string& name, const std::string& provider, std::uint64_t round_trips) {
+  Way way;
+  way.name = name;
+  way.joins = true;
+  way.link = fabric_link_options();
+  way.round_trips = round_trips;
+  way.open = [provider](NodeId node, std::string& address) -> std::unique_ptr<Transport> {
+    FabricOptions options;
+    options.provider = provider;
+    options.network = "bench";
+    options.nodes = 2;
+    options.lease_ns = 60'000'000'000;
+    if (node == 0) options.listen = provider == "shm" ? "bench-nic-" + std::to_string(::getpid()) : "127.0.0.1:0";
+    Result<std::unique_ptr<FabricTransport>> opened =
+        node == 0 ? FabricTransport::listen(options) : FabricTransport::join(options, address);
+    if (!opened) throw std::runtime_error(opened.message());
+    address = opened.value()->address();
+    return std::move(opened).value();
+  };
+  return way;
 }
 
 /// All exchanges of a way. The sides go through the same bursts in the same order.
@@ -521,15 +565,25 @@ class Contest {
 
   /// Opens the ports, and waits until the other side has done it, too.
   std::unique_ptr<Side> open(std::size_t side) {
+    std::string address;
+    const auto await_other = [&] {
+      for (Patience patience; board().arrived[1 - side].load(std::memory_order_acquire) == 0; patience.look()) {
+        if (node_ != nullptr) (void)node_->step(steady_ns());
+        std::this_thread::yield();
+      }
+    };
+    if (side == 1 && way_.joins) {
+      await_other();
+      address = board().address.data();
+    }
     if (side < way_.nodes) {
-      transport_ = way_.open(static_cast<NodeId>(side));
-      node_ = std::make_unique<Node>(*transport_, node_options());
+      transport_ = way_.open(static_cast<NodeId>(side), address);
+      if (side == 0) address.copy(board().address.data(), board().address.size() - 1);
+      node_ = std::make_unique<Node>(*transport_, node_options(way_.link));
       for (std::size_t i = side; i < 2; i += way_.nodes) board().ends[i] = open_end(*node_, memory_[i]);
     }
     board().arrived[side].store(1, std::memory_order_release);
-    for (Patience patience; board().arrived[1 - side].load(std::memory_order_acquire) == 0; patience.look()) {
-      std::this_thread::yield();
-    }
+    await_other();
     return std::make_unique<Side>(node_.get(), memory_[side], board().ends[side], board().ends[1 - side]);
   }
 
@@ -542,7 +596,7 @@ class Contest {
         if (exchange == nullptr) {
           answer_rate(*side, meeting);
         } else {
-          answer(*side, board(), meeting, *exchange, burst);
+          answer(*side, board(), meeting, *exchange, burst, way_.round_trips);
         }
       });
       return 0;
@@ -570,7 +624,7 @@ class Contest {
         return;
       }
       const auto which = static_cast<std::size_t>(exchange - exchanges_.data());
-      bursts[which].push_back(ask(*side, board(), meeting, *exchange, burst));
+      bursts[which].push_back(ask(*side, board(), meeting, *exchange, burst, way_.round_trips));
       ratios[which].push_back(clock.ns(static_cast<double>(bursts[which].back().percentile(0.5))) /
                               (exchange->is_half ? 2 : 1) / line_ns);
     });
@@ -604,6 +658,184 @@ class Contest {
   std::unique_ptr<Node> node_;
   std::vector<double> lines_;
 };
+
+/// One side of two rings that each have a copy on the other node, or of two rings without nodes.
+class RemoteSide {
+ public:
+  RemoteSide(const Way& way, std::size_t side, const std::string& prefix, ring::Writer& out,
+             const std::string& out_name)
+      : out_(out), here_(prefix + "-here-" + std::to_string(side)) {
+    std::string address;
+    transport_ = way.open(static_cast<NodeId>(side), address);
+    node_ = std::make_unique<Node>(*transport_, node_options());
+    remote::PublisherOptions publishes;
+    publishes.rings.push_back({"ring", out_name, "token"});
+    Result<std::unique_ptr<remote::Publisher>> publisher = remote::Publisher::open(*node_, publishes);
+    if (!publisher) throw std::runtime_error(publisher.message());
+    publisher_ = std::move(publisher).value();
+    remote::SubscriberOptions subscribes;
+    subscribes.publisher = static_cast<NodeId>(1 - side);
+    subscribes.ring = "ring";
+    subscribes.name = here_;
+    subscribes.token = "token";
+    subscribes.wants_history = false;
+    subscribes.silence_ns = 60'000'000'000;
+    Result<std::unique_ptr<remote::Subscriber>> subscriber = remote::Subscriber::open(*node_, subscribes);
+    if (!subscriber) throw std::runtime_error(subscriber.message());
+    subscriber_ = std::move(subscriber).value();
+  }
+  RemoteSide(const RemoteSide&) = delete;
+  RemoteSide& operator=(const RemoteSide&) = delete;
+  ~RemoteSide() { ::unlink(ring::path_of(here_).value().c_str()); }
+
+  void step() {
+    const std::uint64_t now = clock_.now();
+    (void)publisher_->step(now);
+    (void)node_->step(now);
+    (void)subscriber_->step(now);
+  }
+  void await_ring() {
+    for (const std::uint64_t begin = steady_ns(); subscriber_->state() != remote::SubscriberState::Live; step()) {
+      if (static_cast<double>(steady_ns() - begin) > kPatienceNs) {
+        throw std::runtime_error(std::string("the remote ring is ") + to_text(subscriber_->state()) + ": " +
+                                 subscriber_->problem());
+      }
+    }
+    Result<ring::Reader> opened = ring::Reader::open(here_, ring::Start::Newest);
+    if (!opened) throw std::runtime_error(opened.message());
+    in_.emplace(std::move(opened).value());
+  }
+  [[nodiscard]] ring::Writer& out() noexcept { return out_; }
+  [[nodiscard]] ring::Reader& in() noexcept { return *in_; }
+
+ private:
+  ring::Writer& out_;
+  std::string here_;
+  StepClock clock_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Node> node_;
+  std::unique_ptr<remote::Publisher> publisher_;
+  std::unique_ptr<remote::Subscriber> subscriber_;
+  std::optional<ring::Reader> in_;
+};
+
+template <typename Step>
+void await_record(ring::Reader& in, std::uint64_t value, const Step& step) {
+  Patience patience;
+  while (in.poll() != ring::Poll::Record) {
+    step();
+    patience.look();
+  }
+  if (in.record().back().words[record::kValueWords - 1] != value) throw std::runtime_error("a record with wrong words");
+}
+
+/// Records to and fro; half a round trip of the second half of them.
+template <typename Step>
+Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t slots, const Step& step) {
+  Histogram rounds;
+  const Undisturbed undisturbed;
+  // The last slot's last value word: what write() stores there for this record.
+  const std::uint64_t last = slots == 1 ? 0 : record::kValueWords - 1;
+  std::uint64_t before = ticks();
+  for (std::uint64_t i = 0; i < 2 * kRoundTrips; ++i) {
+    if (!asks) await_record(in, i + last, step);
+    write(out, slots, i);
+    if (asks) {
+      await_record(in, i + last, step);
+    } else {
+      step();
+    }
+    const std::uint64_t after = ticks();
+    if (i >= kRoundTrips) rounds.record(after - before);
+    before = after;
+  }
+  return rounds;
+}
+
+/// Remote rings and rings of this host, by turns.
+void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+                         std::size_t rounds, Report& report) {
+  constexpr std::uint32_t kSlots = 6;
+  const std::string name = "nic/remote_ring/" + std::to_string(kSlots) + "_slots";
+  if (!arguments.wants(name)) return;
+  const Shared memory(sizeof(Board));
+  Board& board = *new (memory.bytes().data()) Board;
+  const std::string prefix = "bench-nic-" + std::to_string(::getpid());
+  const Way way = shm("remote", 2);
+  Ring there("na");
+  Ring back("nb");
+  Ring plain_there("nc");
+  Ring plain_back("nd");
+  ring::Reader plain_questions = plain_there.reader();
+  ring::Reader plain_answers = plain_back.reader();
+  // Both sides do the same, but for who begins.
+  const auto play = [&](std::size_t side, std::vector<Histogram>& remote_bursts, std::vector<Histogram>& plain_bursts) {
+    pin(side == 0 ? processors.first : processors.second);
+    Ring& own = side == 0 ? there : back;
+    RemoteSide here(way, side, prefix, own.writer(), own.name());
+    board.arrived[side].store(1, std::memory_order_release);
+    here.await_ring();
+    Meeting meeting(board, side);
+    const auto step = [&] { here.step(); };
+    for (std::size_t round = 0; round < rounds; ++round) {
+      meeting.meet(step);
+      remote_bursts.push_back(bounce(side == 0, here.out(), here.in(), kSlots, step));
+      for (int i = 0; i < 1000; ++i) step();
+      meeting.meet(step);
+      plain_bursts.push_back(bounce(side == 0, (side == 0 ? plain_there : plain_back).writer(),
+                                    side == 0 ? plain_answers : plain_questions, kSlots, [] {}));
+    }
+    meeting.meet(step);
+  };
+  std::vector<Histogram> remote_bursts;
+  std::vector<Histogram> plain_bursts;
+  const pid_t child = ::fork();
+  if (child < 0) throw std::runtime_error("cannot start a process");
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      play(1, remote_bursts, plain_bursts);
+      ::_exit(0);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench_nic: %s\n", error.what());
+      ::_exit(1);
+    }
+  }
+  std::optional<std::string> problem;
+  try {
+    play(0, remote_bursts, plain_bursts);
+  } catch (const std::exception& error) {
+    problem = error.what();
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  if (problem || status != 0) {
+    report.problem(name + ": " + problem.value_or("the answering process ended"));
+    return;
+  }
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < rounds; ++i) {
+    ratios.push_back(static_cast<double>(remote_bursts[i].percentile(0.5)) /
+                     static_cast<double>(plain_bursts[i].percentile(0.5)));
+  }
+  report.add(name, "ns", remote_bursts, clock.ns_per_tick() / 2);
+  report.add("nic/remote_ring/plain_6_slots", "ns", plain_bursts, clock.ns_per_tick() / 2);
+  report.add(name + "/over_plain", "times", ratios);
+}
+
+/// Not measured but counted: the same on every machine.
+void count_budgets(const Arguments& arguments, Report& report) {
+  for (const Budget& budget : run_budgets()) {
+    const std::string name = "nic/model/" + std::string(budget.name);
+    if (!arguments.wants(name)) continue;
+    report.add(name, "ns", std::vector<double>{budget.ours_ns()});
+    report.fact(name, "source, ns", budget.source_ns);
+    report.fact(name, "cycles", budget.costs->total_cycles(budget.counts));
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      report.fact(name, std::string(to_text(static_cast<Step>(i))), static_cast<double>(budget.counts[i]));
+    }
+  }
+}
 
 /// The translation unit alone, ns each: pages that are in its cache, pages that are not, one behind the other.
 void measure_translation(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor,
@@ -651,7 +883,8 @@ void measure_idle_step(const TickClock& clock, Pace& pace, const Arguments& argu
   for (const std::size_t ports : {1, 16, 256}) {
     const std::string name = "nic/step/idle_ports_" + std::to_string(ports);
     if (!arguments.wants(name)) continue;
-    const std::unique_ptr<Transport> transport = shm("idle", 2).open(0);
+    std::string address;
+    const std::unique_ptr<Transport> transport = shm("idle", 2).open(0, address);
     Node node(*transport, node_options());
     std::vector<std::unique_ptr<Shared>> pages;
     for (std::size_t i = 0; i < ports; ++i) {
@@ -690,7 +923,8 @@ void measure_both_sides(const TickClock& clock, Pace& pace, const Arguments& arg
   std::array<std::unique_ptr<Node>, 2> nodes;
   std::array<Board::End, 2> ends;
   for (std::size_t i = 0; i < 2; ++i) {
-    transports[i] = way.open(static_cast<NodeId>(i));
+    std::string address;
+    transports[i] = way.open(static_cast<NodeId>(i), address);
     nodes[i] = std::make_unique<Node>(*transports[i], node_options());
     ends[i] = open_end(*nodes[i], memory[i]);
   }
@@ -731,11 +965,18 @@ int main(int argc, char** argv) {
   const TickClock clock;
   pin(processors->first);
   Pace pace(clock, arguments.pace_ns);
-  const std::size_t rounds = arguments.quick ? 3 : 21;
+  const std::size_t rounds = arguments.quick ? 3 : 11;
   try {
-    for (const Way& way : {shm("shm", 2), shm("local", 1)}) {
-      Contest(arguments, way, rounds).run(clock, *processors, report);
+    std::vector<Way> ways = {shm("shm", 2), shm("local", 1)};
+    if (const std::string why = FabricTransport::why_not(); why.empty()) {
+      ways.push_back(fabric("fabric-shm", "shm", kRoundTrips));
+      ways.push_back(fabric("fabric-tcp", "tcp;ofi_rxm", 200));
+    } else {
+      report.note("nic/fabric: " + why);
     }
+    for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
+    measure_remote_ring(clock, arguments, *processors, rounds, report);
+    count_budgets(arguments, report);
     measure_translation(clock, pace, arguments, processors->first, rounds, report);
     measure_idle_step(clock, pace, arguments, processors->first, rounds, report);
     measure_both_sides(clock, pace, arguments, processors->first, rounds, report);

@@ -34,6 +34,7 @@
 #include "bench/lib/line_transfer.hpp"
 #include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
+#include "bench/lib/ring_end.hpp"
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/ticks.hpp"
 #include "host/ring/name.hpp"
@@ -45,62 +46,9 @@ namespace stopbit::bench {
 namespace {
 
 constexpr std::uint32_t kLengths[] = {1, 6, 12};
-constexpr std::uint32_t kMaxRecordSlots = 64;
 constexpr std::uint64_t kRoundTrips = 4'000;
 constexpr std::size_t kReaders = 4;
 constexpr std::uint64_t kBlockSlots = 200'000;
-
-Program program() {
-  Program program;
-  program.max_record_slots = kMaxRecordSlots;
-  return program;
-}
-
-/// A ring of this run, and of nobody else.
-class Ring {
- public:
-  explicit Ring(const std::string& what) : name_("bench-" + std::to_string(::getpid()) + "-" + what) {
-    Result<ring::Writer> made = ring::Writer::create(name_, program());
-    if (!made) throw std::runtime_error(made.message());
-    writer_.emplace(std::move(made).value());
-  }
-  Ring(const Ring&) = delete;
-  Ring& operator=(const Ring&) = delete;
-  ~Ring() { ::unlink(ring::path_of(name_).value().c_str()); }
-
-  [[nodiscard]] ring::Writer& writer() { return *writer_; }
-  [[nodiscard]] ring::Reader reader() const {
-    Result<ring::Reader> opened = ring::Reader::open(name_, ring::Start::Newest);
-    if (!opened) throw std::runtime_error(opened.message());
-    return std::move(opened).value();
-  }
-
- private:
-  std::string name_;
-  std::optional<ring::Writer> writer_;
-};
-
-/// As an engine writes.
-void write(record::RecordSink& sink, std::uint32_t slots, std::uint64_t value) {
-  const record::RecordSink::Place place = sink.open();
-  for (std::uint32_t i = 1; i < slots; ++i) {
-    record::Slot& slot = place.slots[i];
-    for (std::size_t word = 0; word < record::kValueWords; ++word) record::store_word(slot.words[word], value + word);
-    record::store_word(slot.words[record::kTagWord], record::tag_word_base(place.phase, i));
-  }
-  record::Slot first;
-  first.words[0] = std::uint64_t{slots} << 16 | std::uint64_t{place.stamp} << 32;
-  for (std::size_t word = 1; word < record::kValueWords; ++word) first.words[word] = value;
-  first.words[record::kTagWord] = ring::first_slot_tags(place.phase);
-  sink.commit(first, slots);
-}
-
-/// Waits for a record and gives its last value.
-std::uint64_t read(ring::Reader& reader) {
-  ring::Spin spin;
-  while (reader.poll() != ring::Poll::Record) spin.wait();
-  return reader.record().back().words[record::kValueWords - 1];
-}
 
 /// Round trips before any is measured: a lap, so that lines lie where they lie in a ring that has been used for long.
 std::uint64_t warm_up(std::uint32_t slots) {

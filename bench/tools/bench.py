@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # the sources stay clean
+import nic  # noqa: E402
 import readme  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -166,6 +167,9 @@ def run(options):
             out = f"{folder}/out.json"
             part = run_own(program, options, out, best_pace(result)) if program in OWN else run_google(program, options, out)
         take(result, part)
+        if program == "nic" and not options.filter:
+            figures, notes = nic.measure(options.quick)
+            take(result, {"figures": figures, "notes": notes})
     result["load after"] = os.getloadavg()[0]
     mark_disturbed(result)
     if "STOPBIT_CORPUS" not in os.environ:
@@ -282,12 +286,12 @@ def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="./dev bench", description="Measures, and prints one table.")
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join([*OWN, *GOOGLE])}; default: all")
     parser.add_argument("--quick", action="store_true", help="a few repetitions: to see that it runs")
-    parser.add_argument("--filter", metavar="REGEX", help="only workloads whose name has a match")
+    parser.add_argument("--filter", metavar="REGEX", help="only workloads whose name has a match; no peers of the network interface")
     parser.add_argument("--json", metavar="FILE", help="where the figures go (default: build/bench/DATE.json)")
     parser.add_argument("--compare", metavar="OLD.json", help="also show each figure beside that of an earlier run")
     parser.add_argument("--use", metavar="FILE", help="measure nothing: show the figures of an earlier run")
     parser.add_argument("--plots", metavar="FOLDER", nargs="?", const=ROOT / "bench/plots", help="draw SVGs (default: bench/plots)")
-    parser.add_argument("--readme", action="store_true", help="write the figures into bench/README.md")
+    parser.add_argument("--readme", action="store_true", help="write the figures into bench/README.md and host/nic/README.md")
     parser.add_argument("--targets", action="store_true", help=argparse.SUPPRESS)  # for ./dev: what is to be built
     options = parser.parse_args(arguments)
     for program in options.programs:
@@ -319,6 +323,7 @@ def main(arguments):
         plots.draw(result, Path(options.plots))
     if options.readme:
         readme.write(result, ROOT / "bench/README.md")
+        nic.write(result, ROOT / "host/nic/README.md")
     if rows := readme.targets(readme.Figures(result)):
         print()
         print_columns([["target", "unit", "at most", "stretch", "measured", ""], *rows], "<<>>><")

@@ -207,7 +207,7 @@ def write(result, path):
     whole = path.read_text()
     figures = Figures(result)
     texts = {}
-    if any(not name.startswith("wire/") for name in figures.all):
+    if any(not name.startswith(("wire/", "nic/", "machine/nic/")) for name in figures.all):
         texts["figures"] = text(result, path.parent / "plots")
     if figures.second_parts("wire"):
         texts["wire"] = f"{measured(result)}\n\n{wire_table(figures)}"
