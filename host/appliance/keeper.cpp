@@ -176,16 +176,16 @@ void Keeper::tell_line(const std::string& channel, char line, bool is_silent, co
   }
 }
 
-void Keeper::watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
-                   Level level) {
-  std::uint64_t& before = watched_[{what, name}];
-  if (value > before) {
-    tell_({level, what, {{key, name}, {"more", std::to_string(value - before)}, {"all", std::to_string(value)}}});
-  }
-  before = value;
+void Keeper::watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value, Level level,
+                   std::uint64_t now) {
+  Watched& watched = watched_[{what, name}];
+  if (value < watched.told) watched.told = value;
+  if (value == watched.told || now < watched.next_ns) return;
+  tell_({level, what, {{key, name}, {"more", std::to_string(value - watched.told)}, {"all", std::to_string(value)}}});
+  watched = {.told = value, .next_ns = now + kRepeatNs};
 }
 
-void Keeper::look_at_recorder(const RecorderStatus& recorder) {
+void Keeper::look_at_recorder(const RecorderStatus& recorder, std::uint64_t now) {
   const bool fails = recorder.failing_lines != 0;
   if (fails != recorder_fails_) {
     if (fails) {
@@ -197,30 +197,30 @@ void Keeper::look_at_recorder(const RecorderStatus& recorder) {
     }
     recorder_fails_ = fails;
   }
-  watch("disk too slow", "thread", "recorder", recorder.no_room, Level::Warning);
-  watch("not frozen", "thread", "recorder", recorder.refused_freezes, Level::Warning);
+  watch("disk too slow", "thread", "recorder", recorder.no_room, Level::Warning, now);
+  watch("not frozen", "thread", "recorder", recorder.refused_freezes, Level::Warning, now);
 }
 
-void Keeper::look_at_readers(const Status& status) {
+void Keeper::look_at_readers(const Status& status, std::uint64_t now) {
   const auto tell = [&](Level level, const char* what, const auto& key) {
     const auto& [ring, name, process] = key;
     tell_({level, what, {{"reader", name}, {"ring", ring}, {"process", std::to_string(process)}}});
   };
-  decltype(readers_) now;
+  decltype(readers_) seen_now;
   for (const RingStatus& ring : status.rings) {
     for (const ring::SeenReader& seen : ring.readers) {
       const auto key = std::tuple(ring.name, seen.name, seen.pid);
-      now[key] = seen.is_running;
+      seen_now[key] = seen.is_running;
       const auto before = readers_.find(key);
       if (before == readers_.end() && seen.is_running) tell(Level::Info, "reader comes", key);
       if (before != readers_.end() && before->second && !seen.is_running) tell(Level::Warning, "reader gone", key);
-      watch("overrun", "reader", seen.name + " at " + ring.name, seen.lost_records, Level::Warning);
+      watch("overrun", "reader", seen.name + " at " + ring.name, seen.lost_records, Level::Warning, now);
     }
   }
   for (const auto& [key, was_running] : readers_) {
-    if (was_running && !now.contains(key)) tell(Level::Info, "reader leaves", key);
+    if (was_running && !seen_now.contains(key)) tell(Level::Info, "reader leaves", key);
   }
-  readers_ = std::move(now);
+  readers_ = std::move(seen_now);
 }
 
 void Keeper::look(std::uint64_t now) {
@@ -250,16 +250,16 @@ void Keeper::look(std::uint64_t now) {
     }
   }
   for (const PortStatus& port : status.ports) {
-    watch("dropped by the card", "port", port.name, port.nic, Level::Warning);
-    watch("dropped by the kernel", "port", port.name, port.kernel, Level::Warning);
-    watch("port fails", "port", port.name, port.failures, Level::Error);
+    watch("dropped by the card", "port", port.name, port.nic, Level::Warning, now);
+    watch("dropped by the kernel", "port", port.name, port.kernel, Level::Warning, now);
+    watch("port fails", "port", port.name, port.failures, Level::Error, now);
   }
   for (const AgentStatus& agent : status.agents) {
-    watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning);
+    watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning, now);
   }
-  look_at_readers(status);
-  if (status.recorder.exists) look_at_recorder(status.recorder);
-  watch("gaps not written", "why", gaps_.problem(), gaps_.lost(), Level::Error);
+  look_at_readers(status, now);
+  if (status.recorder.exists) look_at_recorder(status.recorder, now);
+  watch("gaps not written", "why", gaps_.problem(), gaps_.lost(), Level::Error, now);
 }
 
 }  // namespace stopbit::appliance

@@ -46,19 +46,20 @@ class Keeper {
  private:
   static constexpr std::size_t kRecentGaps = 200;
   static constexpr std::uint64_t kDayNs = 86'400'000'000'000;
-  static constexpr std::uint64_t kLookNs = 500'000'000;  ///< How often counters are looked at.
+  static constexpr std::uint64_t kLookNs = 500'000'000;       ///< How often counters are looked at.
+  static constexpr std::uint64_t kRepeatNs = 10'000'000'000;  ///< What grows and grows is told so often.
   static constexpr std::uint64_t kCleanNs = 3'600'000'000'000;
   static constexpr std::size_t kNoticesAtATime = 10'000;
 
   void take(const Notice& notice);
   void take_gap(const Notice& notice, const feed::Channel& channel);
   void look(std::uint64_t now);
-  void look_at_recorder(const RecorderStatus& recorder);
-  void look_at_readers(const Status& status);
+  void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
+  void look_at_readers(const Status& status, std::uint64_t now);
   void tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
-  /// Tells when a number that should stay as it is has grown.
+  /// Tells when a number that should stay as it is has grown: at once, and what comes soon behind it later, together.
   void watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
-             Change::Level level);
+             Change::Level level, std::uint64_t now);
 
   Appliance& appliance_;
   Clock clock_;
@@ -68,7 +69,11 @@ class Keeper {
   counters::Reader reader_;
   std::map<std::string, ChannelState> states_;
   std::map<std::pair<std::string, char>, bool> silent_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> watched_;
+  struct Watched {
+    std::uint64_t told = 0;
+    std::uint64_t next_ns = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Watched> watched_;  ///< By what, and of whom.
   bool recorder_fails_ = false;
   std::map<std::tuple<std::string, std::string, std::uint32_t>, bool> readers_;  ///< By ring, name, process: it runs.
   std::uint64_t next_look_ns_ = 0;

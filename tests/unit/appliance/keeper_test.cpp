@@ -88,6 +88,24 @@ TEST(Keeper, writes_gaps_with_their_cause) {
   EXPECT_EQ(history.gaps[2].cause, GapCause::LocalDrop);
 }
 
+TEST(Keeper, tells_at_once_of_drops_and_then_of_more_of_them_now_and_then) {
+  Kept kept;
+  const auto drop = [&](std::uint64_t all) {
+    kept.port("left").counters().dropped_by_kernel.set(all);
+    kept.pass(600'000'000);
+    std::vector<std::string> told = kept.take();
+    std::erase_if(told, [](const std::string& text) { return text.find("dropped by") == std::string::npos; });
+    return told;
+  };
+  EXPECT_THAT(drop(0), ElementsAre());
+  EXPECT_THAT(drop(3), ElementsAre("warning what=\"dropped by the kernel\" port=\"left\" more=3 all=3"));
+  for (std::uint64_t all = 4; all < 12; ++all) EXPECT_THAT(drop(all), ElementsAre()) << all;
+  kept.pass(10'000'000'000);
+  EXPECT_THAT(kept.take(),
+              ::testing::Contains(HasSubstr("what=\"dropped by the kernel\" port=\"left\" more=8 all=11")));
+  EXPECT_THAT(drop(11), ElementsAre());
+}
+
 TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
   Kept kept;
   kept.give(0, tick(1, 1));
