@@ -82,7 +82,11 @@ def counts(cells):
 def tree(top, family, depth):
     """Rows of the instances in `top` down to `depth`: where, which module, what `counts` gives for all in it."""
     paths = rtl.needed(top)
+    # Memories belong to the module that uses them: alone, with two clocks, they fit no block RAM of Virtex-6.
+    memories = "stopbit_ram* stopbit_loaded_ram*"
     script = (yosys.read_command(paths, top, True, ["SYNTHESIS"], flags="--best-effort-hierarchy") +
+              f"setattr -mod -set keep_hierarchy 1\nsetattr -mod -unset keep_hierarchy {memories}\nflatten\n"
+              f"setattr -mod -unset keep_hierarchy *\n"
               f"synth_xilinx -top {top} -family {family} -noiopad -noclkbuf\ntee -q -o stat.json stat -json\n")
     ok, log, out = yosys.run(script, {path.name: path.read_text() for path in paths}, True, ["stat.json"])
     if not ok:
