@@ -125,6 +125,7 @@ class Links {
   struct Session {
     std::uint32_t own = 0;
     std::uint32_t theirs = 0;
+    [[nodiscard]] friend bool operator==(const Session&, const Session&) = default;
   };
   [[nodiscard]] Session session(NodeId node) const noexcept {
     return peers_[node].is_up ? Session{peers_[node].own, peers_[node].theirs} : Session{};

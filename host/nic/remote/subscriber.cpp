@@ -196,6 +196,7 @@ void Subscriber::hear_accept(std::span<const std::byte> bytes) {
     return;
   }
   ++counters_.sessions;
+  link_ = node_.links().session(options_.publisher);
   beat_ = 0;
   beat_ns_ = now_ns_;
   receiver_.emplace(port_->transfers(), port_->events(), kMessageEvent, landing_.span().first(layout_.bytes()), layout_,
@@ -229,7 +230,7 @@ void Subscriber::hear_refusal(std::span<const std::byte> bytes) {
 /// Whether the publisher is well; then so is the ring.
 void Subscriber::watch(std::uint64_t now_ns) {
   if (state_ == SubscriberState::Asking || !receiver_) return;
-  if (node_.links().is_lost(options_.publisher)) return end_session("the publisher's node is lost", options_.ask_ns);
+  if (node_.links().session(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
   std::byte* const landing = landing_.span().data();
   const std::uint64_t beat =
       __atomic_load_n(reinterpret_cast<std::uint64_t*>(landing + beat_at(layout_)), __ATOMIC_ACQUIRE);

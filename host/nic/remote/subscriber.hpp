@@ -129,6 +129,7 @@ class Subscriber final : private HistorySink {
   Refusal refusal_ = Refusal::None;
   std::string problem_;
   std::uint64_t session_ = 0;
+  Links::Session link_;  ///< With the publisher's node, when it accepted.
   std::uint64_t now_ns_ = 0;
   std::uint64_t next_ask_ns_ = 0;
   std::uint64_t beat_ = 0;     ///< The publisher's, as last seen,

@@ -71,6 +71,7 @@ Subscription::Subscription(std::shared_ptr<Source> source, std::unique_ptr<Port>
       landing_(request.landing),
       is_lossless_(request.is_lossless) {
   const ring::Reader& fixed = source_->fixed();
+  link_ = port_->node().links().session(peer.node);
   reached_ = {reader_.position(), reader_.next_record()};
   told_ = reached_.number;
   accept_.session = request.session;
@@ -133,7 +134,7 @@ void Subscription::hear() {
     // What was asked behind the end has been answered: the end is there.
     if (has_asked_end_) end_ = "the ring has ended";
   }
-  if (port_->node().links().is_lost(peer_.node)) end_ = "its node is lost";
+  if (port_->node().links().session(peer_.node) != link_) end_ = "its node is lost";
 }
 
 void Subscription::beat() {

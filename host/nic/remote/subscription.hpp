@@ -123,6 +123,7 @@ class Subscription {
   bool has_asked_end_ = false;  ///< The word behind the end is on its way.
   std::uint64_t beats_ = 0;
   bool is_asked_ = false;  ///< A beat that is not answered yet.
+  Links::Session link_;    ///< With the subscriber's node: what was under way in another one may be lost.
   std::uint64_t stuck_since_ns_ = 0;
   std::string end_;
   SubscriptionStatus counted_;

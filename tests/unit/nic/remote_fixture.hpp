@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -137,13 +138,16 @@ class Feed {
 /// Nodes on a network; whoever lives on them is stepped in `each`.
 class Net {
  public:
-  explicit Net(std::size_t nodes, ModelOptions options = {}) : network_(with(options, nodes)) {
+  explicit Net(std::size_t nodes, ModelOptions options = {}) : network_(with(options, nodes)), nodes_(nodes) {
+    for (std::size_t i = 0; i < nodes; ++i) restart(static_cast<NodeId>(i));
+  }
+  /// A node that knows nothing of the one before it. Who lived there must be gone.
+  void restart(NodeId id) {
     NodeOptions how;
     how.ports = 32;
     how.link.silence_ns = 50'000'000;
-    for (std::size_t i = 0; i < nodes; ++i) {
-      nodes_.push_back(std::make_unique<Node>(network_.port(static_cast<NodeId>(i)), how));
-    }
+    nodes_[id] = nullptr;
+    nodes_[id] = std::make_unique<Node>(network_.port(id), how);
   }
   [[nodiscard]] Node& node(NodeId id) { return *nodes_[id]; }
   [[nodiscard]] ModelNetwork& network() { return network_; }
@@ -151,6 +155,10 @@ class Net {
   void cut(NodeId id) {
     network_.cut(id);
     is_cut_.push_back(id);
+  }
+  void mend(NodeId id) {
+    network_.mend(id);
+    std::erase(is_cut_, id);
   }
   void step(std::uint64_t by_ns = 10'000) {
     network_.set_time(now_ += by_ns);

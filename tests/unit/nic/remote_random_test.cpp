@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdlib>
 #include <map>
 #include <random>
 
@@ -156,6 +158,14 @@ void run(std::uint64_t seed) {
     fetched += watched[which]->counters().fetched;
     watched.erase(watched.begin() + static_cast<std::ptrdiff_t>(which));
   };
+  std::array<std::uint64_t, kNodes> cut_until{};
+  const auto mend = [&](bool all_of_them) {
+    for (NodeId id = 1; id < kNodes; ++id) {
+      if (cut_until[id] == 0 || (!all_of_them && cut_until[id] > net.now())) continue;
+      net.network().mend(id);
+      cut_until[id] = 0;
+    }
+  };
   for (int i = 0; i < 6000 && !::testing::Test::HasFailure(); ++i) {
     net.step(20'000);
     (void)publisher->step(net.now());
@@ -180,8 +190,15 @@ void run(std::uint64_t seed) {
       forget(random() % watched.size());
     } else if (dice < 325 && !watched.empty()) {
       watched[random() % watched.size()]->sleep_until(net.now() + random() % 10'000'000);
+    } else if (dice == 999) {
+      // Sometimes longer than a node may say nothing.
+      const auto id = static_cast<NodeId>(1 + random() % (kNodes - 1));
+      net.network().cut(id);
+      cut_until[id] = net.now() + random() % 100'000'000;
     }
+    mend(false);
   }
+  mend(true);
   publish(20);
   for (int i = 0; i < 50'000 && !::testing::Test::HasFailure(); ++i) {
     if (i % 100 == 0) publish(1);

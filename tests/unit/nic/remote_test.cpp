@@ -521,5 +521,54 @@ TEST_F(Remote, a_lossless_subscriber_that_sleeps_is_detached_and_told) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
+TEST_F(Remote, a_network_that_breaks_for_a_while_costs_no_record) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  ring::Reader far = reader_of(name.get());
+  for (std::uint32_t i = 0; i < 20; ++i) feed.tick(i);
+  until_records(here, 20);
+  net->network().cut(1);
+  for (std::uint32_t i = 0; i < 20; ++i) feed.tick(100 + i);
+  run(10'000);  // 100 ms
+  EXPECT_TRUE(publisher->status().empty());
+  net->network().mend(1);
+  until_records(here, 40);
+  until_live(here);
+  ring::Reader near = reader_of(source.get());
+  EXPECT_EQ(read_all(far), read_all(near));
+  EXPECT_EQ(here.counters().sessions, 2U);
+  EXPECT_EQ(here.counters().damaged, 0U);
+}
+
+TEST_F(Remote, a_publisher_that_starts_again_is_met_again) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  ring::Reader far = reader_of(name.get());
+  for (std::uint32_t i = 0; i < 20; ++i) feed.tick(i);
+  until_records(here, 20);
+  // Its process is killed: nobody says anything.
+  net->cut(0);
+  publisher.reset();
+  net->restart(0);
+  net->mend(0);
+  PublisherOptions how;
+  how.rings.push_back({"cme", source.get(), token});
+  publisher = std::move(Publisher::open(net->node(0), how)).value();
+  for (std::uint32_t i = 0; i < 20; ++i) feed.tick(100 + i);
+  until_records(here, 40);
+  until_live(here);
+  feed.tick(7);
+  until_records(here, 41);
+  ring::Reader near = reader_of(source.get());
+  EXPECT_EQ(read_all(far), read_all(near));
+  EXPECT_FALSE(far.replaced()) << "the ring is the same";
+}
+
 }  // namespace
 }  // namespace stopbit::nic::remote
