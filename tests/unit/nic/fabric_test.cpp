@@ -1,4 +1,7 @@
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -7,10 +10,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "host/nic/transport/fabric/endpoint.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
+#include "host/nic/transport/fabric/frame.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -101,6 +107,190 @@ TEST_P(Fabric, carries_frames_of_every_length_in_order_and_names_their_sender) {
   EXPECT_FALSE(a->send(9, frame(1)));
   EXPECT_FALSE(a->send(0, std::vector<std::byte>(1025)));
   EXPECT_FALSE(a->send(0, {}));
+}
+
+TEST_P(Fabric, refuses_who_is_of_another_network_or_shape_and_says_why) {
+  const Node host = listen(options());
+  FabricOptions other = options();
+  other.network = "other";
+  const Node a = start(other, host);
+  EXPECT_TRUE(until({host.get(), a.get()}, [&] { return !a->problem().empty(); }));
+  EXPECT_EQ(a->problem(), "node 0 refuses: it is node 0 of another network");
+  other = options();
+  other.frame_bytes = 512;
+  const Node b = start(other, host);
+  EXPECT_TRUE(until({host.get(), b.get()}, [&] { return !b->problem().empty(); }));
+  EXPECT_EQ(b->problem(), "node 0 refuses: its network has another number of nodes, or other frames");
+  EXPECT_FALSE(a->is_joined());
+  EXPECT_EQ(host->counters().joined, 0U);
+  EXPECT_GE(host->counters().refused, 2U);
+}
+
+TEST_P(Fabric, gives_a_place_again_when_its_node_is_gone) {
+  FabricOptions how = options();
+  how.nodes = 2;
+  how.lease_ns = 500'000'000;
+  const Node host = listen(how);
+  Node a = start(how, host, 1);
+  ASSERT_TRUE(until({host.get(), a.get()}, [&] { return a->is_joined(); }));
+  const Node b = start(how, host, 1);
+  EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return host->counters().refused != 0; }));
+  EXPECT_FALSE(b->is_joined());
+  EXPECT_TRUE(b->problem().empty());  // it may still become free
+  // One that is silent, and has not said goodbye.
+  EXPECT_TRUE(until({host.get(), b.get()}, [&] { return b->is_joined(); }));
+  EXPECT_EQ(host->counters().expired, 1U);
+  // It learns that it is nobody any more.
+  EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return !a->problem().empty(); }));
+  EXPECT_FALSE(a->is_joined());
+}
+
+TEST_P(Fabric, does_not_wait_for_a_node_that_does_not_read) {
+  FabricOptions how = options();
+  how.lease_ns = 600'000'000'000;
+  const Node host = listen(how);
+  const Node a = start(how, host, 1);
+  const Node deaf = start(how, host, 2);
+  ASSERT_TRUE(until({host.get(), a.get(), deaf.get()}, [&] { return a->is_joined() && deaf->is_joined(); }));
+  std::array<std::byte, 1024> into;
+  std::uint64_t sent = 0;
+  std::uint64_t got = 0;
+  std::uint64_t refused = 0;
+  ASSERT_TRUE(until({host.get(), a.get()}, [&] {
+    for (int i = 0; i < 10; ++i) refused += host->send(2, frame(1016)) ? 0 : 1;
+    if (sent < 20'000 && host->send(1, frame(sent))) ++sent;
+    while (a->receive(into) != 0) ++got;
+    return got == 20'000;
+  })) << got;
+  EXPECT_GT(refused, 0U);
+}
+
+TEST_P(Fabric, goes_on_when_node_0_starts_again) {
+  if (is_shm()) GTEST_SKIP() << "a closed endpoint of the own process must not be sent to";
+  FabricOptions how = options();
+  how.lease_ns = 500'000'000;
+  Node host = listen(how);
+  const std::string address = host->address();
+  const Node a = start(how, host, 1);
+  const Node b = start(how, host, 2);
+  ASSERT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return a->is_member(2) && b->is_member(1); }));
+  host.reset();
+  std::array<std::byte, 1024> into;
+  EXPECT_TRUE(until({a.get(), b.get()}, [&] { return !a->is_joined() && !b->is_joined(); }));
+  EXPECT_TRUE(until({a.get(), b.get()}, [&] { return a->send(2, frame(5)) || b->receive(into) != 0; }));
+  how.listen = address;
+  Result<Node> again = FabricTransport::listen(how);
+  ASSERT_TRUE(again.ok()) << again.message();
+  EXPECT_TRUE(until({again.value().get(), a.get(), b.get()}, [&] { return a->is_joined() && b->is_joined(); }));
+  EXPECT_EQ(a->node(), 1);
+  EXPECT_EQ(b->node(), 2);
+}
+
+/// A stranger with a socket.
+class Stranger {
+ public:
+  explicit Stranger(const std::string& address) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    to.sin_port = ::htons(static_cast<std::uint16_t>(std::stoul(address.substr(address.rfind(':') + 1))));
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof(to)), 0);
+  }
+  Stranger(const Stranger&) = delete;
+  Stranger& operator=(const Stranger&) = delete;
+  ~Stranger() { ::close(socket_); }
+  void say(const std::vector<std::uint8_t>& bytes) {
+    (void)!::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+
+ private:
+  int socket_;
+};
+
+TEST_P(Fabric, serves_its_members_while_strangers_talk_rubbish_or_say_nothing) {
+  if (is_shm()) GTEST_SKIP() << "nobody can connect";
+  const Node host = listen(options());
+  const Node a = start(options(), host, 1);
+  ASSERT_TRUE(until({host.get(), a.get()}, [&] { return a->is_joined(); }));
+  std::mt19937_64 random(3);
+  std::vector<std::unique_ptr<Stranger>> strangers;
+  std::array<std::byte, 1024> into;
+  std::uint64_t got = 0;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(std::make_unique<Stranger>(host->address()));
+    if (i % 3 != 0) {
+      std::vector<std::uint8_t> bytes(random() % 600);
+      for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random() % (i % 2 == 0 ? 256 : 4));
+      strangers.back()->say(bytes);
+    }
+    if (i % 5 == 4) strangers.erase(strangers.begin() + static_cast<std::ptrdiff_t>(random() % strangers.size()));
+    (void)a->send(0, frame(7));
+    for (int j = 0; j < 50; ++j) {
+      a->progress();
+      got += host->receive(into) != 0 ? 1 : 0;
+    }
+  }
+  EXPECT_GT(got, 200U);
+  const Node b = start(options(), host, 2);
+  EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return b->is_joined() && a->is_member(2); }));
+}
+
+/// An endpoint of libfabric that does not keep to the rules.
+TEST_P(Fabric, believes_no_frame_of_who_is_no_member_and_no_frame_that_is_wrong) {
+  const Node host = listen(options());
+  const Node a = start(options(), host, 1);
+  ASSERT_TRUE(until({host.get(), a.get()}, [&] { return a->is_joined(); }));
+  FabricCounters counters;
+  FabricEndpoint liar;
+  FabricOptions how = options();
+  how.frame_bytes = 4000;  // longer than those of the network
+  if (is_shm()) how.listen = "stopbit-liar-" + std::to_string(::getpid());
+  ASSERT_EQ(liar.open(how, host->address(), counters), "");
+  std::string problem;
+  const FabricHandle to = liar.add(liar.resolve(host->address(), problem));
+  ASSERT_NE(to, kNoHandle) << problem;
+  std::mt19937_64 random(4);
+  std::array<std::byte, 1024> into;
+  std::uint64_t sent = 0;
+  const auto lie = [&](std::size_t bytes) {
+    FabricHead head;
+    head.node = 1;  // as if it were the member
+    head.incarnation = random();
+    head.kind = static_cast<FabricKind>(random() % 3 == 0 ? random() % 8 : 0);
+    std::vector<std::byte> body(bytes);
+    for (std::byte& byte : body) byte = static_cast<std::byte>(random());
+    if (sent % 4 == 3) head.magic = 0;
+    if (sent % 4 == 2) head.version = 7;
+    if (liar.send(0, to, std::as_bytes(std::span(&head, 1)), body, 0)) ++sent;
+  };
+  const auto listen_on = [&] {
+    FabricEndpoint::Arrived arrived;
+    while (liar.poll(arrived)) liar.give_back(arrived.slot);
+    EXPECT_EQ(host->receive(into), 0U);
+  };
+  const FabricCounters& seen = host->counters();
+  EXPECT_TRUE(until({host.get(), a.get()},
+                    [&] {
+                      if (sent < 2'000) lie(1 + random() % 200);
+                      listen_on();
+                      return seen.malformed + seen.version + seen.stale + seen.forged + seen.strangers >= 2'000;
+                    }))
+      << sent << " sent, malformed " << seen.malformed << ", version " << seen.version << ", stale " << seen.stale
+      << ", forged " << seen.forged;
+  EXPECT_GT(seen.malformed, 100U);
+  EXPECT_GT(seen.version, 100U);
+  EXPECT_GT(is_shm() ? seen.stale : seen.forged, 100U);
+  EXPECT_EQ(seen.joined, 1U);
+  // Longer than the network's frames are. Provider shm cuts them.
+  EXPECT_TRUE(until({host.get(), a.get()}, [&] {
+    if (sent < 2'020) lie(3'000);
+    listen_on();
+    return is_shm() ? sent == 2'020 : seen.oversized != 0;
+  }));
+  // The member is still heard.
+  EXPECT_TRUE(until({host.get(), a.get()}, [&] { return a->send(0, frame(3)); }));
+  EXPECT_TRUE(until({a.get()}, [&] { return host->receive(into) != 0; }));
+  EXPECT_EQ(host->sender(), 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Providers, Fabric, ::testing::Values("tcp;ofi_rxm", "shm"),
