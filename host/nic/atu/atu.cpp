@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "host/nic/netvm/paged_memory.hpp"
+
 namespace stopbit::nic {
 namespace {
 
@@ -12,6 +14,7 @@ constexpr unsigned kOwnerAt = 48;
 constexpr unsigned kPageAt = 3;
 constexpr std::uint64_t kPageMask = (std::uint64_t{1} << 40U) - 1;
 constexpr std::uint64_t kPresent = 1;
+constexpr std::size_t kMaxTables = std::size_t{1} << (kNlaBits - kEntryBits - 12);
 
 constexpr std::uint64_t pack(Vpid owner, PageNumber page, Access access) noexcept {
   return std::uint64_t{owner} << kOwnerAt | (page & kPageMask) << kPageAt | static_cast<std::uint64_t>(access) << 1U |
@@ -24,12 +27,13 @@ constexpr bool grants(std::uint64_t bits, Vpid who, Access access) noexcept {
 }  // namespace
 
 Atu::Atu(const AtuOptions& options) : options_(options) {
-  options_.tables = std::clamp<std::size_t>(options_.tables, 1, std::size_t{1} << (kNlaBits - kEntryBits - 12));
+  options_.tables = std::clamp<std::size_t>(options_.tables, 1, kMaxTables);
   options_.entries = std::clamp<std::size_t>(options_.entries, 1, std::size_t{1} << kEntryBits);
   options_.cached = std::bit_floor(std::max<std::size_t>(options_.cached, 1));
   entries_.resize(options_.tables * options_.entries);
   cache_.resize(options_.cached);
   pending_.reserve(entries_.size());
+  paged_.resize(kMaxTables - options_.tables);
 }
 
 std::optional<Nla> Atu::register_pages(Vpid owner, std::span<const PageNumber> pages, Access access) noexcept {
@@ -63,7 +67,47 @@ std::optional<std::size_t> place_of(std::uint64_t page, const AtuOptions& option
 
 }  // namespace
 
+std::optional<Nla> Atu::register_paged(Vpid owner, PagedMemory& memory, Access access) noexcept {
+  if (!allows(memory.access(), access)) return std::nullopt;
+  const std::uint64_t tables = ((memory.pages() - 1) >> kEntryBits) + 1;
+  std::size_t run = 0;
+  for (std::size_t at = 0; at < paged_.size(); ++at) {
+    run = paged_[at].memory == nullptr ? run + 1 : 0;
+    if (run < tables) continue;
+    const std::size_t first = at + 1 - run;
+    const std::uint64_t page = (options_.tables + first) << kEntryBits;
+    for (std::size_t i = 0; i < tables; ++i) {
+      paged_[first + i] = {&memory, owner, access, page, memory.pages(), 0};
+    }
+    return page * kPageBytes;
+  }
+  return std::nullopt;
+}
+
+/// Null: it is of no unpinned memory, or behind its end.
+Atu::Paged* Atu::paged_of(std::uint64_t page) noexcept {
+  const std::uint64_t table = (page >> kEntryBits) - options_.tables;
+  if (page >> kEntryBits < options_.tables || table >= paged_.size()) return nullptr;
+  Paged& paged = paged_[table];
+  return paged.memory != nullptr && page - paged.first_page < paged.pages ? &paged : nullptr;
+}
+
+bool Atu::revoke_paged(Vpid owner, std::uint64_t page, std::size_t pages) noexcept {
+  const Paged* const paged = paged_of(page);
+  if (paged == nullptr || paged->owner != owner || paged->flush != 0 || page != paged->first_page ||
+      pages != paged->pages) {
+    return false;
+  }
+  ++flush_number_;
+  ++counters_.flushes;
+  for (Paged& of_table : paged_) {
+    if (of_table.memory != nullptr && of_table.first_page == page) of_table.flush = flush_number_;
+  }
+  return true;
+}
+
 bool Atu::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
+  if (nla_page(first) >> kEntryBits >= options_.tables) return revoke_paged(owner, nla_page(first), pages);
   if (pages == 0 || pages > entries_.size()) return false;
   for (std::size_t i = 0; i < pages; ++i) {
     const auto place = place_of(nla_page(first) + i, options_);
@@ -82,6 +126,10 @@ bool Atu::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
 }
 
 bool Atu::is_flushed(Nla nla) const noexcept {
+  const std::uint64_t table = nla_page(nla) >> kEntryBits;
+  if (table >= options_.tables) {
+    return table - options_.tables >= paged_.size() || paged_[table - options_.tables].flush == 0;
+  }
   const auto place = place_of(nla_page(nla), options_);
   return !place || entries_[*place].flush == 0;
 }
@@ -98,7 +146,16 @@ Translation Atu::translate(Vpid who, Nla nla, Access access) noexcept {
   } else {
     result.cycles = kMissCycles + options_.memory_cycles;
     ++counters_.misses;
-    if (const auto place = place_of(page, options_)) bits = entries_[*place].bits;
+    if (const auto place = place_of(page, options_)) {
+      bits = entries_[*place].bits;
+    } else if (const Paged* const paged = paged_of(page)) {
+      if (paged->flush == 0 && paged->owner == who && allows(paged->access, access)) {
+        result.ok = true;
+        result.page = page - paged->first_page;
+        result.paged = paged->memory;
+        return result;
+      }
+    }
     if (bits != 0) cached = {page, bits};
   }
   result.ok = grants(bits, who, access);
@@ -133,6 +190,13 @@ void Atu::collect() noexcept {
     }
   }
   pending_.resize(kept);
+  for (Paged& paged : paged_) {
+    if (paged.flush == 0 || paged.flush > by_all) continue;
+    if (paged.first_page == (options_.tables + static_cast<std::size_t>(&paged - paged_.data())) << kEntryBits) {
+      ++counters_.flushed;
+    }
+    paged = {};
+  }
 }
 
 }  // namespace stopbit::nic

@@ -11,6 +11,8 @@
 
 namespace stopbit::nic {
 
+class PagedMemory;
+
 /// Number of a page of a node's memory.
 using PageNumber = std::uint64_t;
 
@@ -34,7 +36,8 @@ struct AtuOptions {
 
 struct Translation {
   bool ok = false;
-  PageNumber page = 0;
+  PageNumber page = 0;           ///< Of `paged`, if there is one.
+  PagedMemory* paged = nullptr;  ///< Unpinned memory: the page may not be here, and must be held while it is used.
   std::uint32_t cycles = 0;  ///< What the unit of the source document took: 9 for a hit, 20 and the memory for a miss.
 };
 
@@ -52,6 +55,10 @@ struct AtuCounters {
 /// miss. A page is given back in two steps: `revoke` makes every later translation fail at once and asks the units;
 /// only when all have acknowledged that they hold no translation of it (`is_flushed`), the page may be used for
 /// something else. Until then its entry is not given to anybody. One thread. Allocates in the constructor only.
+///
+/// Unpinned memory has no entries of its own: it takes whole tables among those that AtuOptions::tables leaves of the
+/// 512, 1 GiB of addresses each, and is registered and revoked as a whole. Which of its pages are here, it knows
+/// itself.
 class Atu {
  public:
   explicit Atu(const AtuOptions& options);
@@ -60,6 +67,9 @@ class Atu {
   /// for.
   [[nodiscard]] std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages,
                                                   Access access) noexcept;
+  /// Gives as many consecutive addresses as it has pages. It must stay until it is flushed. Nothing if there are not
+  /// enough free tables in a row, or the memory is not for this access.
+  [[nodiscard]] std::optional<Nla> register_paged(Vpid owner, PagedMemory& memory, Access access) noexcept;
   /// False, and nothing changes, if one of the pages is not the owner's, or is being flushed already.
   [[nodiscard]] bool revoke(Vpid owner, Nla first, std::size_t pages) noexcept;
   /// Whether all units have acknowledged for the page, or it was never registered.
@@ -84,11 +94,24 @@ class Atu {
     std::uint64_t bits = 0;
   };
 
+  /// What a table is of, if it has no entries.
+  struct Paged {
+    PagedMemory* memory = nullptr;
+    Vpid owner = 0;
+    Access access = Access::Read;
+    std::uint64_t first_page = 0;  ///< The address of the memory's first page.
+    std::uint64_t pages = 0;
+    std::uint64_t flush = 0;  ///< As in Entry; then the memory is not used any more.
+  };
+
+  [[nodiscard]] Paged* paged_of(std::uint64_t page) noexcept;
+  [[nodiscard]] bool revoke_paged(Vpid owner, std::uint64_t page, std::size_t pages) noexcept;
   void collect() noexcept;
 
   AtuOptions options_;
   std::vector<Entry> entries_;
   std::vector<Cached> cache_;
+  std::vector<Paged> paged_;  ///< Of the tables without entries.
   std::size_t search_from_ = 0;
   std::uint64_t flush_number_ = 0;
   std::uint64_t acknowledged_by_all_ = 0;

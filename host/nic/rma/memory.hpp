@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "host/nic/atu/atu.hpp"
+#include "host/nic/netvm/paged_memory.hpp"
 
 namespace stopbit::nic {
 
@@ -14,6 +15,26 @@ namespace stopbit::nic {
 }
 [[nodiscard]] inline std::byte* to_memory(PageNumber page) noexcept {
   return reinterpret_cast<std::byte*>(page * kPageBytes);
+}
+
+/// How it went with a piece of memory. Absent: it is being fetched, try again later; nothing happened.
+enum class Moved : std::uint8_t { Done, Absent, Refused };
+
+/// Calls `use(memory)` with the first byte of the page, which stays here during the call.
+template <class Use>
+[[nodiscard]] Moved use_page(const Translation& translation, Access access, const Use& use) noexcept {
+  if (!translation.ok) return Moved::Refused;
+  if (translation.paged == nullptr) {
+    use(to_memory(translation.page));
+    return Moved::Done;
+  }
+  const HeldPage held = translation.paged->hold(translation.page);
+  if (held.state != HeldPage::State::Here) {
+    return held.state == HeldPage::State::Absent ? Moved::Absent : Moved::Refused;
+  }
+  use(held.memory);
+  translation.paged->release(held, access != Access::Read);
+  return Moved::Done;
 }
 
 }  // namespace stopbit::nic
