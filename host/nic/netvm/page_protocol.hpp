@@ -34,8 +34,8 @@ struct PageTableLayout {
   }
 };
 
-// `Memory` has load (acquire), store (sequentially consistent: nothing behind it is done before everybody sees it) and
-// publish (release).
+// `Memory` has load and store (sequentially consistent: nothing behind a store is done before everybody sees it and
+// what was stored before) and publish (release).
 //
 // Lock and unmap are Dekker's exclusion: each stores its own word first and looks at the other's then. So never both
 // succeed; it may be that neither does, and then both try again.
@@ -64,9 +64,11 @@ void unlock_page(Memory& memory, const PageTableLayout& layout, std::size_t fram
   memory.publish(layout.lock(frame), 0);
 }
 
-/// The interface, having written to the page.
+/// The interface, having written to the page. What it wrote must be out before it looks at the pager's word: otherwise
+/// the pager may write back the old bytes and take this change for the one that it knows of.
 template <class Memory>
 void unlock_page_dirty(Memory& memory, const PageTableLayout& layout, std::size_t frame) {
+  memory.store(layout.lock(frame), 1);  // again, for its order
   memory.publish(layout.nic_dirty(frame), memory.load(layout.host_dirty(frame)));
   memory.publish(layout.lock(frame), 0);
 }

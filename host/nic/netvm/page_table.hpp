@@ -16,13 +16,9 @@ namespace stopbit::nic {
 class PageWords {
  public:
   explicit PageWords(std::size_t words) : words_(new std::atomic<std::uint64_t>[words]()) {}
-  [[nodiscard]] std::uint64_t load(std::size_t word) const noexcept {
-    return words_[word].load(std::memory_order_acquire);
-  }
+  [[nodiscard]] std::uint64_t load(std::size_t word) const noexcept { return words_[word].load(); }
   void store(std::size_t word, std::uint64_t value) noexcept { words_[word].store(value); }
-  void publish(std::size_t word, std::uint64_t value) noexcept {
-    words_[word].store(value, std::memory_order_release);
-  }
+  void publish(std::size_t word, std::uint64_t value) noexcept { words_[word].store(value, std::memory_order_release); }
 
  private:
   std::unique_ptr<std::atomic<std::uint64_t>[]> words_;

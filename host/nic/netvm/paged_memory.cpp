@@ -469,9 +469,9 @@ void PagedMemory::shrink(std::size_t pages) noexcept {
 }
 
 PagedCounters PagedMemory::counters() const noexcept {
-  return {held_.get(),     absent_.get(), asked_total_.get(),   restarted_.get(), fetched_.get(),
-          evicted_.get(),  written_.get(), in_use_.get(),       served_faults_.get(), events_.get(),
-          crowded_.get(),  restored_.get(), read_failures_.get(), write_failures_.get()};
+  return {held_.get(),    absent_.get(),   asked_total_.get(),   restarted_.get(),     fetched_.get(),
+          evicted_.get(), written_.get(),  in_use_.get(),        served_faults_.get(), events_.get(),
+          crowded_.get(), restored_.get(), read_failures_.get(), write_failures_.get()};
 }
 
 }  // namespace stopbit::nic

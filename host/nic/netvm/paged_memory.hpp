@@ -22,10 +22,10 @@
 namespace stopbit::nic {
 
 struct PagedOptions {
-  std::size_t frames = 16'384;  ///< Pages that may be here at once; 16 to 2^22.
+  std::size_t frames = 16'384;   ///< Pages that may be here at once; 16 to 2^22.
   Access access = Access::Read;  ///< ReadWrite: changed pages are written back into the file.
-  bool has_view = false;  ///< Threads of this process may use it, too: see view().
-  bool has_thread = true;  ///< Its pager is a thread. Otherwise it is whoever calls step().
+  bool has_view = false;         ///< Threads of this process may use it, too: see view().
+  bool has_thread = true;        ///< Its pager is a thread. Otherwise it is whoever calls step().
 };
 
 struct PagedCounters {

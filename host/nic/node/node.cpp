@@ -124,7 +124,9 @@ Node::Done Node::run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns)
       tell(port.vpid, command, Error::OriginLength);
       return Done::Yes;
     }
-    if (!read_memory(port.vpid, command.address, command.length)) {
+    const Moved moved = read_memory(port.vpid, command.address, command.length);
+    if (moved == Moved::Absent) return Done::Later;
+    if (moved == Moved::Refused) {
       tell(port.vpid, command, Error::OriginWindow);
       return Done::Yes;
     }
@@ -180,17 +182,17 @@ void Node::tell(Vpid vpid, const Command& command, Error error) {
   ports_.tell(vpid, notification);
 }
 
-bool Node::read_memory(Vpid vpid, Nla from, std::size_t length) {
+Moved Node::read_memory(Vpid vpid, Nla from, std::size_t length) {
   for (std::size_t done = 0; done < length;) {
     const std::size_t in_page = static_cast<std::size_t>((from + done) % kPageBytes);
     const std::size_t bytes = std::min(length - done, kPageBytes - in_page);
-    if (from + done < from) return false;
-    const Translation translation = atu_.translate(vpid, from + done, Access::Read);
-    if (!translation.ok) return false;
-    std::memcpy(buffer_.data() + done, to_memory(translation.page) + in_page, bytes);
+    if (from + done < from) return Moved::Refused;
+    const Moved moved = use_page(atu_.translate(vpid, from + done, Access::Read), Access::Read,
+                                 [&](std::byte* page) { std::memcpy(buffer_.data() + done, page + in_page, bytes); });
+    if (moved != Moved::Done) return moved;
     done += bytes;
   }
-  return true;
+  return Moved::Done;
 }
 
 }  // namespace stopbit::nic

@@ -98,8 +98,8 @@ class Node {
   [[nodiscard]] Done send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
                           bool is_high, std::uint64_t now_ns);
   void tell(Vpid vpid, const Command& command, Error error);
-  /// Registered memory of the port into `buffer_`; false if it is not there.
-  [[nodiscard]] bool read_memory(Vpid vpid, Nla from, std::size_t length);
+  /// Registered memory of the port into `buffer_`.
+  [[nodiscard]] Moved read_memory(Vpid vpid, Nla from, std::size_t length);
 
   Transport& transport_;
   NodeOptions options_;

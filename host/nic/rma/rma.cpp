@@ -17,6 +17,10 @@ namespace {
 
 /// What `early` says of data that have been written; everything else is an Error, and 0 means that it was not asked.
 constexpr std::uint8_t kWritten = 0xFF;
+/// A page is not here: the packet stays in the link's window, which is the bounce buffer and the credit, and its bytes
+/// are written when its turn comes.
+constexpr std::uint8_t kBounced = 0xFE;
+constexpr std::uint64_t kFetchAhead = 32 * kPageBytes;
 constexpr std::uint8_t kTransferModifiers = kNotifyRequester | kNotifyCompleter | kNotifyResponder | kAcknowledge;
 constexpr std::uint64_t kNlaEnd = std::uint64_t{1} << kNlaBits;
 
@@ -183,14 +187,12 @@ bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
     ++port.waiting;
   }
   bool has_sent = false;
-  while (port.is_busy && links_.room(to, Channel::Low) != 0) {
-    send_piece(vpid, now_ns);
-    has_sent = true;
-  }
+  while (port.is_busy && links_.room(to, Channel::Low) != 0 && send_piece(vpid, now_ns)) has_sent = true;
   return has_sent;
 }
 
-void Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
+/// False: its memory is being fetched.
+bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
   PortState& port = ports_state_[vpid];
   const Command& command = port.command;
   const bool is_put = command.operation == Operation::Put;
@@ -213,13 +215,23 @@ void Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
   const std::span<std::byte> packet =
       links_.place(command.target_node, Channel::Low).first(sizeof(header) + data);  // the caller has seen the room
   std::memcpy(packet.data(), &header, sizeof(header));
-  if (is_put && !read_memory(vpid, command.address + port.sent, packet.subspan(sizeof(header)))) {
-    return end_command(vpid, Error::OriginWindow);  // taken from the port in the meantime
+  if (is_put) {
+    const Moved moved = read_memory(vpid, command.address + port.sent, packet.subspan(sizeof(header)));
+    if (moved == Moved::Absent) {
+      ++counters_.held_up;
+      fetch_ahead(vpid, command.address + port.sent, command.length - port.sent, Access::Read);
+      return false;
+    }
+    if (moved == Moved::Refused) {  // taken from the port in the meantime
+      end_command(vpid, Error::OriginWindow);
+      return true;
+    }
   }
   (void)links_.send(command.target_node, Channel::Low, packet, is_put, now_ns);
   port.marks[command.target_node] = links_.sent(command.target_node, Channel::Low);
   port.sent += static_cast<std::uint32_t>(data);
   if (!is_put || port.sent == command.length) end_command(vpid, Error::None);
+  return true;
 }
 
 bool Rma::advance_fence(Vpid vpid) {
@@ -319,26 +331,32 @@ void Rma::lost(NodeId peer) {
 
 std::uint8_t Rma::early(NodeId from, Channel, std::span<const std::byte> packet) {
   if (packet.size() < sizeof(RmaHeader)) return static_cast<std::uint8_t>(Error::Command);
-  const RmaHeader header = header_of(packet);
-  const std::span<const std::byte> data = packet.subspan(sizeof(RmaHeader));
+  const std::uint8_t status = write_packet(from, header_of(packet), packet.subspan(sizeof(RmaHeader)));
+  if (status == kBounced) ++counters_.bounced;
+  return status;
+}
+
+/// The bytes of a put or of an answer to where they belong, if they may go there.
+std::uint8_t Rma::write_packet(NodeId from, const RmaHeader& header, std::span<const std::byte> data) {
   Error error = Error::Command;
+  Moved moved = Moved::Done;
   if (data.size() <= header.length && header.at <= header.length - data.size()) {
     if (header.kind == static_cast<std::uint8_t>(Operation::Put)) {
       error = check_window(from, header, Access::Write, header.length);
       if (error == Error::None) {
         const Window& window = windows_[header.window];
-        if (!write_memory(window.owner, window.first + header.offset + header.at, data)) {
-          error = Error::TargetTranslation;
-        }
+        moved = write_memory(window.owner, window.first + header.offset + header.at, data);
+        if (moved == Moved::Refused) error = Error::TargetTranslation;
       }
     } else if (header.kind == kAnswerData) {
       const Outstanding* slot = find_slot(from, header);
       if (slot != nullptr && slot->command.operation == Operation::Get && header.length == slot->command.length) {
-        const bool is_written = write_memory(header.target_vpid, slot->command.address + header.at, data);
-        error = is_written ? Error::None : Error::OriginWindow;
+        moved = write_memory(header.target_vpid, slot->command.address + header.at, data);
+        error = moved == Moved::Refused ? Error::OriginWindow : Error::None;
       }
     }
   }
+  if (moved == Moved::Absent) return kBounced;
   return error == Error::None ? kWritten : static_cast<std::uint8_t>(error);
 }
 
@@ -353,6 +371,13 @@ bool Rma::ordered(NodeId from, Channel channel, std::span<const std::byte> packe
   if (is_answer != (channel == Channel::High) || data > header.length) {
     ++counters_.malformed;
     return true;
+  }
+  if (early_status == kBounced) {
+    early_status = write_packet(from, header, packet.subspan(sizeof(RmaHeader)));
+    if (early_status == kBounced) {
+      ++counters_.held_up;
+      return false;
+    }
   }
   ++counters_.packets;
   if (header.kind == kAnswerData) {
@@ -435,17 +460,22 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
   }
   std::uint64_t value = 0;
   bool success = false;
-  const Error error = execute(from, header, value, success);
-  if (error == Error::None) {
+  const std::optional<Error> error = execute(from, header, value, success);
+  if (!error) {
+    ++counters_.held_up;
+    return false;
+  }
+  if (*error == Error::None) {
     ++counters_.served;
   } else {
-    ++counters_.refused[static_cast<std::size_t>(error)];
+    ++counters_.refused[static_cast<std::size_t>(*error)];
   }
-  if (is_answered) answer(from, header, error, value, success);
+  if (is_answered) answer(from, header, *error, value, success);
   return true;
 }
 
-Error Rma::execute(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success) {
+/// Nothing: a page is being fetched, and nothing has happened.
+std::optional<Error> Rma::execute(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success) {
   const auto operation = static_cast<Operation>(header.kind);
   switch (operation) {
     case Operation::NotificationPut:
@@ -476,23 +506,10 @@ Error Rma::execute_lock(NodeId from, const RmaHeader& header) {
   return Error::None;
 }
 
-/// One word of a window, in one piece for everybody: the processes of this host may use the processor's own atomics on
-/// it at the same time.
-Error Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success) {
+/// One word, in one piece for everybody: the processes of this host may use the processor's own atomics on it at the
+/// same time.
+Error Rma::change_word(const RmaHeader& header, std::byte* memory, std::uint64_t& value, bool& success) noexcept {
   const auto operation = static_cast<Operation>(header.kind);
-  const std::uint32_t bytes = word_bytes(operation);
-  const Access access = is_atomic(operation) ? Access::ReadWrite : Access::Write;
-  const Error error = check_window(from, header, access, bytes);
-  if (error != Error::None) return error;
-  const Window& window = windows_[header.window];
-  const Nla nla = window.first + header.offset;
-  if (nla % bytes != 0) return Error::TargetOffset;
-  const Translation translation = atu_.translate(window.owner, nla, access);
-  if (!translation.ok) return Error::TargetTranslation;
-  std::byte* const memory = to_memory(translation.page) + nla % kPageBytes;
-  success = is_atomic(operation);
-  if (is_atomic(operation)) ++counters_.memory_reads;
-  ++counters_.memory_writes;
   if (operation == Operation::FetchCompareAdd) {
     const std::atomic_ref<std::uint32_t> word(*reinterpret_cast<std::uint32_t*>(memory));
     const auto limit = static_cast<std::int32_t>(header.word);
@@ -507,27 +524,50 @@ Error Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& val
       }
     }
     value = seen;
-  } else {
-    const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory));
-    switch (operation) {
-      case Operation::FetchAdd: value = word.fetch_add(header.word); break;
-      case Operation::CompareSwap:
-        value = header.word;
-        success = word.compare_exchange_strong(value, header.more);
-        break;
-      case Operation::Swap: value = word.exchange(header.word); break;
-      case Operation::Synchronize: {
-        value = word.load();
-        SyncChange change;
-        do {
-          change = make_step(to_state(value), std::bit_cast<SyncRequest>(header.word));
-          if (change.outcome == SyncOutcome::Refused) return Error::Command;
-        } while (!word.compare_exchange_weak(value, to_word(change.after)));
-        break;
-      }
-      default: word.store(header.word, std::memory_order_release); break;  // ImmediatePut
-    }
+    return Error::None;
   }
+  const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory));
+  switch (operation) {
+    case Operation::FetchAdd: value = word.fetch_add(header.word); break;
+    case Operation::CompareSwap:
+      value = header.word;
+      success = word.compare_exchange_strong(value, header.more);
+      break;
+    case Operation::Swap: value = word.exchange(header.word); break;
+    case Operation::Synchronize: {
+      value = word.load();
+      SyncChange change;
+      do {
+        change = make_step(to_state(value), std::bit_cast<SyncRequest>(header.word));
+        if (change.outcome == SyncOutcome::Refused) return Error::Command;
+      } while (!word.compare_exchange_weak(value, to_word(change.after)));
+      break;
+    }
+    default: word.store(header.word, std::memory_order_release); break;  // ImmediatePut
+  }
+  return Error::None;
+}
+
+/// Nothing: its page is being fetched.
+std::optional<Error> Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success) {
+  const auto operation = static_cast<Operation>(header.kind);
+  const std::uint32_t bytes = word_bytes(operation);
+  const Access access = is_atomic(operation) ? Access::ReadWrite : Access::Write;
+  const Error error = check_window(from, header, access, bytes);
+  if (error != Error::None) return error;
+  const Window& window = windows_[header.window];
+  const Nla nla = window.first + header.offset;
+  if (nla % bytes != 0) return Error::TargetOffset;
+  success = is_atomic(operation);
+  Error result = Error::None;
+  const Moved moved = use_page(atu_.translate(window.owner, nla, access), access, [&](std::byte* page) {
+    result = change_word(header, page + nla % kPageBytes, value, success);
+  });
+  if (moved == Moved::Absent) return std::nullopt;
+  if (moved == Moved::Refused) return Error::TargetTranslation;
+  if (result != Error::None) return result;
+  if (is_atomic(operation)) ++counters_.memory_reads;
+  ++counters_.memory_writes;
   if (is_atomic(operation)) {
     if ((header.modifiers & kNotifyResponder) != 0) (void)note(window.owner, Teller::Responder, from, header, value);
   } else {
@@ -545,7 +585,6 @@ bool Rma::pump(NodeId to) {
   const RmaHeader& request = job.request;
   bool has_sent = false;
   while (links_.room(to, Channel::High) != 0) {
-    has_sent = true;
     // The window may have been closed, or locked, in the meantime.
     Error error = check_window(to, request, Access::Read, request.length);
     const std::size_t data = std::min<std::size_t>(request.length - job.done, data_bytes());
@@ -553,8 +592,15 @@ bool Rma::pump(NodeId to) {
     if (error == Error::None) {
       const Window& window = windows_[request.window];
       const Nla from = window.first + request.offset + job.done;
-      if (!read_memory(window.owner, from, packet.subspan(sizeof(RmaHeader)))) error = Error::TargetTranslation;
+      const Moved moved = read_memory(window.owner, from, packet.subspan(sizeof(RmaHeader)));
+      if (moved == Moved::Absent) {
+        ++counters_.held_up;
+        fetch_ahead(window.owner, from, request.length - job.done, Access::Read);
+        return has_sent;
+      }
+      if (moved == Moved::Refused) error = Error::TargetTranslation;
     }
+    has_sent = true;
     if (error != Error::None) {
       job.is_active = false;
       ++counters_.refused[static_cast<std::size_t>(error)];
@@ -682,8 +728,12 @@ void Rma::finish(Vpid vpid, Outstanding& slot, Error error, std::uint64_t value,
 
 bool Rma::is_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept {
   if (first >= kNlaEnd || bytes > kNlaEnd - first || bytes == 0) return false;
-  for (std::uint64_t page = nla_page(first); page <= nla_page(first + bytes - 1); ++page) {
-    if (!atu_.translate(who, page * kPageBytes, access).ok) return false;
+  const std::uint64_t last = nla_page(first + bytes - 1);
+  for (std::uint64_t page = nla_page(first); page <= last; ++page) {
+    const Translation translation = atu_.translate(who, page * kPageBytes, access);
+    if (!translation.ok) return false;
+    // Unpinned memory is registered as a whole.
+    if (translation.paged != nullptr) return last - page < translation.paged->pages() - translation.page;
   }
   return true;
 }
@@ -693,30 +743,41 @@ bool Rma::is_one_or_registered(Vpid who, Nla first, std::uint64_t bytes, Access 
   return nla_page(first) == nla_page(first + bytes - 1) || is_registered(who, first, bytes, access);
 }
 
-bool Rma::read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept {
-  if (into.empty() || !is_one_or_registered(who, from, into.size(), Access::Read)) return false;
+Moved Rma::read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept {
+  if (into.empty() || !is_one_or_registered(who, from, into.size(), Access::Read)) return Moved::Refused;
   for (std::size_t done = 0; done < into.size();) {
-    const std::size_t piece = std::min(into.size() - done, kPageBytes - (from + done) % kPageBytes);
-    const Translation translation = atu_.translate(who, from + done, Access::Read);
-    if (!translation.ok) return false;
-    std::memcpy(into.data() + done, to_memory(translation.page) + (from + done) % kPageBytes, piece);
+    const std::size_t in_page = (from + done) % kPageBytes;
+    const std::size_t piece = std::min(into.size() - done, kPageBytes - in_page);
+    const Moved moved = use_page(atu_.translate(who, from + done, Access::Read), Access::Read,
+                                 [&](std::byte* page) { std::memcpy(into.data() + done, page + in_page, piece); });
+    if (moved != Moved::Done) return moved;
     done += piece;
   }
   ++counters_.memory_reads;
-  return true;
+  return Moved::Done;
 }
 
-bool Rma::write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept {
-  if (bytes.empty() || !is_one_or_registered(who, to, bytes.size(), Access::Write)) return false;
+Moved Rma::write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept {
+  if (bytes.empty() || !is_one_or_registered(who, to, bytes.size(), Access::Write)) return Moved::Refused;
   for (std::size_t done = 0; done < bytes.size();) {
-    const std::size_t piece = std::min(bytes.size() - done, kPageBytes - (to + done) % kPageBytes);
-    const Translation translation = atu_.translate(who, to + done, Access::Write);
-    if (!translation.ok) return false;
-    std::memcpy(to_memory(translation.page) + (to + done) % kPageBytes, bytes.data() + done, piece);
+    const std::size_t in_page = (to + done) % kPageBytes;
+    const std::size_t piece = std::min(bytes.size() - done, kPageBytes - in_page);
+    const Moved moved = use_page(atu_.translate(who, to + done, Access::Write), Access::Write,
+                                 [&](std::byte* page) { std::memcpy(page + in_page, bytes.data() + done, piece); });
+    if (moved != Moved::Done) return moved;
     done += piece;
   }
   ++counters_.memory_writes;
-  return true;
+  return Moved::Done;
+}
+
+/// Asks for the next pages of what a transfer will need.
+void Rma::fetch_ahead(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept {
+  const std::uint64_t last = nla_page(first + std::min(bytes, kFetchAhead) - 1);
+  for (std::uint64_t page = nla_page(first); page <= last; ++page) {
+    const Translation translation = atu_.translate(who, page * kPageBytes, access);
+    if (translation.paged != nullptr) translation.paged->want(translation.page);
+  }
 }
 
 }  // namespace stopbit::nic

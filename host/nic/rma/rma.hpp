@@ -13,6 +13,7 @@
 #include "host/nic/link/services.hpp"
 #include "host/nic/notify/ports.hpp"
 #include "host/nic/queue/command.hpp"
+#include "host/nic/rma/memory.hpp"
 
 namespace stopbit::nic {
 
@@ -58,6 +59,8 @@ struct RmaCounters {
   std::uint64_t packets = 0;                       ///< That came, and were not malformed.
   std::uint64_t memory_reads = 0;                  ///< Pieces read from registered memory,
   std::uint64_t memory_writes = 0;                 ///< or written there.
+  std::uint64_t bounced = 0;                       ///< Packets for a page that was not here,
+  std::uint64_t held_up = 0;                       ///< and tries of anything that found none.
   std::uint64_t malformed = 0;                     ///< Packets that no honest node sends.
   std::uint64_t stale = 0;                         ///< Answers that nobody waits for (any more).
 };
@@ -157,15 +160,18 @@ class Rma final : public PacketSink {
   [[nodiscard]] Error check_command(Vpid vpid, const Command& command) const noexcept;
   bool advance(Vpid vpid, std::uint64_t now_ns);
   bool advance_fence(Vpid vpid);
-  void send_piece(Vpid vpid, std::uint64_t now_ns);
+  bool send_piece(Vpid vpid, std::uint64_t now_ns);
   void end_command(Vpid vpid, Error error);
   void finish(Vpid vpid, Outstanding& slot, Error error, std::uint64_t value, bool success);
   [[nodiscard]] Outstanding* find_slot(NodeId from, const RmaHeader& header) noexcept;
 
   [[nodiscard]] Error check_window(NodeId from, const RmaHeader& header, Access access,
                                    std::uint64_t length) const noexcept;
-  [[nodiscard]] Error execute(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success);
-  [[nodiscard]] Error execute_word(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success);
+  [[nodiscard]] std::optional<Error> execute(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success);
+  [[nodiscard]] std::optional<Error> execute_word(NodeId from, const RmaHeader& header, std::uint64_t& value,
+                                                  bool& success);
+  [[nodiscard]] static Error change_word(const RmaHeader& header, std::byte* memory, std::uint64_t& value,
+                                         bool& success) noexcept;
   [[nodiscard]] Error execute_lock(NodeId from, const RmaHeader& header);
   [[nodiscard]] bool serve(NodeId from, const RmaHeader& header, std::uint8_t early_status);
   [[nodiscard]] bool serve_put(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
@@ -179,6 +185,12 @@ class Rma final : public PacketSink {
   [[nodiscard]] bool read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept;
   [[nodiscard]] bool write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] bool is_one_or_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
+  [[nodiscard]] std::uint8_t write_packet(NodeId from, const RmaHeader& header, std::span<const std::byte> data);
+  /// Copies between registered memory and a buffer. Refused, and nothing is copied, if a page is not the port's.
+  /// Absent: some bytes may have been copied, and all will be next time.
+  [[nodiscard]] Moved read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept;
+  [[nodiscard]] Moved write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept;
+  void fetch_ahead(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
   [[nodiscard]] bool is_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
 
   Links& links_;

@@ -1,0 +1,501 @@
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "host/nic/netvm/paged_memory.hpp"
+#include "tests/unit/nic/interleavings.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr bool kCanSwitchStacks = false;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+constexpr bool kCanSwitchStacks = false;
+#else
+constexpr bool kCanSwitchStacks = true;
+#endif
+#else
+constexpr bool kCanSwitchStacks = true;
+#endif
+
+// The protocol, under every order of its steps.
+
+using Words = std::array<std::uint64_t, 64>;
+
+/// The memory of an x86 processor: stores wait in a buffer, but for those that say they must not. Weak: those, too.
+class ModelWords {
+ public:
+  ModelWords(Machine& machine, const Words& initial, bool is_weak)
+      : machine_(machine), initial_(initial), is_weak_(is_weak) {}
+  std::uint64_t load(std::size_t word) { return machine_.load(word) ^ initial_[word]; }
+  void publish(std::size_t word, std::uint64_t value) { machine_.store(word, value ^ initial_[word]); }
+  void store(std::size_t word, std::uint64_t value) {
+    if (is_weak_) {
+      publish(word, value);
+    } else {
+      (void)machine_.exchange(word, value ^ initial_[word]);
+    }
+  }
+
+ private:
+  Machine& machine_;
+  const Words& initial_;
+  bool is_weak_;
+};
+
+constexpr std::size_t kData = 40;  // bytes of the frame
+constexpr std::size_t kDone = 48;
+
+/// One frame with page 7 in it, clean.
+struct OneFrame {
+  PageTableLayout layout{1};
+  Words initial{};
+  OneFrame() {
+    initial[layout.page(0)] = 8;
+    initial[layout.slot(0, 0)] = 1;
+    initial[layout.host_dirty(0)] = 1;
+    initial[kData] = 5;
+  }
+};
+
+struct Eviction {
+  std::set<std::string> outcomes;
+  Exploration result;
+};
+
+/// The interface writes to page 7 while the pager evicts it and puts page 9 in its place.
+Eviction evict_under_a_writer(bool is_weak) {
+  struct Seen {
+    bool is_held = false;
+    bool was_written = false;
+    bool was_evicted = false;
+    std::uint64_t file = 5;
+    int ended = 0;
+  };
+  const OneFrame start;
+  const PageTableLayout& layout = start.layout;
+  Eviction eviction;
+  eviction.result = explore_all(true, [&] {
+    auto seen = std::make_shared<Seen>();
+    const auto end = [&eviction, seen](Machine& machine) {
+      if (++seen->ended != 2) return;
+      eviction.outcomes.insert(std::string(seen->was_written ? "written" : "missed") +
+                               (seen->was_evicted ? ", evicted" : ", stayed"));
+      if (seen->was_written && seen->was_evicted && seen->file != 100) machine.fail("a change is lost");
+    };
+    const Machine::Thread interface = [&, seen, end](Machine& machine) {
+      ModelWords words(machine, start.initial, is_weak);
+      std::uint64_t restarts = 0;
+      if (const auto frame = lock_page(words, layout, 7, restarts)) {
+        seen->is_held = true;
+        words.publish(kData, 100);
+        seen->is_held = false;
+        unlock_page_dirty(words, layout, *frame);
+        seen->was_written = true;
+      }
+      end(machine);
+    };
+    const Machine::Thread pager = [&, seen, end](Machine& machine) {
+      ModelWords words(machine, start.initial, is_weak);
+      if (unmap_page(words, layout, 0)) {
+        if (seen->is_held) machine.fail("both have the page");
+        seen->was_evicted = true;
+        if (take_dirty(words, layout, 0)) seen->file = words.load(kData);
+        words.publish(kData, 55);
+        map_page(words, layout, 0, 9);
+        if (words.load(kData) != 55) machine.fail("written to another's page");
+      }
+      end(machine);
+    };
+    return std::vector<Machine::Thread>{interface, pager};
+  });
+  return eviction;
+}
+
+TEST(PageProtocol, never_gives_a_page_to_both_in_any_order_of_steps) {
+  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  const Eviction eviction = evict_under_a_writer(false);
+  EXPECT_EQ(eviction.result.failure, "");
+  EXPECT_EQ(eviction.outcomes,
+            (std::set<std::string>{"written, evicted", "written, stayed", "missed, evicted", "missed, stayed"}));
+  EXPECT_GT(eviction.result.orders, 1'000U);
+  std::printf("%llu orders\n", static_cast<unsigned long long>(eviction.result.orders));
+}
+
+TEST(PageProtocol, needs_its_stores_in_sequence) {
+  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  EXPECT_NE(evict_under_a_writer(true).result.failure, "");
+}
+
+/// The interface changes a page, which was changed already, while the pager writes it back; then once more.
+Exploration write_back_under_a_writer(bool is_weak) {
+  OneFrame start;
+  start.initial[start.layout.nic_dirty(0)] = 1;
+  const PageTableLayout& layout = start.layout;
+  return explore_all(true, [&] {
+    const Machine::Thread interface = [&](Machine& machine) {
+      ModelWords words(machine, start.initial, is_weak);
+      std::uint64_t restarts = 0;
+      const auto frame = lock_page(words, layout, 7, restarts);
+      if (!frame) return machine.fail("nobody took it away");
+      words.publish(kData, 100);
+      unlock_page_dirty(words, layout, *frame);
+      (void)machine.exchange(kDone, 1);
+      machine.wake(kDone);
+    };
+    const Machine::Thread pager = [&](Machine& machine) {
+      ModelWords words(machine, start.initial, is_weak);
+      std::uint64_t file = 0;
+      if (!take_dirty(words, layout, 0)) return machine.fail("the first change is lost");
+      file = words.load(kData);
+      (void)machine.wait(kDone, 0, 0);
+      if (take_dirty(words, layout, 0)) file = words.load(kData);
+      if (file != 100) machine.fail("a change is lost");
+    };
+    return std::vector<Machine::Thread>{interface, pager};
+  });
+}
+
+TEST(PageProtocol, loses_no_change_while_a_page_is_written_back) {
+  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  const Exploration result = write_back_under_a_writer(false);
+  EXPECT_EQ(result.failure, "");
+  std::printf("%llu orders\n", static_cast<unsigned long long>(result.orders));
+  EXPECT_EQ(write_back_under_a_writer(true).failure, "a change is lost");
+}
+
+TEST(PageProtocol, finds_a_page_or_misses_it_while_its_row_changes_but_never_another) {
+  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  const PageTableLayout layout{2};
+  std::vector<std::uint64_t> pages;  // three of one row
+  for (std::uint64_t page = 1; pages.size() < 3; ++page) {
+    if (layout.row_of(page) == 0) pages.push_back(page);
+  }
+  Words initial{};
+  for (std::size_t frame = 0; frame < 2; ++frame) {
+    initial[layout.page(frame)] = pages[frame] + 1;
+    initial[layout.slot(0, frame)] = frame + 1;
+    initial[layout.host_dirty(frame)] = 1;
+  }
+  initial[layout.page(0)] = 0;  // unmapped already
+  std::set<std::string> outcomes;
+  const Exploration result = explore_all(true, [&] {
+    const Machine::Thread interface = [&](Machine& machine) {
+      ModelWords words(machine, initial, false);
+      std::uint64_t restarts = 0;
+      const auto frame = lock_page(words, layout, pages[1], restarts);
+      if (frame && *frame != 1) machine.fail("another's page");
+      outcomes.insert(frame ? "found" : "missed");
+    };
+    const Machine::Thread pager = [&](Machine& machine) {
+      ModelWords words(machine, initial, false);
+      std::uint8_t count = 2;
+      leave_row(words, layout, 0, count, 0);
+      map_page(words, layout, 0, pages[2]);
+      (void)enter_row(words, layout, 0, count, 0, 0);
+    };
+    return std::vector<Machine::Thread>{interface, pager};
+  });
+  EXPECT_EQ(result.failure, "");
+  EXPECT_TRUE(outcomes.contains("found"));
+}
+
+// The table.
+
+TEST(PageTable, finds_a_page_again_that_lost_its_place_in_a_full_row) {
+  PageTable table(64);
+  const PageTableLayout layout{64};
+  std::vector<std::uint64_t> pages;
+  for (std::uint64_t page = 0; pages.size() < PageTableLayout::kDepth + 1; ++page) {
+    if (layout.row_of(page) == 3) pages.push_back(page);
+  }
+  for (const std::uint64_t page : pages) table.map(*table.take_frame(page));
+  EXPECT_EQ(table.crowded(), 1U);
+  std::uint64_t restarts = 0;
+  std::size_t missing = 0;
+  for (const std::uint64_t page : pages) {
+    const auto frame = table.lock(page, restarts);
+    if (frame) {
+      table.unlock(*frame);
+      continue;
+    }
+    ++missing;
+    table.map(*table.frame_of(page));
+    EXPECT_TRUE(table.lock(page, restarts));
+  }
+  EXPECT_GE(missing, 1U);
+  EXPECT_GE(table.restored(), 1U);
+  EXPECT_EQ(restarts, 0U);
+}
+
+// The memory.
+
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::uint64_t bytes) {
+    std::string name = ::testing::TempDir() + "stopbit_netvm_XXXXXX";
+    fd_ = ::mkstemp(name.data());
+    path_ = name;
+    EXPECT_EQ(::ftruncate(fd_, static_cast<off_t>(bytes)), 0);
+  }
+  ~TemporaryFile() {
+    ::close(fd_);
+    ::unlink(path_.c_str());
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  [[nodiscard]] ring::Descriptor open(int flags = O_RDWR) const {
+    return ring::Descriptor(::open(path_.c_str(), flags | O_CLOEXEC));
+  }
+  void cut(std::uint64_t bytes) const { ASSERT_EQ(::ftruncate(fd_, static_cast<off_t>(bytes)), 0); }
+  void write(std::uint64_t at, std::uint64_t word) const {
+    ASSERT_EQ(::pwrite(fd_, &word, sizeof(word), static_cast<off_t>(at)), static_cast<ssize_t>(sizeof(word)));
+  }
+  [[nodiscard]] std::uint64_t word(std::uint64_t at) const {
+    std::uint64_t word = 0;
+    EXPECT_EQ(::pread(fd_, &word, sizeof(word), static_cast<off_t>(at)), static_cast<ssize_t>(sizeof(word)));
+    return word;
+  }
+
+ private:
+  int fd_ = -1;
+  std::string path_;
+};
+
+PagedOptions options_of(std::size_t frames, Access access, bool has_view = false) {
+  PagedOptions options;
+  options.frames = frames;
+  options.access = access;
+  options.has_view = has_view;
+  return options;
+}
+
+constexpr auto kPatience = std::chrono::seconds(60);
+
+/// Holds the page, with patience.
+HeldPage hold(PagedMemory& memory, std::uint64_t page) {
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  HeldPage held = memory.hold(page);
+  while (held.state == HeldPage::State::Absent && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+    held = memory.hold(page);
+  }
+  return held;
+}
+
+/// Byte 16 of the page; ~0 if it cannot be had.
+std::uint64_t read(PagedMemory& memory, std::uint64_t page) {
+  const HeldPage held = hold(memory, page);
+  if (held.state != HeldPage::State::Here) return ~std::uint64_t{0};
+  std::uint64_t word = 0;
+  std::memcpy(&word, held.memory + 16, sizeof(word));
+  memory.release(held, false);
+  return word;
+}
+
+bool write(PagedMemory& memory, std::uint64_t page, std::uint64_t word) {
+  const HeldPage held = hold(memory, page);
+  if (held.state != HeldPage::State::Here) return false;
+  std::memcpy(held.memory + 16, &word, sizeof(word));
+  memory.release(held, true);
+  return true;
+}
+
+TEST(PagedMemory, gives_what_the_file_has_and_keeps_what_was_written_whatever_is_evicted) {
+  constexpr std::uint64_t kPages = 1000;
+  const TemporaryFile file(kPages * kPageBytes);
+  for (std::uint64_t page = 0; page < kPages; ++page) file.write(page * kPageBytes + 16, page);
+  auto opened = PagedMemory::open(file.open(), 0, options_of(16, Access::ReadWrite));
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  PagedMemory& memory = *opened.value();
+  EXPECT_EQ(memory.pages(), kPages);
+  std::vector<std::uint64_t> expected(kPages);
+  for (std::uint64_t page = 0; page < kPages; ++page) expected[page] = page;
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 3'000; ++i) {
+    const std::uint64_t page = random() % kPages;
+    if (random() % 2 == 0) {
+      expected[page] = random();
+      ASSERT_TRUE(write(memory, page, expected[page]));
+    } else {
+      ASSERT_EQ(read(memory, page), expected[page]);
+    }
+  }
+  const PagedCounters counters = memory.counters();
+  EXPECT_GT(counters.evicted, 1'000U);
+  EXPECT_GT(counters.written, 300U);
+  EXPECT_EQ(counters.faults, 0U) << "the interface never touches what is not here";
+  EXPECT_EQ(memory.flush(), "");
+  for (std::uint64_t page = 0; page < kPages; ++page) ASSERT_EQ(file.word(page * kPageBytes + 16), expected[page]);
+}
+
+TEST(PagedMemory, writes_nothing_behind_the_end_of_the_file) {
+  const TemporaryFile file(2 * kPageBytes + 100);
+  auto opened = PagedMemory::open(file.open(), 0, options_of(16, Access::ReadWrite));
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  EXPECT_EQ(opened.value()->pages(), 3U);
+  EXPECT_TRUE(write(*opened.value(), 2, 77));
+  EXPECT_EQ(opened.value()->hold(3).state, HeldPage::State::Failed);
+  EXPECT_EQ(opened.value()->flush(), "");
+  EXPECT_EQ(file.word(2 * kPageBytes + 16), 77U);
+  const ring::Descriptor again = file.open();
+  EXPECT_EQ(::lseek(again.get(), 0, SEEK_END), static_cast<off_t>(2 * kPageBytes + 100));
+}
+
+TEST(PagedMemory, of_a_file_that_is_cut_off_fails_and_comes_back_with_it) {
+  const TemporaryFile file(64 * kPageBytes);
+  auto opened = PagedMemory::open(file.open(O_RDONLY), 0, options_of(16, Access::Read, true));
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  PagedMemory& memory = *opened.value();
+  file.cut(kPageBytes);
+  EXPECT_EQ(read(memory, 0), 0U);
+  EXPECT_EQ(read(memory, 40), ~std::uint64_t{0});
+  EXPECT_EQ(memory.view()[41 * kPageBytes], std::byte{0}) << "a thread sees zeros, and no signal";
+  EXPECT_EQ(read(memory, 41), ~std::uint64_t{0}) << "which the interface does not give away";
+  file.cut(64 * kPageBytes);
+  file.write(40 * kPageBytes + 16, 9);
+  file.write(41 * kPageBytes + 16, 8);
+  EXPECT_EQ(read(memory, 40), 9U);
+  EXPECT_EQ(read(memory, 41), 8U);
+  EXPECT_EQ(memory.view()[41 * kPageBytes + 16], std::byte{8});
+  EXPECT_GE(memory.counters().read_failures, 2U);
+}
+
+TEST(PagedMemory, refuses_what_it_cannot_be_made_of) {
+  const TemporaryFile file(kPageBytes);
+  EXPECT_FALSE(PagedMemory::open(ring::Descriptor(), 0, options_of(16, Access::Read)).ok());
+  EXPECT_FALSE(PagedMemory::open(ring::Descriptor(::open("/dev/zero", O_RDWR)), 0, options_of(16, Access::Read)).ok());
+  EXPECT_FALSE(PagedMemory::open(file.open(), kPageBytes + 1, options_of(16, Access::Read)).ok());
+  EXPECT_FALSE(PagedMemory::open(file.open(), 0, options_of(15, Access::Read)).ok());
+  EXPECT_FALSE(PagedMemory::open(file.open(), 0, options_of(std::size_t{1} << 40U, Access::Read)).ok());
+  EXPECT_FALSE(PagedMemory::open(file.open(O_RDONLY), 0, options_of(16, Access::ReadWrite)).ok());
+  const TemporaryFile empty(0);
+  EXPECT_FALSE(PagedMemory::open(empty.open(), 0, options_of(16, Access::Read)).ok());
+}
+
+/// Each word belongs to one writer: the interface has the even pages, a thread with the view the odd ones.
+TEST(PagedMemory, is_one_memory_for_the_interface_and_for_threads) {
+  constexpr std::uint64_t kPages = 300;
+  const TemporaryFile file(kPages * kPageBytes);
+  auto opened = PagedMemory::open(file.open(), 0, options_of(32, Access::ReadWrite, true));
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  PagedMemory& memory = *opened.value();
+  const auto word = [&](std::uint64_t page) {
+    return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(&memory.view()[page * kPageBytes + 16]));
+  };
+  std::array<std::vector<std::uint64_t>, 2> expected = {std::vector<std::uint64_t>(kPages),
+                                                        std::vector<std::uint64_t>(kPages)};
+  std::uint64_t wrong = 0;
+  std::thread thread([&] {
+    std::mt19937_64 random(2);
+    for (int i = 0; i < 3'000; ++i) {
+      const std::uint64_t page = random() % (kPages / 2) * 2 + 1;
+      if (word(page).load() != expected[1][page]) ++wrong;
+      word(page).store(expected[1][page] = random());
+    }
+  });
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 3'000; ++i) {
+    const std::uint64_t page = random() % (kPages / 2) * 2;
+    EXPECT_EQ(read(memory, page), expected[0][page]);
+    EXPECT_TRUE(write(memory, page, expected[0][page] = random()));
+    if (i % 500 == 0) {
+      EXPECT_EQ(memory.flush(), "");
+    }
+    if (i % 100 == 0) memory.shrink(10);
+  }
+  thread.join();
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_GT(memory.counters().faults, 1'000U);
+  for (std::uint64_t page = 0; page < kPages; ++page) {
+    const std::uint64_t last = expected[page % 2][page];
+    if (page % 2 == 0) {
+      EXPECT_EQ(word(page).load(), last);
+    } else {
+      EXPECT_EQ(read(memory, page), last);
+    }
+  }
+  EXPECT_EQ(memory.flush(), "");
+  for (std::uint64_t page = 0; page < kPages; ++page) {
+    ASSERT_EQ(file.word(page * kPageBytes + 16), expected[page % 2][page]) << page;
+  }
+}
+
+/// What was thrown away comes back as the file has it or as it was last; never as anything else.
+TEST(PagedMemory, survives_threads_that_throw_away_move_and_unmap_parts_of_the_view) {
+  constexpr std::uint64_t kPages = 256;
+  const TemporaryFile file(kPages * kPageBytes);
+  for (std::uint64_t page = 0; page < kPages; ++page) file.write(page * kPageBytes + 16, page << 32U);
+  auto opened = PagedMemory::open(file.open(), 0, options_of(64, Access::ReadWrite, true));
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  PagedMemory& memory = *opened.value();
+  std::atomic<bool> is_over = false;
+  std::thread vandal([&] {
+    std::mt19937_64 random(4);
+    std::byte* const view = memory.view().data();
+    for (std::uint64_t round = 0; !is_over; ++round) {
+      ::usleep(static_cast<useconds_t>(random() % 100));
+      std::byte* const at = view + random() % (kPages / 2) * kPageBytes;
+      switch (random() % 3) {
+        case 0: (void)::madvise(at, 3 * kPageBytes, MADV_DONTNEED); break;
+        case 1: (void)::madvise(at, 3 * kPageBytes, MADV_REMOVE); break;
+        default: (void)*const_cast<volatile std::byte*>(at); break;
+      }
+      if (round == 200) (void)::munmap(view + (kPages - 4) * kPageBytes, 4 * kPageBytes);
+      if (round == 300) {
+        void* const to = ::mremap(view + (kPages - 20) * kPageBytes, 4 * kPageBytes, 4 * kPageBytes, MREMAP_MAYMOVE);
+        if (to == MAP_FAILED) continue;
+      }
+      if (round == 400) {
+        void* const to = ::mmap(nullptr, 8 * kPageBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (to == MAP_FAILED) continue;
+        void* const moved = ::mremap(view + (kPages - 40) * kPageBytes, 8 * kPageBytes, 8 * kPageBytes,
+                                     MREMAP_MAYMOVE | MREMAP_FIXED, to);
+        if (moved == MAP_FAILED) continue;
+        // It goes on at its new place.
+        auto* const bytes = static_cast<std::byte*>(moved);
+        for (std::size_t page = 0; page < 8; ++page) {
+          std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(bytes + page * kPageBytes + 24)).store(1234);
+        }
+      }
+    }
+  });
+  std::vector<std::uint64_t> last(kPages);
+  std::mt19937_64 random(5);
+  std::uint64_t wrong = 0;
+  for (std::uint64_t i = 1; i < 5'000; ++i) {
+    const std::uint64_t page = random() % kPages;
+    const std::uint64_t word = read(memory, page);
+    const bool is_thrown_away = page < kPages / 2 + 3;
+    // Its own canary in the high half; and the last count, where nobody throws anything away.
+    if (word >> 32U != page || (!is_thrown_away && (word & 0xFFFF'FFFF) != last[page])) ++wrong;
+    EXPECT_TRUE(write(memory, page, page << 32U | i));
+    last[page] = i;
+  }
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  while (memory.counters().events < 100 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
+  is_over = true;
+  vandal.join();
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_GT(memory.counters().events, 100U);
+  EXPECT_EQ(memory.flush(), "");
+  for (std::uint64_t page = kPages / 2 + 3; page < kPages; ++page) {
+    EXPECT_EQ(file.word(page * kPageBytes + 16), last[page] == 0 ? page << 32U : page << 32U | last[page]);
+  }
+}
+
+}  // namespace
+}  // namespace stopbit::nic
