@@ -1,5 +1,6 @@
 // stopbit_nic_soak: clients of a node are killed at random instructions, and ports that write whatever they like into
-// their pages; says in one line of JSON what was seen. Status 1 if anybody else noticed, or anything was left behind.
+// their pages; or memory far larger than what of it is here is read and written. Says in one line of JSON what was
+// seen. Status 1 if anybody else noticed, or anything was left behind.
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -27,6 +28,7 @@
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
+#include "tests/soak/unpinned.hpp"
 #include "tests/unit/nic/sync_model.hpp"
 
 namespace stopbit::nic {
@@ -462,7 +464,7 @@ int locks(std::uint64_t wanted, std::uint64_t seed) {
 }
 
 int usage() {
-  std::fputs("usage: stopbit_nic_soak kills|descriptors|locks [--long] [--count N] [--seed N]\n", stderr);
+  std::fputs("usage: stopbit_nic_soak kills|descriptors|locks|unpinned [--long] [--count N] [--seed N]\n", stderr);
   return 2;
 }
 
@@ -474,13 +476,14 @@ int run(std::span<char* const> words) {
   const std::string_view form = words[1];
   const bool is_kills = form == "kills";
   const bool is_locks = form == "locks";
-  if (!is_kills && !is_locks && form != "descriptors") return usage();
-  std::uint64_t count = is_kills ? 60 : is_locks ? 20'000 : 200'000;
+  const bool is_unpinned = form == "unpinned";
+  if (!is_kills && !is_locks && !is_unpinned && form != "descriptors") return usage();
+  std::uint64_t count = is_kills ? 60 : is_locks ? 20'000 : is_unpinned ? 100'000 : 200'000;
   std::uint64_t seed = 1;
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "--long") {
-      count = is_kills ? 10'000 : 100'000'000;
+      count = is_kills ? 10'000 : is_unpinned ? 10'000'000 : 100'000'000;
     } else if ((word == "--count" || word == "--seed") && i + 1 < words.size()) {
       (word == "--count" ? count : seed) = std::strtoull(words[++i], nullptr, 10);
     } else {
@@ -488,6 +491,7 @@ int run(std::span<char* const> words) {
     }
   }
   if (is_locks) return locks(count, seed);
+  if (is_unpinned) return unpinned(count, seed);
   return is_kills ? kills(count, seed) : descriptors(count, seed);
 }
 

@@ -182,15 +182,13 @@ class Rma final : public PacketSink {
   bool note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value);
 
   /// Copies between registered memory and a buffer; false, and nothing is copied, if a page is not there for `who`.
-  [[nodiscard]] bool read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept;
-  [[nodiscard]] bool write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept;
-  [[nodiscard]] bool is_one_or_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
   [[nodiscard]] std::uint8_t write_packet(NodeId from, const RmaHeader& header, std::span<const std::byte> data);
   /// Copies between registered memory and a buffer. Refused, and nothing is copied, if a page is not the port's.
   /// Absent: some bytes may have been copied, and all will be next time.
   [[nodiscard]] Moved read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept;
   [[nodiscard]] Moved write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noexcept;
   void fetch_ahead(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
+  [[nodiscard]] bool is_one_or_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
   [[nodiscard]] bool is_registered(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept;
 
   Links& links_;
