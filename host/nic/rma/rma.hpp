@@ -181,7 +181,6 @@ class Rma final : public PacketSink {
   void take_result(NodeId from, const RmaHeader& header);
   bool note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value);
 
-  /// Copies between registered memory and a buffer; false, and nothing is copied, if a page is not there for `who`.
   [[nodiscard]] std::uint8_t write_packet(NodeId from, const RmaHeader& header, std::span<const std::byte> data);
   /// Copies between registered memory and a buffer. Refused, and nothing is copied, if a page is not the port's.
   /// Absent: some bytes may have been copied, and all will be next time.
