@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "host/nic/netvm/paged_memory.hpp"
+#include "host/nic/transport/model/network.hpp"
+#include "tests/nic/host.hpp"
 #include "tests/unit/nic/interleavings.hpp"
 
 namespace stopbit::nic {
@@ -495,6 +497,152 @@ TEST(PagedMemory, survives_threads_that_throw_away_move_and_unmap_parts_of_the_v
   for (std::uint64_t page = kPages / 2 + 3; page < kPages; ++page) {
     EXPECT_EQ(file.word(page * kPageBytes + 16), last[page] == 0 ? page << 32U : page << 32U | last[page]);
   }
+}
+
+// Remote access to it.
+
+/// A port with a page of its own, and one of another node with unpinned memory, whose pager is this thread.
+struct Remote {
+  static constexpr std::uint64_t kPages = 200;
+
+  Remote() {
+    PagedOptions options = options_of(16, Access::ReadWrite);
+    options.has_thread = false;
+    auto opened = PagedMemory::open(file.open(), 0, options);
+    EXPECT_TRUE(opened.ok()) << opened.message();
+    memory = std::move(opened.value());
+    port = &origin.open(1);
+    target.open(2);
+    mine = origin.add_memory(1, 2, Access::ReadWrite);
+    nla = target.atu.register_paged(2, *memory, Access::ReadWrite).value_or(0);
+    window = target.rma.open_window(2, nla, kPages * kPageBytes, Access::ReadWrite).value_or(WindowName{});
+  }
+  Command command(Operation operation, std::uint64_t offset, std::uint32_t length) const {
+    Command command;
+    command.operation = operation;
+    command.target_node = 1;
+    command.target_vpid = 2;
+    command.window = window.id;
+    command.capability = window.capability;
+    command.address = mine->nla;
+    command.offset = offset;
+    command.length = length;
+    return command;
+  }
+  void step(int times, bool with_pager) {
+    for (int i = 0; i < times; ++i) {
+      network.set_time(now += 1000);
+      origin.step(now);
+      target.step(now);
+      if (with_pager) (void)memory->step();
+    }
+  }
+  /// What was told, without errors.
+  std::size_t told() {
+    std::size_t count = 0;
+    for (Notification notification; port->notifications.take(notification); ++count) {
+      EXPECT_EQ(notification.error, Error::None);
+    }
+    return count;
+  }
+
+  TemporaryFile file{kPages * kPageBytes};
+  std::unique_ptr<PagedMemory> memory;
+  ModelNetwork network{ModelOptions{}};
+  Host origin{network.port(0)};
+  Host target{network.port(1)};
+  HostPort* port = nullptr;
+  std::unique_ptr<Registered> mine;
+  Nla nla = 0;
+  WindowName window;
+  std::uint64_t now = 0;
+};
+
+TEST(UnpinnedRma, holds_a_sender_back_whose_puts_wait_for_pages_and_loses_none) {
+  Remote remote;
+  constexpr std::uint64_t kPuts = 150;
+  std::uint64_t started = 0;
+  const auto issue = [&] {
+    for (; started < kPuts; ++started) {
+      Command put = remote.command(Operation::Put, started * kPageBytes + 16, 8);
+      put.address += started * 16;
+      const std::uint64_t word = started + 1;
+      std::memcpy(remote.mine->bytes().data() + started * 16, &word, sizeof(word));
+      put.modifiers = kAcknowledge;
+      if (remote.port->queue.insert({&put, 1}).reply != Reply::NoError) return;
+    }
+  };
+  issue();
+  remote.step(5'000, false);
+  EXPECT_EQ(remote.target.rma.counters().bounced, Links::kWindow) << "as many as there is room for";
+  EXPECT_EQ(remote.origin.links.room(1, Channel::Low), 0U);
+  EXPECT_EQ(remote.told(), 0U);
+  EXPECT_EQ(remote.memory->counters().fetched, 0U);
+  std::size_t told = 0;
+  for (int i = 0; i < 2'000 && told < kPuts; ++i) {
+    remote.step(10, true);
+    told += remote.told();
+    issue();
+  }
+  EXPECT_EQ(told, kPuts);
+  EXPECT_GT(remote.memory->counters().evicted, 100U);
+  EXPECT_EQ(remote.memory->flush(), "");
+  for (std::uint64_t i = 0; i < kPuts; ++i) EXPECT_EQ(remote.file.word(i * kPageBytes + 16), i + 1);
+}
+
+TEST(UnpinnedRma, gets_over_many_pages_and_adds_to_words_that_are_not_here) {
+  Remote remote;
+  for (std::uint64_t page = 0; page < Remote::kPages; ++page) remote.file.write(page * kPageBytes + 16, page + 7);
+  Command add = remote.command(Operation::FetchAdd, 99 * kPageBytes + 16, 8);
+  add.address = 5;
+  add.modifiers = kNotifyCompleter;
+  ASSERT_EQ(remote.port->queue.insert({&add, 1}).reply, Reply::NoError);
+  for (std::uint64_t page = 90; page < 100; ++page) {
+    Command get = remote.command(Operation::Get, page * kPageBytes, 2 * kPageBytes);
+    if (page == 99) get = remote.command(Operation::Get, (page - 1) * kPageBytes, 2 * kPageBytes);
+    get.modifiers = kNotifyCompleter;
+    ASSERT_EQ(remote.port->queue.insert({&get, 1}).reply, Reply::NoError);
+    remote.step(500, true);
+    EXPECT_GE(remote.told(), 1U);
+    const std::uint64_t first = page == 99 ? 98 : page;
+    EXPECT_EQ(remote.mine->word(16), first + 7);
+    EXPECT_EQ(remote.mine->word(kPageBytes + 16), first + 8 + (first + 1 == 99 ? 5 : 0));
+  }
+  EXPECT_GT(remote.target.rma.counters().held_up, 0U);
+}
+
+TEST(UnpinnedRma, refuses_pages_that_the_file_does_not_have_and_goes_on) {
+  Remote remote;
+  remote.file.cut(10 * kPageBytes);
+  Command put = remote.command(Operation::Put, 50 * kPageBytes, 64);
+  put.modifiers = kAcknowledge;
+  ASSERT_EQ(remote.port->queue.insert({&put, 1}).reply, Reply::NoError);
+  remote.step(500, true);
+  Notification told;
+  ASSERT_TRUE(remote.port->notifications.take(told));
+  EXPECT_EQ(told.error, Error::TargetTranslation);
+  put.offset = 0;
+  ASSERT_EQ(remote.port->queue.insert({&put, 1}).reply, Reply::NoError);
+  remote.step(500, true);
+  EXPECT_EQ(remote.told(), 1U);
+}
+
+TEST(UnpinnedRma, belongs_to_its_port_alone_and_is_given_back_as_a_whole) {
+  Remote remote;
+  Atu& atu = remote.target.atu;
+  EXPECT_FALSE(atu.translate(3, remote.nla, Access::Read).ok);
+  EXPECT_TRUE(atu.translate(2, remote.nla + Remote::kPages * kPageBytes - 1, Access::ReadWrite).ok);
+  EXPECT_FALSE(atu.translate(2, remote.nla + Remote::kPages * kPageBytes, Access::Read).ok);
+  EXPECT_FALSE(remote.target.rma.open_window(2, remote.nla, Remote::kPages * kPageBytes + 1, Access::Read));
+  EXPECT_FALSE(atu.revoke(3, remote.nla, Remote::kPages));
+  EXPECT_FALSE(atu.revoke(2, remote.nla, Remote::kPages - 1));
+  EXPECT_TRUE(remote.target.rma.revoke(2, remote.nla, Remote::kPages));
+  EXPECT_FALSE(atu.revoke(2, remote.nla, Remote::kPages));
+  EXPECT_FALSE(atu.translate(2, remote.nla, Access::Read).ok);
+  EXPECT_FALSE(atu.is_flushed(remote.nla));
+  remote.step(1, false);
+  EXPECT_TRUE(atu.is_flushed(remote.nla));
+  EXPECT_TRUE(atu.register_paged(3, *remote.memory, Access::Read));
 }
 
 }  // namespace
