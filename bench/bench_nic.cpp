@@ -298,7 +298,12 @@ void expect_numbered(const Side& side, std::size_t length, std::size_t bytes, st
     std::memcpy(&word, side.inbox().data() + at, sizeof(word));
     is_right = word == value + at;
   }
-  if (!is_right) throw std::runtime_error("a message with wrong bytes");
+  if (!is_right) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, side.inbox().data(), sizeof(word));
+    throw std::runtime_error("a message of " + std::to_string(length) + " bytes that begins with " +
+                             std::to_string(word) + " instead of " + std::to_string(value));
+  }
 }
 void await_numbered(Side& side, std::size_t bytes, std::uint64_t value) {
   for (Patience patience;; patience.look()) {
@@ -459,6 +464,8 @@ double ask_rate(Side& side, Meeting& meeting, const TickClock& clock) {
   return clock.ns(static_cast<double>(ticks_end() - begin)) / static_cast<double>(kStream);
 }
 void answer_rate(Side& side, Meeting& meeting) {
+  if (side.poll_message())
+    throw std::runtime_error("a message that nobody sent");  // also tells that all slots are free
   meeting.meet([&] { side.step(); });
   const Undisturbed undisturbed;
   Patience patience;
