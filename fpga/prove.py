@@ -71,7 +71,6 @@ def model(proof, broken):
     # What is not driven, or unknown, is whatever the solver wants it to be: said before anything is optimized by it.
     script += f"prep -flatten -top {proof['top']}\nsetundef -undriven -anyseq\n"
     script += "cutpoint t:$mem_v2\n" if proof.get("free_memory") else ""
-    script += "cutpoint t:formal_any*\n" if "formal_any.sv" in files else ""
     script += "memory_map\n"
     script += "clk2fflogic\n" if proof.get("clocks") else "async2sync\n"
     script += "chformal -lower\n" if slang else ""

@@ -31,7 +31,7 @@ inline constexpr std::uint32_t kErrors = 0x028;
 inline constexpr std::uint32_t kErrorsBadAccess = 1U << 0;
 /// Memory refused a write of m_axi_ring: the ring's content is unknown.
 inline constexpr std::uint32_t kErrorsWriteError = 1U << 1;
-/// A ring was started with values that make no sense, or while it ran.
+/// A ring was started with values that make no sense, or before it had come to rest.
 inline constexpr std::uint32_t kErrorsRingRefused = 1U << 2;
 /// A ring's list of segments makes no sense or could not be read; the ring has ended.
 inline constexpr std::uint32_t kErrorsRingBroken = 1U << 3;
