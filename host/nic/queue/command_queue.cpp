@@ -9,11 +9,12 @@
 #include <array>
 #include <bit>
 
+#include "host/nic/queue/queue_protocol.hpp"
+
 namespace stopbit::nic {
 namespace {
 
 constexpr std::size_t kWords = sizeof(Command) / sizeof(std::uint64_t);
-constexpr std::size_t kNumberWord = kWords - 1;
 using Words = std::array<std::uint64_t, kWords>;
 
 constexpr std::size_t slot_at(const RingPlace& place, std::uint64_t number) noexcept {
@@ -40,6 +41,43 @@ bool has_line_store() noexcept {
 }
 #endif
 const bool kHasLineStore = has_line_store();
+
+/// The memory of a port's ring.
+struct RingMemory {
+  static constexpr std::uint64_t kSlots = PageLayout::kCommands;
+  static constexpr std::size_t kWords = nic::kWords;
+
+  template <QueueStep step>
+  [[nodiscard]] std::uint64_t load() const noexcept {
+    return page.word(word_of(step)).load(order_of(step));
+  }
+  template <QueueStep step>
+  void store(std::uint64_t value) const noexcept {
+    page.word(word_of(step)).store(value, order_of(step));
+  }
+  [[nodiscard]] bool claim(std::uint64_t& expected, std::uint64_t desired) const noexcept {
+    return page.word(place.claimed).compare_exchange_weak(expected, desired, order_of(QueueStep::Claim));
+  }
+  template <QueueStep step>
+  [[nodiscard]] std::uint64_t load_slot(std::uint64_t number, std::size_t word) const noexcept {
+    return page.word(slot_at(place, number), word).load(order_of(step));
+  }
+  template <QueueStep step>
+  void store_slot(std::uint64_t number, std::size_t word, std::uint64_t value) const noexcept {
+    page.word(slot_at(place, number), word).store(value, order_of(step));
+  }
+  [[nodiscard]] PageWord word_of(QueueStep step) const noexcept {
+    switch (step) {
+      case QueueStep::LoadSeen:
+      case QueueStep::StoreSeen: return place.taken_seen;
+      case QueueStep::LoadTaken:
+      case QueueStep::StoreTaken: return place.taken;
+      default: return place.claimed;
+    }
+  }
+  Page page;
+  RingPlace place;
+};
 
 bool is_command(const Command& command) noexcept {
   return command.operation >= Operation::FastSend && command.operation <= kLastOperation;
@@ -91,37 +129,17 @@ Issue CommandQueue::insert(std::span<const Command> commands, bool is_whole) con
   const auto wanted = static_cast<std::uint64_t>(first_bad - commands.begin());
   if (is_whole && wanted != commands.size()) return {Reply::Invalid, 0};
 
-  // `claimed` is read before `taken`: if it has not changed when it is exchanged, at least so many slots are free.
-  // What some producer saw of `taken` is as good while there is room, and spares the transfer of the node's line.
-  const auto claimed_word = page_.word(place_.claimed);
-  const auto seen_word = page_.word(place_.taken_seen);
-  std::uint64_t claimed = claimed_word.load(std::memory_order_relaxed);
-  std::uint64_t count = 0;
-  for (;;) {
-    // Acquire: the node has read what lay in the slots before it gave them back.
-    std::uint64_t taken = seen_word.load(std::memory_order_acquire);
-    if (claimed - taken > PageLayout::kCommands - std::min<std::uint64_t>(PageLayout::kCommands, wanted)) {
-      taken = page_.word(place_.taken).load(std::memory_order_acquire);
-      seen_word.store(taken, std::memory_order_release);
-    }
-    const auto used = static_cast<std::int64_t>(claimed - taken);
-    if (used < 0) {  // others were faster in between
-      claimed = claimed_word.load(std::memory_order_relaxed);
-      if (static_cast<std::int64_t>(claimed - taken) < 0) return {Reply::Full, 0};  // nonsense in the page
-      continue;
-    }
-    const std::uint64_t room =
-        PageLayout::kCommands - std::min<std::uint64_t>(PageLayout::kCommands, static_cast<std::uint64_t>(used));
-    count = is_whole && room < wanted ? 0 : std::min(wanted, room);
-    if (count == 0) break;
-    if (claimed_word.compare_exchange_weak(claimed, claimed + count, std::memory_order_relaxed)) break;
-  }
-
+  RingMemory memory{page_, place_};
+  const auto [first, count] = claim_slots(memory, wanted, is_whole);
   for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t number = claimed + i;
-    Command command = commands[i];
-    command.number = number + 1;
-    store(slot_at(place_, number), command);
+    const std::uint64_t number = first + i;
+    if (kHasLineStore) {
+      Command command = commands[i];
+      command.number = number + 1;
+      store_line(page_.line(slot_at(place_, number)), command);
+    } else {
+      fill_slot(memory, number, std::bit_cast<Words>(commands[i]).data());
+    }
   }
 
   if (count == commands.size()) return {Reply::NoError, count};
@@ -129,25 +147,14 @@ Issue CommandQueue::insert(std::span<const Command> commands, bool is_whole) con
   return {count == 0 ? Reply::Full : Reply::Partial, count};
 }
 
-void CommandQueue::store(std::size_t at, const Command& command) const noexcept {
-  if (kHasLineStore) {
-    store_line(page_.line(at), command);
-    return;
-  }
-  const auto words = std::bit_cast<Words>(command);
-  for (std::size_t w = 0; w < kNumberWord; ++w) page_.word(at, w).store(words[w], std::memory_order_relaxed);
-  page_.word(at, kNumberWord).store(words[kNumberWord], std::memory_order_release);  // the command is there
-}
-
 bool CommandSource::take(Command& command) noexcept {
-  const std::size_t at = slot_at(place_, taken_);
-  if (page_.word(at, kNumberWord).load(std::memory_order_acquire) != taken_ + 1) {
+  RingMemory memory{page_, place_};
+  Words words;
+  if (!read_slot(memory, taken_, words.data())) {
     tell();
     return false;
   }
-  Words words;
-  for (std::size_t w = 0; w < kNumberWord; ++w) words[w] = page_.word(at, w).load(std::memory_order_relaxed);
-  words[kNumberWord] = ++taken_;
+  ++taken_;
   command = std::bit_cast<Command>(words);
   if (taken_ - told_ >= kTellEvery) tell();
   return true;
@@ -156,7 +163,8 @@ bool CommandSource::take(Command& command) noexcept {
 void CommandSource::tell() noexcept {
   if (told_ == taken_) return;
   told_ = taken_;
-  page_.word(place_.taken).store(taken_, std::memory_order_release);
+  RingMemory memory{page_, place_};
+  give_back(memory, taken_);
 }
 
 }  // namespace stopbit::nic

@@ -40,7 +40,6 @@ class CommandQueue {
 
  private:
   [[nodiscard]] Issue insert(std::span<const Command> commands, bool is_whole) const noexcept;
-  void store(std::size_t at, const Command& command) const noexcept;
 
   Page page_;
   RingPlace place_;
