@@ -169,7 +169,8 @@ class Look {
         slow.push_back(read(place + "/name").value_or(state) + " " + std::to_string(*latency) + " us");
       }
     }
-    add("idle states", states.empty() ? State::Unknown : good_if(slow.empty()), join(slow),
+    add("idle states", states.empty() ? State::Unknown : good_if(slow.empty()),
+        slow.empty() ? "none that is slow" : join(slow),
         "none that takes more than " + std::to_string(kSlowWakeUpUs) + " us to leave",
         "A core that sleeps deeply is late for the first packet after a pause.",
         "cpupower idle-set -D 10, or kernel parameter intel_idle.max_cstate=1");

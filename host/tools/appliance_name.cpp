@@ -14,21 +14,30 @@ Option appliance_name_option(std::string& target) {
           .target = &target};
 }
 
+namespace {
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
+}  // namespace
+
 counters::Reader open_counters(const std::string& name) {
-  std::string found = name;
-  if (found.empty()) {
-    const std::vector<std::string> all = appliance::find_appliances();
-    if (all.empty())
-      throw ToolError(kExitEnvironment, "no appliance has counters on this machine; `stopbit run` starts one");
-    if (all.size() > 1) {
-      std::string list;
-      for (const std::string& item : all) list += (list.empty() ? "" : ", ") + item;
-      throw ToolError(kExitUsage, "there are several appliances, say which: " + list);
-    }
-    found = all.front();
+  const std::vector<std::string> all = appliance::find_appliances();
+  if (name.empty() && all.empty()) {
+    throw ToolError(kExitEnvironment, "no appliance has counters on this machine; `stopbit run` starts one");
   }
-  Result<counters::Reader> reader = counters::Reader::open(found);
-  if (!reader) throw ToolError(kExitEnvironment, reader.message());
+  if (name.empty() && all.size() > 1) {
+    throw ToolError(kExitUsage, "there are several appliances, say which: " + joined(all));
+  }
+  const std::string& wanted = name.empty() ? all.front() : name;
+  Result<counters::Reader> reader = counters::Reader::open(wanted);
+  if (!reader) {
+    throw ToolError(kExitEnvironment, "appliance '" + wanted + "': " + reader.message() +
+                                          (all.empty() ? "" : "; there are counters of: " + joined(all)));
+  }
   return std::move(reader).value();
 }
 
