@@ -154,6 +154,7 @@ int unpinned(std::uint64_t wanted, std::uint64_t seed) {
   auto last_end = begin;
   const auto buffer_of = [&](std::size_t i) { return buffer.span().subspan(i * kRecordBytes, kRecordBytes); };
   bool is_stuck = false;
+  std::uint64_t quiet = 0;  // steps in which nothing ended
   while (ended < wanted && !is_stuck) {
     for (std::size_t i = 0; i < kUnderWay && started < wanted; ++i) {
       Transfer& transfer = under_way[i];
@@ -218,9 +219,10 @@ int unpinned(std::uint64_t wanted, std::uint64_t seed) {
       ++ended;
     }
     if (has_ended) {
+      quiet = 0;
       last_end = std::chrono::steady_clock::now();
-    } else if (now % 32'000 == 0) {
-      std::this_thread::yield();  // to the pager
+    } else if (++quiet > 8) {
+      ::usleep(20);  // to the pager, which may have no processor of its own here
       is_stuck = std::chrono::steady_clock::now() - last_end > std::chrono::seconds(kSilence);
     }
   }
