@@ -11,7 +11,8 @@
 #include <limits>
 #include <utility>
 
-#include "host/ring/spin.hpp"
+#include "host/appliance/distribution.hpp"
+#include "host/appliance/rest.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -21,22 +22,6 @@ std::string address_of(const std::optional<feed::Line>& line) {
   std::string text = net::to_text(line->group);
   if (line->source) text += " from " + feed::address_text(*line->source);
   return text;
-}
-
-/// Waits as the settings say when there was nothing to do, for so many turns in a row.
-void rest(const AgentSettings& settings, std::uint32_t quiet_turns) {
-  constexpr std::uint32_t kSpins = 4'096;  // some tens of microseconds
-  constexpr std::uint32_t kYields = 256;
-  Idle idle = settings.idle;
-  if (idle == Idle::Backoff) {
-    idle = quiet_turns < kSpins ? Idle::Spin : quiet_turns < kSpins + kYields ? Idle::Yield : Idle::Sleep;
-  }
-  switch (idle) {
-    case Idle::Spin: ring::Spin::pause(); break;
-    case Idle::Yield: ::sched_yield(); break;
-    case Idle::Backoff:
-    case Idle::Sleep: std::this_thread::sleep_for(std::chrono::nanoseconds(settings.sleep_ns)); break;
-  }
 }
 
 /// What is wrong with where a ring lies; empty: nothing.
@@ -64,6 +49,7 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOption
   if (problem.empty() && made->recording_) problem = made->recording_->open(made->places_);
   if (problem.empty()) problem = made->open_card(options.open_card ? options.open_card : device::Card::open);
   if (problem.empty()) problem = made->start_loads();
+  if (problem.empty() && made->distribution_) problem = made->distribution_->open();
   if (problem.empty()) {
     problem = made->make_agents(options.open_port ? options.open_port
                                                   : standard_ports(options.clock, made->settings_.dpdk_memory));
@@ -74,6 +60,8 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOption
   if (!problem.empty()) return Failure{std::move(problem)};
   return made;
 }
+
+Appliance::Appliance(Settings settings, Clock clock) : settings_(std::move(settings)), clock_(std::move(clock)) {}
 
 Appliance::~Appliance() {
   stop();
@@ -200,6 +188,10 @@ std::string Appliance::make_counters(bool is_private) {
     }
   }
   if (recording_) recording_->add_counters(builder, settings_.agents);
+  if (settings_.nic) {
+    distribution_ = std::make_unique<Distribution>(*settings_.nic);
+    distribution_->add_counters(builder);
+  }
   builder.writer();
   builder.info(infos_[0], "appliance_info",
                {{"name", settings_.name},
@@ -359,6 +351,7 @@ void Appliance::run(std::size_t agent) {
 
 Result<bool> Appliance::start() {
   if (recording_) recording_->start();
+  if (distribution_) distribution_->start();
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
     running_.fetch_add(1, std::memory_order_relaxed);
@@ -388,6 +381,7 @@ void Appliance::stop() {
   for (std::thread& thread : threads_) thread.join();
   for (const auto& agent : agents_) agent->finish();
   if (recording_) recording_->stop();
+  if (distribution_) distribution_->stop();
   if (segment_) segment_->beat(clock_());
 }
 

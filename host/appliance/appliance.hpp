@@ -19,6 +19,8 @@
 
 namespace stopbit::appliance {
 
+class Distribution;
+
 /// Opens a port as the settings say. `notes` takes what was asked for and could not be had, a sentence each.
 using OpenPort =
     std::function<Result<std::unique_ptr<ingest::Port>>(const PortSettings& port, std::vector<std::string>& notes)>;
@@ -79,6 +81,9 @@ class Appliance {
   /// Null: the settings say that nothing is recorded.
   [[nodiscard]] Recording* recording() const noexcept { return recording_.get(); }
 
+  /// Null: the settings have no [nic].
+  [[nodiscard]] Distribution* distribution() const noexcept { return distribution_.get(); }
+
   /// Tells readers of the counters that the appliance is well; from the thread that looks after it, every second or so.
   void beat() const noexcept { segment_->beat(clock_()); }
   /// The next notice of any agent. From the thread that looks after the appliance.
@@ -121,7 +126,7 @@ class Appliance {
     std::uint16_t generation = 0;
   };
 
-  Appliance(Settings settings, Clock clock) : settings_(std::move(settings)), clock_(std::move(clock)) {}
+  Appliance(Settings settings, Clock clock);
   [[nodiscard]] std::string make_outlets(Diagnostics& diagnostics);
   void plan_recording();
   [[nodiscard]] std::string make_counters(bool is_private);
@@ -155,6 +160,7 @@ class Appliance {
   std::vector<counters::Counter> infos_;
   std::optional<counters::Segment> segment_;
   std::unique_ptr<Recording> recording_;
+  std::unique_ptr<Distribution> distribution_;
   std::vector<std::unique_ptr<Agent>> agents_;
   std::vector<std::thread> threads_;
   std::size_t pending_loads_ = 0;  ///< Given to agents, and not yet back.

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "decoder/record/text.hpp"
+#include "host/appliance/distribution.hpp"
 #include "microcode/base/error_code.hpp"
 
 namespace stopbit::appliance {
@@ -78,6 +79,7 @@ void Keeper::step() {
   if (const std::string why = appliance_.take_card_failure(); !why.empty()) {
     tell_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
   }
+  tell_distribution();
   appliance_.beat();
   if (now >= next_clean_ns_) {
     next_clean_ns_ = now + kCleanNs;
@@ -86,6 +88,14 @@ void Keeper::step() {
   if (now < next_look_ns_) return;
   next_look_ns_ = now + kLookNs;
   look(now);
+}
+
+void Keeper::tell_distribution() {
+  Distribution* const distribution = appliance_.distribution();
+  std::string line;
+  while (distribution != nullptr && distribution->next_line(line)) {
+    tell_({Level::Info, "nic", {{"text", std::exchange(line, {})}}});
+  }
 }
 
 void Keeper::take(const Notice& notice) {

@@ -54,6 +54,7 @@ class Keeper {
   void take(const Notice& notice);
   void take_gap(const Notice& notice, const feed::Channel& channel);
   void look(std::uint64_t now);
+  void tell_distribution();
   void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
   void look_at_readers(const Status& status, std::uint64_t now);
   void tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "host/appliance/entitlements.hpp"
 #include "host/config/nearest.hpp"
 #include "host/config/toml.hpp"
 #include "host/ring/layout.hpp"
@@ -18,6 +19,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kHour = 3'600 * kSecond;
 constexpr std::uint32_t kMaxCore = 4'095;
 constexpr std::size_t kMaxQueues = 16;
+constexpr std::size_t kMaxPublished = 64;
 
 std::string in_folder(const std::string& folder, const std::string& path) {
   return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
@@ -47,6 +49,7 @@ class Reader {
     read_agents();
     read_ports();
     read_feeds();
+    read_nic();
     root_.finish();
     return std::move(settings_);
   }
@@ -182,6 +185,13 @@ class Reader {
     table->finish();
   }
 
+  static void read_thread(config::Table& table, AgentSettings& thread) {
+    if (table.has("core")) thread.core = static_cast<std::uint32_t>(table.integer("core", {0, kMaxCore}, 0));
+    thread.idle = static_cast<Idle>(
+        table.choice("idle", {"spin", "yield", "sleep", "backoff"}, static_cast<std::size_t>(thread.idle)));
+    thread.sleep_ns = table.duration_ns("sleep", {1'000, kSecond}, thread.sleep_ns);
+  }
+
   void read_agents() {
     for (config::Table& table : root_.tables("agent", {.least = 1, .most = kMaxAgents})) {
       AgentSettings& agent = settings_.agents.emplace_back();
@@ -191,10 +201,7 @@ class Reader {
       if (std::count_if(settings_.agents.begin(), settings_.agents.end(), is_same) > 1) {
         table.error("name", "two agents have the name '" + agent.name + "'");
       }
-      if (table.has("core")) agent.core = static_cast<std::uint32_t>(table.integer("core", {0, kMaxCore}, 0));
-      agent.idle = static_cast<Idle>(
-          table.choice("idle", {"spin", "yield", "sleep", "backoff"}, static_cast<std::size_t>(agent.idle)));
-      agent.sleep_ns = table.duration_ns("sleep", {1'000, kSecond}, agent.sleep_ns);
+      read_thread(table, agent);
       agent.batch = table.integer("batch", {1, kMaxBatch}, agent.batch);
       table.finish();
     }
@@ -336,6 +343,109 @@ class Reader {
         root_.error("rings", "no feed has a ring with the name '" + ring + "'");
       }
     }
+  }
+
+  /// Every ring by the last part of its name.
+  std::vector<OfferedRing> offered_rings(config::Table& table) {
+    std::map<std::string, std::string> by_name;
+    for (const FeedSettings& feed : settings_.feeds) {
+      for (const feed::Channel& channel : feed.description.channels) {
+        if (channel.ring.empty()) continue;
+        const std::string name = std::filesystem::path(channel.ring).filename().string();
+        const auto [found, is_new] = by_name.try_emplace(name, channel.ring);
+        if (!is_new && found->second != channel.ring) {
+          table.error("the rings '" + found->second + "' and '" + channel.ring + "' would both be '" + name +
+                      "' to others");
+        }
+      }
+    }
+    std::vector<OfferedRing> rings;
+    for (auto& [name, ring] : by_name) rings.push_back({name, ring});
+    return rings;
+  }
+
+  void read_publications(NicSettings& nic) {
+    for (config::Table& table : root_.tables("publish", {.least = 0, .most = kMaxPublished})) {
+      PublishSettings published;
+      const std::string ring = table.text("ring");
+      const auto found = std::find_if(nic.rings.begin(), nic.rings.end(),
+                                      [&](const OfferedRing& other) { return other.name == ring; });
+      if (found != nic.rings.end()) {
+        published.ring = found->ring;
+      } else if (!ring.empty() && !diagnostics_.has_errors()) {
+        const std::string near = config::nearest(ring, nic.ring_names());
+        table.error("ring", "no feed has a ring '" + ring + "'" + (near.empty() ? "" : "; near is '" + near + "'"));
+      }
+      published.name = table.text("as", ring);
+      check_name(table, "as", published.name);
+      const auto is_same = [&](const PublishSettings& other) { return other.name == published.name; };
+      if (std::any_of(nic.publish.begin(), nic.publish.end(), is_same)) {
+        table.error("as", "two rings are published as '" + published.name + "'");
+      }
+      read_ways(table, nic, published);
+      published.token_file = in_folder(folder_, table.text("token_file", ""));
+      table.finish();
+      nic.publish.push_back(std::move(published));
+    }
+  }
+
+  static void read_ways(config::Table& table, const NicSettings& nic, PublishSettings& published) {
+    if (!table.has("to")) {
+      published.to_fabric = !nic.listen.empty();
+      return;
+    }
+    published.to_shm = published.to_fabric = false;
+    for (const std::string& way : table.texts("to", {.least = 1, .most = 2})) {
+      if (way == "shm") {
+        published.to_shm = true;
+      } else if (way == "fabric") {
+        published.to_fabric = true;
+        if (nic.listen.empty()) table.error("to", "'fabric' wants an address to listen at: 'listen' of [nic]");
+      } else {
+        table.error("to", "'to' has one or both of: shm, fabric");
+      }
+    }
+  }
+
+  void read_nic() {
+    auto table = root_.table("nic");
+    if (!table) {
+      // Without a node there is nothing to publish with.
+      for (config::Table& published : root_.tables("publish", {.least = 0, .most = kMaxPublished})) {
+        published.error("a ring is published by a node: [nic] is missing");
+      }
+      return;
+    }
+    NicSettings& nic = settings_.nic.emplace();
+    nic.network = table->text("network", settings_.name);
+    check_name(*table, "network", nic.network);
+    nic.thread.name = "nic";
+    read_thread(*table, nic.thread);
+    if (!diagnostics_.has_errors()) nic.rings = offered_rings(*table);
+    nic.broker = in_folder(folder_, table->text("broker", ""));
+    nic.clients = table->integer("clients", {1, 1'024}, nic.clients);
+    nic.listen = table->text("listen", "");
+    if (!nic.listen.empty()) {
+      const Result<net::Endpoint> endpoint = net::parse_endpoint(nic.listen);
+      if (!endpoint) {
+        table->error("listen", endpoint.message());
+      } else if (endpoint.value().address == 0) {
+        // libfabric would take the loopback instead.
+        table->error("listen", "libfabric listens at one address of this host: 0.0.0.0 is none");
+      }
+    }
+    nic.provider = table->text("provider", "");
+    nic.subscribers = table->integer("subscribers", {1, 256}, nic.subscribers);
+    nic.entitlements_file = in_folder(folder_, table->text("entitlements", ""));
+    if (nic.broker.empty() != nic.entitlements_file.empty()) {
+      table->error(nic.broker.empty() ? "entitlements" : "broker",
+                   "a broker wants a file of entitlements, and they want a broker");
+    }
+    table->finish();
+    read_publications(nic);
+    if (nic.entitlements_file.empty() || diagnostics_.has_errors()) return;
+    auto entitlements = load_entitlements(nic.entitlements_file, nic.ring_names(), diagnostics_);
+    if (entitlements) nic.entitlements = std::move(*entitlements);
   }
 
   config::Table root_;

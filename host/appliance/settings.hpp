@@ -11,6 +11,7 @@
 
 #include "decoder/engine/make_engine.hpp"
 #include "host/feed/description.hpp"
+#include "host/nic/node/broker.hpp"
 #include "microcode/base/diagnostic.hpp"
 
 /// An appliance: ports, threads, feeds and rings, as appliance.toml says. README.md has every key.
@@ -99,6 +100,42 @@ struct CardSettings {
   bool fallback = true;  ///< Software does what the card cannot; else the appliance does not start.
 };
 
+/// A ring as others know it: the name that clients of the broker attach it by.
+struct OfferedRing {
+  std::string name;
+  std::string ring;
+};
+
+/// A ring that subscribers may have in memory of their own.
+struct PublishSettings {
+  std::string name;  ///< What subscribers ask for.
+  std::string ring;
+  bool to_shm = true;      ///< Processes of this host and user, by NicSettings::network.
+  bool to_fabric = false;  ///< Those who come to NicSettings::listen.
+  std::string token_file;  ///< Holds what subscribers have to know; empty: nothing.
+};
+
+/// The node of the user-level network interface, through which other processes reach the rings.
+struct NicSettings {
+  std::string network;            ///< Its carrier between processes of this host: segments NETWORK.NODE.
+  std::string broker;             ///< Path of the Unix socket for clients of this host; empty: none.
+  std::size_t clients = 64;       ///< Of the broker, at once.
+  std::string entitlements_file;  ///< What they may.
+  std::vector<nic::Entitlement> entitlements;
+  AgentSettings thread;
+  std::vector<OfferedRing> rings;  ///< All rings of the appliance.
+  std::string listen;              ///< HOST:PORT of the carrier to other hosts; empty: none.
+  std::string provider;            ///< Of it, as libfabric calls it; empty: TCP.
+  std::size_t subscribers = 16;    ///< Of all published rings, at once, on each of the two carriers.
+  std::vector<PublishSettings> publish;
+
+  [[nodiscard]] std::vector<std::string> ring_names() const {
+    std::vector<std::string> names;
+    for (const OfferedRing& ring : rings) names.push_back(ring.name);
+    return names;
+  }
+};
+
 struct Settings {
   std::string name;          ///< Of the counters: /dev/shm/stopbit-NAME.counters.
   std::string state_folder;  ///< Gaps of the last days, and what else outlives the process.
@@ -116,6 +153,7 @@ struct Settings {
   bool confined = true;                    ///< Gives up privileges, files and system calls once everything is set up.
   ControlSettings control;
   std::optional<RecorderSettings> recorder;
+  std::optional<NicSettings> nic;
 
   std::vector<AgentSettings> agents;
   std::vector<PortSettings> ports;

@@ -143,6 +143,60 @@ RecorderStatus read_recorder(const Reader& reader) {
   return status;
 }
 
+NicStatus read_nic(const Reader& reader) {
+  NicStatus status;
+  status.exists = reader.find("nic_commands") != nullptr;
+  if (!status.exists) return status;
+  status.commands = reader.sum("nic_commands");
+  status.clients = reader.sum("broker_clients");
+  status.ports_opened = reader.sum("broker_ports_opened");
+  status.ports_gone = reader.sum("broker_ports_gone");
+  status.turned_away = reader.sum("broker_turned_away");
+  status.malformed = reader.sum("broker_malformed");
+  status.refused = reader.sum("broker_refused");
+  status.shared_bytes = reader.sum("broker_shared");
+  status.lines_kept = reader.sum("nic_lines_kept");
+  return status;
+}
+
+PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
+  PublisherStatus status;
+  status.carrier = carrier;
+  std::map<std::uint64_t, std::map<std::string, const Metric*>> places;
+  for (const Metric* metric : index.find("carrier", carrier)) {
+    const std::string& family = metric->name.family;
+    if (family == "publisher_admitted") status.admitted = index.reader.value(*metric);
+    if (family == "publisher_refused") status.refused = index.reader.value(*metric);
+    if (family == "publisher_ended") status.ended = index.reader.value(*metric);
+    if (family == "publisher_malformed") status.malformed = index.reader.value(*metric);
+    if (const auto place = metric->name.label("place"); !place.empty()) places[number(place)][family] = metric;
+  }
+  for (const auto& [place, metrics] : places) {
+    const auto value = [&metrics = metrics, &index](const char* family) {
+      const auto found = metrics.find(family);
+      return found != metrics.end() ? index.reader.value(*found->second) : 0;
+    };
+    const auto text = [&metrics = metrics, &index](const char* family) {
+      const auto found = metrics.find(family);
+      const bool is_text = found != metrics.end() && found->second->kind == counters::Kind::Text;
+      return is_text ? index.reader.text(*found->second) : std::string();
+    };
+    const std::uint64_t state = value("subscriber_state");
+    if (state == 0 || state > static_cast<std::uint64_t>(SubscriberState::Ending)) continue;
+    SubscriberStatus& subscriber = status.subscribers.emplace_back();
+    subscriber.who = text("subscriber");
+    subscriber.ring = text("subscriber_ring");
+    subscriber.state = static_cast<SubscriberState>(state);
+    subscriber.since_ns = value("subscriber_since_time");
+    subscriber.records = value("subscriber_records");
+    subscriber.slots = value("subscriber_slots");
+    subscriber.filtered = value("subscriber_filtered");
+    subscriber.lost = value("subscriber_lost");
+    subscriber.behind = value("subscriber_behind");
+  }
+  return status;
+}
+
 /// Whether frames with this verdict were for us and could not be used.
 bool is_damage(std::string_view text) {
   for (std::size_t i = 0; i < net::kVerdicts; ++i) {
@@ -179,6 +233,16 @@ nlohmann::json buckets(const counters::Distribution& distribution) {
 
 }  // namespace
 
+std::string_view to_text(SubscriberState state) noexcept {
+  switch (state) {
+    case SubscriberState::None: return "none";
+    case SubscriberState::Running: return "running";
+    case SubscriberState::Waiting: return "waiting";
+    case SubscriberState::Ending: return "ending";
+  }
+  return "unknown";
+}
+
 bool ChannelStatus::is_balanced() const noexcept {
   return received() == delivered + duplicate + late + held + malformed + incomplete &&
          numbers == numbers_delivered + numbers_recovered + numbers_lost + numbers_held;
@@ -208,6 +272,7 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
     status.state_folder = info->name.label("state");
     silence_ns = number(info->name.label("silence_ns"));
   }
+  status.nic = read_nic(reader);
   const Index index(reader);
   for (const Metric& metric : reader.metrics()) {
     const std::string& family = metric.name.family;
@@ -251,6 +316,17 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
       agent.notices_lost = group.value("agent_notices_lost");
       if (const Metric* batch = group.find("agent_batch_datagrams")) agent.batch = reader.distribution(*batch);
       if (const Metric* latency = group.find("agent_latency")) agent.latency = reader.distribution(*latency);
+    } else if (family == "offer_attachments") {
+      OfferStatus& offer = status.nic.offers.emplace_back();
+      offer.name = metric.name.label("offer");
+      const Group group(index, "offer", offer.name);
+      offer.attachments = group.value("offer_attachments");
+      offer.attached = group.value("offer_attached");
+      offer.refused = group.value("offer_refused");
+      offer.gets = group.value("offer_gets");
+      offer.bytes = group.value("offer_bytes");
+    } else if (family == "publisher_subscribers") {
+      status.nic.publishers.push_back(read_publisher(index, std::string(metric.name.label("carrier"))));
     } else if (family == "errors") {
       const std::vector<counters::SeenError> errors = reader.errors(metric);
       status.errors.insert(status.errors.end(), errors.begin(), errors.end());
@@ -443,6 +519,49 @@ std::string to_json(const Status& status) {
                         {"refused_freezes", recorder.refused_freezes},
                         {"failing_lines", recorder.failing_lines},
                         {"problem", recorder.problem}};
+  }
+  if (const NicStatus& nic = status.nic; nic.exists) {
+    json offers = json::array();
+    for (const OfferStatus& offer : nic.offers) {
+      offers.push_back({{"name", offer.name},
+                        {"attachments", offer.attachments},
+                        {"attached", offer.attached},
+                        {"refused", offer.refused},
+                        {"gets", offer.gets},
+                        {"bytes", offer.bytes}});
+    }
+    json publishers = json::array();
+    for (const PublisherStatus& publisher : nic.publishers) {
+      json subscribers = json::array();
+      for (const SubscriberStatus& subscriber : publisher.subscribers) {
+        subscribers.push_back({{"who", subscriber.who},
+                               {"ring", subscriber.ring},
+                               {"state", to_text(subscriber.state)},
+                               {"since_ns", subscriber.since_ns},
+                               {"records", subscriber.records},
+                               {"slots", subscriber.slots},
+                               {"filtered", subscriber.filtered},
+                               {"lost", subscriber.lost},
+                               {"behind", subscriber.behind}});
+      }
+      publishers.push_back({{"carrier", publisher.carrier},
+                            {"admitted", publisher.admitted},
+                            {"refused", publisher.refused},
+                            {"ended", publisher.ended},
+                            {"malformed", publisher.malformed},
+                            {"subscribers", std::move(subscribers)}});
+    }
+    root["nic"] = {{"commands", nic.commands},
+                   {"clients", nic.clients},
+                   {"ports_opened", nic.ports_opened},
+                   {"ports_gone", nic.ports_gone},
+                   {"turned_away", nic.turned_away},
+                   {"malformed", nic.malformed},
+                   {"refused", nic.refused},
+                   {"shared_bytes", nic.shared_bytes},
+                   {"lines_kept", nic.lines_kept},
+                   {"offers", std::move(offers)},
+                   {"publishers", std::move(publishers)}};
   }
   for (const counters::SeenError& error : status.errors) {
     root["errors"].push_back(error_json(error));

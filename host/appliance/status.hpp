@@ -88,6 +88,43 @@ struct Drop {
   [[nodiscard]] std::string text() const { return reader.empty() ? place : place + " of " + reader + " at " + ring; }
 };
 
+/// A ring that clients of the broker attach.
+struct OfferStatus {
+  std::string name;
+  std::uint64_t attachments = 0, attached = 0, refused = 0, gets = 0, bytes = 0;
+};
+
+/// What a publisher is doing for a subscriber.
+enum class SubscriberState : std::uint8_t {
+  None = 0,
+  Running = 1,
+  Waiting = 2,  ///< There are records for it, but it has no room for them.
+  Ending = 3,   ///< The ring has ended.
+};
+[[nodiscard]] std::string_view to_text(SubscriberState state) noexcept;
+
+struct SubscriberStatus {
+  std::string who, ring;
+  SubscriberState state = SubscriberState::None;
+  std::uint64_t since_ns = 0, records = 0, slots = 0, filtered = 0, lost = 0, behind = 0;
+};
+
+/// A carrier that rings are published by.
+struct PublisherStatus {
+  std::string carrier;
+  std::uint64_t admitted = 0, refused = 0, ended = 0, malformed = 0;
+  std::vector<SubscriberStatus> subscribers;  ///< Those that there are.
+};
+
+/// The node and its broker.
+struct NicStatus {
+  bool exists = false;
+  std::uint64_t commands = 0, clients = 0, ports_opened = 0, ports_gone = 0, turned_away = 0, malformed = 0,
+                refused = 0, shared_bytes = 0, lines_kept = 0;
+  std::vector<OfferStatus> offers;
+  std::vector<PublisherStatus> publishers;
+};
+
 /// What is written to disk, over all lines.
 struct RecorderStatus {
   bool exists = false;
@@ -112,6 +149,7 @@ struct Status {
   std::vector<RingStatus> rings;
   std::vector<AgentStatus> agents;
   RecorderStatus recorder;
+  NicStatus nic;
   std::vector<counters::SeenError> errors;
   std::uint64_t errors_beyond = 0;
 

@@ -135,6 +135,57 @@ void TallyBuilder::record_queue(counters::Counter& counter, std::string_view age
   add(counter, "recorder_no_room", {{"agent", agent}}, "Packets that found no room on their way to the disk");
 }
 
+void TallyBuilder::nic(NicTally& tally) {
+  schema_.writer();
+  add(tally.commands, "nic_commands", {}, "Commands that ports gave to the node");
+  gauge(tally.clients, "broker_clients", {}, "Processes of this host that have a connection to the broker");
+  add(tally.ports_opened, "broker_ports_opened", {}, "Ports opened for processes");
+  add(tally.ports_gone, "broker_ports_gone", {}, "Of those, ended");
+  add(tally.turned_away, "broker_turned_away", {}, "Processes without entitlement, or one too many");
+  add(tally.malformed, "broker_malformed", {}, "Requests that no client sends");
+  add(tally.refused, "broker_refused", {}, "Requests that were refused");
+  gauge(tally.shared_bytes, "broker_shared", {}, "Memory of clients that the node has mapped", Unit::Bytes);
+  add(tally.lines_kept, "nic_lines_kept", {}, "Lines that the log was spared, because there were too many");
+}
+
+void TallyBuilder::offer(OfferTally& tally, std::string_view name) {
+  const Labels labels = {{"offer", name}};
+  gauge(tally.attachments, "offer_attachments", labels, "Attachments of the ring that have not ended");
+  add(tally.attached, "offer_attached", labels, "Times that a process has attached the ring");
+  add(tally.refused, "offer_refused", labels, "Times that a process was not entitled to it");
+  add(tally.gets, "offer_gets", labels, "Reads of the ring through the node; who maps it does not count");
+  add(tally.bytes, "offer_bytes", labels, "Bytes of them", Kind::Counter, Unit::Bytes);
+}
+
+void TallyBuilder::publisher(PublisherTally& tally, std::string_view carrier) {
+  const Labels labels = {{"carrier", carrier}};
+  gauge(tally.subscribers, "publisher_subscribers", labels, "Subscribers of published rings now");
+  add(tally.admitted, "publisher_admitted", labels, "Subscriptions that were admitted");
+  add(tally.refused, "publisher_refused", labels,
+      "Requests that were refused: no such ring for this token, or no room");
+  add(tally.ended, "publisher_ended", labels, "Subscriptions that have ended, by whatever end");
+  add(tally.malformed, "publisher_malformed", labels, "Messages that no subscriber sends");
+  for (std::size_t i = 0; i < tally.places.size(); ++i) {
+    SubscriberTally& place = tally.places[i];
+    const std::string number = std::to_string(i);
+    const Labels of_place = {{"carrier", carrier}, {"place", number}};
+    gauge(place.state, "subscriber_state", of_place,
+          "0 nobody, 1 running, 2 there is no room for its records, 3 ending");
+    gauge(place.since, "subscriber_since_time", of_place, "When it came", Unit::Time);
+    gauge(place.records, "subscriber_records", of_place, "Records that it was sent");
+    gauge(place.slots, "subscriber_slots", of_place, "Slots of them");
+    gauge(place.filtered, "subscriber_filtered", of_place, "Records that its filter kept from it");
+    gauge(place.lost, "subscriber_lost", of_place, "Records that were overwritten before they could be sent to it");
+    gauge(place.behind, "subscriber_behind", of_place, "Records published that it was not sent");
+    const auto text = [&](counters::Text& handle, std::string_view family, std::string_view help) {
+      const auto id = schema_.add(Kind::Text, family, of_place, help);
+      binders_.push_back([&handle, id](const counters::Segment& segment) { handle = segment.text(id); });
+    };
+    text(place.who, "subscriber", "Who it is: its node and port");
+    text(place.ring, "subscriber_ring", "What it has subscribed to");
+  }
+}
+
 void TallyBuilder::info(counters::Counter& counter, std::string_view family, Labels labels, std::string_view help) {
   gauge(counter, family, labels, help);
 }

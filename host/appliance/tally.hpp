@@ -63,6 +63,29 @@ struct RecorderTally {
   counters::Text problem;
 };
 
+/// The node and its broker.
+struct NicTally {
+  counters::Counter commands, clients, ports_opened, ports_gone, turned_away, malformed, refused, shared_bytes;
+  counters::Counter lines_kept;
+};
+
+/// A ring that clients of the broker attach.
+struct OfferTally {
+  counters::Counter attached, refused, attachments, gets, bytes;
+};
+
+/// A place that a subscriber of a published ring may have. `who` is empty as long as nobody has it.
+struct SubscriberTally {
+  counters::Text who, ring;
+  counters::Counter state, since, records, slots, filtered, lost, behind;
+};
+
+/// A carrier that rings are published by.
+struct PublisherTally {
+  counters::Counter subscribers, admitted, refused, ended, malformed;
+  std::vector<SubscriberTally> places;  ///< As many as there may be.
+};
+
 /// Collects what there is, then makes the segment and fills the handles, which must stay where they are until then.
 class TallyBuilder {
  public:
@@ -78,6 +101,9 @@ class TallyBuilder {
   void recorder(RecorderTally& tally);
   /// Packets of an agent that found no room on their way to the disk.
   void record_queue(counters::Counter& counter, std::string_view agent);
+  void nic(NicTally& tally);
+  void offer(OfferTally& tally, std::string_view name);
+  void publisher(PublisherTally& tally, std::string_view carrier);
   /// A gauge that is always 1: its labels are what there is to say.
   void info(counters::Counter& counter, std::string_view family, Labels labels, std::string_view help);
   void writer() noexcept { schema_.writer(); }

@@ -19,11 +19,12 @@ Result<Command> parse_command(std::string_view line) {
   const std::string_view rest = space == std::string_view::npos ? std::string_view() : line.substr(space + 1);
   if (word == "status" && rest.empty()) return Command{};
   if (word == "freeze" && rest.empty()) return Command{.kind = Command::Kind::Freeze, .image = {}};
+  if (word == "entitle" && rest.empty()) return Command{.kind = Command::Kind::Entitle, .image = {}};
   if (word == "stop" && rest.empty()) return Command{.kind = Command::Kind::Stop, .image = {}};
   if (word == "load" && !rest.empty() && rest.size() <= kMaxNameBytes && is_printable(rest)) {
     return Command{.kind = Command::Kind::Load, .image = std::string(rest)};
   }
-  return Failure{"that is no command; legal are: status, load IMAGE, freeze, stop"};
+  return Failure{"that is no command; legal are: status, load IMAGE, freeze, entitle, stop"};
 }
 
 }  // namespace stopbit::control

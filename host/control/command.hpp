@@ -11,10 +11,11 @@ namespace stopbit::control {
 /// What may be asked of a running appliance.
 struct Command {
   enum class Kind : std::uint8_t {
-    Status,  ///< `status`: a JSON object, as `stopbit stat --json` prints.
-    Load,    ///< `load IMAGE`: reads its files again; the new image starts between two datagrams, or is refused.
-    Freeze,  ///< `freeze`: what was recorded around this moment stays.
-    Stop,    ///< `stop`: ends the appliance in good order.
+    Status,   ///< `status`: a JSON object, as `stopbit stat --json` prints.
+    Load,     ///< `load IMAGE`: reads its files again; the new image starts between two datagrams, or is refused.
+    Freeze,   ///< `freeze`: what was recorded around this moment stays.
+    Entitle,  ///< `entitle`: reads the file of entitlements again; they hold from then on, or are refused.
+    Stop,     ///< `stop`: ends the appliance in good order.
   };
   Kind kind = Kind::Status;
   std::string image;  ///< Load.

@@ -165,6 +165,34 @@ std::string stat_text(const Status& status) {
     out += "\nRecorder\n" + disk.text(0);
     if (!recorder.problem.empty()) out += "  " + plain(recorder.problem) + '\n';
   }
+  if (const appliance::NicStatus& nic = status.nic; nic.exists && !nic.offers.empty()) {
+    Grid clients({"clients", "ports opened", "ports gone", "turned away", "refused", "malformed", "shared bytes"});
+    clients.add({thousands(nic.clients), thousands(nic.ports_opened), thousands(nic.ports_gone),
+                 thousands(nic.turned_away), thousands(nic.refused), thousands(nic.malformed),
+                 thousands(nic.shared_bytes)});
+    Grid offers({"attached by name", "now", "in all", "refused", "gets", "bytes"});
+    for (const appliance::OfferStatus& offer : nic.offers) {
+      offers.add({plain(offer.name), thousands(offer.attachments), thousands(offer.attached), thousands(offer.refused),
+                  thousands(offer.gets), thousands(offer.bytes)});
+    }
+    out += "\nBroker\n" + clients.text(0) + '\n' + offers.text(1);
+  }
+  Grid publishers({"published by", "admitted", "refused", "ended", "malformed"});
+  Grid subscribers({"subscriber", "ring", "state", "since", "records", "behind", "lost", "filtered"});
+  bool has_subscribers = false;
+  for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
+    publishers.add({plain(publisher.carrier), thousands(publisher.admitted), thousands(publisher.refused),
+                    thousands(publisher.ended), thousands(publisher.malformed)});
+    for (const appliance::SubscriberStatus& subscriber : publisher.subscribers) {
+      has_subscribers = true;
+      const std::uint64_t age = status.now_ns > subscriber.since_ns ? status.now_ns - subscriber.since_ns : 0;
+      subscribers.add({plain(subscriber.who), plain(subscriber.ring), std::string(to_text(subscriber.state)),
+                       clock_text(age), thousands(subscriber.records), thousands(subscriber.behind),
+                       thousands(subscriber.lost), thousands(subscriber.filtered)});
+    }
+  }
+  if (!status.nic.publishers.empty()) out += "\nPublished rings\n" + publishers.text(1);
+  if (has_subscribers) out += "\nSubscribers\n" + subscribers.text(3);
   const std::string errors = errors_text(status);
   if (!errors.empty()) out += "\nDistinct errors\n" + errors;
   return out;
@@ -233,6 +261,30 @@ std::string screen_text(const Status& status, const Status& before, std::size_t 
                           agent.latency.count == 0 ? "-" : duration_text(agent.latency.quantile(0.99)));
   }
   out.push_back(agents);
+  if (status.nic.exists && !status.nic.offers.empty()) {
+    std::uint64_t attachments = 0;
+    std::uint64_t gets = 0;
+    for (const appliance::OfferStatus& offer : status.nic.offers) {
+      attachments += offer.attachments;
+      gets += offer.gets;
+    }
+    out.push_back(fmt::format("broker: {} clients, {} attachments, {} gets, {} turned away", status.nic.clients,
+                              attachments, short_number(static_cast<double>(gets)), status.nic.turned_away));
+  }
+  if (!status.nic.publishers.empty()) {
+    std::size_t subscribers = 0;
+    std::uint64_t behind = 0;
+    std::uint64_t lost = 0;
+    for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
+      subscribers += publisher.subscribers.size();
+      for (const appliance::SubscriberStatus& subscriber : publisher.subscribers) {
+        behind += subscriber.behind;
+        lost += subscriber.lost;
+      }
+    }
+    out.push_back(fmt::format("published: {} subscribers, {} records behind, {} lost", subscribers,
+                              short_number(static_cast<double>(behind)), short_number(static_cast<double>(lost))));
+  }
   out.push_back({});
   out.push_back(fmt::format("{:<18} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}", "channel", "state", "A", "B",
                             "pkt/s", "msg/s", "gaps", "lost", "skew"));

@@ -29,12 +29,12 @@ std::vector<std::string> Option::name_list() const {
 
 const std::vector<Command>& commands() {
   static const std::vector<Command> all = {
-      compile_command(), asm_command(),        disasm_command(),   verify_command(),   info_command(),
-      replay_command(),  decode_command(),     encode_command(),   simulate_command(), check_host_command(),
-      explain_command(), guess_command(),      profile_command(),  tail_command(),     dissector_command(),
-      gen_command(),     diff_command(),       channels_command(), slice_command(),    compare_command(),
-      impair_command(),  run_command(),        ready_command(),    stat_command(),     gaps_command(),
-      top_command(),     completion_command(), man_command(),
+      compile_command(),   asm_command(),    disasm_command(),     verify_command(),   info_command(),
+      replay_command(),    decode_command(), encode_command(),     simulate_command(), check_host_command(),
+      explain_command(),   guess_command(),  profile_command(),    tail_command(),     subscribe_command(),
+      dissector_command(), gen_command(),    diff_command(),       channels_command(), slice_command(),
+      compare_command(),   impair_command(), run_command(),        ready_command(),    stat_command(),
+      gaps_command(),      top_command(),    completion_command(), man_command(),
   };
   return all;
 }

@@ -19,6 +19,7 @@ namespace stopbit::tools {
 [[nodiscard]] Command guess_command();
 [[nodiscard]] Command profile_command();
 [[nodiscard]] Command tail_command();
+[[nodiscard]] Command subscribe_command();
 [[nodiscard]] Command channels_command();
 [[nodiscard]] Command slice_command();
 [[nodiscard]] Command compare_command();

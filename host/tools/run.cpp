@@ -14,6 +14,8 @@
 #include "appliance_page.hpp"
 #include "host/appliance/appliance.hpp"
 #include "host/appliance/confine.hpp"
+#include "host/appliance/distribution.hpp"
+#include "host/appliance/entitlements.hpp"
 #include "host/appliance/gap_log.hpp"
 #include "host/appliance/history.hpp"
 #include "host/appliance/keeper.hpp"
@@ -99,6 +101,7 @@ class Desk {
       case Kind::Stop: stops_ = true; return "the appliance stops";
       case Kind::Load: return load(command.image);
       case Kind::Freeze: return freeze();
+      case Kind::Entitle: return entitle();
     }
     return "error: unknown command";
   }
@@ -152,6 +155,22 @@ class Desk {
     return "what came in the last " + appliance::duration_text(recorder->before_ns) +
            " stays, and what comes in the next " + appliance::duration_text(recorder->after_ns);
   }
+  std::string entitle() {
+    const auto& nic = appliance_.settings().nic;
+    if (!nic || nic->broker.empty()) return "error: there is no broker; [nic] of the settings says where";
+    Diagnostics diagnostics;
+    auto entitlements = appliance::load_entitlements(nic->entitlements_file, nic->ring_names(), diagnostics);
+    const std::string findings = diagnostics.format();
+    std::fputs(findings.c_str(), stderr);
+    const std::string answer = entitlements ? std::to_string(entitlements->size()) + " entitlements hold from now on"
+                                            : "the entitlements were refused; those before hold";
+    log({entitlements ? appliance::Change::Level::Info : appliance::Change::Level::Error,
+         "entitle",
+         {{"answer", answer}}});
+    if (!entitlements) return "error: " + answer + "; " + findings.substr(0, findings.find('\n'));
+    appliance_.distribution()->entitle(std::move(*entitlements));
+    return answer;
+  }
   std::string load(const std::string& image) {
     Diagnostics diagnostics;
     const Result<std::string> answer = appliance_.reload(image, diagnostics);
@@ -188,8 +207,13 @@ appliance::Confinement confinement_of(const appliance::Settings& settings) {
   appliance::Confinement confinement;
   confinement.written = {"/dev/shm", settings.state_folder};
   if (!settings.control.socket.empty()) confinement.written.push_back(folder_of(settings.control.socket));
+  if (settings.nic && !settings.nic->broker.empty()) {
+    confinement.written.push_back(folder_of(settings.nic->broker));
+    // Entitlements are read again, with the names of users and groups.
+    confinement.read = {folder_of(settings.nic->entitlements_file), "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"};
+  }
   if (settings.recorder) confinement.written.push_back(settings.recorder->folder);
-  confinement.read = {"/proc/self", "/sys/devices/system/cpu", "/etc/localtime"};
+  confinement.read.insert(confinement.read.end(), {"/proc/self", "/sys/devices/system/cpu", "/etc/localtime"});
   for (const appliance::FeedSettings& feed : settings.feeds) {
     for (const feed::Image& image : feed.description.images) {
       for (const std::string& path : image.templates) confinement.read.push_back(folder_of(path));
@@ -199,6 +223,7 @@ appliance::Confinement confinement_of(const appliance::Settings& settings) {
       if (channel.ring.find('/') != std::string::npos) confinement.written.push_back(folder_of(channel.ring));
     }
   }
+  confinement.makes_connections = settings.nic && !settings.nic->listen.empty();
   for (const appliance::PortSettings& port : settings.ports) {
     if (port.kind == appliance::PortKind::Dpdk) confinement.filters_calls = false;
   }
@@ -308,6 +333,8 @@ Command run_command() {
           "  engine = native|interp|xrt, [card] xclbin, index, fallback: who decodes\n"
           "\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
+          "\n"
+          "  [nic] listen, broker, entitlements; [[publish]] ring, as, to, token_file: rings for other hosts and processes\n"
           "\n"
           "  [http] listen, token_file, certificate, key, client_ca: metrics, a page; [control] socket, users\n"
           "\n"

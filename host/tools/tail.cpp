@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include "host/tools/commands.hpp"
 #include "host/tools/program_source.hpp"
 #include "host/tools/record_printer.hpp"
+#include "host/tools/remote_ring.hpp"
 #include "host/tools/signals.hpp"
 #include "microcode/image/image.hpp"
 
@@ -28,6 +30,30 @@ struct TailArguments {
   std::string reader;
   bool wait = false;
   bool watch = false;
+  RemoteArguments remote;
+};
+
+/// A ring of another host, and the name that it has here as long as this lives.
+class Fetched {
+ public:
+  explicit Fetched(const TailArguments& arguments) {
+    ring_ = RemoteRing::open(
+        arguments.ring, name_, arguments.remote, false,
+        [name = arguments.ring](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); });
+  }
+  Fetched(const Fetched&) = delete;
+  Fetched& operator=(const Fetched&) = delete;
+  ~Fetched() {
+    const bool has_file = ring_->look().exists;
+    ring_.reset();
+    if (const auto path = ring::path_of(name_); path && has_file) ::unlink(path.value().c_str());
+  }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const RemoteRing& ring() const noexcept { return *ring_; }
+
+ private:
+  std::string name_ = "tail-" + std::to_string(::getpid());
+  std::unique_ptr<RemoteRing> ring_;
 };
 
 /// False if somebody wants us to stop before the ring is there.
@@ -74,9 +100,20 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
   return reader.total_lost() == 0 ? kExitDone : kExitRejected;
 }
 
-int tail(const TailArguments& arguments) {
+int tail(TailArguments arguments) {
   catch_stop_signals();
-  if (!wait_for_ring(arguments)) return kExitDone;
+  std::optional<Fetched> fetched;
+  if (is_remote(arguments.ring)) {
+    if (arguments.watch) throw ToolError(kExitUsage, "--watch is of local rings");
+    fetched.emplace(arguments);
+    if (!fetched->ring().wait(arguments.wait)) return kExitDone;
+    arguments.ring = fetched->name();
+  } else if (!arguments.remote.filter.empty() || arguments.remote.from_start || !arguments.remote.token_file.empty() ||
+             !arguments.remote.provider.empty()) {
+    throw ToolError(kExitUsage, "--filter, --from-start, --token-file and --provider are of published rings");
+  } else if (!wait_for_ring(arguments)) {
+    return kExitDone;
+  }
   Result<ring::Reader> opened = ring::Reader::open(arguments.ring);
   if (opened && opened.value().mode() == ring::Mode::Lossless && !arguments.watch) {
     opened = ring::Reader::attach(arguments.ring, ring::Reader::kAttachTimeoutNs, [] { return !stop_requested(); });
@@ -101,6 +138,10 @@ int tail(const TailArguments& arguments) {
                reader.delivered(), reader.total_lost_records(), reader.next_record() - reader.first_record(),
                reader.first_record() + 1);
   }
+  if (fetched && fetched->ring().look().lost != 0) {
+    fmt::print(stderr, "stopbit: {} records were lost on the way here\n", fetched->ring().look().lost);
+    return kExitRejected;
+  }
   return status;
 }
 
@@ -108,7 +149,7 @@ int tail(const TailArguments& arguments) {
 
 Command tail_command() {
   const auto arguments = std::make_shared<TailArguments>();
-  return {
+  Command command = {
       .name = "tail",
       .summary = "Prints the records of a ring in shared memory",
       .description =
@@ -120,12 +161,15 @@ Command tail_command() {
           "and is told on stderr how many. The writer of a lossless ring (`stopbit replay --lossless`) waits for its "
           "readers instead.\n"
           "\n"
+          "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host, "
+          "shm://NETWORK/RING on this one. `stopbit subscribe` keeps such a ring for several readers.\n"
+          "\n"
           "The exit status is 1 if records were lost.\n"
           "\n" +
           format_text(),
       .options = {{.names = "",
                    .value = "RING",
-                   .help = "Name of the ring; one with a / is the path of a file.",
+                   .help = "Name of the ring; one with a / is the path of a file, one with a :// an address.",
                    .target = &arguments->ring,
                    .required = true},
                   format_option(arguments->format, "How records are printed. Default jsonl."),
@@ -142,9 +186,12 @@ Command tail_command() {
                    .help = "Takes no seat at a lossless ring: its writer does not wait, and records may be lost.",
                    .target = &arguments->watch}},
       .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
-                   {"stopbit tail moex --wait --format csv > moex.csv", "may be started before the writer"}},
+                   {"stopbit tail moex --wait --format csv > moex.csv", "may be started before the writer"},
+                   {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "of another host"}},
       .run = [arguments] { return tail(*arguments); },
   };
+  for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
+  return command;
 }
 
 }  // namespace stopbit::tools

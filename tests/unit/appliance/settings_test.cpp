@@ -127,6 +127,65 @@ TEST(ApplianceSettings, open_to_the_world_with_a_certificate_and_its_key) {
   EXPECT_THAT(plain.errors(), HasSubstr("wants a certificate and a key here"));
 }
 
+TEST(ApplianceSettings, have_a_node_with_a_broker) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const std::string rest = std::string(kGood).substr(begin.size());
+  const Parsed parsed(begin + rest + "[nic]\n");
+  ASSERT_TRUE(parsed.settings) << parsed.errors();
+  EXPECT_EQ(parsed.settings->nic->network, "demo");
+  EXPECT_TRUE(parsed.settings->nic->broker.empty());
+  EXPECT_EQ(parsed.settings->nic->ring_names(), std::vector<std::string>{"r"});
+  const testing::Scratch other;
+  const std::string entitled = other.write("e.toml", "[[entitlement]]\nfeeds = [\"r\"]\n");
+  const Parsed full(begin + rest +
+                    "[nic]\nnetwork = \"floor\"\nbroker = \"b\"\nclients = 5\nidle = \"spin\"\nentitlements = \"" +
+                    entitled + "\"\n");
+  ASSERT_TRUE(full.settings) << full.errors();
+  EXPECT_EQ(full.settings->nic->network, "floor");
+  EXPECT_EQ(full.settings->nic->broker, full.folder.path("b"));
+  EXPECT_EQ(full.settings->nic->clients, 5U);
+  EXPECT_EQ(full.settings->nic->thread.idle, Idle::Spin);
+  EXPECT_EQ(full.settings->nic->entitlements.size(), 1U);
+
+  EXPECT_THAT(Parsed(begin + rest + "[nic]\nbroker = \"b\"\n").errors(),
+              HasSubstr("14:10: error: a broker wants a file of entitlements"));
+  EXPECT_THAT(Parsed(begin + rest + "[nic]\nnetwork = \"a/b\"\n").errors(), HasSubstr("is no name"));
+  const std::string wrong = other.write("w.toml", "[[entitlement]]\nfeeds = [\"R\"]\n");
+  EXPECT_THAT(Parsed(begin + rest + "[nic]\nbroker = \"b\"\nentitlements = \"" + wrong + "\"\n").errors(),
+              HasSubstr("w.toml:2:9: error: there is no feed 'R'; near is 'r'"));
+}
+
+TEST(ApplianceSettings, publish_rings) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const std::string rest = std::string(kGood).substr(begin.size());
+  const Parsed parsed(
+      begin + rest +
+      "[nic]\nlisten = \"10.1.2.3:7700\"\nsubscribers = 3\n[[publish]]\nring = \"r\"\n[[publish]]\nring = \"r\"\n"
+      "as = \"few\"\nto = [\"fabric\"]\ntoken_file = \"t\"\n");
+  ASSERT_TRUE(parsed.settings) << parsed.errors();
+  EXPECT_EQ(parsed.settings->nic->subscribers, 3U);
+  const auto& published = parsed.settings->nic->publish;
+  ASSERT_EQ(published.size(), 2U);
+  EXPECT_EQ(published[0].name, "r");
+  EXPECT_TRUE(published[0].to_shm && published[0].to_fabric);
+  EXPECT_EQ(published[1].name, "few");
+  EXPECT_EQ(published[1].ring, "r");
+  EXPECT_FALSE(published[1].to_shm);
+  EXPECT_TRUE(published[1].to_fabric);
+  EXPECT_EQ(published[1].token_file, parsed.folder.path("t"));
+
+  const auto errors = [&](const std::string& text) { return Parsed(begin + rest + text).errors(); };
+  EXPECT_THAT(errors("[[publish]]\nring = \"r\"\n"),
+              HasSubstr("13:1: error: a ring is published by a node: [nic] is missing"));
+  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"q\"\n"), HasSubstr("15:8: error: no feed has a ring 'q'"));
+  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"fabric\"]\n"), HasSubstr("'fabric' wants an address"));
+  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"mail\"]\n"), HasSubstr("one or both of: shm, fabric"));
+  EXPECT_THAT(errors("[nic]\nlisten = \"host\"\n"), HasSubstr("14:10: error"));
+  EXPECT_THAT(errors("[nic]\nlisten = \"0.0.0.0:7700\"\n"), HasSubstr("0.0.0.0 is none"));
+  EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\n[[publish]]\nring = \"r\"\n"),
+              HasSubstr("two rings are published as 'r'"));
+}
+
 TEST(ApplianceSettings, take_ports_of_one_device_for_its_queues) {
   const std::string begin =
       "name = \"demo\"\nstate = \"s\"\n[dpdk]\nmemory = \"1GiB\"\n[[agent]]\nname = \"x\"\n[[agent]]\nname = \"y\"\n";

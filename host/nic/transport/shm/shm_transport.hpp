@@ -17,7 +17,8 @@ struct ShmOptions {
   /// As the name of a ring: the inbox of node N is the segment NETWORK.N.
   std::string network;
   NodeId node = 0;
-  std::size_t nodes = 2;           ///< 1 to 64, the same for all.
+  static constexpr std::size_t kUsualNodes = 16;  ///< Of networks that have no reason for another number.
+  std::size_t nodes = 2;                          ///< 1 to 64, the same for all.
   std::size_t slots = 64;          ///< Frames under way from one node to another; a power of two up to 4096.
   std::size_t frame_bytes = 4096;  ///< 128 to 65536, the same for all.
   /// How long a sender that finds no room, or no inbox, waits until it looks (again) whether there is a new one.

@@ -1,0 +1,358 @@
+#include "host/appliance/distribution.hpp"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "host/appliance/appliance.hpp"
+#include "host/appliance/entitlements.hpp"
+#include "host/appliance/rest.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
+#include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/ring/name.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+constexpr std::size_t kMinTokenBytes = 16;
+constexpr std::uint64_t kSilenceNs = 10'000'000'000;
+
+/// One that nobody turns back.
+std::uint64_t steady_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Which file has the name.
+std::pair<dev_t, ino_t> file_at(const std::string& path) noexcept {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino) : std::pair<dev_t, ino_t>();
+}
+
+/// The first line of a file; nothing: it is no token.
+Result<std::string> read_token(const std::string& path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!std::getline(file, token)) return Failure{"cannot read the token in '" + path + "'"};
+  if (!token.empty() && token.back() == '\r') token.pop_back();
+  if (token.size() < kMinTokenBytes || token.size() > nic::remote::kMaxTokenBytes) {
+    return Failure{path + ": a token has " + std::to_string(kMinTokenBytes) + " to " +
+                   std::to_string(nic::remote::kMaxTokenBytes) + " characters"};
+  }
+  return token;
+}
+
+nic::NodeOptions node_options() {
+  nic::NodeOptions options;
+  options.link = nic::fabric_link_options();
+  options.link.silence_ns = kSilenceNs;  // a process that makes a large ring, or waits for a processor, is not lost
+  return options;
+}
+
+}  // namespace
+
+Distribution::Distribution(const NicSettings& settings)
+    : settings_(settings), offer_tallies_(settings.rings.size()), line_credit_ns_(kLines * kLineNs) {
+  const auto add_way = [&](const char* name, bool PublishSettings::*wanted) {
+    Way& way = *ways_.emplace_back(std::make_unique<Way>());
+    way.name = name;
+    way.wanted = wanted;
+    if (std::any_of(settings.publish.begin(), settings.publish.end(), std::mem_fn(wanted))) {
+      way.tally.places.resize(settings.subscribers);
+      way.occupants.resize(settings.subscribers);
+    }
+  };
+  add_way("shm", &PublishSettings::to_shm);
+  if (!settings.listen.empty()) add_way("fabric", &PublishSettings::to_fabric);
+}
+
+void Distribution::add_counters(TallyBuilder& builder) {
+  builder.nic(tally_);
+  for (const std::unique_ptr<Way>& way : ways_) {
+    if (way->publishes()) builder.publisher(way->tally, way->name);
+  }
+  if (settings_.broker.empty()) return;
+  for (std::size_t i = 0; i < settings_.rings.size(); ++i) builder.offer(offer_tallies_[i], settings_.rings[i].name);
+}
+
+std::string Distribution::open() {
+  std::string problem = open_ways();
+  for (const std::unique_ptr<Way>& way : ways_) {
+    if (problem.empty() && way->publishes()) problem = open_publisher(*way);
+  }
+  // Behind the publishers: subscribers know these by the first port of a node.
+  if (problem.empty() && !settings_.broker.empty()) problem = open_broker();
+  return problem.empty() ? problem : "[nic]: " + problem;
+}
+
+std::string Distribution::open_ways() {
+  auto local =
+      nic::ShmTransport::open({.network = settings_.network, .node = 0, .nodes = nic::ShmOptions::kUsualNodes});
+  if (!local) return local.message();
+  ways_[0]->carrier = std::move(local).value();
+  if (!settings_.listen.empty()) {
+    nic::FabricOptions options;
+    if (!settings_.provider.empty()) options.provider = settings_.provider;
+    options.listen = settings_.listen;
+    auto fabric = nic::FabricTransport::listen(options);
+    if (!fabric) return fabric.message();
+    address_ = fabric.value()->address();
+    ways_[1]->carrier = std::move(fabric).value();
+  }
+  for (const std::unique_ptr<Way>& way : ways_) {
+    way->node = std::make_unique<nic::Node>(*way->carrier, node_options());
+  }
+  return {};
+}
+
+std::string Distribution::open_publisher(Way& way) {
+  nic::remote::PublisherOptions options;
+  options.domain = kPublishDomain;
+  options.subscribers = settings_.subscribers;
+  options.log = [this, name = way.name](const std::string& line) { say(name + ": " + line); };
+  for (const PublishSettings& published : settings_.publish) {
+    if (!(published.*way.wanted)) continue;
+    std::string token;
+    if (!published.token_file.empty()) {
+      Result<std::string> read = read_token(published.token_file);
+      if (!read) return read.message();
+      token = std::move(read).value();
+    }
+    options.rings.push_back({.name = published.name, .ring = published.ring, .token = std::move(token)});
+  }
+  auto publisher = nic::remote::Publisher::open(*way.node, options);
+  if (!publisher) return publisher.message();
+  way.publisher = std::move(publisher).value();
+  return {};
+}
+
+std::string Distribution::open_broker() {
+  nic::BrokerOptions options;
+  options.socket = settings_.broker;
+  options.entitlements = settings_.entitlements;
+  options.clients = settings_.clients;
+  options.log = [this](const std::string& line) { say(line); };
+  auto broker = nic::Broker::open(*ways_[0]->node, options);
+  if (!broker) return broker.message();
+  broker_ = std::move(broker).value();
+  for (const OfferedRing& ring : settings_.rings) {
+    const Result<std::string> path = ring::path_of(ring.ring);
+    if (!path) return path.message();
+    const auto [device, inode] = file_at(path.value());
+    if (std::string problem = broker_->add_feed(ring.name, path.value()); !problem.empty()) return problem;
+    offers_.push_back({.ring = ring, .path = path.value(), .device = device, .inode = inode});
+  }
+  return {};
+}
+
+void Distribution::start() {
+  thread_ = std::thread([this] { run(); });
+  ::pthread_setname_np(thread_.native_handle(), settings_.thread.name.c_str());
+  if (!settings_.thread.core) return;
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (*settings_.thread.core < CPU_SETSIZE) CPU_SET(*settings_.thread.core, &cores);
+  if (const int error = ::pthread_setaffinity_np(thread_.native_handle(), sizeof(cores), &cores); error != 0) {
+    const std::lock_guard lock(mutex_);
+    lines_.push_back("cannot run on core " + std::to_string(*settings_.thread.core) + ": " + std::strerror(error));
+  }
+}
+
+void Distribution::stop() {
+  stop_.store(true, std::memory_order_relaxed);
+  if (thread_.joinable()) thread_.join();
+  if (!ways_[0]->node || is_closed_) return;
+  is_closed_ = true;
+  // Rings have ended: subscribers get what is on its way.
+  for (const std::uint64_t end = steady_ns() + kFarewellNs; has_subscribers() && steady_ns() < end;) {
+    if (step(steady_ns()) == 0) rest(settings_.thread, 0);
+  }
+  publish_counters();
+  broker_.reset();
+  for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // says goodbye
+  for (const std::unique_ptr<Way>& way : ways_) {
+    if (way->node) (void)way->node->step(steady_ns());
+  }
+}
+
+bool Distribution::has_subscribers() const {
+  return std::any_of(ways_.begin(), ways_.end(), [](const std::unique_ptr<Way>& way) {
+    return way->publisher && !way->publisher->status().empty();
+  });
+}
+
+void Distribution::run() {
+  std::uint32_t quiet_turns = 0;
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (step(steady_ns()) != 0) {
+      quiet_turns = 0;
+      continue;
+    }
+    rest(settings_.thread, quiet_turns);
+    quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
+  }
+}
+
+std::size_t Distribution::step(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  std::size_t work = 0;
+  for (const std::unique_ptr<Way>& way : ways_) {
+    work += way->node->step(now_ns);
+    if (way->publisher) work += way->publisher->step(now_ns);
+  }
+  if (broker_ && now_ns >= next_broker_ns_) {
+    next_broker_ns_ = now_ns + kBrokerNs;
+    if (has_entitlements_.load(std::memory_order_acquire)) take_entitlements();
+    work += broker_->step();
+  }
+  if (now_ns >= next_look_ns_) {
+    next_look_ns_ = now_ns + kLookNs;
+    if (broker_) look_at_rings();
+    publish_counters();
+  }
+  return work;
+}
+
+/// A ring that is made anew has another segment under its name.
+void Distribution::look_at_rings() {
+  for (Offer& offer : offers_) {
+    const auto [device, inode] = file_at(offer.path);
+    if (inode == 0 || (device == offer.device && inode == offer.inode)) continue;
+    const std::string problem = broker_->replace_feed(offer.ring.name, offer.path);
+    offer.device = device;
+    offer.inode = inode;
+    say("feed '" + offer.ring.name + "' " + (problem.empty() ? "has another segment" : "stays as it was: " + problem));
+  }
+}
+
+void Distribution::take_entitlements() {
+  std::vector<nic::Entitlement> entitlements;
+  {
+    const std::lock_guard lock(mutex_);
+    entitlements = std::move(*entitlements_);
+    entitlements_.reset();
+    has_entitlements_.store(false, std::memory_order_relaxed);
+  }
+  broker_->entitle(std::move(entitlements));
+}
+
+void Distribution::entitle(std::vector<nic::Entitlement> entitlements) {
+  const std::lock_guard lock(mutex_);
+  entitlements_ = std::move(entitlements);
+  has_entitlements_.store(true, std::memory_order_release);
+}
+
+/// Each line costs some of a credit that comes back with time.
+void Distribution::say(std::string line) {
+  line_credit_ns_ = std::min(line_credit_ns_ + (now_ns_ - last_line_ns_), kLines * kLineNs);
+  last_line_ns_ = now_ns_;
+  if (line_credit_ns_ < kLineNs) {
+    tally_.lines_kept.add();
+    return;
+  }
+  line_credit_ns_ -= kLineNs;
+  const std::lock_guard lock(mutex_);
+  lines_.push_back(std::move(line));
+}
+
+bool Distribution::next_line(std::string& line) {
+  const std::lock_guard lock(mutex_);
+  if (lines_.empty()) return false;
+  line = std::move(lines_.front());
+  lines_.pop_front();
+  return true;
+}
+
+void Distribution::publish_counters() {
+  std::uint64_t commands = 0;
+  for (const std::unique_ptr<Way>& way : ways_) {
+    commands += way->node->counters().commands;
+    if (way->publisher) publish_subscribers(*way);
+  }
+  tally_.commands.set(commands);
+  if (broker_) publish_broker();
+}
+
+/// A subscriber keeps its place as long as it is there.
+void Distribution::publish_subscribers(Way& way) {
+  const std::vector<nic::remote::SubscriptionStatus> subscribers = way.publisher->status();
+  const nic::remote::PublisherCounters& counters = way.publisher->counters();
+  way.tally.subscribers.set(subscribers.size());
+  way.tally.admitted.set(counters.accepted);
+  way.tally.refused.set(counters.refused);
+  way.tally.ended.set(counters.ended);
+  way.tally.malformed.set(counters.malformed);
+  using Occupant = Way::Occupant;
+  const auto occupant_of = [](const nic::remote::SubscriptionStatus& status) {
+    return Occupant(status.node, status.vpid, status.since_ns);
+  };
+  for (std::size_t i = 0; i < way.occupants.size(); ++i) {
+    const auto is_here = [&](const auto& status) { return way.occupants[i] == occupant_of(status); };
+    if (!way.occupants[i] || std::any_of(subscribers.begin(), subscribers.end(), is_here)) continue;
+    way.occupants[i].reset();
+    way.tally.places[i].state.set(0);
+  }
+  const std::uint64_t wall_ns = wall_clock_ns();
+  for (const nic::remote::SubscriptionStatus& status : subscribers) {
+    auto place = std::find(way.occupants.begin(), way.occupants.end(), std::optional(occupant_of(status)));
+    if (place == way.occupants.end()) place = std::find(way.occupants.begin(), way.occupants.end(), std::nullopt);
+    if (place == way.occupants.end()) continue;
+    const SubscriberTally& tally = way.tally.places[static_cast<std::size_t>(place - way.occupants.begin())];
+    if (!*place) {
+      *place = occupant_of(status);
+      tally.who.set(way.name + " node " + std::to_string(status.node) + " port " + std::to_string(status.vpid));
+      tally.ring.set(status.ring);
+      tally.since.set(wall_ns - std::min(wall_ns, now_ns_ - std::min(now_ns_, status.since_ns)));
+    }
+    tally.records.set(status.records);
+    tally.slots.set(status.slots);
+    tally.filtered.set(status.filtered);
+    tally.lost.set(status.lost);
+    tally.behind.set(status.behind);
+    tally.state.set(1 + static_cast<std::uint64_t>(status.state));
+  }
+}
+
+void Distribution::publish_broker() {
+  const nic::BrokerCounters& counters = broker_->counters();
+  tally_.clients.set(broker_->clients());
+  tally_.ports_opened.set(counters.opened);
+  tally_.ports_gone.set(counters.gone);
+  tally_.turned_away.set(counters.turned_away);
+  tally_.malformed.set(counters.malformed);
+  std::uint64_t refused = 0;
+  for (const std::uint64_t count : counters.refused) refused += count;
+  tally_.refused.set(refused);
+  tally_.shared_bytes.set(counters.shared_bytes);
+  const nic::Broker::Uses uses = broker_->uses();
+  for (std::size_t i = 0; i < settings_.rings.size(); ++i) {
+    nic::FeedUse sum;
+    // The users of a feed stand next to each other.
+    for (auto use = uses.lower_bound({settings_.rings[i].name, 0});
+         use != uses.end() && use->first.first == settings_.rings[i].name; ++use) {
+      sum.attached += use->second.attached;
+      sum.refused += use->second.refused;
+      sum.now += use->second.now;
+      sum.gets += use->second.gets;
+      sum.bytes += use->second.bytes;
+    }
+    const OfferTally& tally = offer_tallies_[i];
+    tally.attached.set(sum.attached);
+    tally.refused.set(sum.refused);
+    tally.attachments.set(sum.now);
+    tally.gets.set(sum.gets);
+    tally.bytes.set(sum.bytes);
+  }
+}
+
+}  // namespace stopbit::appliance

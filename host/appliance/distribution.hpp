@@ -1,0 +1,121 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#include "host/appliance/settings.hpp"
+#include "host/appliance/tally.hpp"
+#include "host/nic/node/broker.hpp"
+#include "host/nic/node/node.hpp"
+#include "host/nic/remote/publisher.hpp"
+#include "host/nic/transport/transport.hpp"
+
+namespace stopbit::appliance {
+
+/// Hands the rings of an appliance to other processes: a node of the user-level network interface for those of this
+/// host and one for other hosts, publishers of rings on them, and the broker that opens ports for processes of this
+/// host. It reads rings like any other reader: agents do not know of it.
+///
+/// add_counters and open are for set-up. Then either start() makes the thread, or the caller calls step. What people
+/// are told of is taken by another thread, which may also give other entitlements.
+class Distribution {
+ public:
+  explicit Distribution(const NicSettings& settings);
+  Distribution(const Distribution&) = delete;
+  Distribution& operator=(const Distribution&) = delete;
+  ~Distribution() { stop(); }
+
+  /// The counters, in the thread's part of the segment.
+  void add_counters(TallyBuilder& builder);
+  /// Nodes, publishers, the broker with its socket. The rings must be there. Empty on success.
+  [[nodiscard]] std::string open();
+
+  void start();
+  /// Ends the thread, when subscribers have what is left for them or some seconds are over, and closes the ports of all
+  /// clients. Rings must have ended. Once; without a thread, too.
+  void stop();
+  /// Takes commands, answers clients. `now_ns` never goes back. @returns how much it did.
+  std::size_t step(std::uint64_t now_ns);
+
+  /// The next line for people. From one other thread.
+  [[nodiscard]] bool next_line(std::string& line);
+  /// Other entitlements from the next look at the clients on. From any thread.
+  void entitle(std::vector<nic::Entitlement> entitlements);
+
+  /// Where nodes of other hosts join: HOST:PORT; empty: nowhere.
+  [[nodiscard]] const std::string& address() const noexcept { return address_; }
+
+ private:
+  static constexpr std::uint64_t kBrokerNs = 1'000'000;        ///< How often clients are looked at,
+  static constexpr std::uint64_t kLookNs = 100'000'000;        ///< and rings and counters.
+  static constexpr std::uint64_t kLineNs = 100'000'000;        ///< So often a line may be said for long,
+  static constexpr std::uint64_t kFarewellNs = 3'000'000'000;  ///< How long subscribers are served at the end.
+  static constexpr std::size_t kLines = 64;                    ///< and so many at once. Strangers may not fill the log.
+  /// A carrier, the node on it, and the publisher.
+  struct Way {
+    std::string name;
+    std::unique_ptr<nic::Transport> carrier;
+    std::unique_ptr<nic::Node> node;
+    std::unique_ptr<nic::remote::Publisher> publisher;  ///< Null: nothing is published this way.
+    bool PublishSettings::*wanted = nullptr;            ///< Says which rings are.
+    PublisherTally tally;
+    using Occupant = std::tuple<nic::NodeId, nic::Vpid, std::uint64_t>;  ///< And since when.
+    std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
+
+    [[nodiscard]] bool publishes() const noexcept { return !occupants.empty(); }
+  };
+  /// A ring, and which segment has its name.
+  struct Offer {
+    OfferedRing ring;
+    std::string path;
+    dev_t device = 0;
+    ino_t inode = 0;
+  };
+
+  [[nodiscard]] std::string open_ways();
+  [[nodiscard]] std::string open_publisher(Way& way);
+  [[nodiscard]] std::string open_broker();
+  [[nodiscard]] bool has_subscribers() const;
+  void run();
+  void say(std::string line);
+  void look_at_rings();
+  void publish_counters();
+  void publish_broker();
+  void publish_subscribers(Way& way);
+  void take_entitlements();
+
+  const NicSettings& settings_;
+  NicTally tally_;
+  std::vector<OfferTally> offer_tallies_;
+  std::vector<Offer> offers_;
+  std::vector<std::unique_ptr<Way>> ways_;  ///< The first is of this host, and the broker's.
+  std::string address_;
+  std::unique_ptr<nic::Broker> broker_;
+  std::uint64_t next_broker_ns_ = 0;
+  std::uint64_t next_look_ns_ = 0;
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t line_credit_ns_ = 0;
+  std::uint64_t last_line_ns_ = 0;
+
+  std::mutex mutex_;  ///< For what other threads take and give; nobody on the way of data does.
+  std::deque<std::string> lines_;
+  std::optional<std::vector<nic::Entitlement>> entitlements_;
+  std::atomic<bool> has_entitlements_ = false;
+
+  std::thread thread_;
+  std::atomic<bool> stop_ = false;
+  bool is_closed_ = false;
+};
+
+}  // namespace stopbit::appliance

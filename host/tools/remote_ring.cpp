@@ -1,0 +1,271 @@
+#include "host/tools/remote_ring.hpp"
+
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <charconv>
+#include <chrono>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "host/nic/node/node.hpp"
+#include "host/nic/remote/subscriber.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
+#include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/tools/files.hpp"
+#include "host/tools/signals.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using namespace std::chrono_literals;
+using nic::remote::Subscriber;
+using nic::remote::SubscriberState;
+
+constexpr auto kPatience = 30s;
+constexpr auto kRest = 50us;
+constexpr std::uint64_t kLookNs = 10'000'000;
+constexpr std::size_t kGoodbyeSteps = 64;
+constexpr std::uint64_t kSilenceNs = 10'000'000'000;
+constexpr std::string_view kFabric = "fabric://";
+constexpr std::string_view kShm = "shm://";
+constexpr std::size_t kValueBytes = 8;
+
+std::uint64_t steady_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+template <class Number>
+std::optional<Number> number_of(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
+/// A number, or text: what stands in quotes, and what is no number. Of text the first bytes count.
+std::uint64_t value_of(std::string_view text) {
+  if (const auto number = number_of<std::uint64_t>(text)) return *number;
+  if (const auto number = number_of<std::int64_t>(text)) return static_cast<std::uint64_t>(*number);
+  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < std::min(text.size(), kValueBytes); ++i) {
+    value |= std::uint64_t{static_cast<unsigned char>(text[i])} << (8 * i);
+  }
+  return value;
+}
+
+/// The carrier to where the address says.
+std::unique_ptr<nic::Transport> join(const RemoteAddress& address, const std::string& provider) {
+  if (address.is_fabric) {
+    nic::FabricOptions options;
+    if (!provider.empty()) options.provider = provider;
+    options.patience_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(kPatience).count());
+    auto joined = nic::FabricTransport::join(options, address.place);
+    if (!joined) throw ToolError(kExitEnvironment, "cannot reach '" + address.place + "': " + joined.message());
+    return std::move(joined).value();
+  }
+  // Any node that nobody is. Those who come together begin at different ones.
+  constexpr std::size_t kOthers = nic::ShmOptions::kUsualNodes - 1;
+  std::string problem;
+  for (std::size_t i = 0; i < kOthers; ++i) {
+    nic::ShmOptions options;
+    options.network = address.place;
+    options.nodes = nic::ShmOptions::kUsualNodes;
+    options.node = static_cast<nic::NodeId>(1 + (static_cast<std::size_t>(::getpid()) + i) % kOthers);
+    auto opened = nic::ShmTransport::open(options);
+    if (opened) return std::move(opened).value();
+    problem = opened.message();
+  }
+  throw ToolError(kExitEnvironment, "cannot join the network '" + address.place + "': " + problem);
+}
+
+class Receiving final : public RemoteRing {
+ public:
+  Receiving(std::unique_ptr<nic::Transport> carrier, const nic::remote::SubscriberOptions& options)
+      : carrier_(std::move(carrier)), node_(*carrier_, patient_node()) {
+    auto subscriber = Subscriber::open(node_, options);
+    if (!subscriber) throw ToolError(kExitEnvironment, subscriber.message());
+    subscriber_ = std::move(subscriber).value();
+    thread_ = std::thread([this] { run(); });
+  }
+  ~Receiving() override {
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.join();
+    subscriber_.reset();
+    for (std::size_t i = 0; i < kGoodbyeSteps; ++i) (void)node_.step(steady_ns());
+  }
+  [[nodiscard]] Look look() const override {
+    const std::lock_guard lock(mutex_);
+    return look_;
+  }
+
+ private:
+  static nic::NodeOptions patient_node() {
+    nic::NodeOptions options;
+    options.ports = 16;
+    options.link = nic::fabric_link_options();
+    options.link.silence_ns = kSilenceNs;  // making a large ring takes its time, and who does it is not lost
+    return options;
+  }
+  void run() {
+    std::uint64_t next_look_ns = 0;
+    while (!stop_.load(std::memory_order_relaxed)) {
+      const std::uint64_t now = steady_ns();
+      const std::size_t work = node_.step(now) + subscriber_->step(now);
+      if (now >= next_look_ns) {
+        next_look_ns = now + kLookNs;
+        take_look();
+      }
+      if (work == 0) std::this_thread::sleep_for(kRest);
+    }
+    take_look();
+  }
+  void take_look() {
+    const nic::remote::SubscriberCounters& counters = subscriber_->counters();
+    const std::lock_guard lock(mutex_);
+    look_.exists = look_.exists || subscriber_->ring() != nullptr;
+    look_.is_refused = subscriber_->state() == SubscriberState::Refused;
+    look_.has_ended = subscriber_->state() == SubscriberState::Ended;
+    if (look_.problem != subscriber_->problem()) look_.problem = subscriber_->problem();
+    look_.records = counters.records;
+    look_.fetched = counters.fetched;
+    look_.lost = counters.lost;
+    look_.sessions = counters.sessions;
+  }
+
+  std::unique_ptr<nic::Transport> carrier_;
+  nic::Node node_;
+  std::unique_ptr<Subscriber> subscriber_;
+  mutable std::mutex mutex_;
+  Look look_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+bool is_remote(std::string_view text) noexcept {
+  return text.starts_with(kFabric) || text.starts_with(kShm);
+}
+
+RemoteAddress parse_remote(const std::string& text) {
+  RemoteAddress address;
+  address.is_fabric = text.starts_with(kFabric);
+  const std::string_view rest = is_remote(text)
+                                    ? std::string_view(text).substr(address.is_fabric ? kFabric.size() : kShm.size())
+                                    : std::string_view();
+  const std::size_t slash = rest.rfind('/');
+  if (slash == std::string_view::npos || slash == 0 || slash + 1 == rest.size()) {
+    throw ToolError(kExitUsage,
+                    "'" + text + "' is no address of a published ring: fabric://HOST:PORT/RING or shm://NETWORK/RING");
+  }
+  address.place = rest.substr(0, slash);
+  address.ring = rest.substr(slash + 1);
+  return address;
+}
+
+nic::remote::Filter parse_filter(const std::vector<std::string>& patterns) {
+  nic::remote::Filter filter;
+  for (const std::string& text : patterns) {
+    nic::remote::Filter::Pattern pattern;
+    pattern.mask = {.channel = 0, .template_id = 0, .value = 0};
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::string_view part = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+      const std::size_t sign = part.find('=');
+      const auto wrong = [&](const std::string& why) {
+        throw ToolError(kExitUsage, "--filter '" + text + "': " + why);
+      };
+      if (sign == std::string_view::npos || sign == 0)
+        wrong("a condition is channel=, template= or FIELD=, and a value");
+      const std::string name(part.substr(0, sign));
+      const std::string_view value = part.substr(sign + 1);
+      if (name == "channel" || name == "template") {
+        const auto number = number_of<std::uint32_t>(value);
+        if (!number) wrong("a " + name + " is a number");
+        (name == "channel" ? pattern.wanted.channel : pattern.wanted.template_id) = *number;
+        (name == "channel" ? pattern.mask.channel : pattern.mask.template_id) = ~std::uint32_t{0};
+      } else {
+        if (!filter.field.empty() && filter.field != name) {
+          wrong("values of one field are looked at, '" + filter.field + "'; '" + name + "' is another");
+        }
+        filter.field = name;
+        pattern.wanted.value = value_of(value);
+        pattern.mask.value = ~std::uint64_t{0};
+      }
+    }
+    if (filter.patterns.size() == nic::remote::kMaxPatterns) {
+      throw ToolError(kExitUsage, "--filter can be given " + std::to_string(nic::remote::kMaxPatterns) + " times");
+    }
+    filter.patterns.push_back(pattern);
+  }
+  return filter;
+}
+
+std::vector<Option> remote_options(RemoteArguments& arguments) {
+  return {
+      {.names = "--filter",
+       .value = "CONDITIONS",
+       .help = "Of a published ring: only records of these, as channel=7,template=30,SecurityID=3400: number of the "
+               "channel, identifier of the template, value of a field anywhere in the record; text in quotes. "
+               "Given several times, one has to fit. Events come always.",
+       .target = &arguments.filter},
+      {.names = "--from-start",
+       .value = "",
+       .help = "Of a published ring: begins with the oldest record that is still there, not with the next one.",
+       .target = &arguments.from_start},
+      {.names = "--token-file",
+       .value = "FILE",
+       .help = "Of a published ring: its first line is what the publisher wants to be told.",
+       .target = &arguments.token_file,
+       .hint = file_hint()},
+      {.names = "--provider",
+       .value = "NAME",
+       .help = "Of fabric://: the provider of libfabric, the publisher's. Default tcp;ofi_rxm.",
+       .target = &arguments.provider}};
+}
+
+std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const std::string& name,
+                                             const RemoteArguments& arguments, bool follows,
+                                             std::function<void(const std::string&)> tell) {
+  const RemoteAddress where = parse_remote(address);
+  nic::remote::SubscriberOptions options;
+  options.ring = where.ring;
+  options.name = name;
+  options.filter = parse_filter(arguments.filter);
+  options.wants_history = arguments.from_start;
+  options.follows = follows;
+  options.log = std::move(tell);
+  if (!arguments.token_file.empty()) {
+    constexpr std::size_t kMaxFileBytes = 4'096;
+    options.token = read_file(arguments.token_file, kMaxFileBytes);
+    options.token.resize(std::min(options.token.find_first_of("\r\n"), options.token.size()));
+    if (options.token.size() > nic::remote::kMaxTokenBytes) {
+      throw ToolError(kExitUsage, arguments.token_file + ": a token has at most " +
+                                      std::to_string(nic::remote::kMaxTokenBytes) + " characters");
+    }
+  }
+  return std::make_unique<Receiving>(join(where, arguments.provider), options);
+}
+
+bool RemoteRing::wait(bool patient) const {
+  const auto until = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    const Look now = look();
+    if (now.exists) return true;
+    if (now.is_refused) throw ToolError(kExitRejected, now.problem);
+    if (stop_requested()) return false;
+    if (!patient && std::chrono::steady_clock::now() > until) {
+      throw ToolError(kExitEnvironment, now.problem.empty() ? "the publisher does not answer" : now.problem);
+    }
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+}  // namespace stopbit::tools

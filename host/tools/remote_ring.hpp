@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/nic/remote/protocol.hpp"
+#include "host/tools/command.hpp"
+
+namespace stopbit::tools {
+
+/// Where a ring is published: fabric://HOST:PORT/RING, or shm://NETWORK/RING for one of this host and user.
+struct RemoteAddress {
+  bool is_fabric = false;
+  std::string place;  ///< HOST:PORT, or the network.
+  std::string ring;
+};
+/// Whether this is an address, and no name of a local ring.
+[[nodiscard]] bool is_remote(std::string_view text) noexcept;
+/// A ToolError of kExitUsage if it is no address.
+[[nodiscard]] RemoteAddress parse_remote(const std::string& text);
+
+/// Each is a list "channel=7,template=30,FIELD=VALUE" of which all have to fit; one of the lists has to. A ToolError of
+/// kExitUsage if they are no such thing.
+[[nodiscard]] nic::remote::Filter parse_filter(const std::vector<std::string>& patterns);
+
+/// What the command line says of a ring that is published elsewhere.
+struct RemoteArguments {
+  std::vector<std::string> filter;
+  bool from_start = false;
+  std::string token_file;
+  std::string provider;
+};
+[[nodiscard]] std::vector<Option> remote_options(RemoteArguments& arguments);
+
+/// A ring that is published elsewhere, in memory of this process under a name of its own, as long as this lives: a
+/// thread receives its records. Readers open it as any ring.
+class RemoteRing {
+ public:
+  /// Joins the publisher's network. `follows`: when the ring ends, its successor of the same name is waited for. `tell`
+  /// gets a line for each change of state, on a thread of its own. A ToolError if the network cannot be joined.
+  [[nodiscard]] static std::unique_ptr<RemoteRing> open(const std::string& address, const std::string& name,
+                                                        const RemoteArguments& arguments, bool follows,
+                                                        std::function<void(const std::string&)> tell);
+  virtual ~RemoteRing() = default;
+
+  /// How it is. `exists`: the ring is there, under its name.
+  struct Look {
+    bool exists = false;
+    bool is_refused = false;
+    bool has_ended = false;
+    std::string problem;  ///< Why there is none, as far as one knows.
+    std::uint64_t records = 0, fetched = 0, lost = 0, sessions = 0;
+  };
+  [[nodiscard]] virtual Look look() const = 0;
+
+  /// Waits until the ring is there. False: somebody wants us to stop. A ToolError if the publisher refuses, or, unless
+  /// it is `patient`, says nothing or has no such ring for some seconds.
+  bool wait(bool patient) const;
+};
+
+}  // namespace stopbit::tools

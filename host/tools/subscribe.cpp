@@ -1,0 +1,88 @@
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "host/ring/name.hpp"
+#include "host/tools/commands.hpp"
+#include "host/tools/remote_ring.hpp"
+#include "host/tools/signals.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct SubscribeArguments {
+  std::string address;
+  std::string ring;
+  bool once = false;
+  RemoteArguments remote;
+};
+
+int subscribe(const SubscribeArguments& arguments) {
+  const RemoteAddress address = parse_remote(arguments.address);
+  const std::string name = arguments.ring.empty() ? address.ring : arguments.ring;
+  if (const auto path = ring::path_of(name); !path) throw ToolError(kExitUsage, path.message());
+  catch_stop_signals();
+  const auto remote =
+      RemoteRing::open(arguments.address, name, arguments.remote, !arguments.once,
+                       [&](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); });
+  RemoteRing::Look now;
+  while (!stop_requested()) {
+    now = remote->look();
+    if (now.is_refused) throw ToolError(kExitRejected, now.problem);
+    if (now.has_ended) break;
+    std::this_thread::sleep_for(10ms);
+  }
+  now = remote->look();
+  fmt::print(stderr, "stopbit: {}: {} records, {} of them fetched, {} lost, {} sessions\n", name, now.records,
+             now.fetched, now.lost, now.sessions);
+  return now.lost == 0 ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command subscribe_command() {
+  const auto arguments = std::make_shared<SubscribeArguments>();
+  std::vector<Option> options = {
+      {.names = "",
+       .value = "ADDRESS",
+       .help = "Of the published ring: fabric://HOST:PORT/RING, or shm://NETWORK/RING for one of this host and user.",
+       .target = &arguments->address,
+       .required = true},
+      {.names = "--ring",
+       .value = "NAME",
+       .help = "Name of the ring that is made here; one with a / is the path of a file. Default: as the publisher "
+               "calls it.",
+       .target = &arguments->ring},
+      {.names = "--once",
+       .value = "",
+       .help = "Ends when the ring ends; else its successor is waited for.",
+       .target = &arguments->once}};
+  for (Option& option : remote_options(arguments->remote)) options.push_back(std::move(option));
+  return {
+      .name = "subscribe",
+      .summary = "Keeps a ring that an appliance publishes on another host in memory of this one",
+      .description =
+          "Receives the records of a ring that an appliance publishes ([[publish]] in appliance.toml) and writes them "
+          "into a ring of this host. Programs in C++, C and Python and `stopbit tail` open that as any ring; they are "
+          "not concerned with where the records come from.\n"
+          "\n"
+          "Runs until SIGTERM or SIGINT. If the publisher is gone, the ring stays and goes on when the publisher is "
+          "back: what was missed is fetched, if the publisher still has it; else an event tells readers how many "
+          "records were lost. Changes of state are told on stderr.\n"
+          "\n"
+          "The exit status is 1 if records were lost, or the publisher refuses for good.",
+      .options = std::move(options),
+      .examples = {{"stopbit subscribe fabric://md1:7700/cme --from-start",
+                    "then, in another terminal: stopbit tail cme"},
+                   {"stopbit subscribe fabric://md1:7700/cme --ring es --filter SecurityID=3400",
+                    "one instrument, in a ring of its own"}},
+      .run = [arguments] { return subscribe(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools
