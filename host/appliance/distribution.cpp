@@ -61,8 +61,7 @@ nic::NodeOptions node_options() {
 
 }  // namespace
 
-Distribution::Distribution(const NicSettings& settings)
-    : settings_(settings), offer_tallies_(settings.rings.size()), line_credit_ns_(kLines * kLineNs) {
+Distribution::Distribution(const NicSettings& settings) : settings_(settings), offer_tallies_(settings.rings.size()) {
   const auto add_way = [&](const char* name, bool PublishSettings::*wanted) {
     Way& way = *ways_.emplace_back(std::make_unique<Way>());
     way.name = name;
@@ -119,7 +118,7 @@ std::string Distribution::open_publisher(Way& way) {
   nic::remote::PublisherOptions options;
   options.domain = kPublishDomain;
   options.subscribers = settings_.subscribers;
-  options.log = [this, name = way.name](const std::string& line) { say(name + ": " + line); };
+  options.log = [this, &way](const std::string& line) { say(way.voice, way.name + ": " + line); };
   for (const PublishSettings& published : settings_.publish) {
     if (!(published.*way.wanted)) continue;
     std::string token;
@@ -141,7 +140,8 @@ std::string Distribution::open_broker() {
   options.socket = settings_.broker;
   options.entitlements = settings_.entitlements;
   options.clients = settings_.clients;
-  options.log = [this](const std::string& line) { say(line); };
+  options.log = [this](const std::string& line) { say(broker_voice_, line); };
+  options.log_refusal = [this](const std::string& line) { say(refusal_voice_, line); };
   auto broker = nic::Broker::open(*ways_[0]->node, options);
   if (!broker) return broker.message();
   broker_ = std::move(broker).value();
@@ -231,7 +231,8 @@ void Distribution::look_at_rings() {
     const std::string problem = broker_->replace_feed(offer.ring.name, offer.path);
     offer.device = device;
     offer.inode = inode;
-    say("feed '" + offer.ring.name + "' " + (problem.empty() ? "has another segment" : "stays as it was: " + problem));
+    say(broker_voice_,
+        "feed '" + offer.ring.name + "' " + (problem.empty() ? "has another segment" : "stays as it was: " + problem));
   }
 }
 
@@ -253,14 +254,14 @@ void Distribution::entitle(std::vector<nic::Entitlement> entitlements) {
 }
 
 /// Each line costs some of a credit that comes back with time.
-void Distribution::say(std::string line) {
-  line_credit_ns_ = std::min(line_credit_ns_ + (now_ns_ - last_line_ns_), kLines * kLineNs);
-  last_line_ns_ = now_ns_;
-  if (line_credit_ns_ < kLineNs) {
+void Distribution::say(Voice& voice, std::string line) {
+  voice.credit_ns = std::min(voice.credit_ns + (now_ns_ - voice.last_ns), kLines * kLineNs);
+  voice.last_ns = now_ns_;
+  if (voice.credit_ns < kLineNs) {
     tally_.lines_kept.add();
     return;
   }
-  line_credit_ns_ -= kLineNs;
+  voice.credit_ns -= kLineNs;
   const std::lock_guard lock(mutex_);
   lines_.push_back(std::move(line));
 }

@@ -62,6 +62,11 @@ class Distribution {
   static constexpr std::uint64_t kLineNs = 100'000'000;        ///< So often a line may be said for long,
   static constexpr std::uint64_t kFarewellNs = 3'000'000'000;  ///< How long subscribers are served at the end.
   static constexpr std::size_t kLines = 64;                    ///< and so many at once. Strangers may not fill the log.
+  /// How much of one kind of line may still be said: each kind has its own, so that none is drowned by another.
+  struct Voice {
+    std::uint64_t credit_ns = kLines * kLineNs;
+    std::uint64_t last_ns = 0;
+  };
   /// A carrier, the node on it, and the publisher.
   struct Way {
     std::string name;
@@ -70,6 +75,7 @@ class Distribution {
     std::unique_ptr<nic::remote::Publisher> publisher;  ///< Null: nothing is published this way.
     bool PublishSettings::*wanted = nullptr;            ///< Says which rings are.
     PublisherTally tally;
+    Voice voice;
     using Occupant = std::tuple<nic::NodeId, nic::Vpid, std::uint64_t>;  ///< And since when.
     std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
 
@@ -88,7 +94,7 @@ class Distribution {
   [[nodiscard]] std::string open_broker();
   [[nodiscard]] bool has_subscribers() const;
   void run();
-  void say(std::string line);
+  void say(Voice& voice, std::string line);
   void look_at_rings();
   void publish_counters();
   void publish_broker();
@@ -105,8 +111,8 @@ class Distribution {
   std::uint64_t next_broker_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t now_ns_ = 0;
-  std::uint64_t line_credit_ns_ = 0;
-  std::uint64_t last_line_ns_ = 0;
+  Voice broker_voice_;   ///< What becomes of clients and rings;
+  Voice refusal_voice_;  ///< apart from it, what strangers can cause.
 
   std::mutex mutex_;  ///< For what other threads take and give; nobody on the way of data does.
   std::deque<std::string> lines_;

@@ -39,7 +39,7 @@ struct Host {
     any.feeds = {"feed"};
     any.memory_bytes = 16 * kPageBytes;
     options.entitlements = {any};
-    options.log = [this](const std::string& line) { logged += line.size(); };
+    options.log = options.log_refusal = [this](const std::string& line) { logged += line.size(); };
     auto opened = Broker::open(node, options);
     require(opened.ok());
     broker = std::move(opened).value();

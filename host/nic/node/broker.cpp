@@ -149,6 +149,10 @@ void Broker::log(const std::string& line) const {
   if (options_.log) options_.log(line);
 }
 
+void Broker::log_refusal(const std::string& line) const {
+  if (options_.log_refusal) options_.log_refusal(line);
+}
+
 std::string Broker::add_feed(const std::string& name, const std::string& path) {
   if (name.empty() || name.size() > kFeedNameBytes) return "the name of a feed has 1 to 64 bytes";
   if (feeds_.contains(name)) return "the feed '" + name + "' is there already";
@@ -290,7 +294,8 @@ bool Broker::accept() {
   client->may = entitlement_of(*client);
   const auto turn_away = [&](Error error, const std::string& why) {
     ++counters_.turned_away;
-    log("process " + std::to_string(client->pid) + " of user " + std::to_string(client->user) + " turned away: " + why);
+    log_refusal("process " + std::to_string(client->pid) + " of user " + std::to_string(client->user) +
+                " turned away: " + why);
     (void)send_reply(socket.get(), refusal(error, why), -1);
     return true;
   };
@@ -332,8 +337,8 @@ std::size_t Broker::hear(Client& client) {
     if (got != static_cast<ssize_t>(sizeof(request)) || !is_request(request) || (message.msg_flags & MSG_CTRUNC) != 0 ||
         passed.size() != (wants_descriptor ? 1U : 0U)) {
       ++counters_.malformed;
-      log("process " + std::to_string(client.pid) + ": " + std::to_string(got) +
-          " bytes that are no request of version " + std::to_string(kBrokerVersion));
+      log_refusal("process " + std::to_string(client.pid) + ": " + std::to_string(got) +
+                  " bytes that are no request of version " + std::to_string(kBrokerVersion));
       (void)send_reply(client.socket.get(), refusal(Error::Command, "no request of version 1"), -1);
       client.is_gone = true;
       break;
@@ -365,8 +370,8 @@ void Broker::answer(Client& client, const BrokerRequest& request, ring::Descript
   if (reply.error != Error::None) {
     ++counters_.refused[static_cast<std::size_t>(reply.error)];
     if (++client.refusals <= kLoggedRefusals) {
-      log("process " + std::to_string(client.pid) + " of user " + std::to_string(client.user) + ": " +
-          to_text(request.call) + " refused, " + to_name(reply.error) + ": " + reply.text);
+      log_refusal("process " + std::to_string(client.pid) + " of user " + std::to_string(client.user) + ": " +
+                  to_text(request.call) + " refused, " + to_name(reply.error) + ": " + reply.text);
     }
   }
   // A client that does not take its replies is none.

@@ -33,9 +33,11 @@ struct BrokerOptions {
   std::string socket;  ///< Path of the Unix socket. Whoever may write there may try.
   std::vector<Entitlement> entitlements;
   std::size_t clients = 64;
-  /// One line for each port that is opened or gone, each feed that is attached, and each request that is refused, of
-  /// each client the first 32.
+  /// One line for each port that is opened or gone, and each feed that is attached or left.
   std::function<void(const std::string&)> log;
+  /// One for each client that is turned away and each request that is refused, of each client the first 32. Strangers
+  /// can make as many as they like.
+  std::function<void(const std::string&)> log_refusal;
 };
 
 struct BrokerCounters {
@@ -149,6 +151,7 @@ class Broker {
   [[nodiscard]] const Entitlement* entitlement_of(const Client& client) const;
   [[nodiscard]] Result<std::shared_ptr<Segment>> open_segment(const std::string& path) const;
   void log(const std::string& line) const;
+  void log_refusal(const std::string& line) const;
 
   [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, int& to_pass);
   [[nodiscard]] BrokerReply share(Client& client, const BrokerRequest& request, ring::Descriptor passed);

@@ -32,7 +32,7 @@ wait_for '"$bin/stopbit" stat "$name" --json | grep -q "\"messages\":[1-9][0-9][
 python3 "$here/broker_test.py" broker.sock control.sock entitlements.toml $appliance ring odd
 if grep -q 'what="not confined"' log; then echo "the appliance was not confined"; cat log; exit 1; fi
 for said in "feed 'ring' attached by port" "attach refused, ERR_TWINID_INV" "turned away" "left by port"; do
-  grep -q "what=\"nic\" text=\".*$said" log || { echo "the log does not say: $said"; cat log; exit 1; }
+  wait_for 'grep -q "what=\"nic\" text=\".*$said" log'
 done
 (($(grep -c "turned away" log) < 200)) || { echo "strangers fill the log"; exit 1; }
 "$bin/stopbit" stat "$name" | grep -A2 "^attached by name" | grep -Eq "^ring +0 +[1-9]" || {

@@ -100,7 +100,7 @@ class Clients : public ::testing::Test {
     mine.ports = 16;
     mine.memory_bytes = 1U << 20U;
     options.entitlements = {mine};
-    options.log = [this](const std::string& line) { lines.push_back(line); };
+    options.log = options.log_refusal = [this](const std::string& line) { lines.push_back(line); };
   }
   [[nodiscard]] std::unique_ptr<Client> open(std::size_t slot_bytes = 64) const {
     Result<std::unique_ptr<Client>> opened = Client::open(options.socket, slot_bytes);
