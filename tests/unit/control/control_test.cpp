@@ -124,7 +124,7 @@ TEST_F(ControlServer, answers_commands_line_by_line) {
   say(file, "us\r\n");
   EXPECT_EQ(hear(file), "done\n");
   say(file, "rm -rf\n");
-  EXPECT_EQ(hear(file), "error: that is no command; legal are: status, load IMAGE, freeze, stop\n");
+  EXPECT_EQ(hear(file), "error: that is no command; legal are: status, load IMAGE, freeze, entitle, stop\n");
   ASSERT_EQ(asked_.size(), 2U);
   EXPECT_EQ(asked_[0].image, "emdi");
 }
