@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -40,6 +41,19 @@ std::uint64_t wall_clock_ns() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
 }
 
+/// What comes later is locked too, if no limit can make it fail: those who are privileged now will not be then.
+void Appliance::lock_memory() {
+  rlimit limit{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  const bool is_unlimited = ::setrlimit(RLIMIT_MEMLOCK, &limit) == 0 ||
+                            (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY);
+  if (::mlockall(is_unlimited ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT) != 0) {
+    note(std::string("the memory is not locked: ") + std::strerror(errno));
+  } else if (!is_unlimited) {
+    note("memory that comes after the start is not locked: the limit of locked memory is " +
+         std::to_string(limit.rlim_cur) + " bytes");
+  }
+}
+
 Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOptions options, Diagnostics& diagnostics) {
   std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clock));
   made->plan_places(options.topology);
@@ -54,9 +68,7 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOption
     problem = made->make_agents(options.open_port ? options.open_port
                                                   : standard_ports(options.clock, made->settings_.dpdk_memory));
   }
-  if (problem.empty() && made->settings_.lock_memory && ::mlockall(MCL_CURRENT | MCL_FUTURE) != 0) {
-    made->notes_.push_back(std::string("the memory is not locked: ") + std::strerror(errno));
-  }
+  if (problem.empty() && made->settings_.lock_memory) made->lock_memory();
   if (!problem.empty()) return Failure{std::move(problem)};
   return made;
 }

@@ -139,6 +139,7 @@ class Appliance {
   [[nodiscard]] bool push(std::size_t outlet, std::unique_ptr<Load> load);
   [[nodiscard]] std::string make_agents(const OpenPort& open_port);
   void run(std::size_t agent);
+  void lock_memory();
   void note(std::string text);
 
   Settings settings_;

@@ -2,8 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,20 +20,26 @@
 namespace stopbit::appliance {
 namespace {
 
-/// Runs `check` in a process of its own, confined; its result is the exit status.
+/// Runs `check` in a process of its own; its result is the exit status.
+template <class Check>
+int apart(Check check) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(check());
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 200;
+}
+
+/// The same, confined.
 template <class Check>
 int confined(const Confinement& confinement, Check check) {
-  const pid_t child = ::fork();
-  if (child == 0) {
+  return apart([&] {
     const std::vector<std::string> problems = confine(confinement);
     const bool ok = std::all_of(problems.begin(), problems.end(), [](const std::string& problem) {
       return problem.find("no Landlock") != std::string::npos;
     });
-    ::_exit(ok ? check(problems.empty()) : 100);
-  }
-  int status = 0;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 200;
+    return ok ? check(problems.empty()) : 100;
+  });
 }
 
 std::string status_line(const std::string& key) {
@@ -93,6 +102,28 @@ TEST(Confinement, lets_threads_run_and_end) {
                        return done == 1 ? 0 : 1;
                      }),
             0);
+}
+
+TEST(Confinement, an_appliance_starts_with_locked_memory_under_a_limit) {
+  for (const bool is_privileged : {true, false}) {
+    EXPECT_EQ(apart([&] {
+                constexpr rlim_t kLimit = 1 << 20;
+                const rlimit limit{.rlim_cur = kLimit, .rlim_max = kLimit};
+                if (::setrlimit(RLIMIT_MEMLOCK, &limit) != 0) return 1;
+                __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+                const __user_cap_data_struct none[2] = {};
+                if (!is_privileged && ::syscall(SYS_capset, &header, none) != 0) return 2;
+                test::OneChannel one("", "lock_memory = true\n");
+                if (!one.made) return 3;
+                (void)confine({.written = {"/dev/shm"}, .read = {}, .filters_calls = true});
+                one.port("left").ends = one.port("right").ends = true;
+                if (!one.made->start()) return 4;
+                one.made->stop();
+                return 0;
+              }),
+              0)
+        << is_privileged;
+  }
 }
 
 }  // namespace
