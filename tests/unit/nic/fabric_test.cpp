@@ -305,7 +305,8 @@ INSTANTIATE_TEST_SUITE_P(Providers, Fabric, ::testing::Values("tcp;ofi_rxm", "sh
 
 #ifdef __SANITIZE_ADDRESS__
 /// libfabric forgets what it has of a connection that begins with rubbish, and the search for leaks would tell.
-extern "C" const char* __lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
+extern "C" [[gnu::visibility("default")]] const char*
+__lsan_default_suppressions();  // NOLINT(bugprone-reserved-identifier)
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfabric.so";
 }
