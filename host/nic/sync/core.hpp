@@ -253,7 +253,8 @@ class QueueCore {
     Signalling,    ///< Dequeue or V is under way.
   };
 
-  explicit constexpr QueueCore(MemberId self = 0, bool is_semaphore = false) noexcept : self_(self), is_semaphore_(is_semaphore) {}
+  explicit constexpr QueueCore(MemberId self = 0, bool is_semaphore = false) noexcept
+      : self_(self), is_semaphore_(is_semaphore) {}
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_idle() const noexcept { return state_ == State::Idle; }
