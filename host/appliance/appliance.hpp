@@ -132,7 +132,7 @@ class Appliance {
   [[nodiscard]] std::string make_counters(bool is_private);
   void plan_places(const Topology& topology);
   [[nodiscard]] std::string open_card(const OpenCard& open);
-  /// The card, if the outlet's program is to run there; null if not. Empty `problem`: so be it.
+  /// The card, if the outlet's program is to run there; null if software runs it. `problem` is set if it may not.
   [[nodiscard]] device::Card* card_for(std::size_t outlet, std::string& problem);
   [[nodiscard]] std::string start_loads();
   /// To the agent of the outlet. False if too many are waiting there.

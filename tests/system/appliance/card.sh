@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # The simulated card decodes what comes from a socket and from a DPDK port, confined: its ring holds the records that
-# the interpreter's holds, which listens beside it. What the card cannot have goes to software, and the log says why.
+# the ring of software holds, which listens beside it. What the card cannot have goes to software, and the log says why.
 #
-#     card.sh BIN_FOLDER        status 77: no namespaces here, no simulated card (it is built without sanitizers only), or a program without XRT
+#     card.sh BIN_FOLDER        status 77: no namespaces here, a program without XRT, or no simulated card, which is
+#                               built without sanitizers only
 set -euo pipefail
 bin=$(readlink -f "$1")
 here=$(dirname "$(readlink -f "$0")")
@@ -12,7 +13,7 @@ enter_namespace "" "$@"
 make_workplace card
 lay_first_wire
 
-# One line and a wide window: what matters here is who decodes. The card is simulated, so some packets a second.
+# Some packets a second, for the card is simulated.
 cat >sim.toml <<'TOML'
 preset = "cme"
 seed = 7

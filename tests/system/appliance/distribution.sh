@@ -120,12 +120,16 @@ for _ in range(40):
 PYTHON
 strangers=$!
 children+=("$strangers")
+# shellcheck disable=SC2329  # wait_for calls it
+fabric_has_refused() {
+  python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["nic"]["publishers"][1]["refused"] == 0)'
+}
 status=0
 in_left "$bin/stopbit" tail "fabric://$at/cme" --token-file wrong >wrong.jsonl 2>wrong.log || status=$?
 [[ $status == 1 && ! -s wrong.jsonl ]] || { echo "a wrong token: status $status"; cat wrong.log; exit 1; }
 grep -q "there is no such ring for this token" wrong.log || { cat wrong.log; exit 1; }
 
-wait_for '"$bin/stopbit" stat "$name" --json | grep -o "\"carrier\":\"fabric\".*" | grep -Eq "\"refused\":[1-9]"'
+wait_for '"$bin/stopbit" stat "$name" --json | fabric_has_refused'
 kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
 in_right "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/right" --once "${with_token[@]}" 2>right.log &

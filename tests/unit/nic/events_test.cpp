@@ -15,18 +15,6 @@
 namespace stopbit::nic {
 namespace {
 
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr bool kCanSwitchStacks = false;
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-constexpr bool kCanSwitchStacks = false;
-#else
-constexpr bool kCanSwitchStacks = true;
-#endif
-#else
-constexpr bool kCanSwitchStacks = true;
-#endif
-
 using namespace std::chrono_literals;
 
 /// STOPBIT_SCHEDULES=100000000 for the long run.

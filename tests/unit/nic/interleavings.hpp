@@ -15,6 +15,19 @@
 
 namespace stopbit::nic {
 
+/// Sanitizers lose their way when stacks are switched.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kCanSwitchStacks = false;
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+inline constexpr bool kCanSwitchStacks = false;
+#else
+inline constexpr bool kCanSwitchStacks = true;
+#endif
+#else
+inline constexpr bool kCanSwitchStacks = true;
+#endif
+
 /// Runs a few threads on shared words, one step at a time, in an order that is chosen outside: each order there is, or
 /// random ones. Each operation on a word is one step. With `is_buffered`, stores wait in a buffer of their thread, as
 /// in a processor, until a step of their own; with that one sees what plain stores would do.
