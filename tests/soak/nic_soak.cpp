@@ -28,8 +28,8 @@
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
+#include "tests/soak/models.hpp"
 #include "tests/soak/unpinned.hpp"
-#include "tests/unit/nic/sync_model.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -436,35 +436,23 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
   return is_good && refused != 0 && node.counters().commands > count / 4 ? 0 : 1;
 }
 
-/// So many random schedules of members at locks and semaphores: half of each, some with deaths, all with hasty looks.
-int locks(std::uint64_t wanted, std::uint64_t seed) {
-  using sync_model::Result;
-  using sync_model::Scenario;
-  const Scenario scenarios[] = {
-      {{"arar", "arar", "arar"}, 0, false, 0, 2},
-      {{"arar", "arar", "arar"}, 0, false, 2, 2},
-  };
-  const Scenario semaphores[] = {
-      {{"wsws", "wsws", "wsws"}, 1, true, 0, 2},
-      {{"ww", "w", "sss"}, 0, true, 1, 2},
-  };
-  Result sum;
-  for (std::size_t i = 0; i < 4 && sum.failure.empty(); ++i) {
-    const std::uint64_t share = wanted * (i + 1) / 4 - wanted * i / 4;
-    const Result result = i < 2 ? sync_model::wander<LockCore>(scenarios[i], seed + i, share)
-                                : sync_model::wander<QueueCore>(semaphores[i - 2], seed + i, share);
-    sum.states += result.states;
-    sum.failure = result.failure;
-  }
-  const bool is_good = sum.failure.empty() && sum.states == wanted;
-  std::printf("{\"soak\":\"nic locks\",\"seed\":%llu,\"schedules\":%llu,\"failure\":\"%s\",\"good\":%s}\n",
-              static_cast<Count>(seed), static_cast<Count>(sum.states), sum.failure.c_str(),
-              is_good ? "true" : "false");
-  return is_good ? 0 : 1;
-}
+struct Form {
+  const char* name;
+  int (*run)(std::uint64_t count, std::uint64_t seed);
+  std::uint64_t count;
+  std::uint64_t long_count;
+};
+constexpr Form kForms[] = {
+    {"kills", kills, 60, 10'000},
+    {"descriptors", descriptors, 200'000, 100'000'000},
+    {"unpinned", unpinned, 100'000, 10'000'000},
+    {"locks", model_locks, 20'000, 100'000'000},
+    {"events", model_events, 50'000, 100'000'000},
+};
 
 int usage() {
-  std::fputs("usage: stopbit_nic_soak kills|descriptors|locks|unpinned [--long] [--count N] [--seed N]\n", stderr);
+  std::fputs("usage: stopbit_nic_soak kills|descriptors|unpinned|locks|events [--long] [--count N] [--seed N]\n",
+             stderr);
   return 2;
 }
 
@@ -473,26 +461,21 @@ int run(std::span<char* const> words) {
     return live_wildly(words[2], static_cast<Vpid>(std::atoi(words[3])));
   }
   if (words.size() < 2) return usage();
-  const std::string_view form = words[1];
-  const bool is_kills = form == "kills";
-  const bool is_locks = form == "locks";
-  const bool is_unpinned = form == "unpinned";
-  if (!is_kills && !is_locks && !is_unpinned && form != "descriptors") return usage();
-  std::uint64_t count = is_kills ? 60 : is_locks ? 20'000 : is_unpinned ? 100'000 : 200'000;
+  const auto* const form = std::ranges::find(kForms, std::string_view(words[1]), &Form::name);
+  if (form == std::end(kForms)) return usage();
+  std::uint64_t count = form->count;
   std::uint64_t seed = 1;
   for (std::size_t i = 2; i < words.size(); ++i) {
     const std::string_view word = words[i];
     if (word == "--long") {
-      count = is_kills ? 10'000 : is_unpinned ? 10'000'000 : 100'000'000;
+      count = form->long_count;
     } else if ((word == "--count" || word == "--seed") && i + 1 < words.size()) {
       (word == "--count" ? count : seed) = std::strtoull(words[++i], nullptr, 10);
     } else {
       return usage();
     }
   }
-  if (is_locks) return locks(count, seed);
-  if (is_unpinned) return unpinned(count, seed);
-  return is_kills ? kills(count, seed) : descriptors(count, seed);
+  return form->run(count, seed);
 }
 
 }  // namespace

@@ -2,114 +2,110 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
+#include <array>
+#include <cstdio>
 #include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "host/nic/notify/ring.hpp"
+#include "tests/unit/nic/event_model.hpp"
 #include "tests/unit/nic/fixture.hpp"
-#include "tests/unit/nic/interleavings.hpp"
 
 namespace stopbit::nic {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// STOPBIT_SCHEDULES=100000000 for the long run.
-std::uint64_t schedules(std::uint64_t otherwise) {
-  const char* const text = std::getenv("STOPBIT_SCHEDULES");
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+using event_model::bit_of;
+using event_model::explore;
+using event_model::Fault;
+using event_model::Result;
+using event_model::Scenario;
+using event_model::Step;
+using event_model::Steps;
+using event_model::wander;
+
+/// One or two signals of event 1, or of events 1 and 2.
+const Scenario kSleeper{{1, 1}, {{1, 2}}, {}, 1};
+const Scenario kHandler{{1, 1}, {}, {{1}}, 1};
+const Scenario kHandlerOfTwo{{1, 2}, {}, {{2}}, 0};
+
+void expect_sound(const char* name, const Scenario& scenario, Steps weakened = 0) {
+  const Result result = explore(scenario, weakened);
+  EXPECT_EQ(result.failure, "") << name;
+  EXPECT_GT(result.rests, 0U) << name;
+  std::printf("%s: %llu states\n", name, static_cast<unsigned long long>(result.states));
 }
 
-/// The node signals event 1 so often.
-Machine::Thread node(std::uint64_t times, std::size_t events = 1) {
-  return [times, events](Machine& machine) {
-    std::uint64_t doorbell = 0;
-    for (std::uint64_t i = 1; i <= times; ++i) {
-      for (std::size_t event = 1; event <= events; ++event) signal_event(machine, event, i, doorbell);
-    }
-  };
+TEST(EventModel, loses_no_wake_up_of_a_sleeper) {
+  expect_sound("a sleeper, 3 events", {{1, 1, 1}, {{1, 3}}, {}, 2});
+  expect_sound("two sleepers of one event", {{1, 1}, {{1, 2}, {1, 2}}, {}, 1});
+  expect_sound("two sleepers of two events", {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {}, 0});
 }
 
-/// The port sleeps until it has seen all of them.
-Machine::Thread sleeper(std::size_t event, std::uint64_t times) {
-  return [event, times](Machine& machine) {
-    for (std::uint64_t seen = 0; seen != times;) {
-      (void)await_event(machine, event, seen, 0);
-      const std::uint64_t count = machine.load(EventLayout::signals(event));
-      if (count <= seen || count > times) machine.fail("woken for nothing");
-      seen = count;
-    }
-  };
+TEST(EventModel, calls_a_handler_once_for_each_event) {
+  expect_sound("a handler, 3 events", {{1, 1, 1}, {}, {{1}}, 2});
+  expect_sound("a handler of two events", {{1, 2, 1}, {}, {{2}}, 1});
 }
 
-/// The port is called for each of them.
-Machine::Thread dispatcher(std::uint64_t times, std::size_t events = 1) {
-  return [times, events](Machine& machine) {
-    std::uint64_t taken[EventLayout::kEvents] = {};
-    std::uint64_t calls = 0;
-    for (std::size_t event = 1; event <= events; ++event) arm_event(machine, event);
-    while (calls < times * events) {
-      const std::uint64_t seen = machine.load(EventLayout::signals(EventLayout::kDoorbell));
-      const std::size_t made = dispatch_events(machine, taken, [&](std::size_t) { ++calls; });
-      if (calls == times * events || made != 0) continue;
-      (void)await_event(machine, EventLayout::kDoorbell, seen, 0);
-    }
-    if (calls != times * events) machine.fail("a handler was called too often");
-  };
+TEST(EventModel, keeps_sleepers_and_a_handler_apart) {
+  expect_sound("a sleeper and a handler", {{2, 1, 2}, {{2, 2}}, {{1}}, 1});
+  expect_sound("two sleepers and a handler", {{1, 2}, {{1, 1}, {2, 1}}, {{2}}, 0});
 }
 
-TEST(EventProtocol, loses_no_wake_up_of_a_sleeper_in_any_order_of_steps) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
-  const Exploration result = explore_all(false, [] { return std::vector<Machine::Thread>{node(2), sleeper(1, 2)}; });
+/// The node stops in the middle, or the port's threads do.
+TEST(EventModel, comes_to_an_end_when_the_port_is_closed) {
+  expect_sound("closed before its sleepers have all", {{1, 1}, {{1, 3, true}, {1, 2, true}}, {}, 1});
+  expect_sound("closed before its handler has all", {{1, 2, 1}, {{2, 2, true}}, {{2, true}}, 0});
+}
+
+// What the model is there to find.
+
+/// On either side of each meeting, a store before the load that follows: node and sleeper (who is helped by the futex,
+/// which is a fence), node and who arms, node and dispatcher (helped, too).
+constexpr std::array kNeeded = {Step::StoreCount, Step::LoadSleepers,     Step::LoadArmed, Step::Arm,
+                                Step::StoreBell,  Step::LoadBellSleepers, Step::LoadCalls};
+
+TEST(EventModel, needs_its_accesses_in_sequence) {
+  for (const Step step : kNeeded) {
+    const bool is_found = !explore(kSleeper, bit_of(step)).failure.empty() ||
+                          !explore(kHandler, bit_of(step)).failure.empty() ||
+                          !explore(kHandlerOfTwo, bit_of(step)).failure.empty();
+    EXPECT_TRUE(is_found) << static_cast<int>(step);
+  }
+}
+
+/// All others could be acquiring and releasing, at once: stores that wait, and loads that see old values, change
+/// nothing.
+TEST(EventModel, bears_delayed_stores_and_old_values_elsewhere) {
+  Steps others = (Steps{1} << event_model::kSteps) - 1;
+  for (const Step step : kNeeded) others &= ~bit_of(step);
+  expect_sound("a sleeper", kSleeper, others);
+  expect_sound("two sleepers", {{1, 1}, {{1, 2}, {1, 1}}, {}, 0}, others);
+  expect_sound("a handler", kHandler, others);
+  expect_sound("a handler of two events", kHandlerOfTwo, others);
+}
+
+TEST(EventModel, needs_the_sleeper_to_be_announced) {
+  EXPECT_EQ(explore(kSleeper, 0, Fault::NoAnnounce).failure, "somebody sleeps although it has happened");
+}
+
+TEST(EventModel, needs_the_bell_to_be_read_before_the_events_are_looked_at) {
+  EXPECT_NE(explore(kHandler, 0, Fault::LateBell).failure, "");
+}
+
+TEST(EventModel, needs_arming_to_look_at_what_was_before) {
+  EXPECT_NE(explore(kHandler, 0, Fault::NoLookAgain).failure, "");
+}
+
+TEST(EventModel, keeps_its_promises_in_random_schedules_and_breaks_them_with_weaker_stores) {
+  const Scenario all{{1, 2, 1, 2, 1, 2}, {{1, 3}, {2, 3}}, {{2}}, 2};
+  const Result result = wander(all, 1, 20'000);
   EXPECT_EQ(result.failure, "");
-  EXPECT_GT(result.orders, 500U);
-  std::printf("%llu orders\n", static_cast<unsigned long long>(result.orders));
-}
-
-TEST(EventProtocol, calls_a_handler_once_for_each_event_in_any_order_of_steps) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
-  const Exploration result = explore_all(false, [] { return std::vector<Machine::Thread>{node(1), dispatcher(1)}; });
-  EXPECT_EQ(result.failure, "");
-  EXPECT_GT(result.orders, 500U);
-  std::printf("%llu orders\n", static_cast<unsigned long long>(result.orders));
-}
-
-TEST(EventProtocol, loses_nothing_with_sleepers_and_a_dispatcher_in_random_orders) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
-  const Exploration result = explore_random(false, 1, schedules(2'000), [] {
-    return std::vector<Machine::Thread>{node(3, 2), sleeper(1, 3), sleeper(2, 3), dispatcher(3, 2)};
-  });
-  EXPECT_EQ(result.failure, "");
-}
-
-/// The explorer finds what it is there for: with stores that wait in the processor, both sides look before the other's
-/// store is out.
-TEST(EventProtocol, needs_its_stores_in_sequence) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
-  EXPECT_EQ(explore_all(true,
-                        [] {
-                          return std::vector<Machine::Thread>{node(2), sleeper(1, 2)};
-                        })
-                .failure,
-            "somebody sleeps for ever");
-}
-
-/// And a sleeper that looks first and announces itself then is not woken.
-TEST(EventProtocol, needs_the_sleeper_to_be_announced_before_it_looks) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
-  const Machine::Thread hasty = [](Machine& machine) {
-    if (machine.load(EventLayout::signals(1)) != 0) return;
-    (void)machine.wait(EventLayout::signals(1), 0, 0);
-  };
-  EXPECT_EQ(explore_all(false,
-                        [&] {
-                          return std::vector<Machine::Thread>{node(1), hasty};
-                        })
-                .failure,
-            "somebody sleeps for ever");
+  EXPECT_EQ(result.states, 20'000U);
+  EXPECT_NE(wander(all, 1, 20'000, bit_of(Step::StoreCount)).failure, "");
 }
 
 TEST(Events, are_counted_and_taken_one_by_one) {
