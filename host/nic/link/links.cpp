@@ -20,20 +20,29 @@ constexpr std::uint8_t kIsEarly = 2;
 constexpr std::uint8_t kIsOffer = 4;  // the sender has not begun this session; it does when the receiver answers
 constexpr std::uint8_t kAsks = 8;     // the sender wants to hear anything of this session
 constexpr std::uint8_t kAllFlags = 15;
-constexpr std::uint32_t kAcknowledgeEvery = Links::kWindow / 2;
 constexpr std::size_t kFramesPerStep = 64;
 
-constexpr std::uint64_t bit_of(std::uint32_t sequence) noexcept {
-  return std::uint64_t{1} << sequence % Links::kWindow;
+/// A set of numbers modulo `size`, each of them `by` higher.
+template <std::uint32_t size>
+constexpr std::uint64_t turn(std::uint64_t set, std::uint32_t by) noexcept {
+  if constexpr (size == 64) {
+    return std::rotl(set, static_cast<int>(by % size));
+  } else {
+    constexpr std::uint64_t kAll = (std::uint64_t{1} << size) - 1;
+    set &= kAll;
+    return (set << by % size | set >> (size - by % size)) & kAll;
+  }
 }
 
 }  // namespace
 
-void Links::Free::operator()(std::byte* memory) const noexcept {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::Free::operator()(std::byte* memory) const noexcept {
   std::free(memory);
 }
 
-Links::Links(Transport& transport, const LinkOptions& options)
+template <std::uint32_t kSize>
+BasicLinks<kSize>::BasicLinks(Transport& transport, const LinkOptions& options)
     : transport_(transport),
       options_(options),
       peers_(transport.nodes()),
@@ -63,7 +72,8 @@ Links::Links(Transport& transport, const LinkOptions& options)
 }
 
 /// Numbers that do not come again (splitmix64).
-std::uint32_t Links::draw() noexcept {
+template <std::uint32_t kSize>
+std::uint32_t BasicLinks<kSize>::draw() noexcept {
   for (;;) {
     std::uint64_t number = random_ += 0x9E37'79B9'7F4A'7C15;
     number = (number ^ number >> 30U) * 0xBF58'476D'1CE4'E5B9;
@@ -73,12 +83,14 @@ std::uint32_t Links::draw() noexcept {
   }
 }
 
-std::uint32_t Links::room(NodeId to, Channel channel) const noexcept {
+template <std::uint32_t kSize>
+std::uint32_t BasicLinks<kSize>::room(NodeId to, Channel channel) const noexcept {
   const Window& window = peers_[to].windows[static_cast<std::size_t>(channel)];
   return kWindow - (window.next - window.base);
 }
 
-bool Links::is_idle() const noexcept {
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::is_idle() const noexcept {
   return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
     if (peer.is_lost) return true;
     if (peer.is_up && !peer.is_confirmed) return false;
@@ -88,22 +100,26 @@ bool Links::is_idle() const noexcept {
   });
 }
 
-std::span<std::byte> Links::frame_of(Window& window, std::uint32_t sequence) const noexcept {
+template <std::uint32_t kSize>
+std::span<std::byte> BasicLinks<kSize>::frame_of(Window& window, std::uint32_t sequence) const noexcept {
   return {window.frames.data() + sequence % kWindow * stride_, transport_.frame_bytes()};
 }
 
-std::uint32_t Links::checksum(std::span<const std::byte> frame) const noexcept {
+template <std::uint32_t kSize>
+std::uint32_t BasicLinks<kSize>::checksum(std::span<const std::byte> frame) const noexcept {
   return transport_.is_exact() ? 0 : image::crc32c(frame.subspan(sizeof(std::uint32_t)));
 }
 
-std::span<std::byte> Links::place(NodeId to, Channel channel) noexcept {
+template <std::uint32_t kSize>
+std::span<std::byte> BasicLinks<kSize>::place(NodeId to, Channel channel) noexcept {
   if (room(to, channel) == 0) return {};
   Window& out = window(to, static_cast<std::size_t>(channel));
   return frame_of(out, out.next).subspan(sizeof(LinkHeader));
 }
 
-SendResult Links::send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
-                       std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+SendResult BasicLinks<kSize>::send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
+                                   std::uint64_t now_ns) {
   if (peers_[to].is_lost) return SendResult::Lost;
   const std::span<std::byte> place = this->place(to, channel);
   if (place.empty()) return SendResult::Full;
@@ -129,8 +145,9 @@ SendResult Links::send(NodeId to, Channel channel, std::span<const std::byte> pa
   return SendResult::Sent;
 }
 
-void Links::make_header(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
-                        std::uint32_t sequence) noexcept {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::make_header(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
+                                    std::uint32_t sequence) noexcept {
   Window& window = this->window(to, channel);
   LinkHeader header;
   header.magic = kLinkMagic;
@@ -143,14 +160,15 @@ void Links::make_header(NodeId to, std::size_t channel, std::span<std::byte> fra
   header.sequence = sequence;
   header.acknowledged = window.cursor;
   // From the set of numbers modulo 64 to the 63 numbers behind `acknowledged`.
-  header.received = std::rotr(window.here & ~bit_of(window.cursor), static_cast<int>((window.cursor + 1) % kWindow));
+  header.received = turn<kWindow>(window.here & ~bit_of(window.cursor), 0 - (window.cursor + 1));
   std::memcpy(frame.data(), &header, sizeof(header));
   header.crc = checksum(frame);
   std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
 }
 
-bool Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
-                     std::uint32_t sequence) {
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
+                                 std::uint32_t sequence) {
   make_header(to, channel, frame, flags, sequence);
   if (!peers_[to].is_up || !transport_.send(to, frame)) return false;
   Window& window = this->window(to, channel);
@@ -160,7 +178,9 @@ bool Links::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame,
 }
 
 /// A frame about the session, which says nothing of packets.
-void Links::transmit_session(NodeId to, std::uint8_t flags, std::uint32_t session, std::uint32_t peer_session) {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::transmit_session(NodeId to, std::uint8_t flags, std::uint32_t session,
+                                         std::uint32_t peer_session) {
   LinkHeader header;
   header.magic = kLinkMagic;
   header.flags = flags;
@@ -176,7 +196,8 @@ void Links::transmit_session(NodeId to, std::uint8_t flags, std::uint32_t sessio
 }
 
 /// Whether the node is there, and has begun the session.
-void Links::ask(NodeId to, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::ask(NodeId to, std::uint64_t now_ns) {
   Peer& peer = peers_[to];
   peer.has_asked = true;
   peer.asked_ns = now_ns;
@@ -187,7 +208,8 @@ void Links::ask(NodeId to, std::uint64_t now_ns) {
   }
 }
 
-void Links::forget(Peer& peer) noexcept {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::forget(Peer& peer) noexcept {
   for (Window& window : peer.windows) {
     window.taken_count = window.sent_count;
     window.base = window.next = window.cursor = window.owed = 0;
@@ -199,7 +221,8 @@ void Links::forget(Peer& peer) noexcept {
   peer.theirs = 0;
 }
 
-void Links::give_up(NodeId id, PacketSink& sink) {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::give_up(NodeId id, PacketSink& sink) {
   Peer& peer = peers_[id];
   peer.is_lost = true;
   ++counters_.lost;
@@ -207,7 +230,8 @@ void Links::give_up(NodeId id, PacketSink& sink) {
   forget(peer);
 }
 
-void Links::begin(NodeId id, std::uint32_t theirs, PacketSink& sink, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::begin(NodeId id, std::uint32_t theirs, PacketSink& sink, std::uint64_t now_ns) {
   Peer& peer = peers_[id];
   const std::uint32_t own = peer.fresh;
   if (peer.is_up) give_up(id, sink);
@@ -225,7 +249,8 @@ void Links::begin(NodeId id, std::uint32_t theirs, PacketSink& sink, std::uint64
 }
 
 /// Whether the frame is of the session with its sender; begins one if that is what it is for.
-bool Links::take_session(const LinkHeader& header, PacketSink& sink, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::take_session(const LinkHeader& header, PacketSink& sink, std::uint64_t now_ns) {
   Peer& peer = peers_[header.source];
   const bool is_offer = (header.flags & kIsOffer) != 0;
   if (peer.is_up && header.session == peer.theirs && header.peer_session == peer.own) {
@@ -256,12 +281,14 @@ bool Links::take_session(const LinkHeader& header, PacketSink& sink, std::uint64
 }
 
 /// Whether there is anything to do for a window that nothing has come for.
-bool Links::wants_look(const Window& window, std::uint64_t now_ns) noexcept {
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::wants_look(const Window& window, std::uint64_t now_ns) noexcept {
   return (window.here & bit_of(window.cursor)) != 0 || window.owed != 0 || window.is_urgent ||
          (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns));
 }
 
-std::size_t Links::step(PacketSink& sink, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::step(PacketSink& sink, std::uint64_t now_ns) {
   std::size_t work = 0;
   for (; work < kFramesPerStep; ++work) {
     const std::size_t length = transport_.receive(buffer_);
@@ -279,7 +306,8 @@ std::size_t Links::step(PacketSink& sink, std::uint64_t now_ns) {
   return work;
 }
 
-void Links::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns) {
   LinkHeader header;
   if (frame.size() < sizeof(header)) {
     ++counters_.damaged;
@@ -341,18 +369,21 @@ void Links::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64
   }
 }
 
-void Links::take_acknowledgement(Window& to, const LinkHeader& header) noexcept {
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::take_acknowledgement(Window& to, const LinkHeader& header) noexcept {
   const std::uint32_t under_way = to.next - to.base;
   const std::uint32_t released = header.acknowledged - to.base;
   if (released > under_way) return;  // older than what is known, or nonsense
   for (; to.base != header.acknowledged; ++to.base) to.waits &= ~bit_of(to.base);
   to.taken_count += released;
   // The last bit would be `acknowledged` itself. What was never sent waits for nothing, so its bits change nothing.
-  to.waits &= ~std::rotl(header.received << 1U, static_cast<int>(header.acknowledged % kWindow));
+  to.waits &= ~turn<kWindow>(header.received << 1U, header.acknowledged);
 }
 
 /// The oldest packet, if the sink takes it.
-bool Links::deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet) {
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::deliver_one(NodeId from, std::size_t channel, PacketSink& sink,
+                                    std::span<const std::byte> packet) {
   Window& in = window(from, channel);
   if (!sink.ordered(from, static_cast<Channel>(channel), packet, in.arrived[in.cursor % kWindow].early_status)) {
     return false;
@@ -363,7 +394,8 @@ bool Links::deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std:
   return true;
 }
 
-std::size_t Links::deliver(NodeId from, std::size_t channel, PacketSink& sink) {
+template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::deliver(NodeId from, std::size_t channel, PacketSink& sink) {
   Window& in = window(from, channel);
   std::size_t count = 0;
   for (; (in.here & bit_of(in.cursor)) != 0; ++count) {
@@ -375,7 +407,8 @@ std::size_t Links::deliver(NodeId from, std::size_t channel, PacketSink& sink) {
 }
 
 /// The packets that have waited for their acknowledgement for too long, and those that the carrier had no room for.
-std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
   std::size_t work = 0;
   window.look_ns = now_ns + options_.resend_ns;
@@ -406,7 +439,8 @@ std::size_t Links::send_again(NodeId peer, std::size_t channel, PacketSink& sink
   return work;
 }
 
-std::size_t Links::look_after_session(NodeId id, PacketSink& sink, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::look_after_session(NodeId id, PacketSink& sink, std::uint64_t now_ns) {
   Peer& peer = peers_[id];
   if (peer.is_up && peer.is_confirmed) return 0;
   if (peer.is_up && now_ns - peer.begun_ns >= options_.silence_ns) {  // it offered, and was not heard of again
@@ -420,7 +454,8 @@ std::size_t Links::look_after_session(NodeId id, PacketSink& sink, std::uint64_t
   return 1;
 }
 
-std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
+template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
   // What was held up is delivered: its sender has room again.
   std::size_t work = deliver(peer, channel, sink);
@@ -438,5 +473,8 @@ std::size_t Links::look_after(NodeId peer, std::size_t channel, PacketSink& sink
   }
   return work;
 }
+
+template class BasicLinks<64>;
+template class BasicLinks<4>;  // small enough for a test to go through all of its states
 
 }  // namespace stopbit::nic

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -89,11 +90,15 @@ enum class SendResult : std::uint8_t { Sent, Full, Lost };
 ///
 /// One thread; allocates in the constructor only: 512 KiB per node at frames of 2 KiB, of which pages that are never
 /// used cost nothing.
-class Links {
+///
+/// `kSize` is a power of two up to 64; the window that nodes have is `Links`.
+template <std::uint32_t kSize>
+class BasicLinks {
  public:
-  static constexpr std::uint32_t kWindow = 64;
+  static constexpr std::uint32_t kWindow = kSize;
+  static_assert(std::has_single_bit(kSize) && kSize <= 64);
 
-  Links(Transport& transport, const LinkOptions& options);
+  BasicLinks(Transport& transport, const LinkOptions& options);
 
   [[nodiscard]] std::size_t packet_bytes() const noexcept { return transport_.frame_bytes() - sizeof(LinkHeader); }
   /// The packet is copied. `early`: it may be given to the receiver before those that were sent before it. `to` must be
@@ -133,6 +138,11 @@ class Links {
   [[nodiscard]] const LinkCounters& counters() const noexcept { return counters_; }
 
  private:
+  template <std::uint32_t>
+  friend struct LinksInside;  ///< A model check saves and restores the state.
+
+  static constexpr std::uint32_t kAcknowledgeEvery = kWindow / 2;
+
   struct Sent {
     std::uint32_t length = 0;  ///< Of the frame.
     std::uint64_t first_ns = 0;
@@ -179,6 +189,9 @@ class Links {
     void operator()(std::byte* memory) const noexcept;
   };
 
+  [[nodiscard]] static constexpr std::uint64_t bit_of(std::uint32_t sequence) noexcept {
+    return std::uint64_t{1} << sequence % kWindow;
+  }
   [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
   [[nodiscard]] std::span<std::byte> frame_of(Window& window, std::uint32_t sequence) const noexcept;
   [[nodiscard]] std::uint32_t checksum(std::span<const std::byte> frame) const noexcept;
@@ -212,5 +225,7 @@ class Links {
   std::uint64_t random_ = 0;
   LinkCounters counters_;
 };
+
+using Links = BasicLinks<64>;
 
 }  // namespace stopbit::nic
