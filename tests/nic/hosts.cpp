@@ -29,6 +29,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
     channels_.clear();
     syncs_ = std::make_unique<Syncs>();
     hosts_.clear();
+    forget_segments();
     network_ = carrier_.connect(nodes);
     for (std::size_t node = 0; node < nodes; ++node) {
       hosts_.push_back(std::make_unique<Host>(network_->port(static_cast<NodeId>(node)), LinkOptions{}, options_));
@@ -39,7 +40,8 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   if (step == "settle") return settle();
   if (step == "do") return run_command(arguments);
   return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments) ||
-         run_channel(step, arguments) || run_message(step, arguments) || run_sync(step, arguments);
+         run_channel(step, arguments) || run_message(step, arguments) || run_segments(step, arguments) ||
+         run_sync(step, arguments);
 }
 
 void HostsScript::step_hosts() {

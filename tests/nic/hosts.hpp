@@ -4,6 +4,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "tests/nic/arguments.hpp"
@@ -17,7 +18,10 @@ namespace stopbit::nic {
 /// The steps about nodes with all their units.
 class HostsScript {
  public:
-  HostsScript(const Carrier& carrier, std::vector<std::string>& said) : carrier_(carrier), said_(said) {}
+  HostsScript(const Carrier& carrier, std::vector<std::string>& said);
+  HostsScript(const HostsScript&) = delete;
+  HostsScript& operator=(const HostsScript&) = delete;
+  ~HostsScript();
 
   /// False: it is none of these steps, or written wrongly.
   [[nodiscard]] bool run(const std::string& step, Arguments& arguments);
@@ -56,8 +60,12 @@ class HostsScript {
   void step_hosts();
   void restart(NodeId node);
   [[nodiscard]] bool run_message(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool run_segments(const std::string& step, Arguments& arguments);
+  void forget_segments();
+  /// Null: the mailbox lies in the port's page.
+  [[nodiscard]] SegmentReader* segments_at(const Place& place, Priority priority);
   [[nodiscard]] bool send_message(const Place& from, Arguments& arguments);
-  void say_mail(const std::string& name, HostPort& port, Priority priority);
+  void say_mail(const std::string& name, const Place& place, HostPort& port, Priority priority);
   [[nodiscard]] bool settle();
   void say_notifications();
 
@@ -67,6 +75,9 @@ class HostsScript {
   [[nodiscard]] Registered* memory_at(const At& at, std::uint64_t bytes);
   [[nodiscard]] HostPort* port_at(const Place& place);
 
+  /// A mailbox of segments, by node, port and priority.
+  struct Segments;
+
   const Carrier& carrier_;
   std::vector<std::string>& said_;
   std::unique_ptr<Network> network_;
@@ -75,6 +86,7 @@ class HostsScript {
   std::map<std::string, WindowOf> windows_;
   std::map<std::string, std::unique_ptr<NumberedChannel>> channels_;
   std::unique_ptr<Syncs> syncs_;
+  std::map<std::tuple<NodeId, Vpid, Priority>, std::unique_ptr<Segments>> segments_;
   RmaOptions options_;
   std::uint64_t now_ = 0;
 };

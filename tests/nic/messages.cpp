@@ -47,7 +47,7 @@ bool HostsScript::run_message(const std::string& step, Arguments& arguments) {
   } else if (step == "supervisor") {
     host.messages.set_supervisor(place.vpid);
   } else if (step == "mail") {
-    say_mail(arguments.at(1), *port, arguments.at(2) == "high" ? Priority::High : Priority::Low);
+    say_mail(arguments.at(1), place, *port, arguments.at(2) == "high" ? Priority::High : Priority::Low);
   } else {
     return send_message(place, arguments);
   }
@@ -95,8 +95,11 @@ bool HostsScript::send_message(const Place& from, Arguments& arguments) {
 }
 
 /// Equal ones behind each other are one line.
-void HostsScript::say_mail(const std::string& name, HostPort& port, Priority priority) {
-  MailboxReader& reader = priority == Priority::High ? port.high : port.low;
+void HostsScript::say_mail(const std::string& name, const Place& place, HostPort& port, Priority priority) {
+  MailboxReader& page = priority == Priority::High ? port.high : port.low;
+  SegmentReader* const segments = segments_at(place, priority);
+  const auto erroneous = [&] { return page.erroneous() + (segments != nullptr ? segments->erroneous() : 0); };
+  const std::uint64_t erroneous_before = erroneous();
   std::array<std::byte, kMaxMessageBytes> into;
   std::string last;
   std::uint64_t times = 0;
@@ -106,7 +109,11 @@ void HostsScript::say_mail(const std::string& name, HostPort& port, Priority pri
           ": ", last);
     times = 0;
   };
-  while (const auto head = reader.poll(into)) {
+  const auto poll = [&] {
+    const auto head = page.poll(into);
+    return head || segments == nullptr ? head : segments->poll(into);
+  };
+  while (const auto head = poll()) {
     std::ostringstream out;
     const std::string words(reinterpret_cast<const char*>(into.data()), head->length);
     const std::size_t padding = words.find_last_not_of('.') + 1;
@@ -120,6 +127,9 @@ void HostsScript::say_mail(const std::string& name, HostPort& port, Priority pri
     ++times;
   }
   flush();
+  if (const std::uint64_t cut = erroneous() - erroneous_before; cut != 0) {
+    say(name, priority == Priority::High ? " high" : " low", ": ", cut, " erroneous left out");
+  }
   if (last.empty()) say(name, priority == Priority::High ? " high" : " low", ": nothing");
 }
 

@@ -1,12 +1,10 @@
 #include "host/nic/msg/mailbox.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include "host/nic/msg/slots.hpp"
 
 namespace stopbit::nic {
 namespace {
 
-constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 constexpr unsigned kVpidAt = 16;
 constexpr unsigned kTagAt = 32;
 constexpr unsigned kLengthAt = 40;
@@ -25,9 +23,8 @@ constexpr std::size_t slot_at(std::size_t ring, std::uint64_t number, std::size_
   return ring + number % PageLayout::kMailboxSlots * slot_bytes;
 }
 
-/// Word of the slot at which `bytes` bytes begin that end right before the status.
-constexpr std::size_t first_word(std::size_t bytes, std::size_t slot_bytes) noexcept {
-  return slot_bytes / kWordBytes - 1 - (bytes + kWordBytes - 1) / kWordBytes;
+SlotPlace place_of_slot(const Page& page, std::size_t ring, std::uint64_t number, std::size_t slot_bytes) noexcept {
+  return {static_cast<std::uint64_t*>(page.line(slot_at(ring, number, slot_bytes))), lap_of(number)};
 }
 
 }  // namespace
@@ -64,28 +61,11 @@ std::size_t MailboxWriter::room() noexcept {
 }
 
 bool MailboxWriter::put(const MessageHead& head, std::span<const std::byte> payload) noexcept {
-  const std::size_t per_slot = slot_bytes_ - kWordBytes;
   const std::size_t slots = slots_of(payload.size(), slot_bytes_);
   // The port's word lies in a line that the port writes: it is looked at only when that is needed.
   if (written_ - read_ > PageLayout::kMailboxSlots - slots && room() < slots) return false;
-  const std::size_t status_word = per_slot / kWordBytes;
-  for (std::size_t i = 0; i < slots; ++i) {
-    const std::span<const std::byte> part =
-        payload.subspan(i * per_slot, std::min(per_slot, payload.size() - i * per_slot));
-    const std::size_t at = slot_at(at_, written_ + i, slot_bytes_);
-    for (std::size_t done = 0, word = first_word(part.size(), slot_bytes_); done < part.size(); done += kWordBytes) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, part.data() + done, std::min(kWordBytes, part.size() - done));
-      page_.word(at, word++).store(value, std::memory_order_relaxed);
-    }
-  }
-  // The first slot's status last: who sees it has the whole message before it.
-  for (std::size_t i = slots; i-- > 0;) {
-    const std::uint64_t number = written_ + i;
-    page_.word(slot_at(at_, number, slot_bytes_), status_word)
-        .store(to_word({head, i + 1 == slots, lap_of(number)}),
-               i == 0 ? std::memory_order_release : std::memory_order_relaxed);
-  }
+  write_slots(head, payload, slot_bytes_,
+              [&](std::size_t i) { return place_of_slot(page_, at_, written_ + i, slot_bytes_); });
   written_ += slots;
   return true;
 }
@@ -96,44 +76,23 @@ MailboxReader::MailboxReader(const Page& page, Priority priority) noexcept
       read_word_(read_word(priority)),
       slot_bytes_(valid_slot_bytes(page.word(PageWord::SlotBytes).load(std::memory_order_relaxed))) {}
 
-SlotStatus MailboxReader::status_of(std::uint64_t number) const noexcept {
-  const std::size_t status_word = slot_bytes_ / kWordBytes - 1;
-  return from_word(page_.word(slot_at(at_, number, slot_bytes_), status_word).load(std::memory_order_acquire));
-}
-
 std::optional<MessageHead> MailboxReader::poll(std::span<std::byte, kMaxMessageBytes> into) noexcept {
   for (;;) {
-    const SlotStatus first = status_of(read_);
-    if (first.lap != lap_of(read_)) {
-      tell();
-      return std::nullopt;
+    const SlotsRead read =
+        read_slots(slot_bytes_, into, [&](std::size_t i) { return place_of_slot(page_, at_, read_ + i, slot_bytes_); });
+    switch (read.what) {
+      case SlotsRead::What::Nothing: tell(); return std::nullopt;
+      case SlotsRead::What::Malformed:
+        ++malformed_;
+        ++read_;
+        continue;
+      case SlotsRead::What::Message: break;
     }
-    const MessageHead& head = first.head;
-    const std::size_t per_slot = slot_bytes_ - kWordBytes;
-    const std::size_t slots = slots_of(head.length, slot_bytes_);
-    bool is_whole = head.length >= 1 && head.length <= kMaxMessageBytes && first.is_end == (slots == 1);
-    for (std::size_t i = 1; is_whole && i < slots; ++i) {
-      const SlotStatus next = status_of(read_ + i);
-      is_whole = next.lap == lap_of(read_ + i) && next.is_end == (i + 1 == slots);
-    }
-    if (!is_whole) {
-      ++malformed_;
-      ++read_;
-      continue;
-    }
-    for (std::size_t i = 0; i < slots; ++i) {
-      const std::size_t begin = i * per_slot;
-      const std::size_t bytes = std::min(per_slot, head.length - begin);
-      const std::size_t at = slot_at(at_, read_ + i, slot_bytes_);
-      for (std::size_t done = 0, word = first_word(bytes, slot_bytes_); done < bytes; done += kWordBytes) {
-        const std::uint64_t value = page_.word(at, word++).load(std::memory_order_relaxed);
-        std::memcpy(into.data() + begin + done, &value, std::min(kWordBytes, bytes - done));
-      }
-    }
-    read_ += slots;
+    read_ += read.slots;
     if (read_ - told_ >= kTellEvery) tell();
-    if (!head.is_erroneous) return head;
+    if (!read.head.is_erroneous) return read.head;
     ++erroneous_;
+    cut_ = read.head;
   }
 }
 

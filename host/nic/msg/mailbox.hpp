@@ -82,13 +82,14 @@ class MailboxReader {
   /// are erroneous are left out and counted. Polls one word, which stays in the cache until the node writes it.
   [[nodiscard]] std::optional<MessageHead> poll(std::span<std::byte, kMaxMessageBytes> into) noexcept;
   [[nodiscard]] std::uint64_t erroneous() const noexcept { return erroneous_; }
+  /// The last erroneous message: whose it was; of its bytes nothing is kept.
+  [[nodiscard]] const std::optional<MessageHead>& cut() const noexcept { return cut_; }
   /// Messages that were no messages: a node that writes nonsense.
   [[nodiscard]] std::uint64_t malformed() const noexcept { return malformed_; }
 
  private:
   static constexpr std::uint64_t kTellEvery = PageLayout::kMailboxSlots / 4;
 
-  [[nodiscard]] SlotStatus status_of(std::uint64_t number) const noexcept;
   void tell() noexcept;
 
   Page page_;
@@ -99,6 +100,7 @@ class MailboxReader {
   std::uint64_t told_ = 0;
   std::uint64_t erroneous_ = 0;
   std::uint64_t malformed_ = 0;
+  std::optional<MessageHead> cut_;
 };
 
 }  // namespace stopbit::nic

@@ -53,6 +53,24 @@ void MessageUnit::close(Vpid vpid) {
   for (auto& [id, group] : groups_) std::erase(group.ports, vpid);
 }
 
+Error MessageUnit::start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu& atu) {
+  if (vpid >= boxes_.size() || !boxes_[vpid]) return Error::OriginVpid;
+  if (const Error error = VrbhQueue::check(ring); error != Error::None) return error;
+  Port& port = *boxes_[vpid];
+  port.rings[static_cast<std::size_t>(priority)] = {
+      std::make_unique<SegmentWriter>(atu, vpid, port.page, priority, ring), std::nullopt, false};
+  return Error::None;
+}
+
+void MessageUnit::stop_ring(Vpid vpid, Priority priority) noexcept {
+  if (vpid < boxes_.size() && boxes_[vpid]) boxes_[vpid]->rings[static_cast<std::size_t>(priority)] = {};
+}
+
+const SegmentWriter* MessageUnit::ring(Vpid vpid, Priority priority) const noexcept {
+  if (vpid >= boxes_.size() || !boxes_[vpid]) return nullptr;
+  return boxes_[vpid]->rings[static_cast<std::size_t>(priority)].writer.get();
+}
+
 void MessageUnit::enable(Vpid vpid, bool on) noexcept {
   if (vpid < boxes_.size() && boxes_[vpid]) boxes_[vpid]->is_enabled = on;
 }
@@ -116,8 +134,9 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
 
   if (message.node >= nodes_) return {Outcome::Refused, Error::Route};
   if (message.node == node_) {
+    const auto [error, is_held] = deliver(message.target, node_, message.priority, packet, payload, true);
+    if (is_held) return {Outcome::Busy, Error::None};
     ++counters_.sent;
-    const Error error = deliver(message.target, node_, message.priority, packet, payload);
     if (error != Error::None) supervise(error, node_, packet);
     if (message.acknowledges) tell_sender(origin, node_, message.tag, error);
     return {};
@@ -168,7 +187,8 @@ bool MessageUnit::ordered(NodeId from, Channel channel, std::span<const std::byt
     deliver_to_group(from, priority, packet, payload);
     return true;
   }
-  const Error error = deliver(packet.target, from, priority, packet, payload);
+  const auto [error, is_held] = deliver(packet.target, from, priority, packet, payload, true);
+  if (is_held) return false;
   if (error != Error::None) supervise(error, from, packet);
   if ((packet.flags & kAsksAnswer) == 0) return true;
   if (owed_[from] == kWaiting) {
@@ -180,14 +200,14 @@ bool MessageUnit::ordered(NodeId from, Channel channel, std::span<const std::byt
   return true;
 }
 
-Error MessageUnit::deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
-                           std::span<const std::byte> payload) {
+MessageUnit::Delivery MessageUnit::deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
+                                           std::span<const std::byte> payload, bool may_hold) {
   Port* const port = target < boxes_.size() ? boxes_[target].get() : nullptr;
-  if (port == nullptr || !ports_.is_open(target)) return Error::TargetVpid;
-  if (ports_.domain(target) != packet.domain) return Error::Domain;
+  if (port == nullptr || !ports_.is_open(target)) return {Error::TargetVpid};
+  if (ports_.domain(target) != packet.domain) return {Error::Domain};
   const MessagePort::Origin origin{from, packet.source_vpid};
-  if (port->only_from && *port->only_from != origin) return Error::Domain;
-  if (!port->is_enabled) return Error::TargetVpid;
+  if (port->only_from && *port->only_from != origin) return {Error::Domain};
+  if (!port->is_enabled) return {Error::TargetVpid};
   MessageHead head;
   head.node = from;
   head.vpid = packet.source_vpid;
@@ -195,10 +215,12 @@ Error MessageUnit::deliver(Vpid target, NodeId from, Priority priority, const Me
   head.type = packet.type;
   head.length = static_cast<std::uint16_t>(payload.size());
   head.is_erroneous = (packet.flags & kIsErroneous) != 0;
-  if (!port->boxes[static_cast<std::size_t>(priority)].put(head, payload)) {
+  const Delivery delivery = put(target, priority, head, payload, may_hold);
+  if (delivery.is_held) return delivery;
+  if (delivery.error != Error::None) {
     const auto word = port->page.word(PageWord::DroppedMessages);
     word.store(word.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return Error::Full;
+    return delivery;
   }
   ++counters_.delivered;
   if ((packet.flags & kAnnounces) != 0) {
@@ -211,7 +233,48 @@ Error MessageUnit::deliver(Vpid target, NodeId from, Priority priority, const Me
     notification.length = head.length;
     ports_.tell(target, notification);
   }
-  return Error::None;
+  return {};
+}
+
+/// Into the mailbox of an open port.
+MessageUnit::Delivery MessageUnit::put(Vpid target, Priority priority, const MessageHead& head,
+                                       std::span<const std::byte> payload, bool may_hold) {
+  Port& port = *boxes_[target];
+  Port::Ring& ring = port.rings[static_cast<std::size_t>(priority)];
+  if (!ring.writer) {
+    const bool has_room = port.boxes[static_cast<std::size_t>(priority)].put(head, payload);
+    return {has_room ? Error::None : Error::Full};
+  }
+  const bool had_ended = ring.writer->queue().has_ended();
+  const SegmentWriter::Put put = ring.writer->put(head, payload);
+  if (!had_ended && ring.writer->queue().has_ended()) {
+    Notification notification;
+    notification.teller = Teller::Supervisor;
+    notification.operation = Operation::FastSend;
+    notification.error = ring.writer->error();
+    notification.node = node_;
+    notification.vpid = target;
+    notification.value = ring.writer->queue().culprit();
+    ports_.tell(target, notification);
+  }
+  switch (put) {
+    case SegmentWriter::Put::Done:
+      ring.held_since_ns.reset();
+      ring.has_dropped = false;
+      return {};
+    case SegmentWriter::Put::Ended: return {ring.writer->error()};
+    case SegmentWriter::Put::Late: break;
+  }
+  if (!may_hold || ring.has_dropped || ring.writer->hold_ns() == 0) return {Error::Full};
+  if (!ring.held_since_ns) {
+    ring.held_since_ns = now_ns_;
+    ++counters_.held;
+  }
+  if (now_ns_ - *ring.held_since_ns < ring.writer->hold_ns()) return {Error::None, true};
+  // Whoever holds others up does it once: it must take something before it may again.
+  ring.held_since_ns.reset();
+  ring.has_dropped = true;
+  return {Error::Full};
 }
 
 void MessageUnit::deliver_to_group(NodeId from, Priority priority, const MessagePacket& packet,
@@ -223,7 +286,7 @@ void MessageUnit::deliver_to_group(NodeId from, Priority priority, const Message
   }
   for (const Vpid port : group->second.ports) {
     if (from == node_ && port == packet.source_vpid) continue;  // not back to its sender
-    const Error error = deliver(port, from, priority, packet, payload);
+    const Error error = deliver(port, from, priority, packet, payload, false).error;
     if (error != Error::None) supervise(error, from, packet);
   }
 }
@@ -283,6 +346,7 @@ void MessageUnit::lost(NodeId peer) {
 }
 
 std::size_t MessageUnit::step(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < answers_; ++i) {
     const Answer& answer = pending_[i];

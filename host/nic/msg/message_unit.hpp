@@ -11,6 +11,7 @@
 #include "host/nic/error.hpp"
 #include "host/nic/link/services.hpp"
 #include "host/nic/msg/mailbox.hpp"
+#include "host/nic/msg/segments.hpp"
 #include "host/nic/notify/ports.hpp"
 
 namespace stopbit::nic {
@@ -35,6 +36,7 @@ struct MessageCounters {
   std::uint64_t sent = 0;
   std::uint64_t delivered = 0;   ///< Copies put into mailboxes.
   std::uint64_t dropped = 0;     ///< No room in the mailbox.
+  std::uint64_t held = 0;        ///< Messages that began to wait for a segment.
   std::uint64_t refused = 0;     ///< A check of the completer failed.
   std::uint64_t foreign = 0;     ///< Packets that are none.
   std::uint64_t unanswered = 0;  ///< A node asked for more answers at once than it can wait for.
@@ -78,6 +80,15 @@ class MessageUnit final : public PacketSink {
   [[nodiscard]] bool open(Vpid vpid, const Page& page, const MessagePort& port);
   /// Nothing is told to it any more.
   void close(Vpid vpid);
+  /// From now on messages of this priority go to segments that the port posts (segments.hpp), instead of its page; a
+  /// ring that there was has ended. ERR_OVPID_INV: no such port; else as VrbhQueue::check. `atu` must outlive the port.
+  /// A ring that ends by itself is told to its port (Teller::Supervisor), with the number of the descriptor, and what
+  /// comes then is refused with the ring's error until this is called again. Allocates.
+  [[nodiscard]] Error start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu& atu);
+  /// Back to the page. What was not read stays where it is.
+  void stop_ring(Vpid vpid, Priority priority) noexcept;
+  /// Null: the mailbox has none.
+  [[nodiscard]] const SegmentWriter* ring(Vpid vpid, Priority priority) const noexcept;
   /// Nothing is sent to or from a port that is not enabled.
   void enable(Vpid vpid, bool on) noexcept;
   /// Replaces the group; an empty one is none.
@@ -107,7 +118,7 @@ class MessageUnit final : public PacketSink {
   [[nodiscard]] std::size_t max_bytes() const noexcept;
 
   [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
-  /// Always true: whatever comes is put into a mailbox or dropped.
+  /// True: whatever comes is put into a mailbox or dropped. False only for a mailbox that holds what finds no segment.
   [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
                              std::uint8_t early_status) override;
   /// What waits for the node's acknowledgement has failed.
@@ -134,6 +145,17 @@ class MessageUnit final : public PacketSink {
     std::optional<MessagePort::Origin> only_from;
     bool is_enabled = true;
     MailboxWriter boxes[kPriorities];
+    struct Ring {
+      std::unique_ptr<SegmentWriter> writer;
+      std::optional<std::uint64_t> held_since_ns;
+      bool has_dropped = false;  ///< It has held long enough: no more before it takes something again.
+    };
+    Ring rings[kPriorities];
+  };
+  /// What became of a message: an error, or it has to come again.
+  struct Delivery {
+    Error error = Error::None;
+    bool is_held = false;
   };
   /// A message that waits for its acknowledgement.
   struct Waiting {
@@ -150,8 +172,10 @@ class MessageUnit final : public PacketSink {
     Error error = Error::None;
   };
 
-  [[nodiscard]] Error deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
-                              std::span<const std::byte> payload);
+  [[nodiscard]] Delivery deliver(Vpid target, NodeId from, Priority priority, const MessagePacket& packet,
+                                 std::span<const std::byte> payload, bool may_hold);
+  [[nodiscard]] Delivery put(Vpid target, Priority priority, const MessageHead& head,
+                             std::span<const std::byte> payload, bool may_hold);
   void deliver_to_group(NodeId from, Priority priority, const MessagePacket& packet,
                         std::span<const std::byte> payload);
   void complete(const MessagePacket& answer, NodeId from);
@@ -174,6 +198,7 @@ class MessageUnit final : public PacketSink {
   std::vector<Answer> pending_;
   std::size_t answers_ = 0;
   std::vector<std::size_t> owed_;  ///< Answers to each node.
+  std::uint64_t now_ns_ = 0;       ///< Of the last step.
   MessageCounters counters_;
 };
 

@@ -24,7 +24,9 @@ enum class PageWord : std::size_t {
   Taken = 16,                ///< Node: low commands whose slots may be used again; told now and then.
   NotificationsRead = 24,    ///< Port: told now and then.
   HighRead = 32,             ///< Port: mailbox slots.
+  HighPosted = 33,           ///< Port: descriptors of segments for its high mailbox (msg/segments.hpp).
   LowRead = 40,              ///< Port: mailbox slots.
+  LowPosted = 41,            ///< Port: as HighPosted, for its low mailbox.
   HighClaimed = 48,          ///< Port: as Claimed, of high commands,
   HighTakenSeen = 49,        ///< Port: as TakenSeen, of high commands,
   TransferClaimed = 56,      ///< Port: and of transfers.

@@ -1,0 +1,102 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "host/nic/msg/mailbox.hpp"
+
+/// How a message lies in slots, wherever these are: in the page of a port (mailbox.hpp) or in segments of its memory
+/// (segments.hpp).
+namespace stopbit::nic {
+
+/// A slot: its words, the last of which is the status, and the lap that makes it valid.
+struct SlotPlace {
+  std::uint64_t* words = nullptr;
+  std::uint8_t lap = 0;
+};
+
+namespace detail {
+
+inline constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
+
+/// Word of the slot at which `bytes` bytes begin that end right before the status.
+constexpr std::size_t first_word(std::size_t bytes, std::size_t slot_bytes) noexcept {
+  return slot_bytes / kWordBytes - 1 - (bytes + kWordBytes - 1) / kWordBytes;
+}
+
+}  // namespace detail
+
+/// Writes the message; `at(i)` is its slot number i, which nobody reads now. The first slot's status is stored last:
+/// who sees it has the whole message.
+template <class At>
+void write_slots(const MessageHead& head, std::span<const std::byte> payload, std::size_t slot_bytes,
+                 const At& at) noexcept {
+  using detail::kWordBytes;
+  const std::size_t per_slot = slot_bytes - kWordBytes;
+  const std::size_t slots = slots_of(payload.size(), slot_bytes);
+  for (std::size_t i = 0; i < slots; ++i) {
+    const std::span<const std::byte> part =
+        payload.subspan(i * per_slot, std::min(per_slot, payload.size() - i * per_slot));
+    std::uint64_t* word = at(i).words + detail::first_word(part.size(), slot_bytes);
+    for (std::size_t done = 0; done < part.size(); done += kWordBytes) {
+      std::uint64_t value = 0;
+      std::memcpy(&value, part.data() + done, std::min(kWordBytes, part.size() - done));
+      std::atomic_ref<std::uint64_t>(*word++).store(value, std::memory_order_relaxed);
+    }
+  }
+  for (std::size_t i = slots; i-- > 0;) {
+    const SlotPlace slot = at(i);
+    std::atomic_ref<std::uint64_t>(slot.words[per_slot / kWordBytes])
+        .store(to_word({head, i + 1 == slots, slot.lap}),
+               i == 0 ? std::memory_order_release : std::memory_order_relaxed);
+  }
+}
+
+/// What lies in the next slots.
+struct SlotsRead {
+  enum class What : std::uint8_t { Nothing, Malformed, Message };
+  What what = What::Nothing;
+  MessageHead head;
+  std::size_t slots = 0;  ///< Of the message.
+};
+
+/// Copies the message that begins with slot `at(0)`. `at(i)` has no words if there is no such slot.
+template <class At>
+[[nodiscard]] SlotsRead read_slots(std::size_t slot_bytes, std::span<std::byte, kMaxMessageBytes> into,
+                                   const At& at) noexcept {
+  using detail::kWordBytes;
+  const std::size_t per_slot = slot_bytes - kWordBytes;
+  const auto status_of = [&](const SlotPlace& slot) {
+    return from_word(std::atomic_ref<std::uint64_t>(slot.words[per_slot / kWordBytes]).load(std::memory_order_acquire));
+  };
+  const SlotPlace start = at(0);
+  if (start.words == nullptr) return {};
+  const SlotStatus first = status_of(start);
+  if (first.lap != start.lap) return {};
+  const MessageHead& head = first.head;
+  const std::size_t slots = slots_of(head.length, slot_bytes);
+  bool is_whole = head.length >= 1 && head.length <= kMaxMessageBytes && first.is_end == (slots == 1);
+  for (std::size_t i = 1; is_whole && i < slots; ++i) {
+    const SlotPlace slot = at(i);
+    if (slot.words == nullptr) return {SlotsRead::What::Malformed, {}, 0};
+    const SlotStatus next = status_of(slot);
+    is_whole = next.lap == slot.lap && next.is_end == (i + 1 == slots);
+  }
+  if (!is_whole) return {SlotsRead::What::Malformed, {}, 0};
+  for (std::size_t i = 0; i < slots; ++i) {
+    const std::size_t begin = i * per_slot;
+    const std::size_t bytes = std::min(per_slot, head.length - begin);
+    std::uint64_t* word = at(i).words + detail::first_word(bytes, slot_bytes);
+    for (std::size_t done = 0; done < bytes; done += kWordBytes) {
+      const std::uint64_t value = std::atomic_ref<std::uint64_t>(*word++).load(std::memory_order_relaxed);
+      std::memcpy(into.data() + begin + done, &value, std::min(kWordBytes, bytes - done));
+    }
+  }
+  return {SlotsRead::What::Message, head, slots};
+}
+
+}  // namespace stopbit::nic
