@@ -1,11 +1,13 @@
 #include "tests/soak/models.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <iterator>
 #include <string>
 
 #include "tests/unit/nic/event_model.hpp"
 #include "tests/unit/nic/sync_model.hpp"
+#include "tests/unit/nic/window_model.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -64,6 +66,68 @@ int model_events(std::uint64_t wanted, std::uint64_t seed) {
     sum.failure = result.failure;
   }
   return report("events", wanted, seed, sum.states, sum.steps, sum.failure);
+}
+
+int model_window(std::uint64_t wanted, std::uint64_t seed) {
+  window_model::Result result = window_model::wander<4>(seed, wanted / 2);
+  if (result.failure.empty()) {
+    const window_model::Result whole = window_model::wander<Links::kWindow>(seed + 1, wanted - wanted / 2);
+    result.states += whole.states;
+    result.packets += whole.packets;
+    result.failure = whole.failure;
+  }
+  const bool is_good = result.failure.empty() && result.states == wanted && result.packets != 0;
+  std::printf(
+      "{\"soak\":\"nic window\",\"seed\":%llu,\"steps\":%llu,\"packets\":%llu,\"failure\":\"%s\",\"good\":%s}\n",
+      static_cast<Count>(seed), static_cast<Count>(result.states), static_cast<Count>(result.packets),
+      result.failure.c_str(), is_good ? "true" : "false");
+  return is_good ? 0 : 1;
+}
+
+int model_states(std::uint64_t size, std::uint64_t) {
+  using Clock = std::chrono::steady_clock;
+  bool is_good = true;
+  const auto look_at = [&](const char* name, const auto& explore) {
+    const Clock::time_point begin = Clock::now();
+    const auto result = explore();
+    is_good = is_good && result.failure.empty();
+    std::printf("{\"soak\":\"nic states\",\"what\":\"%s\",\"states\":%llu,\"seconds\":%.0f,\"failure\":\"%s\"}\n", name,
+                static_cast<Count>(result.states), std::chrono::duration<double>(Clock::now() - begin).count(),
+                result.failure.c_str());
+    std::fflush(stdout);
+  };
+  const auto window = [&](const char* name, const window_model::Scenario& scenario) {
+    look_at(name, [&] { return window_model::explore<4>(scenario); });
+  };
+  const auto events = [&](const char* name, const event_model::Scenario& scenario) {
+    look_at(name, [&] { return event_model::explore(scenario); });
+  };
+  if (size == 0) {
+    window("window: 4 packets, 2 and 1 frames under way", {{4, 0}, {2, 1}});
+    events("events: two sleepers", {{1, 2}, {{1, 1}, {2, 1}}, {}, 0});
+    return is_good ? 0 : 1;
+  }
+  window("window: 6 packets, 2 and 2 frames under way", {{6, 0}, {2, 2}});
+  window("window: 3 and 3 packets, 2 and 1 frames under way", {{3, 3}, {2, 1}});
+  window_model::Scenario scenario{{5, 0}, {2, 1}};
+  scenario.blocks = true;
+  window("window: 5 packets, 2 and 1 frames under way, blocked at times", scenario);
+  scenario = {{2, 1}, {2, 2}};
+  scenario.in_session = false;
+  window("window: 2 and 1 packets, 2 and 2 frames under way, no session", scenario);
+  scenario = {{3, 1}, {2, 2}};
+  scenario.restarts = 1;
+  window("window: 3 and 1 packets, 2 and 2 frames under way, a restart", scenario);
+  scenario.restarts = 0;
+  scenario.silences = 1;
+  window("window: 3 and 1 packets, 2 and 2 frames under way, somebody gives up", scenario);
+  scenario = {{2, 0}, {2, 1}};
+  scenario.restarts = scenario.silences = 1;
+  window("window: 2 packets, 2 and 1 frames under way, a restart, somebody gives up", scenario);
+  events("events: two sleepers and a handler of both", {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {{2}}, 0});
+  events("events: two sleepers of one and a handler", {{1, 1, 1}, {{1, 3}, {1, 3}}, {{1}}, 0});
+  events("events: two sleepers and a handler with deadlines", {{1, 2}, {{1, 2, true}, {2, 2, true}}, {{2, true}}, 0});
+  return is_good ? 0 : 1;
 }
 
 }  // namespace stopbit::nic

@@ -2,13 +2,17 @@
 
 #include <cstdint>
 
-/// Random schedules of the models of tests/unit/nic. Each says in one line of JSON what was seen, and returns the exit
-/// status.
+/// The models of tests/unit/nic, in random schedules or through all states. Each says in one line of JSON what was
+/// seen, and returns the exit status.
 namespace stopbit::nic {
 
 /// Members at locks and semaphores: half of each, some with deaths, all with hasty looks.
 int model_locks(std::uint64_t schedules, std::uint64_t seed);
 /// A node, sleepers and a dispatcher.
 int model_events(std::uint64_t schedules, std::uint64_t seed);
+/// Two windows of a link, half of the steps with 4 slots, half with those that nodes have.
+int model_window(std::uint64_t steps, std::uint64_t seed);
+/// Every state of what is too large for a test. `size` 0: of a little of it.
+int model_states(std::uint64_t size, std::uint64_t seed);
 
 }  // namespace stopbit::nic

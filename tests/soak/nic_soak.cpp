@@ -448,11 +448,14 @@ constexpr Form kForms[] = {
     {"unpinned", unpinned, 100'000, 10'000'000},
     {"locks", model_locks, 20'000, 100'000'000},
     {"events", model_events, 50'000, 100'000'000},
+    {"window", model_window, 200'000, 100'000'000},
+    {"states", model_states, 0, 1},
 };
 
 int usage() {
-  std::fputs("usage: stopbit_nic_soak kills|descriptors|unpinned|locks|events [--long] [--count N] [--seed N]\n",
-             stderr);
+  std::fputs("usage: stopbit_nic_soak ", stderr);
+  for (const Form& form : kForms) std::fprintf(stderr, "%s%s", &form == kForms ? "" : "|", form.name);
+  std::fputs(" [--long] [--count N] [--seed N]\n", stderr);
   return 2;
 }
 
