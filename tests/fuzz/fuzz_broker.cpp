@@ -38,6 +38,7 @@ struct Host {
     any.domain = 3;
     any.feeds = {"feed"};
     any.memory_bytes = 16 * kPageBytes;
+    any.hold_us = 1'000;
     options.entitlements = {any};
     options.log = options.log_refusal = [this](const std::string& line) { logged += line.size(); };
     auto opened = Broker::open(node, options);
@@ -124,7 +125,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       BrokerRequest request;
       std::memcpy(reinterpret_cast<std::byte*>(&request) + offsetof(BrokerRequest, call), chunk,
                   std::min(length, sizeof(request) - offsetof(BrokerRequest, call)));
-      request.reserved = 0;
+      if (request.call != BrokerCall::Segments) request.hold_us = 0;
       SharedMemory memory;
       if (request.call == BrokerCall::Share && kind < 128) require(memory.create("fuzz", 4 * kPageBytes));
       const int unsealed = kind >= 192 ? ::memfd_create("unsealed", MFD_CLOEXEC) : -1;

@@ -83,7 +83,8 @@ class MessageUnit final : public PacketSink {
   /// From now on messages of this priority go to segments that the port posts (segments.hpp), instead of its page; a
   /// ring that there was has ended. ERR_OVPID_INV: no such port; else as VrbhQueue::check. `atu` must outlive the port.
   /// A ring that ends by itself is told to its port (Teller::Supervisor), with the number of the descriptor, and what
-  /// comes then is refused with the ring's error until this is called again. Allocates.
+  /// comes then is refused with the ring's error until this is called again. The port's count of descriptors must be 0
+  /// before (SegmentReader makes it so). Allocates.
   [[nodiscard]] Error start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu& atu);
   /// Back to the page. What was not read stays where it is.
   void stop_ring(Vpid vpid, Priority priority) noexcept;

@@ -39,6 +39,7 @@ const char* to_text(BrokerCall call) noexcept {
     case BrokerCall::CloseWindow: return "close-window";
     case BrokerCall::Attach: return "attach";
     case BrokerCall::Detach: return "detach";
+    case BrokerCall::Segments: return "segments";
   }
   return "?";
 }
@@ -49,7 +50,8 @@ bool is_access(Access access) noexcept {
 
 bool is_request(const BrokerRequest& request) noexcept {
   return request.magic == kBrokerMagic && request.version == kBrokerVersion && request.call >= BrokerCall::Open &&
-         request.call <= BrokerCall::Detach && is_access(request.access) && request.reserved == 0;
+         request.call <= BrokerCall::Segments && is_access(request.access) &&
+         (request.hold_us == 0 || request.call == BrokerCall::Segments);
 }
 
 BrokerReply refusal(Error error, std::string_view why) {
@@ -362,6 +364,7 @@ void Broker::answer(Client& client, const BrokerRequest& request, ring::Descript
       case BrokerCall::OpenWindow: reply = open_window(client, request); break;
       case BrokerCall::CloseWindow: reply = close_window(client, request); break;
       case BrokerCall::Attach: reply = attach(client, request, to_pass); break;
+      case BrokerCall::Segments: reply = use_segments(client, request); break;
       default: reply = detach(client, request); break;
     }
   }
@@ -518,6 +521,21 @@ BrokerReply Broker::detach(Client& client, const BrokerRequest& request) {
   if (found == client.attached.end()) return refusal(Error::TargetWindowId, "not a window to a feed of this port");
   leave(client, *found);
   client.attached.erase(found);
+  return {};
+}
+
+BrokerReply Broker::use_segments(Client& client, const BrokerRequest& request) {
+  if (request.hold_us > client.may->hold_us) {
+    return refusal(Error::Domain, "messages may be held for " + std::to_string(client.may->hold_us) + " us here");
+  }
+  if (request.window > 1 || request.bytes > kMaxSegments) {
+    return refusal(Error::Command, "a priority is 0 or 1, a list has 2 to 128 places");
+  }
+  const SegmentRing ring{request.address, static_cast<std::uint32_t>(request.bytes), request.slot_bytes,
+                         std::uint64_t{request.hold_us} * 1'000};
+  const Priority priority = request.window == 1 ? Priority::High : Priority::Low;
+  const Error error = node_.messages().start_ring(*client.vpid, priority, ring, node_.atu());
+  if (error != Error::None) return refusal(error, "no such places, size of slots, or address of a list");
   return {};
 }
 

@@ -27,6 +27,7 @@ struct Entitlement {
   std::vector<std::string> feeds;
   std::size_t ports = 8;                  ///< Of one user, at once.
   std::size_t memory_bytes = 64U << 20U;  ///< That each port may share.
+  std::uint32_t hold_us = 0;  ///< How long a mailbox of segments may hold messages up, and those behind them.
 };
 
 struct BrokerOptions {
@@ -160,6 +161,7 @@ class Broker {
   [[nodiscard]] BrokerReply close_window(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply attach(Client& client, const BrokerRequest& request, int& to_pass);
   [[nodiscard]] BrokerReply detach(Client& client, const BrokerRequest& request);
+  [[nodiscard]] BrokerReply use_segments(Client& client, const BrokerRequest& request);
   [[nodiscard]] const FeedPort* feed_port(Pdid domain);
   [[nodiscard]] std::optional<Nla> register_memory(Vpid owner, const std::byte* data, std::size_t bytes, Access access);
 

@@ -23,6 +23,8 @@ enum class BrokerCall : std::uint8_t {
   CloseWindow = 5,  ///< `window`.
   Attach = 6,       ///< The feed `name`. The reply has a window of its own to it, and a descriptor to read it from.
   Detach = 7,       ///< The feed's `window`.
+  Segments = 8,  ///< The mailbox of priority `window` (0 low, 1 high) lies in segments of `slot_bytes`, whose list has
+                 ///< `bytes` places at `address`; it may hold messages for `hold_us`.
 };
 
 struct BrokerRequest {
@@ -34,8 +36,8 @@ struct BrokerRequest {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::uint16_t window = 0;
-  std::uint16_t slot_bytes = 64;  ///< Open: of the mailboxes, 64 or 128.
-  std::uint32_t reserved = 0;
+  std::uint16_t slot_bytes = 64;   ///< Open: of the mailboxes, 64 or 128. Segments: 16 to 128.
+  std::uint32_t hold_us = 0;       ///< Segments; else 0.
   char name[kFeedNameBytes] = {};  ///< Ends at the first zero, or at its end.
 };
 static_assert(sizeof(BrokerRequest) == 104 && std::is_trivially_copyable_v<BrokerRequest>);

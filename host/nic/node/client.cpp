@@ -146,8 +146,73 @@ Reply Client::send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, con
 }
 
 std::optional<MessageHead> Client::receive(std::span<std::byte, kMaxMessageBytes> into) noexcept {
-  if (const auto head = high_.poll(into)) return head;
-  return low_.poll(into);
+  if (const auto head = receive(Priority::High, into)) return head;
+  return receive(Priority::Low, into);
+}
+
+std::optional<MessageHead> Client::receive(Priority priority, std::span<std::byte, kMaxMessageBytes> into) noexcept {
+  // What lies in the page came before there were segments.
+  if (const auto head = mailbox(priority).poll(into)) return head;
+  const std::unique_ptr<Segments>& segments = segments_[static_cast<std::size_t>(priority)];
+  return segments ? segments->reader->poll(into) : std::nullopt;
+}
+
+std::string Client::use_segments(Priority priority, const SegmentHow& how) {
+  if (how.places < 2 || how.places > kMaxSegments || !is_slot_size(how.slot_bytes)) {
+    return "a list has 2 to " + std::to_string(kMaxSegments) + " places, a slot 16, 32, 64 or 128 bytes";
+  }
+  auto segments = std::make_unique<Segments>();
+  Result<SharedRegion> list = share(how.places * sizeof(SegmentDescriptor), Access::Read);
+  if (!list) return list.message();
+  segments->list = std::move(list).value();
+  segments->slot_bytes = how.slot_bytes;
+  const std::span places(reinterpret_cast<SegmentDescriptor*>(segments->list.memory.span().data()), how.places);
+  std::unique_ptr<Segments>& seat = segments_[static_cast<std::size_t>(priority)];
+  const auto posted = page().word(posted_word(priority));
+  const std::uint64_t posted_before = posted.load(std::memory_order_relaxed);
+  // It counts from 0 again, before the node looks.
+  segments->reader.emplace(page(), priority, places, how.slot_bytes);
+  BrokerRequest request;
+  request.call = BrokerCall::Segments;
+  request.address = segments->list.address;
+  request.bytes = how.places;
+  request.slot_bytes = static_cast<std::uint16_t>(how.slot_bytes);
+  request.hold_us = how.hold_us;
+  request.window = priority == Priority::High ? 1 : 0;
+  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  if (!reply) {
+    posted.store(posted_before, std::memory_order_release);
+    (void)unshare(segments->list.address);
+    return reply.message();
+  }
+  std::swap(seat, segments);
+  if (segments) {
+    for (const SharedRegion& region : segments->memory) (void)unshare(region.address);
+    (void)unshare(segments->list.address);
+  }
+  return "";
+}
+
+std::string Client::add_segment(Priority priority, std::uint32_t slots) {
+  Segments* const segments = segments_[static_cast<std::size_t>(priority)].get();
+  if (segments == nullptr) return "the mailbox does not lie in segments";
+  if (slots == 0 || slots > kMaxSegmentSlots) {
+    return "a segment has 1 to " + std::to_string(kMaxSegmentSlots) + " slots";
+  }
+  const std::size_t bytes = std::size_t{slots} * segments->slot_bytes;
+  Result<SharedRegion> region = share(bytes, Access::ReadWrite);
+  if (!region) return region.message();
+  segments->memory.push_back(std::move(region).value());
+  const SharedRegion& shared = segments->memory.back();
+  if (segments->reader->add(shared.address, shared.memory.span().first(bytes))) return "";
+  (void)unshare(shared.address);
+  segments->memory.pop_back();
+  return "the list of segments is full";
+}
+
+const SegmentReader* Client::segments(Priority priority) const noexcept {
+  const std::unique_ptr<Segments>& segments = segments_[static_cast<std::size_t>(priority)];
+  return segments ? &*segments->reader : nullptr;
 }
 
 Result<SharedRegion> Client::share(std::size_t bytes, Access access) {

@@ -9,8 +9,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "host/nic/msg/mailbox.hpp"
+#include "host/nic/msg/segments.hpp"
 #include "host/nic/node/broker_message.hpp"
 #include "host/nic/node/shared_memory.hpp"
 #include "host/nic/notify/ring.hpp"
@@ -33,6 +35,13 @@ struct SendHow {
 struct SharedRegion {
   SharedMemory memory;
   Nla address = 0;
+};
+
+/// A mailbox in segments of the client's memory.
+struct SegmentHow {
+  std::uint32_t slot_bytes = 64;  ///< 16, 32, 64 or 128.
+  std::uint32_t places = 32;      ///< As many segments at most, 2 to kMaxSegments.
+  std::uint32_t hold_us = 0;      ///< How long messages wait for a segment, if the client is entitled to that.
 };
 
 /// A feed: a window for Get, and the file, for those who map it instead.
@@ -64,6 +73,16 @@ class Client {
   [[nodiscard]] Reply send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, const SendHow& how = {}) noexcept;
   /// High ones first.
   [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept;
+  /// From now on messages of this priority come into segments instead of the port's page: what lies in the page is
+  /// received first. Again after the ring has ended (Teller::Supervisor among the notifications): a new one, and what
+  /// was not read in the old one is lost. By the thread that reads the mailbox. Empty on success, else why not.
+  [[nodiscard]] std::string use_segments(Priority priority, const SegmentHow& how = {});
+  /// Shares memory for so many slots and posts it. The first one makes the mailbox take messages; one more makes it
+  /// larger, at any time. Empty on success, else why not.
+  [[nodiscard]] std::string add_segment(Priority priority, std::uint32_t slots);
+  /// Null: the mailbox lies in the page.
+  [[nodiscard]] const SegmentReader* segments(Priority priority) const noexcept;
+  /// The mailbox in the page.
   [[nodiscard]] MailboxReader& mailbox(Priority priority) noexcept { return priority == Priority::High ? high_ : low_; }
   [[nodiscard]] NotificationReader& notifications() noexcept { return notifications_; }
 
@@ -84,6 +103,15 @@ class Client {
   Client(Opened opened, unsigned patience_ms);
   [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, ring::Descriptor* passed);
 
+  struct Segments {
+    SharedRegion list;
+    std::uint32_t slot_bytes = 0;
+    std::optional<SegmentReader> reader;
+    std::vector<SharedRegion> memory;
+  };
+  [[nodiscard]] std::optional<MessageHead> receive(Priority priority,
+                                                   std::span<std::byte, kMaxMessageBytes> into) noexcept;
+
   ring::Descriptor socket_;
   SharedMemory pages_;
   NodeId node_;
@@ -91,6 +119,7 @@ class Client {
   unsigned patience_ms_;
   MailboxReader high_;
   MailboxReader low_;
+  std::unique_ptr<Segments> segments_[kPriorities];
   NotificationReader notifications_;
   std::atomic<std::uint8_t> next_message_ = 0;
   std::uint64_t next_id_ = 1;

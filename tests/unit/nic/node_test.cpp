@@ -241,6 +241,54 @@ TEST_F(Clients, move_memory_through_windows_and_are_refused_by_code_when_they_ma
   EXPECT_EQ(host.broker->counters().shared_bytes, 2 * kPageBytes);
 }
 
+TEST_F(Clients, let_a_mailbox_grow_over_segments_of_their_memory) {
+  options.entitlements[0].hold_us = 20'000'000;
+  Host host(options);
+  host.start();
+  const auto sender = open();
+  auto receiver = open();
+  SendHow how;
+  how.acknowledges = true;
+  const auto send = [&](const std::string& words) {
+    EXPECT_EQ(sender->send(receiver->node(), receiver->vpid(), bytes_of(words), how), Reply::NoError);
+    return notified(*sender).error;
+  };
+  EXPECT_EQ(send("in the page"), Error::None);
+  EXPECT_NE(receiver->add_segment(Priority::Low, 1), "");
+  EXPECT_NE(receiver->use_segments(Priority::Low, {.slot_bytes = 64, .places = 1}), "");
+  EXPECT_NE(receiver->use_segments(Priority::Low, {.slot_bytes = 48}), "");
+  EXPECT_NE(receiver->use_segments(Priority::Low, {.hold_us = 20'000'001}), "") << "more than it may";
+  ASSERT_EQ(receiver->use_segments(Priority::Low, {.slot_bytes = 128, .places = 3}), "");
+  EXPECT_EQ(send("too early"), Error::Full);
+  ASSERT_EQ(receiver->add_segment(Priority::Low, 4), "");
+  EXPECT_EQ(send(std::string(400, 'a')), Error::None);
+  EXPECT_EQ(send("no room"), Error::Full);
+  ASSERT_EQ(receiver->add_segment(Priority::Low, 600), "");
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(send("number " + std::to_string(i)), Error::None) << i;
+  EXPECT_EQ(receive(*receiver), "in the page");
+  EXPECT_EQ(receive(*receiver), std::string(400, 'a'));
+  for (int i = 0; i < 500; ++i) ASSERT_EQ(receive(*receiver), "number " + std::to_string(i));
+  ASSERT_EQ(receiver->add_segment(Priority::Low, 1), "");
+  EXPECT_NE(receiver->add_segment(Priority::Low, 1), "") << "the list is full";
+  EXPECT_EQ(receiver->segments(Priority::Low)->segments(), 3U);
+  EXPECT_EQ(receiver->segments(Priority::High), nullptr);
+  // It holds what finds no segment.
+  ASSERT_EQ(receiver->use_segments(Priority::High, {.hold_us = 20'000'000}), "");
+  EXPECT_NE(receiver->use_segments(Priority::High, {.hold_us = 20'000'001}), "") << "and the one before stays";
+  how.priority = Priority::High;
+  EXPECT_EQ(sender->send(receiver->node(), receiver->vpid(), bytes_of("waits"), how), Reply::NoError);
+  ASSERT_EQ(receiver->add_segment(Priority::High, 4), "");
+  EXPECT_EQ(notified(*sender).error, Error::None);
+  EXPECT_EQ(receive(*receiver), "waits");
+  // Everything goes with the client.
+  host.stop();
+  EXPECT_GT(host.broker->counters().shared_bytes, 600U * 128);
+  receiver.reset();
+  host.settle();
+  EXPECT_EQ(host.broker->counters().shared_bytes, 0U);
+  EXPECT_EQ(host.broker->unflushed(), 0U);
+}
+
 TEST_F(Clients, of_another_domain_reach_nobody) {
   // The second entitlement is for a user that is not there: the port of the other domain is opened at the node itself.
   SharedMemory pages;  // outlives the node's thread
