@@ -5,6 +5,7 @@
 #include <iterator>
 #include <string>
 
+#include "tests/unit/nic/channel_model.hpp"
 #include "tests/unit/nic/event_model.hpp"
 #include "tests/unit/nic/sync_model.hpp"
 #include "tests/unit/nic/window_model.hpp"
@@ -21,6 +22,15 @@ int report(const char* name, std::uint64_t wanted, std::uint64_t seed, std::uint
               static_cast<Count>(schedules));
   if (steps != 0) std::printf(",\"steps\":%llu", static_cast<Count>(steps));
   std::printf(",\"failure\":\"%s\",\"good\":%s}\n", failure.c_str(), is_good ? "true" : "false");
+  return is_good ? 0 : 1;
+}
+
+int report_steps(const char* name, std::uint64_t wanted, std::uint64_t seed, std::uint64_t steps, const char* of,
+                 std::uint64_t number, const std::string& failure) {
+  const bool is_good = failure.empty() && steps == wanted && number != 0;
+  std::printf("{\"soak\":\"nic %s\",\"seed\":%llu,\"steps\":%llu,\"%s\":%llu,\"failure\":\"%s\",\"good\":%s}\n", name,
+              static_cast<Count>(seed), static_cast<Count>(steps), of, static_cast<Count>(number), failure.c_str(),
+              is_good ? "true" : "false");
   return is_good ? 0 : 1;
 }
 
@@ -76,12 +86,12 @@ int model_window(std::uint64_t wanted, std::uint64_t seed) {
     result.packets += whole.packets;
     result.failure = whole.failure;
   }
-  const bool is_good = result.failure.empty() && result.states == wanted && result.packets != 0;
-  std::printf(
-      "{\"soak\":\"nic window\",\"seed\":%llu,\"steps\":%llu,\"packets\":%llu,\"failure\":\"%s\",\"good\":%s}\n",
-      static_cast<Count>(seed), static_cast<Count>(result.states), static_cast<Count>(result.packets),
-      result.failure.c_str(), is_good ? "true" : "false");
-  return is_good ? 0 : 1;
+  return report_steps("window", wanted, seed, result.states, "packets", result.packets, result.failure);
+}
+
+int model_credits(std::uint64_t wanted, std::uint64_t seed) {
+  const channel_model::Result result = channel_model::wander(seed, wanted);
+  return report_steps("credits", wanted, seed, result.states, "messages", result.messages, result.failure);
 }
 
 int model_states(std::uint64_t size, std::uint64_t) {
@@ -124,6 +134,9 @@ int model_states(std::uint64_t size, std::uint64_t) {
   scenario = {{2, 0}, {2, 1}};
   scenario.restarts = scenario.silences = 1;
   window("window: 2 packets, 2 and 1 frames under way, a restart, somebody gives up", scenario);
+  look_at("credits: 4 at once, 9 slots, 24 messages, 6 commands wait", [] {
+    return channel_model::explore<4>({9, 24, 6});
+  });
   events("events: two sleepers and a handler of both", {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {{2}}, 0});
   events("events: two sleepers of one and a handler", {{1, 1, 1}, {{1, 3}, {1, 3}}, {{1}}, 0});
   events("events: two sleepers and a handler with deadlines", {{1, 2}, {{1, 2, true}, {2, 2, true}}, {{2, true}}, 0});

@@ -449,6 +449,7 @@ constexpr Form kForms[] = {
     {"locks", model_locks, 20'000, 100'000'000},
     {"events", model_events, 50'000, 100'000'000},
     {"window", model_window, 200'000, 100'000'000},
+    {"credits", model_credits, 500'000, 100'000'000},
     {"states", model_states, 0, 1},
 };
 

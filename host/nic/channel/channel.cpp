@@ -1,102 +1,10 @@
 #include "host/nic/channel/channel.hpp"
 
-#include <algorithm>
-#include <cstring>
+#include "host/nic/channel/ends.hpp"
 
 namespace stopbit::nic {
-namespace {
 
-struct SlotHeader {
-  std::uint64_t number = 0;
-  std::uint32_t length = 0;
-  std::uint32_t reserved = 0;
-};
-static_assert(sizeof(SlotHeader) == ChannelLayout::kHeaderBytes);
-
-}  // namespace
-
-std::uint32_t ChannelSender::credits() noexcept {
-  // No more than there are slots, whatever the receiver says.
-  while (credits_ + ChannelLayout::kReplenish < layout_.slots && events_.poll(credit_event_)) {
-    credits_ += ChannelLayout::kReplenish;
-  }
-  return credits_;
-}
-
-ChannelResult ChannelSender::send(std::span<const std::byte> message) noexcept {
-  if (message.empty() || message.size() > layout_.max_message()) return ChannelResult::TooLong;
-  const std::span<std::byte> to = place();
-  if (to.empty()) return ChannelResult::NoCredit;
-  std::copy(message.begin(), message.end(), to.begin());
-  return send_placed(message.size());
-}
-
-std::span<std::byte> ChannelSender::place() noexcept {
-  if (credits_ == 0 && credits() == 0) return {};
-  const std::size_t at = sent_ % layout_.slots * layout_.slot_bytes;
-  return staging_.subspan(at + ChannelLayout::kHeaderBytes, layout_.max_message());
-}
-
-ChannelResult ChannelSender::send_placed(std::size_t length) noexcept {
-  if (length == 0 || length > layout_.max_message()) return ChannelResult::TooLong;
-  if (credits_ == 0) return ChannelResult::NoCredit;
-  const std::size_t at = sent_ % layout_.slots * layout_.slot_bytes;
-  const SlotHeader header{sent_ + 1, static_cast<std::uint32_t>(length), 0};
-  std::memcpy(staging_.data() + at, &header, sizeof(header));
-  Command put;
-  put.operation = Operation::Put;
-  put.target_node = peer_.node;
-  put.target_vpid = peer_.vpid;
-  put.window = peer_.window.id;
-  put.capability = peer_.window.capability;
-  put.address = staging_nla_ + at;
-  put.offset = at;
-  put.length = static_cast<std::uint32_t>(sizeof(header) + length);
-  put.more = peer_.event;
-  if (queue_.insert({&put, 1}).accepted == 0) return ChannelResult::QueueFull;
-  ++sent_;
-  --credits_;
-  return ChannelResult::Done;
-}
-
-void ChannelReceiver::give_back() noexcept {
-  if (has_slot_) ++freed_;
-  has_slot_ = false;
-  if (freed_ < ChannelLayout::kReplenish) return;
-  Command credit;
-  credit.operation = Operation::Signal;
-  credit.target_node = peer_.node;
-  credit.target_vpid = peer_.vpid;
-  credit.more = peer_.event;
-  // Without room in the command ring it is told at the next call.
-  if (queue_.insert({&credit, 1}).accepted == 1) freed_ -= ChannelLayout::kReplenish;
-}
-
-std::span<const std::byte> ChannelReceiver::take() noexcept {
-  while (events_.poll(message_event_)) {
-    const std::byte* const slot = ring_.data() + received_ % layout_.slots * layout_.slot_bytes;
-    SlotHeader header;
-    std::memcpy(&header, slot, sizeof(header));
-    ++received_;
-    has_slot_ = true;
-    if (header.number == received_ && header.length != 0 && header.length <= layout_.max_message()) {
-      return {slot + sizeof(header), header.length};
-    }
-    ++damaged_;
-    give_back();
-  }
-  return {};
-}
-
-std::span<const std::byte> ChannelReceiver::receive() noexcept {
-  give_back();
-  return take();
-}
-
-std::span<const std::byte> ChannelReceiver::receive(std::chrono::nanoseconds timeout) noexcept {
-  const std::span<const std::byte> message = receive();
-  if (!message.empty() || !events_.await(message_event_, timeout)) return message;
-  return take();
-}
+template class BasicChannelSender<ChannelLayout::kReplenish, CommandQueue, EventCounters>;
+template class BasicChannelReceiver<ChannelLayout::kReplenish, CommandQueue, EventCounters>;
 
 }  // namespace stopbit::nic

@@ -50,11 +50,11 @@ enum class ChannelResult : std::uint8_t {
 /// The sending end. `staging` is registered memory of the port, layout.bytes() long, at `staging_nla`: a slot of it is
 /// used again only when the receiver has given its credit back, so the node has read it by then. `layout` must be
 /// sound. One thread. Never waits, never allocates.
-class ChannelSender {
+template <std::uint32_t kReplenish, class Queue, class Events>
+class BasicChannelSender {
  public:
-  ChannelSender(const CommandQueue& queue, EventCounters& events, std::uint8_t credit_event,
-                std::span<std::byte> staging, Nla staging_nla, const ChannelLayout& layout,
-                const ChannelPeer& peer) noexcept
+  BasicChannelSender(const Queue& queue, Events& events, std::uint8_t credit_event, std::span<std::byte> staging,
+                     Nla staging_nla, const ChannelLayout& layout, const ChannelPeer& peer) noexcept
       : queue_(queue),
         events_(events),
         staging_(staging),
@@ -75,8 +75,11 @@ class ChannelSender {
   [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
 
  private:
-  CommandQueue queue_;
-  EventCounters& events_;
+  template <class>
+  friend struct ChannelInside;  ///< A model check saves and restores the state.
+
+  Queue queue_;
+  Events& events_;
   std::span<std::byte> staging_;
   Nla staging_nla_;
   ChannelLayout layout_;
@@ -88,10 +91,11 @@ class ChannelSender {
 
 /// The receiving end. `ring` is registered memory of the port, layout.bytes() long, behind the window that the sender
 /// knows. One thread. What the sender wrote is believed only within a slot.
-class ChannelReceiver {
+template <std::uint32_t kReplenish, class Queue, class Events>
+class BasicChannelReceiver {
  public:
-  ChannelReceiver(const CommandQueue& queue, EventCounters& events, std::uint8_t message_event,
-                  std::span<const std::byte> ring, const ChannelLayout& layout, const ChannelPeer& peer) noexcept
+  BasicChannelReceiver(const Queue& queue, Events& events, std::uint8_t message_event, std::span<const std::byte> ring,
+                       const ChannelLayout& layout, const ChannelPeer& peer) noexcept
       : queue_(queue), events_(events), ring_(ring), layout_(layout), peer_(peer), message_event_(message_event) {}
 
   /// The next message; empty if there is none. Valid until the next call, which gives its slot back.
@@ -104,11 +108,14 @@ class ChannelReceiver {
   [[nodiscard]] std::uint64_t damaged() const noexcept { return damaged_; }
 
  private:
+  template <class>
+  friend struct ChannelInside;  ///< A model check saves and restores the state.
+
   [[nodiscard]] std::span<const std::byte> take() noexcept;
   void give_back() noexcept;
 
-  CommandQueue queue_;
-  EventCounters& events_;
+  Queue queue_;
+  Events& events_;
   std::span<const std::byte> ring_;
   ChannelLayout layout_;
   ChannelPeer peer_;
@@ -118,5 +125,10 @@ class ChannelReceiver {
   std::uint64_t received_ = 0;
   std::uint64_t damaged_ = 0;
 };
+
+using ChannelSender = BasicChannelSender<ChannelLayout::kReplenish, CommandQueue, EventCounters>;
+using ChannelReceiver = BasicChannelReceiver<ChannelLayout::kReplenish, CommandQueue, EventCounters>;
+extern template class BasicChannelSender<ChannelLayout::kReplenish, CommandQueue, EventCounters>;
+extern template class BasicChannelReceiver<ChannelLayout::kReplenish, CommandQueue, EventCounters>;
 
 }  // namespace stopbit::nic
