@@ -7,12 +7,11 @@
 //   nic/<way>/notification          half a round trip of a notification put
 //   nic/<way>/get_8, get_4096       a whole get, from the command to its notification
 //   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
-//   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
-//   ring
-//                                   without nodes, by turns, and the ratio
+//   nic/remote_ring/6_slots         half a round trip of a record from a ring to a near ring of another node, which
+//                                   the publisher writes; beside it a ring without nodes, by turns, and the ratio
+//   nic/remote_ring/6_slots/far_way the same to a ring that the subscriber writes
 //   nic/model/<transfer>            what our units do for it, with the costs of a source document (ns); the source's
-//   figure
-//                                   is a fact
+//                                   figure is a fact
 //   nic/translate/...               the translation unit alone: a hit, and a miss
 //   nic/step/idle_ports_16          a step of a node with so many ports, none of which asks for anything
 //   nic/step/message_8              all that both sides do for a message, in one thread: no line has to travel
@@ -670,8 +669,10 @@ class Contest {
 class RemoteSide {
  public:
   RemoteSide(const Way& way, std::size_t side, const std::string& prefix, ring::Writer& out,
-             const std::string& out_name)
-      : out_(out), here_(prefix + "-here-" + std::to_string(side)) {
+             const std::string& out_name, remote::SubscriberOptions::Way how)
+      : out_(out),
+        is_near_(how == remote::SubscriberOptions::Way::Near),
+        here_(prefix + "-here-" + std::to_string(side)) {
     std::string address;
     transport_ = way.open(static_cast<NodeId>(side), address);
     node_ = std::make_unique<Node>(*transport_, node_options());
@@ -687,6 +688,7 @@ class RemoteSide {
     subscribes.token = "token";
     subscribes.wants_history = false;
     subscribes.silence_ns = 60'000'000'000;
+    subscribes.way = how;
     Result<std::unique_ptr<remote::Subscriber>> subscriber = remote::Subscriber::open(*node_, subscribes);
     if (!subscriber) throw std::runtime_error(subscriber.message());
     subscriber_ = std::move(subscriber).value();
@@ -700,6 +702,17 @@ class RemoteSide {
     (void)publisher_->step(now);
     (void)node_->step(now);
     (void)subscriber_->step(now);
+  }
+  /// What stands between a record in the own ring and its way to the other side.
+  void publish() {
+    if (!is_near_) return step();
+    (void)publisher_->step(clock_.now());
+  }
+  /// Beside a reader. One of a near ring has nothing to do with nodes, and is another process; here both are one, so
+  /// what else there is to do is done now and then.
+  void wait() {
+    constexpr std::uint32_t kSeldom = 256;
+    if (!is_near_ || ++waits_ % kSeldom == 0) step();
   }
   void await_ring() {
     for (const std::uint64_t begin = steady_ns(); subscriber_->state() != remote::SubscriberState::Live; step()) {
@@ -717,7 +730,9 @@ class RemoteSide {
 
  private:
   ring::Writer& out_;
+  bool is_near_;
   std::string here_;
+  std::uint32_t waits_ = 0;
   StepClock clock_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Node> node_;
@@ -726,32 +741,30 @@ class RemoteSide {
   std::optional<ring::Reader> in_;
 };
 
-template <typename Step>
-void await_record(ring::Reader& in, std::uint64_t value, const Step& step) {
+template <typename Wait>
+void await_record(ring::Reader& in, std::uint64_t value, const Wait& wait) {
   Patience patience;
   while (in.poll() != ring::Poll::Record) {
-    step();
+    wait();
     patience.look();
   }
   if (in.record().back().words[record::kValueWords - 1] != value) throw std::runtime_error("a record with wrong words");
 }
 
 /// Records to and fro; half a round trip of the second half of them.
-template <typename Step>
-Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t slots, const Step& step) {
+template <typename Publish, typename Wait>
+Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t slots, const Publish& publish,
+                 const Wait& wait) {
   Histogram rounds;
   const Undisturbed undisturbed;
   // The last slot's last value word: what write() stores there for this record.
   const std::uint64_t last = slots == 1 ? 0 : record::kValueWords - 1;
   std::uint64_t before = ticks();
   for (std::uint64_t i = 0; i < 2 * kRoundTrips; ++i) {
-    if (!asks) await_record(in, i + last, step);
+    if (!asks) await_record(in, i + last, wait);
     write(out, slots, i);
-    if (asks) {
-      await_record(in, i + last, step);
-    } else {
-      step();
-    }
+    publish();
+    if (asks) await_record(in, i + last, wait);
     const std::uint64_t after = ticks();
     if (i >= kRoundTrips) rounds.record(after - before);
     before = after;
@@ -761,9 +774,10 @@ Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t s
 
 /// Remote rings and rings of this host, by turns.
 void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
-                         std::size_t rounds, Report& report) {
+                         std::size_t rounds, remote::SubscriberOptions::Way how, Report& report) {
   constexpr std::uint32_t kSlots = 6;
-  const std::string name = "nic/remote_ring/" + std::to_string(kSlots) + "_slots";
+  const bool is_near = how == remote::SubscriberOptions::Way::Near;
+  const std::string name = "nic/remote_ring/" + std::to_string(kSlots) + "_slots" + (is_near ? "" : "/far_way");
   if (!arguments.wants(name)) return;
   const Shared memory(sizeof(Board));
   Board& board = *new (memory.bytes().data()) Board;
@@ -779,18 +793,20 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   const auto play = [&](std::size_t side, std::vector<Histogram>& remote_bursts, std::vector<Histogram>& plain_bursts) {
     pin(side == 0 ? processors.first : processors.second);
     Ring& own = side == 0 ? there : back;
-    RemoteSide here(way, side, prefix, own.writer(), own.name());
+    RemoteSide here(way, side, prefix, own.writer(), own.name(), how);
     board.arrived[side].store(1, std::memory_order_release);
     here.await_ring();
     Meeting meeting(board, side);
     const auto step = [&] { here.step(); };
     for (std::size_t round = 0; round < rounds; ++round) {
       meeting.meet(step);
-      remote_bursts.push_back(bounce(side == 0, here.out(), here.in(), kSlots, step));
+      remote_bursts.push_back(bounce(
+          side == 0, here.out(), here.in(), kSlots, [&] { here.publish(); }, [&] { here.wait(); }));
       for (int i = 0; i < 1000; ++i) step();
       meeting.meet(step);
-      plain_bursts.push_back(bounce(side == 0, (side == 0 ? plain_there : plain_back).writer(),
-                                    side == 0 ? plain_answers : plain_questions, kSlots, [] {}));
+      plain_bursts.push_back(bounce(
+          side == 0, (side == 0 ? plain_there : plain_back).writer(), side == 0 ? plain_answers : plain_questions,
+          kSlots, [] {}, [] {}));
     }
     meeting.meet(step);
   };
@@ -826,7 +842,7 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
                      static_cast<double>(plain_bursts[i].percentile(0.5)));
   }
   report.add(name, "ns", remote_bursts, clock.ns_per_tick() / 2);
-  report.add("nic/remote_ring/plain_6_slots", "ns", plain_bursts, clock.ns_per_tick() / 2);
+  if (is_near) report.add("nic/remote_ring/plain_6_slots", "ns", plain_bursts, clock.ns_per_tick() / 2);
   report.add(name + "/over_plain", "times", ratios);
 }
 
@@ -988,7 +1004,8 @@ int main(int argc, char** argv) {
       report.note("nic/fabric: " + why);
     }
     for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
-    measure_remote_ring(clock, arguments, *processors, rounds, report);
+    measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Near, report);
+    measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Far, report);
     count_budgets(arguments, report);
     measure_translation(clock, pace, arguments, processors->first, rounds, report);
     measure_idle_step(clock, pace, arguments, processors->first, rounds, report);

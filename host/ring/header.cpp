@@ -42,7 +42,7 @@ std::string slot_count_problem(const Program& program, std::uint64_t slot_count)
 }
 
 Header& write_header(std::byte* memory, const Program& program, std::span<const std::byte> image,
-                     std::uint64_t slot_count, std::uint32_t image_generation, Mode mode) {
+                     std::uint64_t slot_count, std::uint32_t image_generation, Mode mode, Origin origin) {
   const SegmentPlan plan = plan_segment(image.size(), slot_count);
   auto* header = new (memory) Header{};
   header->version = kVersion;
@@ -59,6 +59,7 @@ Header& write_header(std::byte* memory, const Program& program, std::span<const 
   header->image_generation = image_generation;
   header->state = static_cast<std::uint32_t>(State::Running);
   header->mode = static_cast<std::uint32_t>(mode);
+  header->origin = static_cast<std::uint32_t>(origin);
   if (!image.empty()) std::memcpy(memory + kHeaderBytes, image.data(), image.size());
   header->magic = kMagic;
   return *header;

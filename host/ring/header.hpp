@@ -23,7 +23,7 @@ struct SegmentPlan {
 /// Writes the words that do not change and the image to zeroed memory of plan_segment's size; `magic` comes last. The
 /// writer's part follows: head, marks, claim.
 Header& write_header(std::byte* memory, const Program& program, std::span<const std::byte> image,
-                     std::uint64_t slot_count, std::uint32_t image_generation, Mode mode);
+                     std::uint64_t slot_count, std::uint32_t image_generation, Mode mode, Origin origin = Origin::Own);
 
 /// Nanoseconds since 1970, the clock of `epoch` and `heartbeat_ns`.
 [[nodiscard]] std::uint64_t wall_clock_ns();

@@ -32,6 +32,12 @@ enum class Mode : std::uint32_t {
   Lossless = 2,  ///< For the slowest of the readers that have a seat.
 };
 
+/// Where the records come from.
+enum class Origin : std::uint32_t {
+  Own = 0,   ///< Its writer makes them.
+  Copy = 1,  ///< Its writer copies them from another ring: it can be made again.
+};
+
 enum class State : std::uint32_t {
   Running = 1,
   Finished = 2,  ///< The writer has ended in good order; no record follows.
@@ -74,7 +80,8 @@ struct Header {
   std::uint64_t epoch;        ///< Time of creation, ns since 1970: another writer, another epoch.
   std::uint32_t writer_pid;
   std::uint32_t image_generation;
-  std::uint32_t mode;  ///< Mode.
+  std::uint32_t mode;    ///< Mode.
+  std::uint32_t origin;  ///< Origin.
 
   alignas(kLinePair) std::uint64_t heartbeat_ns;  ///< Set by the writer when it likes.
   std::uint32_t state;                            ///< State.

@@ -211,6 +211,15 @@ class ReaderCore {
   /// Takes the record at the position: to `copy`, which has room for max_record_slots; null leaves it unread. `slots`
   /// is its length.
   [[nodiscard]] Poll poll(record::Slot* copy, std::uint64_t& slots) noexcept {
+    if (copy == nullptr) return poll_to(Nowhere(), slots);
+    return poll_to(Copy{copy}, slots);
+  }
+
+  /// The same to wherever `to` says: `to.begin()` when there is a record, and, if that says yes, `to.word(slot,
+  /// word, value)` for each of its words. What it was given counts only if this returns Poll::Record: the writer may
+  /// have been at it.
+  template <class To>
+  [[nodiscard]] Poll poll_to(To&& to, std::uint64_t& slots) noexcept {
     for (int i = 0; i < 2; ++i) {  // padding and what follows it
       const record::Slot& first = slot(at_.number);
       const std::uint64_t tags = Memory::template load<Step::Tags>(first.words[record::kTagWord]);
@@ -223,13 +232,20 @@ class ReaderCore {
       const bool is_pad = (word0 & 0xFFFF) == record::kPadIndex;
       const bool is_possible =
           total != 0 && total <= geometry_.max_record_slots && (is_pad ? total == rest : total <= rest);
-      if (is_possible && !is_pad && copy != nullptr) {
-        copy[0].words[0] = word0;
-        copy_words(copy[0], first, 1, record::kTagWord);
-        copy[0].words[record::kTagWord] = tags;
+      if (is_possible && !is_pad && to.begin()) {
+        to.word(0, 0, word0);
+        for (std::size_t word = 1; word < record::kTagWord; ++word) {
+          to.word(0, word, Memory::template load<Step::Words>(first.words[word]));
+        }
+        to.word(0, record::kTagWord, tags);
         // From the end: a processor that sees a row of lines read upwards fetches those that follow too, and they are
         // the ones that the writer needs for its next record.
-        for (std::uint64_t k = total - 1; k > 0; --k) copy_words(copy[k], slot(at_.number + k), 0, record::kSlotWords);
+        for (std::uint64_t k = total - 1; k > 0; --k) {
+          const record::Slot& from = slot(at_.number + k);
+          for (std::size_t word = 0; word < record::kSlotWords; ++word) {
+            to.word(k, word, Memory::template load<Step::Words>(from.words[word]));
+          }
+        }
       }
       if (is_overtaken()) return resume();
       if (!is_possible) return Poll::Damaged;
@@ -260,11 +276,17 @@ class ReaderCore {
     return slots_[geometry_.place(number)];
   }
 
-  static void copy_words(record::Slot& to, const record::Slot& from, std::size_t begin, std::size_t end) noexcept {
-    for (std::size_t word = begin; word < end; ++word) {
-      to.words[word] = Memory::template load<Step::Words>(from.words[word]);
+  struct Nowhere {
+    [[nodiscard]] bool begin() const noexcept { return false; }
+    void word(std::uint64_t, std::size_t, std::uint64_t) const noexcept {}
+  };
+  struct Copy {
+    record::Slot* slots;
+    [[nodiscard]] bool begin() const noexcept { return true; }
+    void word(std::uint64_t slot, std::size_t word, std::uint64_t value) const noexcept {
+      slots[slot].words[word] = value;
     }
-  }
+  };
 
   [[nodiscard]] Poll nothing() noexcept { return is_overtaken() ? resume() : Poll::Nothing; }
 

@@ -36,6 +36,9 @@ std::string take_over(const TemporaryFile& made, const std::string& path, const 
     const bool is_held = errno == EAGAIN || errno == EACCES;
     return is_held ? "the " + noun + " '" + path + "' has a live writer" : system_error("lock", path);
   }
+  if (!is_held_by_us && kind.may_replace != nullptr && !kind.may_replace(old)) {
+    return "the " + noun + " '" + path + "' holds records of its own; it was left alone";
+  }
   // Who holds the lock of the file behind the name may replace it: nobody else will.
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {
@@ -50,6 +53,11 @@ std::string take_over(const TemporaryFile& made, const std::string& path, const 
 
 TemporaryFile::~TemporaryFile() {
   if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+bool is_at(const Descriptor& file, const std::string& path) noexcept {
+  struct stat named {};
+  return ::lstat(path.c_str(), &named) == 0 && is_same_file(file, named);
 }
 
 Descriptor TemporaryFile::create() const {

@@ -32,7 +32,12 @@ struct SegmentKind {
   std::string_view noun;    ///< "ring": for messages.
   /// A live segment of the caller, which may be replaced, too.
   const Descriptor* own = nullptr;
+  /// Of one whose writer is gone: whether it may be replaced. Null: any may.
+  bool (*may_replace)(const Descriptor& file) = nullptr;
 };
+
+/// Whether the open file is the one that has the name.
+[[nodiscard]] bool is_at(const Descriptor& file, const std::string& path) noexcept;
 
 /// Gives the complete segment, which its maker has locked, its name. Empty on success, else why not.
 [[nodiscard]] std::string publish(TemporaryFile& made, const std::string& path, const SegmentKind& kind);

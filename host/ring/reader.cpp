@@ -228,6 +228,50 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
   return Poll::Record;
 }
 
+namespace {
+
+/// Numbers slots as the sink's ring does. The first slot waits until all others are there.
+struct Renumbered {
+  record::RecordSink& sink;
+  record::RecordSink::Place place;
+  record::Slot first;
+
+  [[nodiscard]] bool begin() noexcept {
+    place = sink.open();
+    return true;
+  }
+  void word(std::uint64_t slot, std::size_t word, std::uint64_t value) noexcept {
+    if (word == record::kTagWord) value = (value & ~kPhaseBit) | (place.phase ? kPhaseBit : 0);
+    if (slot != 0) return record::store_word(place.slots[slot].words[word], value);
+    first.words[word] = word == 0 ? (value & 0xFFFF'FFFF) | std::uint64_t{place.stamp} << 32 : value;
+  }
+  static constexpr std::uint64_t kPhaseBit = std::uint64_t{1} << 63;
+};
+
+}  // namespace
+
+Poll Reader::copy_to(record::RecordSink& sink, std::uint32_t& slots) noexcept {
+  copied_slots_ = 0;
+  slots = 0;
+  if (pending_ != Poll::Record) return std::exchange(pending_, Poll::Record);
+  const std::uint64_t before = core_.position();
+  record_index_ = core_.next_record();
+  Renumbered to{sink, {}, {}};
+  std::uint64_t taken = 0;
+  const Poll poll = core_.poll_to(to, taken);
+  record_number_ = core_.position() - taken;
+  if (poll == Poll::Record) {
+    slots = static_cast<std::uint32_t>(taken);
+    sink.commit(to.first, slots);
+    ++delivered_;
+  } else if (poll == Poll::Lost) {
+    total_lost_.number += core_.lost().number;
+    total_lost_.records += core_.lost().records;
+  }
+  if (seat_ != kSeats && core_.position() != before) move_cursor();
+  return poll;
+}
+
 WriterState Reader::writer() const noexcept {
   // A writer says that it has finished before it lets go of the lock.
   const bool is_alive = is_locked(file_);

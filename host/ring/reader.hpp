@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "decoder/record/layout.hpp"
+#include "decoder/record/sink.hpp"
 #include "decoder/record/views.hpp"
 #include "host/ring/cursor.hpp"
 #include "host/ring/layout.hpp"
@@ -107,6 +108,11 @@ class Reader {
   /// Worth it for who cannot look at each record as it comes: more is copied while the processor's caches are at it.
   [[nodiscard]] Poll poll_batch(std::size_t max_records = kMaxBatch) noexcept;
   static constexpr std::size_t kMaxBatch = 256;
+
+  /// Takes the next record straight into another ring, without a copy in between: what the reader of that ring gets is
+  /// the same but for what numbers slots, stamp and phases. Its records may be as long as this one's. Do not mix with
+  /// batches whose records are still wanted.
+  [[nodiscard]] Poll copy_to(record::RecordSink& sink, std::uint32_t& slots) noexcept;
 
   /// The record that poll has found: a private copy, valid until the next poll. The writer did not touch it while it
   /// was copied. Its content is the writer's word: record::Reader checks it.

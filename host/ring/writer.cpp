@@ -31,6 +31,13 @@ std::string make_folder(const std::string& folder) {
   return is_ours ? "" : "'" + folder + "' has to be a folder that only this user may write";
 }
 
+/// Whether what a dead writer left can be made again.
+bool is_copy(const Descriptor& file) {
+  Header header{};
+  return ::pread(file.get(), &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header)) &&
+         header.origin == static_cast<std::uint32_t>(Origin::Copy);
+}
+
 }  // namespace
 
 Result<Writer> Writer::create(std::string_view name, const Program& program, const WriterOptions& options) {
@@ -52,17 +59,19 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
   }
 
   const Mode mode = options.lossless ? Mode::Lossless : Mode::Lossy;
-  Header& header =
-      write_header(writer.mapping_.data(), program, image, options.slot_count, options.image_generation, mode);
+  Header& header = write_header(writer.mapping_.data(), program, image, options.slot_count, options.image_generation,
+                                mode, options.origin);
   auto* slots = reinterpret_cast<record::Slot*>(writer.mapping_.data() + plan.slots_offset);
   writer.core_ = WriterCore<SharedMemory>(header, slots,
                                           {.slot_count = options.slot_count,
                                            .max_record_slots = program.max_record_slots,
                                            .claim_step = claim_step(options.slot_count)});
 
-  const std::string problem = publish(
-      made, path.value(),
-      {.magic = kMagic, .noun = "ring", .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr});
+  const std::string problem = publish(made, path.value(),
+                                      {.magic = kMagic,
+                                       .noun = "ring",
+                                       .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
+                                       .may_replace = options.spares_originals ? is_copy : nullptr});
   if (!problem.empty()) return Failure{problem};
   if (options.lossless) {
     // The name is ours by now, so the folder is too.
@@ -123,6 +132,10 @@ void Writer::beat(std::uint64_t now_ns) noexcept {
 
 void Writer::finish() noexcept {
   __atomic_store_n(&header().state, static_cast<std::uint32_t>(State::Finished), __ATOMIC_RELEASE);
+}
+
+void Writer::unlink() const noexcept {
+  if (is_at(file_, path_)) ::unlink(path_.c_str());
 }
 
 }  // namespace stopbit::ring

@@ -25,6 +25,9 @@ struct WriterOptions {
   /// A writer of this process that has the name: the new segment takes its place although it is alive. Its readers stay
   /// with it until it finishes. Null: only what a dead writer left is replaced.
   const class Writer* replaces = nullptr;
+  Origin origin = Origin::Own;
+  /// What a dead writer left is replaced only if it was a copy (Origin), which can be made again.
+  bool spares_originals = false;
 };
 
 /// Writes records into shared memory for any number of readers, and never waits for one: who is too slow loses records,
@@ -58,6 +61,9 @@ class Writer final : public record::RecordSink {
 
   /// Tells readers that no record follows. The destructor does the same.
   void finish() noexcept;
+
+  /// Takes the name away, if it is still this segment's: who has it open keeps it. A system call.
+  void unlink() const noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t slot_count() const noexcept { return core_.geometry().slot_count; }

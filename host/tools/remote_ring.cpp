@@ -128,7 +128,7 @@ class Receiving final : public RemoteRing {
   void take_look() {
     const nic::remote::SubscriberCounters& counters = subscriber_->counters();
     const std::lock_guard lock(mutex_);
-    look_.exists = look_.exists || subscriber_->ring() != nullptr;
+    look_.exists = look_.exists || subscriber_->has_ring();
     look_.is_refused = subscriber_->state() == SubscriberState::Refused;
     look_.has_ended = subscriber_->state() == SubscriberState::Ended;
     if (look_.problem != subscriber_->problem()) look_.problem = subscriber_->problem();

@@ -286,7 +286,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     world.step(40);
     world.hear();
-    if (!reader && world.subscriber->ring() != nullptr) reader = required(ring::Reader::open(how.name));
+    if (!reader && world.subscriber->has_ring()) reader = required(ring::Reader::open(how.name));
     while (reader) {
       const ring::Poll poll = reader->poll();
       require(poll != ring::Poll::Damaged);

@@ -57,6 +57,8 @@ class Node {
   [[nodiscard]] bool is_idle() const noexcept;
 
   [[nodiscard]] NodeId id() const noexcept { return transport_.node(); }
+  /// As Transport says.
+  [[nodiscard]] bool shares_memory(NodeId other) const noexcept { return transport_.shares_memory(other); }
   [[nodiscard]] Atu& atu() noexcept { return atu_; }
   [[nodiscard]] Ports& ports() noexcept { return ports_; }
   [[nodiscard]] Rma& rma() noexcept { return rma_; }

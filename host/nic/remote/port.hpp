@@ -10,18 +10,17 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/node/shared_memory.hpp"
 #include "host/nic/notify/ring.hpp"
+#include "host/nic/remote/post.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::nic::remote {
 
 /// A port of a node of this process. Of the node's thread; the node must outlive it. Allocates when it is opened.
-class Port {
+class Port final : public Post {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Port>> open(Node& node, Pdid domain, const MessagePort& how = {});
-  Port(const Port&) = delete;
-  Port& operator=(const Port&) = delete;
   /// Its windows vanish, and what it waits for.
-  ~Port();
+  ~Port() override;
 
   [[nodiscard]] Node& node() const noexcept { return node_; }
   [[nodiscard]] Vpid vpid() const noexcept { return vpid_; }
@@ -29,11 +28,13 @@ class Port {
   [[nodiscard]] NotificationReader& notifications() noexcept { return notifications_; }
   [[nodiscard]] CommandQueue transfers() const noexcept { return CommandQueue(pages_.page(), CommandRing::Transfer); }
 
-  /// False: not now.
-  [[nodiscard]] bool send(NodeId node, Vpid vpid, std::span<const std::byte> message, std::uint64_t now_ns);
-  [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept {
+  [[nodiscard]] bool send(NodeId node, Vpid vpid, std::span<const std::byte> message, std::uint64_t now_ns) override;
+  [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept override {
     return low_.poll(into);
   }
+  [[nodiscard]] std::size_t max_bytes() const noexcept override { return node_.messages().max_bytes(); }
+  [[nodiscard]] bool shares_memory(NodeId node) const noexcept override { return node_.shares_memory(node); }
+  [[nodiscard]] Links::Session link(NodeId node) const noexcept override { return node_.links().session(node); }
 
   /// Whole pages, which must stay until they are taken away again. Nothing: there are no addresses left.
   [[nodiscard]] std::optional<Nla> add_memory(std::span<const std::byte> pages, Access access);

@@ -23,8 +23,10 @@ struct Head {
 };
 static_assert(sizeof(Head) == 16);
 
-constexpr std::uint8_t kLossless = 1;   // of Subscribe
-constexpr std::uint8_t kHasWindow = 1;  // of Accept
+constexpr std::uint8_t kLossless = 1;      // of Subscribe
+constexpr std::uint8_t kWantsHistory = 2;  // of SubscribeNear
+constexpr std::uint8_t kHasWindow = 1;     // of Accept
+constexpr std::uint8_t kHasHistory = 1;    // of Beat
 
 struct PatternBytes {
   std::uint32_t channel = 0;
@@ -52,9 +54,42 @@ struct SubscribeBytes {
   char ring[kMaxNameBytes] = {};
   char token[kMaxTokenBytes] = {};
   char field[kMaxNameBytes] = {};
-  // PatternBytes follow.
+  // Of SubscribeNear, NearBytes follow; then PatternBytes.
 };
 static_assert(sizeof(SubscribeBytes) == 240 && std::is_trivially_copyable_v<SubscribeBytes>);
+
+struct NearBytes {
+  std::uint64_t max_slots = 0;
+  std::uint8_t name_bytes = 0;
+  std::uint8_t reserved[7] = {};
+  char name[kMaxNameBytes] = {};
+};
+static_assert(sizeof(NearBytes) == 80 && std::is_trivially_copyable_v<NearBytes>);
+
+struct AcceptNearBytes {
+  Head head;
+  std::uint64_t epoch = 0;
+};
+static_assert(sizeof(AcceptNearBytes) == 24 && std::is_trivially_copyable_v<AcceptNearBytes>);
+
+struct BeatBytes {
+  Head head;
+  std::uint64_t number = 0;
+  std::uint64_t records = 0;
+  std::uint64_t slots = 0;
+  std::uint64_t fetched = 0;
+  std::uint64_t filtered = 0;
+  std::uint64_t lost = 0;
+  std::uint8_t how = 0;
+  std::uint8_t reserved[7] = {};
+};
+static_assert(sizeof(BeatBytes) == 72 && std::is_trivially_copyable_v<BeatBytes>);
+
+struct EchoBytes {
+  Head head;
+  std::uint64_t number = 0;
+};
+static_assert(sizeof(EchoBytes) == 24 && std::is_trivially_copyable_v<EchoBytes>);
 
 struct AcceptBytes {
   Head head;
@@ -93,6 +128,12 @@ std::vector<std::byte> bytes_of(const T& what) {
 }
 
 template <class T>
+void append(std::vector<std::byte>& bytes, const T& what) {
+  const std::vector<std::byte> more = bytes_of(what);
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+template <class T>
 T from(std::span<const std::byte> bytes) noexcept {
   T what;
   std::memcpy(&what, bytes.data(), sizeof(T));
@@ -117,6 +158,17 @@ std::string cannot(std::string_view what) {
   return "not a message of remote rings: " + std::string(what);
 }
 
+/// Empty if records can be put where the request says.
+std::string landing_problem(const Subscribe& message) {
+  if (message.event == 0 || message.event >= EventLayout::kEvents) return cannot("it names no event");
+  if (!message.layout.is_sound() || message.layout.bytes() > kMaxLandingBytes ||
+      message.layout.max_message() < sizeof(BatchHead) + kLineBytes) {
+    return std::to_string(message.layout.slots) + " messages of " + std::to_string(message.layout.slot_bytes) +
+           " bytes are no channel for records";
+  }
+  return {};
+}
+
 }  // namespace
 
 const char* to_meaning(Refusal refusal) noexcept {
@@ -133,8 +185,9 @@ const char* to_meaning(Refusal refusal) noexcept {
 
 std::vector<std::byte> to_bytes(const Subscribe& message) {
   SubscribeBytes bytes;
-  bytes.head.call = Call::Subscribe;
-  bytes.head.flags = message.is_lossless ? kLossless : 0;
+  bytes.head.call = message.near ? Call::SubscribeNear : Call::Subscribe;
+  bytes.head.flags = static_cast<std::uint8_t>((message.is_lossless ? kLossless : 0) |
+                                               (message.near && message.near->wants_history ? kWantsHistory : 0));
   bytes.head.session = message.session;
   bytes.layout_hash = message.layout_hash;
   bytes.capability = message.landing.capability;
@@ -148,12 +201,16 @@ std::vector<std::byte> to_bytes(const Subscribe& message) {
   const std::size_t patterns = std::min(message.filter.patterns.size(), kMaxPatterns);
   bytes.patterns = static_cast<std::uint8_t>(patterns);
   std::vector<std::byte> whole = bytes_of(bytes);
+  if (message.near) {
+    NearBytes near;
+    near.max_slots = message.near->max_slots;
+    near.name_bytes = put_text(near.name, message.near->name);
+    append(whole, near);
+  }
   for (std::size_t i = 0; i < patterns; ++i) {
     const Filter::Pattern& pattern = message.filter.patterns[i];
-    const std::vector<std::byte> more =
-        bytes_of(PatternBytes{pattern.wanted.channel, pattern.mask.channel, pattern.wanted.template_id,
-                              pattern.mask.template_id, pattern.wanted.value, pattern.mask.value});
-    whole.insert(whole.end(), more.begin(), more.end());
+    append(whole, PatternBytes{pattern.wanted.channel, pattern.mask.channel, pattern.wanted.template_id,
+                               pattern.mask.template_id, pattern.wanted.value, pattern.mask.value});
   }
   return whole;
 }
@@ -189,6 +246,37 @@ std::vector<std::byte> to_bytes(const Refuse& message) {
   return bytes_of(bytes);
 }
 
+std::vector<std::byte> to_bytes(const AcceptNear& message) {
+  AcceptNearBytes bytes;
+  bytes.head.call = Call::AcceptNear;
+  bytes.head.session = message.session;
+  bytes.epoch = message.epoch;
+  return bytes_of(bytes);
+}
+
+std::vector<std::byte> to_bytes(const Beat& message) {
+  BeatBytes bytes;
+  bytes.head.call = Call::Beat;
+  bytes.head.flags = message.has_history ? kHasHistory : 0;
+  bytes.head.session = message.session;
+  bytes.number = message.number;
+  bytes.records = message.records;
+  bytes.slots = message.slots;
+  bytes.fetched = message.fetched;
+  bytes.filtered = message.filtered;
+  bytes.lost = message.lost;
+  bytes.how = message.how;
+  return bytes_of(bytes);
+}
+
+std::vector<std::byte> to_bytes(const Echo& message) {
+  EchoBytes bytes;
+  bytes.head.call = Call::Echo;
+  bytes.head.session = message.session;
+  bytes.number = message.number;
+  return bytes_of(bytes);
+}
+
 std::vector<std::byte> to_bytes(const Leave& message) {
   Head head;
   head.call = Call::Leave;
@@ -206,7 +294,7 @@ Result<Greeting> read_greeting(std::span<const std::byte> bytes, std::uint16_t& 
     return Failure{"the message has version " + std::to_string(head.version) + ", this program speaks " +
                    std::to_string(kVersion)};
   }
-  if (head.call < Call::Subscribe || head.call > Call::Refuse) {
+  if (head.call < Call::Subscribe || head.call > Call::Echo) {
     return Failure{cannot("there is no call " + std::to_string(static_cast<unsigned>(head.call)))};
   }
   if (head.call == Call::Leave && bytes.size() != sizeof(Head)) return Failure{cannot("its length is impossible")};
@@ -216,7 +304,9 @@ Result<Greeting> read_greeting(std::span<const std::byte> bytes, std::uint16_t& 
 Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
   if (bytes.size() < sizeof(SubscribeBytes)) return Failure{cannot("a request is longer")};
   const auto raw = from<SubscribeBytes>(bytes);
-  if (raw.patterns > kMaxPatterns || bytes.size() != sizeof(raw) + raw.patterns * sizeof(PatternBytes)) {
+  const bool is_near = raw.head.call == Call::SubscribeNear;
+  const std::size_t before_patterns = sizeof(raw) + (is_near ? sizeof(NearBytes) : 0);
+  if (raw.patterns > kMaxPatterns || bytes.size() != before_patterns + raw.patterns * sizeof(PatternBytes)) {
     return Failure{cannot("its length is not that of its patterns")};
   }
   Subscribe message;
@@ -230,19 +320,52 @@ Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
       !take_text(raw.field, raw.field_bytes, message.filter.field)) {
     return Failure{cannot("a name is longer than its place")};
   }
-  if (message.event == 0 || message.event >= EventLayout::kEvents) return Failure{cannot("it names no event")};
-  if (!message.layout.is_sound() || message.layout.bytes() > kMaxLandingBytes ||
-      message.layout.max_message() < sizeof(BatchHead) + kLineBytes) {
-    return Failure{std::to_string(raw.slots) + " messages of " + std::to_string(raw.slot_bytes) +
-                   " bytes are no channel for records"};
+  if (is_near) {
+    const auto near = from<NearBytes>(bytes.subspan(sizeof(raw)));
+    message.near.emplace();
+    message.near->wants_history = (raw.head.flags & kWantsHistory) != 0;
+    message.near->max_slots = near.max_slots;
+    if (!take_text(near.name, near.name_bytes, message.near->name)) {
+      return Failure{cannot("a name is longer than its place")};
+    }
+  } else if (std::string problem = landing_problem(message); !problem.empty()) {
+    return Failure{std::move(problem)};
   }
   message.filter.patterns.reserve(raw.patterns);
   for (std::size_t i = 0; i < raw.patterns; ++i) {
-    const auto pattern = from<PatternBytes>(bytes.subspan(sizeof(raw) + i * sizeof(PatternBytes)));
+    const auto pattern = from<PatternBytes>(bytes.subspan(before_patterns + i * sizeof(PatternBytes)));
     message.filter.patterns.push_back({{pattern.channel, pattern.template_id, pattern.value},
                                        {pattern.channel_mask, pattern.template_mask, pattern.value_mask}});
   }
   return message;
+}
+
+Result<AcceptNear> read_accept_near(std::span<const std::byte> bytes) {
+  if (bytes.size() != sizeof(AcceptNearBytes)) return Failure{cannot("its length is impossible")};
+  const auto raw = from<AcceptNearBytes>(bytes);
+  return AcceptNear{raw.head.session, raw.epoch};
+}
+
+Result<Beat> read_beat(std::span<const std::byte> bytes) {
+  if (bytes.size() != sizeof(BeatBytes)) return Failure{cannot("its length is impossible")};
+  const auto raw = from<BeatBytes>(bytes);
+  Beat message;
+  message.session = raw.head.session;
+  message.number = raw.number;
+  message.has_history = (raw.head.flags & kHasHistory) != 0;
+  message.how = raw.how;
+  message.records = raw.records;
+  message.slots = raw.slots;
+  message.fetched = raw.fetched;
+  message.filtered = raw.filtered;
+  message.lost = raw.lost;
+  return message;
+}
+
+Result<Echo> read_echo(std::span<const std::byte> bytes) {
+  if (bytes.size() != sizeof(EchoBytes)) return Failure{cannot("its length is impossible")};
+  const auto raw = from<EchoBytes>(bytes);
+  return Echo{raw.head.session, raw.number};
 }
 
 Result<Accept> read_accept(std::span<const std::byte> bytes) {

@@ -13,9 +13,10 @@
 #include "host/nic/tag/pattern.hpp"
 #include "microcode/base/result.hpp"
 
-/// What a publisher of rings and its subscribers say to each other: messages (Subscribe, Leave, Accept, Refuse), and
-/// what stands in the messages of the channel that carries the records. README.md has each byte. Everything is
-/// little-endian, comes from somebody else, and is checked here; none of it is on the way of a record but BatchHead.
+/// What a publisher of rings and its subscribers say to each other: messages (Subscribe, Leave, Accept, Refuse; of near
+/// rings also AcceptNear, Beat, Echo), and what stands in the messages of the channel that carries the records.
+/// README.md has each byte. Everything is little-endian, comes from somebody else, and is checked here; none of it is
+/// on the way of a record but BatchHead.
 namespace stopbit::nic::remote {
 
 inline constexpr std::uint16_t kVersion = 1;
@@ -73,6 +74,15 @@ struct Subscribe {
   WindowName landing;             ///< Where records are put: slots of `layout`, and two words behind them.
   ChannelLayout layout;
   std::uint8_t event = 0;  ///< That tells the subscriber of a message.
+  /// The subscriber is on the publisher's host, and wants the publisher to write its ring. `landing`, `layout` and
+  /// `event` say nothing then.
+  struct Near {
+    std::string name;             ///< Of the ring.
+    bool wants_history = false;   ///< With what is still in the published ring.
+    std::uint64_t max_slots = 0;  ///< A longer one is not wanted.
+    [[nodiscard]] friend bool operator==(const Near&, const Near&) = default;
+  };
+  std::optional<Near> near;
 };
 
 /// Publisher to subscriber.
@@ -104,12 +114,49 @@ struct Leave {
   std::uint64_t session = 0;
 };
 
-enum class Call : std::uint8_t { Subscribe = 1, Leave = 2, Accept = 3, Refuse = 4 };
+/// Publisher to subscriber: the near ring is there, under its name.
+struct AcceptNear {
+  std::uint64_t session = 0;
+  std::uint64_t epoch = 0;  ///< Of the near ring.
+};
+
+/// Publisher to subscriber, now and then: how the near ring is.
+struct Beat {
+  std::uint64_t session = 0;
+  std::uint64_t number = 0;
+  bool has_history = false;    ///< All that was published before the subscriber came is in the ring, if it wants that.
+  std::uint8_t how = 0;        ///< 0: it goes on. Else it has ended: a ring::WriterState.
+  std::uint64_t records = 0;   ///< In the ring,
+  std::uint64_t slots = 0;     ///< and their slots.
+  std::uint64_t fetched = 0;   ///< Of the records: published before the subscriber came.
+  std::uint64_t filtered = 0;  ///< Records that the filter kept back.
+  std::uint64_t lost = 0;      ///< That events of the kind Lost tell of.
+};
+
+/// Subscriber to publisher: it has heard that beat.
+struct Echo {
+  std::uint64_t session = 0;
+  std::uint64_t number = 0;
+};
+
+enum class Call : std::uint8_t {
+  Subscribe = 1,
+  Leave = 2,
+  Accept = 3,
+  Refuse = 4,
+  SubscribeNear = 5,  ///< A Subscribe with `near`.
+  AcceptNear = 6,
+  Beat = 7,
+  Echo = 8,
+};
 
 [[nodiscard]] std::vector<std::byte> to_bytes(const Subscribe& message);
 [[nodiscard]] std::vector<std::byte> to_bytes(const Accept& message);
 [[nodiscard]] std::vector<std::byte> to_bytes(const Refuse& message);
 [[nodiscard]] std::vector<std::byte> to_bytes(const Leave& message);
+[[nodiscard]] std::vector<std::byte> to_bytes(const AcceptNear& message);
+[[nodiscard]] std::vector<std::byte> to_bytes(const Beat& message);
+[[nodiscard]] std::vector<std::byte> to_bytes(const Echo& message);
 
 /// Which message this is, if it is one of this protocol and version. A failure says what is wrong; `version` is then
 /// the sender's, or 0 if these are no bytes of any version.
@@ -123,6 +170,9 @@ struct Greeting {
 [[nodiscard]] Result<Subscribe> read_subscribe(std::span<const std::byte> bytes);
 [[nodiscard]] Result<Accept> read_accept(std::span<const std::byte> bytes);
 [[nodiscard]] Result<Refuse> read_refuse(std::span<const std::byte> bytes);
+[[nodiscard]] Result<AcceptNear> read_accept_near(std::span<const std::byte> bytes);
+[[nodiscard]] Result<Beat> read_beat(std::span<const std::byte> bytes);
+[[nodiscard]] Result<Echo> read_echo(std::span<const std::byte> bytes);
 
 /// Takes as long whatever is wrong.
 [[nodiscard]] bool is_same_token(std::string_view given, std::string_view right) noexcept;

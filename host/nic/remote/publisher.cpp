@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/nic/remote/far_subscription.hpp"
 #include "host/ring/name.hpp"
 
 namespace stopbit::nic::remote {
@@ -47,13 +48,15 @@ Publisher::~Publisher() {
   // As far as there is room: who does not hear it finds out by itself.
   for (const std::unique_ptr<Subscription>& subscriber : subscribers_) {
     const Subscription::Peer peer = subscriber->peer();
-    (void)port_->send(peer.node, peer.vpid, to_bytes(Refuse{subscriber->session(), Refusal::Closing, ""}), now_ns_);
+    (void)port_of(peer).send(peer.node, peer.vpid, to_bytes(Refuse{subscriber->session(), Refusal::Closing, ""}),
+                             now_ns_);
   }
 }
 
 std::size_t Publisher::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
-  std::size_t work = hear(now_ns);
+  std::size_t work = hear(*port_, now_ns);
+  for (const auto& [domain, door] : doors_) work += hear(*door, now_ns);
   for (std::size_t i = 0; i < subscribers_.size(); ++i) {
     work += subscribers_[(first_ + i) % subscribers_.size()]->step(now_ns);
   }
@@ -73,10 +76,10 @@ std::size_t Publisher::step(std::uint64_t now_ns) {
   return work;
 }
 
-std::size_t Publisher::hear(std::uint64_t now_ns) {
+std::size_t Publisher::hear(Port& door, std::uint64_t now_ns) {
   std::size_t heard = 0;
   while (heard < kMessagesPerStep) {
-    const std::optional<MessageHead> head = port_->receive(message_);
+    const std::optional<MessageHead> head = door.receive(message_);
     if (!head) break;
     ++heard;
     const Subscription::Peer peer{head->node, head->vpid};
@@ -86,11 +89,13 @@ std::size_t Publisher::hear(std::uint64_t now_ns) {
     if (!greeting) {
       ++counters_.malformed;
       // Who speaks another version is told so; what is no greeting at all gets no answer.
-      if (version != 0) refuse(peer, 0, Refusal::Version, greeting.message(), now_ns);
-    } else if (greeting.value().call == Call::Subscribe) {
-      subscribe(peer, bytes, now_ns);
+      if (version != 0) refuse(door, peer, 0, Refusal::Version, greeting.message(), now_ns);
+    } else if (greeting.value().call == Call::Subscribe || greeting.value().call == Call::SubscribeNear) {
+      subscribe(door, peer, bytes, now_ns);
     } else if (greeting.value().call == Call::Leave) {
       leave(peer, greeting.value().session);
+    } else if (greeting.value().call == Call::Echo) {
+      echo(peer, bytes);
     } else {
       ++counters_.malformed;
     }
@@ -98,44 +103,101 @@ std::size_t Publisher::hear(std::uint64_t now_ns) {
   return heard;
 }
 
-void Publisher::subscribe(const Subscription::Peer& peer, std::span<const std::byte> bytes, std::uint64_t now_ns) {
+void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<const std::byte> bytes,
+                          std::uint64_t now_ns) {
   const Result<Subscribe> read = read_subscribe(bytes);
   if (!read) {
     ++counters_.malformed;
-    refuse(peer, 0, Refusal::Malformed, read.message(), now_ns);
+    refuse(door, peer, 0, Refusal::Malformed, read.message(), now_ns);
     return;
   }
   const Subscribe& request = read.value();
-  const auto known = find(peer);
+  const auto no = [&](Refusal why, const std::string& text) { refuse(door, peer, request.session, why, text, now_ns); };
+  auto known = find(peer);
   if (known != subscribers_.end() && (*known)->session() == request.session) {
-    (void)port_->send(peer.node, peer.vpid, to_bytes((*known)->accept()), now_ns);  // the answer was lost
+    (void)door.send(peer.node, peer.vpid, (*known)->answer(), now_ns);  // the answer was lost
     return;
   }
-  if (known != subscribers_.end()) end(known, "it begins anew");
+  // A near ring that has ended keeps its name until there is another.
+  auto* before = known == subscribers_.end() ? nullptr : dynamic_cast<NearSubscription*>(known->get());
+  const bool goes_on = before != nullptr && request.near && request.near->name == before->name();
+  if (known != subscribers_.end() && !goes_on) end(known, "it begins anew");
+  if (!goes_on) before = nullptr;
+  Ring* const found = find_ring(door, peer, request);
+  if (found == nullptr) return no(Refusal::Ring, "");
+  if (subscribers_.size() >= options_.subscribers + (goes_on ? 1 : 0)) return no(Refusal::Full, "");
+  std::string text;
+  Refusal why = find_source(*found, text);
+  if (why != Refusal::None) return no(why, text);
+  if (before != nullptr && before->resume(request, *found->source, now_ns)) {
+    (void)door.send(peer.node, peer.vpid, before->answer(), now_ns);
+    return;
+  }
+  if (request.is_lossless && found->source->fixed().mode() != ring::Mode::Lossless) return no(Refusal::Lossy, "");
+  if (request.near) text = near_problem(peer, request);
+  if (!text.empty()) return no(Refusal::Near, text);
+  std::optional<ring::Reader> reader = find_reader(*found, peer, request, text);
+  if (!reader && text.empty()) return;  // it will ask again
+  if (!reader) return no(Refusal::NotRunning, text);
+  Result<std::unique_ptr<Subscription>> made = make(door, *found, peer, request, std::move(*reader), before, why);
+  if (!made) return no(why, made.message());
+  if (known = find(peer); known != subscribers_.end()) end(known, "it begins anew");
+  ++counters_.accepted;
+  log(to_text(peer) + " has subscribed to '" + request.ring + "'" +
+      (request.near ? ", near, as '" + request.near->name + "'" : ""));
+  (void)door.send(peer.node, peer.vpid, made.value()->answer(), now_ns);
+  subscribers_.push_back(std::move(made).value());
+}
+
+/// The ring that is asked for, if the peer may have it.
+Publisher::Ring* Publisher::find_ring(const Port& door, const Subscription::Peer& peer, const Subscribe& request) {
+  const bool is_admitted = peer.node == node_.id() && request.near &&
+                           std::any_of(admitted_.begin(), admitted_.end(), [&](const Admitted& one) {
+                             return one.client == peer.vpid && one.ring == request.ring;
+                           });
   // The token is compared for every name, so that time does not tell which there are.
   Ring* found = nullptr;
   for (Ring& ring : rings_) {
-    const bool has_token = is_same_token(request.token, ring.what.token);
-    if (ring.what.name == request.ring && has_token) found = &ring;
+    const bool has_token = is_same_token(request.token, ring.what.token) && &door == port_.get();
+    if (ring.what.name == request.ring && (has_token || is_admitted)) found = &ring;
   }
-  if (found == nullptr) return refuse(peer, request.session, Refusal::Ring, "", now_ns);
-  if (subscribers_.size() >= options_.subscribers) return refuse(peer, request.session, Refusal::Full, "", now_ns);
-  std::string text;
-  Refusal why = find_source(*found, text);
-  if (why != Refusal::None) return refuse(peer, request.session, why, text, now_ns);
-  if (request.is_lossless && found->source->fixed().mode() != ring::Mode::Lossless) {
-    return refuse(peer, request.session, Refusal::Lossy, "", now_ns);
+  return found;
+}
+
+Result<std::unique_ptr<Subscription>> Publisher::make(Port& door, const Ring& ring, const Subscription::Peer& peer,
+                                                      const Subscribe& request, ring::Reader reader,
+                                                      const NearSubscription* before, Refusal& why) {
+  if (!request.near) {
+    auto made = FarSubscription::make(node_, options_.domain, {ring.source, port_->vpid(), std::move(reader)}, request,
+                                      peer, now_ns_, why);
+    if (!made) return Failure{made.message()};
+    return std::unique_ptr<Subscription>(std::move(made).value());
   }
-  std::optional<ring::Reader> reader = find_reader(*found, peer, request, text);
-  if (!reader && text.empty()) return;  // it will ask again
-  if (!reader) return refuse(peer, request.session, Refusal::NotRunning, text, now_ns);
-  Result<std::unique_ptr<Subscription>> made = Subscription::make(
-      node_, options_.domain, {found->source, port_->vpid(), std::move(*reader)}, request, peer, now_ns, why);
-  if (!made) return refuse(peer, request.session, why, made.message(), now_ns);
-  ++counters_.accepted;
-  log(to_text(peer) + " has subscribed to '" + request.ring + "'");
-  (void)port_->send(peer.node, peer.vpid, to_bytes(made.value()->accept()), now_ns);
-  subscribers_.push_back(std::move(made).value());
+  auto made = NearSubscription::make({ring.source, &door, std::move(reader), options_.silence_ns}, request, peer,
+                                     before, now_ns_, why);
+  if (!made) return Failure{made.message()};
+  return std::unique_ptr<Subscription>(std::move(made).value());
+}
+
+/// Why no ring is made here for the subscriber; empty if one may be.
+std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscribe& request) const {
+  if (!node_.shares_memory(peer.node)) return "it is not known to be on this host";
+  // No path: those lead everywhere. No dot: what belongs to a ring or a network has its name with one behind it.
+  const std::string& name = request.near->name;
+  const Result<std::string> path = ring::path_of(name);
+  if (!path || name.find_first_of("/.") != std::string::npos) return "its ring needs a plain name without '.'";
+  const auto is_taken = [&](const std::string& other) {
+    const Result<std::string> its = ring::path_of(other);
+    return its && its.value() == path.value();
+  };
+  if (std::any_of(rings_.begin(), rings_.end(), [&](const Ring& ring) { return is_taken(ring.what.ring); }) ||
+      std::any_of(options_.reserved.begin(), options_.reserved.end(), is_taken)) {
+    return "'" + name + "' is a ring of this host";
+  }
+  const auto near = std::count_if(subscribers_.begin(), subscribers_.end(), [&](const auto& one) {
+    return one->peer() != peer && dynamic_cast<const NearSubscription*>(one.get()) != nullptr;
+  });
+  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "as many rings as there may be were made here";
 }
 
 /// The ring as it is now.
@@ -159,7 +221,8 @@ Refusal Publisher::find_source(Ring& ring, std::string& text) {
 std::optional<ring::Reader> Publisher::find_reader(const Ring& ring, const Subscription::Peer& peer,
                                                    const Subscribe& request, std::string& text) {
   if (!request.is_lossless) {
-    std::optional<ring::Reader> reader = ring.source->reader(ring::Start::Newest);
+    const bool wants_all = request.near && request.near->wants_history;
+    std::optional<ring::Reader> reader = ring.source->reader(wants_all ? ring::Start::Oldest : ring::Start::Newest);
     if (!reader) text = "the ring is being replaced";
     return reader;
   }
@@ -192,14 +255,54 @@ void Publisher::leave(const Subscription::Peer& peer, std::uint64_t session) {
   if (known != subscribers_.end() && (*known)->session() == session) end(known, "it has left");
 }
 
-void Publisher::refuse(const Subscription::Peer& peer, std::uint64_t session, Refusal why, const std::string& text,
-                       std::uint64_t now_ns) {
+void Publisher::echo(const Subscription::Peer& peer, std::span<const std::byte> bytes) {
+  const auto known = find(peer);
+  const Result<Echo> read = read_echo(bytes);
+  auto* const near = known == subscribers_.end() ? nullptr : dynamic_cast<NearSubscription*>(known->get());
+  if (read && near != nullptr) near->hear(read.value(), now_ns_);
+  if (!read) ++counters_.malformed;
+}
+
+void Publisher::refuse(Port& door, const Subscription::Peer& peer, std::uint64_t session, Refusal why,
+                       const std::string& text, std::uint64_t now_ns) {
   ++counters_.refused;
   if (now_ns >= next_refusal_ns_) {
     next_refusal_ns_ = now_ns + options_.beat_ns;
     log(to_text(peer) + " is refused: " + to_meaning(why) + (text.empty() ? "" : " (" + text + ")"));
   }
-  (void)port_->send(peer.node, peer.vpid, to_bytes(Refuse{session, why, text}), now_ns);
+  (void)door.send(peer.node, peer.vpid, to_bytes(Refuse{session, why, text}), now_ns);
+}
+
+std::optional<Vpid> Publisher::admit(Vpid client, Pdid domain, const std::string& ring) {
+  if (std::none_of(rings_.begin(), rings_.end(), [&](const Ring& one) { return one.what.name == ring; })) {
+    return std::nullopt;
+  }
+  if (domain != options_.domain && !doors_.contains(domain)) {
+    Result<std::unique_ptr<Port>> opened = Port::open(node_, domain);
+    if (!opened) return std::nullopt;
+    doors_.emplace(domain, std::move(opened).value());
+  }
+  const auto is_there = [&](const Admitted& one) { return one.client == client && one.ring == ring; };
+  if (std::none_of(admitted_.begin(), admitted_.end(), is_there)) admitted_.push_back({client, domain, ring});
+  return domain == options_.domain ? port_->vpid() : doors_.at(domain)->vpid();
+}
+
+void Publisher::dismiss(Vpid client, const std::string& ring) {
+  const auto known = find({node_.id(), client});
+  if (known != subscribers_.end() && (ring.empty() || (*known)->status().ring == ring)) {
+    end(known, ring.empty() ? "its port is gone" : "it may not have the ring any more");
+  }
+  std::erase_if(admitted_,
+                [&](const Admitted& one) { return one.client == client && (ring.empty() || one.ring == ring); });
+}
+
+/// Through which port a subscriber is spoken to.
+Port& Publisher::port_of(const Subscription::Peer& peer) {
+  for (const Admitted& one : admitted_) {
+    const auto door = doors_.find(one.domain);
+    if (peer.node == node_.id() && one.client == peer.vpid && door != doors_.end()) return *door->second;
+  }
+  return *port_;
 }
 
 /// Each beat: writers, and those who read.
@@ -214,11 +317,12 @@ void Publisher::look_after(std::uint64_t now_ns) {
     const std::uint64_t since = subscriber.stuck_since_ns();
     if (subscriber.is_lossless() && since != 0 && now_ns - since >= options_.stuck_ns) {
       const Subscription::Peer peer = subscriber.peer();
-      (void)port_->send(peer.node, peer.vpid, to_bytes(Refuse{subscriber.session(), Refusal::Stuck, ""}), now_ns);
+      (void)port_of(peer).send(peer.node, peer.vpid, to_bytes(Refuse{subscriber.session(), Refusal::Stuck, ""}),
+                               now_ns);
       end(subscribers_.begin() + static_cast<std::ptrdiff_t>(i), "it made no progress while it was waited for");
       continue;
     }
-    subscriber.beat();
+    subscriber.beat(now_ns);
     ++i;
   }
 }

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "host/nic/remote/near_subscription.hpp"
 #include "host/nic/remote/port.hpp"
 #include "host/nic/remote/protocol.hpp"
 #include "host/nic/remote/source.hpp"
@@ -27,9 +29,13 @@ struct PublishedRing {
 struct PublisherOptions {
   Pdid domain = 0;  ///< Of its ports: subscribers have the same.
   std::vector<PublishedRing> rings;
-  std::size_t subscribers = 16;            ///< Of all rings, at once.
-  std::uint64_t beat_ns = 50'000'000;      ///< How often subscribers and writers are looked after.
-  std::uint64_t stuck_ns = 5'000'000'000;  ///< A lossless subscriber that makes no progress for so long is detached.
+  std::size_t subscribers = 16;        ///< Of all rings, at once.
+  std::uint64_t beat_ns = 50'000'000;  ///< How often subscribers and writers are looked after.
+  std::size_t near_rings = 16;  ///< That are made here for subscribers, of all those; others get their records sent.
+  std::vector<std::string> reserved;          ///< Names of rings of this host that no subscriber's ring gets, besides
+                                              ///< those that are published.
+  std::uint64_t silence_ns = 10'000'000'000;  ///< A near subscriber that answers nothing for so long is gone.
+  std::uint64_t stuck_ns = 5'000'000'000;     ///< A lossless subscriber that makes no progress for so long is detached.
   std::function<void(const std::string&)> log;  ///< One line for each subscriber that comes or goes, and at most
                                                 ///< one per beat for those that are refused.
 };
@@ -56,6 +62,13 @@ class Publisher {
   Publisher& operator=(const Publisher&) = delete;
 
   [[nodiscard]] Vpid vpid() const noexcept { return port_->vpid(); }
+
+  /// Lets a port of this node, of any domain, have a near copy of the ring without its token: somebody else has made
+  /// sure that it may. Returns the port to ask, which is of that domain; nothing if there is no such ring, or no port.
+  [[nodiscard]] std::optional<Vpid> admit(Vpid client, Pdid domain, const std::string& ring);
+  /// No more: its subscription to the ring ends. Of all rings, if the name is empty.
+  void dismiss(Vpid client, const std::string& ring);
+
   /// Answers, reads, sends. Returns how much it did. `now_ns` must not go back.
   std::size_t step(std::uint64_t now_ns);
 
@@ -75,18 +88,31 @@ class Publisher {
     std::shared_ptr<Source> source;
     ring::Reader reader;
   };
+  /// A port of this node that needs no token.
+  struct Admitted {
+    Vpid client = 0;
+    Pdid domain = 0;
+    std::string ring;
+  };
   using Subscribers = std::vector<std::unique_ptr<Subscription>>;
 
   Publisher(Node& node, const PublisherOptions& options, std::unique_ptr<Port> port);
-  std::size_t hear(std::uint64_t now_ns);
-  void subscribe(const Subscription::Peer& peer, std::span<const std::byte> bytes, std::uint64_t now_ns);
+  [[nodiscard]] std::size_t hear(Port& door, std::uint64_t now_ns);
+  void subscribe(Port& door, const Subscription::Peer& peer, std::span<const std::byte> bytes, std::uint64_t now_ns);
+  [[nodiscard]] Ring* find_ring(const Port& door, const Subscription::Peer& peer, const Subscribe& request);
+  [[nodiscard]] Result<std::unique_ptr<Subscription>> make(Port& door, const Ring& ring, const Subscription::Peer& peer,
+                                                           const Subscribe& request, ring::Reader reader,
+                                                           const NearSubscription* before, Refusal& why);
+  [[nodiscard]] std::string near_problem(const Subscription::Peer& peer, const Subscribe& request) const;
   [[nodiscard]] Refusal find_source(Ring& ring, std::string& text);
   [[nodiscard]] std::optional<ring::Reader> find_reader(const Ring& ring, const Subscription::Peer& peer,
                                                         const Subscribe& request, std::string& text);
   void leave(const Subscription::Peer& peer, std::uint64_t session);
-  void refuse(const Subscription::Peer& peer, std::uint64_t session, Refusal why, const std::string& text,
+  void echo(const Subscription::Peer& peer, std::span<const std::byte> bytes);
+  void refuse(Port& door, const Subscription::Peer& peer, std::uint64_t session, Refusal why, const std::string& text,
               std::uint64_t now_ns);
   void look_after(std::uint64_t now_ns);
+  [[nodiscard]] Port& port_of(const Subscription::Peer& peer);
   [[nodiscard]] Subscribers::iterator find(const Subscription::Peer& peer);
   void end(Subscribers::iterator which, const std::string& why);
   void log(const std::string& line) const;
@@ -96,6 +122,8 @@ class Publisher {
   Node& node_;
   PublisherOptions options_;
   std::unique_ptr<Port> port_;
+  std::map<Pdid, std::unique_ptr<Port>> doors_;  ///< Of other domains, for those that were admitted.
+  std::vector<Admitted> admitted_;
   std::vector<Ring> rings_;
   Subscribers subscribers_;
   std::vector<Waiting> waiting_;

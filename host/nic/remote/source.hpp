@@ -29,6 +29,7 @@ class Source {
   [[nodiscard]] Result<ring::Reader> lossless_reader() const;
   /// What was said of the ring when it was opened; not polled.
   [[nodiscard]] const ring::Reader& fixed() const noexcept { return look_; }
+  [[nodiscard]] const Program& program() const noexcept { return program_; }
   [[nodiscard]] const record::Schema& schema() const noexcept { return *schema_; }
   [[nodiscard]] std::uint64_t slots_offset() const noexcept { return slots_offset_; }
   [[nodiscard]] std::uint64_t image_offset() const noexcept { return image_offset_; }

@@ -1,6 +1,7 @@
 #include "host/nic/remote/subscriber.hpp"
 
 #include <sys/random.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -17,6 +18,7 @@ namespace stopbit::nic::remote {
 namespace {
 
 constexpr std::size_t kPieceBytes = 64 * kPageBytes;
+constexpr std::uint64_t kLookNs = 10'000'000;
 
 /// Whether asking again may help.
 bool is_for_now(Refusal why) noexcept {
@@ -25,6 +27,7 @@ bool is_for_now(Refusal why) noexcept {
     case Refusal::Full:
     case Refusal::Resources:
     case Refusal::Stuck:
+    case Refusal::Near:
     case Refusal::Closing: return true;
     default: return false;
   }
@@ -44,18 +47,28 @@ const char* to_text(SubscriberState state) noexcept {
   return "?";
 }
 
-Result<std::unique_ptr<Subscriber>> Subscriber::open(Node& node, const SubscriberOptions& options) {
+namespace {
+
+/// Empty if all that is said can be said.
+std::string problem_of(const SubscriberOptions& options) {
   const Result<std::string> path = ring::path_of(options.name);
-  if (!path) return Failure{path.message()};
+  if (!path) return path.message();
   if (options.ring.empty() || options.ring.size() > kMaxNameBytes || options.filter.field.size() > kMaxNameBytes) {
-    return Failure{"names of remote rings and of fields have 1 to " + std::to_string(kMaxNameBytes) + " bytes"};
+    return "names of remote rings and of fields have 1 to " + std::to_string(kMaxNameBytes) + " bytes";
   }
   if (options.token.size() > kMaxTokenBytes) {
-    return Failure{"a token has at most " + std::to_string(kMaxTokenBytes) + " bytes"};
+    return "a token has at most " + std::to_string(kMaxTokenBytes) + " bytes";
   }
   if (options.filter.patterns.size() > kMaxPatterns) {
-    return Failure{"a filter has at most " + std::to_string(kMaxPatterns) + " patterns"};
+    return "a filter has at most " + std::to_string(kMaxPatterns) + " patterns";
   }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Subscriber>> Subscriber::open(Node& node, const SubscriberOptions& options) {
+  if (std::string problem = problem_of(options); !problem.empty()) return Failure{std::move(problem)};
   const std::optional<ChannelLayout> layout = landing_layout(node.links().packet_bytes(), options.landing_messages);
   if (!layout) {
     return Failure{std::to_string(options.landing_messages) + " messages of " +
@@ -63,23 +76,28 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(Node& node, const Subscribe
   }
   MessagePort how;
   how.only_from = MessagePort::Origin{options.publisher, options.publisher_port};
-  Result<std::unique_ptr<Port>> port = Port::open(node, options.domain, how);
-  if (!port) return Failure{port.message()};
-  Result<PortMemory> landing =
-      PortMemory::make(*port.value(), "stopbit-landing", landing_bytes(*layout), Access::ReadWrite);
-  if (!landing) return Failure{landing.message()};
-  return std::unique_ptr<Subscriber>(
-      new Subscriber(node, options, *layout, std::move(port).value(), std::move(landing).value()));
+  Result<std::unique_ptr<Port>> opened = Port::open(node, options.domain, how);
+  if (!opened) return Failure{opened.message()};
+  Port* const port = opened.value().get();
+  return std::unique_ptr<Subscriber>(new Subscriber(std::move(opened).value(), port, *layout, options));
 }
 
-Subscriber::Subscriber(Node& node, const SubscriberOptions& options, const ChannelLayout& layout,
-                       std::unique_ptr<Port> port, PortMemory landing)
-    : node_(node), options_(options), layout_(layout), port_(std::move(port)), landing_(std::move(landing)) {}
+Result<std::unique_ptr<Subscriber>> Subscriber::open(Client& client, const SubscriberOptions& options) {
+  if (std::string problem = problem_of(options); !problem.empty()) return Failure{std::move(problem)};
+  if (options.way == SubscriberOptions::Way::Far || options.publisher != client.node()) {
+    return Failure{"through a broker there are only rings of its own host"};
+  }
+  return std::unique_ptr<Subscriber>(new Subscriber(std::make_unique<ClientPost>(client), nullptr, {}, options));
+}
+
+Subscriber::Subscriber(std::unique_ptr<Post> post, Port* port, const ChannelLayout& layout,
+                       const SubscriberOptions& options)
+    : post_(std::move(post)), port_(port), options_(options), layout_(layout) {}
 
 Subscriber::~Subscriber() {
-  if (session_ != 0) {
-    (void)port_->send(options_.publisher, options_.publisher_port, to_bytes(Leave{session_}), now_ns_);
-  }
+  if (near_) leave(near_->session);
+  if (session_ != 0 && !(near_ && near_->session == session_)) leave(session_);
+  if (near_) forget_near();
 }
 
 std::size_t Subscriber::step(std::uint64_t now_ns) {
@@ -91,8 +109,9 @@ std::size_t Subscriber::step(std::uint64_t now_ns) {
       if (now_ns >= next_ask_ns_) ask(now_ns);
       break;
     case SubscriberState::Image: work = fetch_image(); break;
-    case SubscriberState::History: work = fetch_history(); break;
-    case SubscriberState::Live: work = receive(); break;
+    // A near ring has nothing to be done here.
+    case SubscriberState::History: work = asks_near_ ? 0 : fetch_history(); break;
+    case SubscriberState::Live: work = asks_near_ ? 0 : receive(); break;
     default: return 0;
   }
   watch(now_ns);
@@ -111,27 +130,54 @@ void Subscriber::ask(std::uint64_t now_ns) {
   request.filter = options_.filter;
   request.is_lossless = options_.is_lossless;
   request.layout_hash = options_.layout_hash;
-  request.landing = *window_;
-  request.layout = layout_;
-  request.event = kMessageEvent;
+  if (asks_near_) {
+    request.near = Subscribe::Near{options_.name, options_.wants_history, options_.max_slots};
+  } else {
+    request.landing = *window_;
+    request.layout = layout_;
+    request.event = kMessageEvent;
+  }
   const std::vector<std::byte> bytes = to_bytes(request);
-  if (bytes.size() > node_.messages().max_bytes()) {
+  if (bytes.size() > post_->max_bytes()) {
     refusal_ = Refusal::Filter;
     set_state(SubscriberState::Refused, "the request is longer than the carrier's messages: fewer patterns");
     return;
   }
-  (void)port_->send(options_.publisher, options_.publisher_port, bytes, now_ns);
+  (void)send(bytes);
 }
 
-/// A window of its own for each session: what an earlier one still sends meets a closed one.
 bool Subscriber::begin_session() {
-  if (window_) (void)node_.rma().close_window(port_->vpid(), window_->id);
-  window_ = node_.rma().open_window(port_->vpid(), landing_.address(), landing_bytes(layout_), Access::Write);
+  using Way = SubscriberOptions::Way;
+  const bool may_near = options_.way != Way::Far && options_.name.size() <= kMaxNameBytes &&
+                        options_.name.find('/') == std::string::npos && post_->shares_memory(options_.publisher);
+  asks_near_ = port_ == nullptr || options_.way == Way::Near || (may_near && !is_far_once_);
+  is_far_once_ = false;
+  // A ring that was written here and has ended makes room for one that the publisher writes.
+  if (asks_near_ && ring_ != nullptr && epoch_ == 0) {
+    applier_.reset();
+    ring_.reset();
+  }
+  if (!asks_near_ && !begin_far()) return false;
   while (session_ == 0) {
     if (::getrandom(&session_, sizeof(session_), 0) != sizeof(session_)) session_ = 0;
   }
+  return true;
+}
+
+/// A window of its own for each session: what an earlier one still sends meets a closed one.
+bool Subscriber::begin_far() {
+  if (!landing_.ok()) {
+    Result<PortMemory> landing = PortMemory::make(*port_, "stopbit-landing", landing_bytes(layout_), Access::ReadWrite);
+    if (!landing) {
+      problem_ = landing.message();
+      return false;
+    }
+    landing_ = std::move(landing).value();
+  }
+  Rma& rma = port_->node().rma();
+  if (window_) (void)rma.close_window(port_->vpid(), window_->id);
+  window_ = rma.open_window(port_->vpid(), landing_.address(), landing_bytes(layout_), Access::Write);
   if (!window_) {
-    session_ = 0;
     problem_ = "the node has no window left";
     return false;
   }
@@ -141,8 +187,17 @@ bool Subscriber::begin_session() {
   return true;
 }
 
+bool Subscriber::send(std::span<const std::byte> message) {
+  return post_->send(options_.publisher, options_.publisher_port, message, now_ns_);
+}
+
+void Subscriber::leave(std::uint64_t session) {
+  (void)send(to_bytes(Leave{session}));
+}
+
+/// The publisher of a near ring is not told: it goes on with the ring, until there is another session for it.
 void Subscriber::end_session(const std::string& why, std::uint64_t pause_ns) {
-  (void)port_->send(options_.publisher, options_.publisher_port, to_bytes(Leave{session_}), now_ns_);
+  if (!asks_near_) leave(session_);
   session_ = 0;
   receiver_.reset();
   history_.reset();
@@ -154,20 +209,37 @@ void Subscriber::end_session(const std::string& why, std::uint64_t pause_ns) {
   set_state(SubscriberState::Asking, why);
 }
 
+/// The publisher writes no ring for us, or none that can be used.
+void Subscriber::go_far(const std::string& why) {
+  leave(session_);
+  if (near_) {
+    if (near_->session != session_) leave(near_->session);
+    forget_near();
+  }
+  const bool can = port_ != nullptr && options_.way != SubscriberOptions::Way::Near;
+  is_far_once_ = can;
+  end_session(why, can ? 0 : options_.ask_ns);
+}
+
 void Subscriber::hear() {
-  while (const std::optional<MessageHead> head = port_->receive(message_)) {
+  while (const std::optional<MessageHead> head = post_->receive(message_)) {
+    if (head->node != options_.publisher || head->vpid != options_.publisher_port) continue;
     const std::span<const std::byte> bytes = std::span(message_).first(head->length);
     std::uint16_t version = 0;
     const Result<Greeting> greeting = read_greeting(bytes, version);
     if (!greeting) continue;
     const bool is_ours = session_ != 0 && greeting.value().session == session_;
-    if (greeting.value().call == Call::Accept && is_ours && state_ == SubscriberState::Asking) hear_accept(bytes);
+    const bool is_answer = is_ours && state_ == SubscriberState::Asking;
+    if (greeting.value().call == Call::Accept && is_answer && !asks_near_) hear_accept(bytes);
+    if (greeting.value().call == Call::AcceptNear && is_answer && asks_near_) hear_near(bytes);
+    if (greeting.value().call == Call::Beat) hear_beat(bytes);
     // Who does not speak our version, or could not read the request, does not know the session.
     if (greeting.value().call == Call::Refuse &&
         (is_ours || (greeting.value().session == 0 && state_ == SubscriberState::Asking))) {
       hear_refusal(bytes);
     }
   }
+  if (port_ == nullptr) return;
   Notification notification;
   while (port_->notifications().take(notification)) {
     if (history_ != nullptr && history_->hear(notification)) continue;
@@ -196,7 +268,7 @@ void Subscriber::hear_accept(std::span<const std::byte> bytes) {
     return;
   }
   ++counters_.sessions;
-  link_ = node_.links().session(options_.publisher);
+  link_ = post_->link(options_.publisher);
   beat_ = 0;
   beat_ns_ = now_ns_;
   receiver_.emplace(port_->transfers(), port_->events(), kMessageEvent, landing_.span().first(layout_.bytes()), layout_,
@@ -223,14 +295,21 @@ void Subscriber::hear_refusal(std::span<const std::byte> bytes) {
   refusal_ = read.value().why;
   const std::string why = std::string("the publisher says: ") + to_meaning(refusal_) +
                           (read.value().text.empty() ? "" : " (" + read.value().text + ")");
+  // One that knows no near rings says so, too.
+  if (asks_near_ && state_ == SubscriberState::Asking &&
+      (refusal_ == Refusal::Near || refusal_ == Refusal::Version || refusal_ == Refusal::Malformed)) {
+    return go_far(why);
+  }
   end_session(why, options_.ask_ns);
   if (!is_for_now(refusal_)) set_state(SubscriberState::Refused, why);
 }
 
 /// Whether the publisher is well; then so is the ring.
 void Subscriber::watch(std::uint64_t now_ns) {
-  if (state_ == SubscriberState::Asking || !receiver_) return;
-  if (node_.links().session(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
+  if (state_ == SubscriberState::Asking) return;
+  if (asks_near_) return watch_near(now_ns);
+  if (!receiver_) return;
+  if (port_->node().links().session(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
   std::byte* const landing = landing_.span().data();
   const std::uint64_t beat =
       __atomic_load_n(reinterpret_cast<std::uint64_t*>(landing + beat_at(layout_)), __ATOMIC_ACQUIRE);
@@ -308,6 +387,7 @@ std::string Subscriber::make_ring() {
   how.slot_count = accept_.slot_count;
   how.image_generation = accept_.image_generation;
   how.replaces = ring_.get();
+  how.origin = ring::Origin::Copy;
   Result<ring::Writer> made = ring::Writer::create(options_.name, program_, how);
   if (!made) return made.message();
   ring_ = std::make_unique<ring::Writer>(std::move(made).value());
@@ -430,10 +510,81 @@ bool Subscriber::write(const record::Slot& slot) {
 void Subscriber::end_ring(std::uint8_t how) {
   ring_->finish();
   epoch_ = 0;
+  end_as(how);
+}
+
+void Subscriber::end_as(std::uint8_t how) {
   const bool is_finished = how == static_cast<std::uint8_t>(ring::WriterState::Finished);
   const char* const why = is_finished ? "the ring has ended" : "the ring's writer is gone";
   end_session(why, options_.ask_ns);
   if (!options_.follows) set_state(SubscriberState::Ended, why);
+}
+
+// A ring that the publisher writes.
+
+void Subscriber::hear_near(std::span<const std::byte> bytes) {
+  const Result<AcceptNear> read = read_accept_near(bytes);
+  if (!read) {
+    ++counters_.damaged;
+    return go_far(read.message());
+  }
+  Result<ring::Reader> look = ring::Reader::open(options_.name, ring::Start::Newest);
+  if (!look) return go_far(look.message());
+  const ring::Reader& ring = look.value();
+  if (ring.epoch() != read.value().epoch || ring.slot_count() > options_.max_slots ||
+      (options_.layout_hash != 0 && ring.layout_hash() != options_.layout_hash)) {
+    ++counters_.damaged;
+    return go_far("the ring '" + ring.path() + "' is not the one that was asked for");
+  }
+  Beat beat;
+  if (near_ && near_->look.epoch() == ring.epoch()) beat = near_->beat;
+  if (near_ && near_->look.epoch() != ring.epoch()) counters_ = counters();
+  near_.emplace(NearRing{std::move(look).value(), session_, beat});
+  ++counters_.sessions;
+  link_ = post_->link(options_.publisher);
+  beat_ns_ = now_ns_;
+  set_state(options_.wants_history ? SubscriberState::History : SubscriberState::Live,
+            "the publisher writes the ring itself");
+}
+
+void Subscriber::hear_beat(std::span<const std::byte> bytes) {
+  const Result<Beat> read = read_beat(bytes);
+  if (!read || !near_ || read.value().session != near_->session) return;
+  (void)send(to_bytes(Echo{near_->session, read.value().number}));
+  near_->beat = read.value();
+  beat_ns_ = now_ns_;
+  if (session_ != near_->session) return;
+  if (state_ == SubscriberState::History && near_->beat.has_history) {
+    set_state(SubscriberState::Live, "records come as they are published");
+  }
+  if (near_->beat.how != 0) end_as(near_->beat.how);
+}
+
+void Subscriber::watch_near(std::uint64_t now_ns) {
+  if (post_->link(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
+  if (now_ns - beat_ns_ >= options_.silence_ns) return end_session("the publisher gives no sign", 0);
+  if (now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookNs;
+  // Its process holds the ring's lock as long as it lives.
+  if (near_->look.writer() == ring::WriterState::Dead) end_session("the publisher is gone", 0);
+}
+
+/// Nobody else takes away what a publisher that is gone has left.
+void Subscriber::forget_near() {
+  counters_ = counters();
+  if (near_->look.writer() == ring::WriterState::Dead && !near_->look.replaced()) ::unlink(near_->look.path().c_str());
+  near_.reset();
+}
+
+SubscriberCounters Subscriber::counters() const noexcept {
+  SubscriberCounters sum = counters_;
+  if (!near_) return sum;
+  sum.records += near_->look.published();
+  sum.slots += near_->beat.slots;
+  sum.fetched += near_->beat.fetched;
+  sum.filtered += near_->beat.filtered;
+  sum.lost += near_->beat.lost;
+  return sum;
 }
 
 void Subscriber::set_state(SubscriberState state, const std::string& why) {

@@ -17,6 +17,7 @@
 #include "host/nic/remote/port.hpp"
 #include "host/nic/remote/protocol.hpp"
 #include "host/nic/remote/record_filter.hpp"
+#include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
 #include "microcode/base/result.hpp"
 #include "microcode/program.hpp"
@@ -38,7 +39,14 @@ struct SubscriberOptions {
   std::uint64_t max_slots = 1U << 20U;  ///< A longer ring is refused: it would need as much memory here.
   std::uint32_t landing_messages = 64;  ///< That may be under way; from ChannelLayout::kMinSlots.
   std::uint64_t ask_ns = 200'000'000;   ///< How long an answer, or a ring to come, is waited for before asking again.
-  std::uint64_t silence_ns = 3'000'000'000;     ///< A publisher that shows no sign for so long is asked anew.
+  std::uint64_t silence_ns = 3'000'000'000;  ///< A publisher that shows no sign for so long is asked anew.
+  /// How records come here.
+  enum class Way : std::uint8_t {
+    Best,  ///< Near if both are on one host and the publisher does it, else far.
+    Far,   ///< Sent by the publisher, written into the ring by the subscriber.
+    Near,  ///< Written by the publisher, straight into the ring. Asked for until the publisher does it.
+  };
+  Way way = Way::Best;
   std::function<void(const std::string&)> log;  ///< One line for each time the state changes.
 };
 
@@ -58,15 +66,17 @@ struct SubscriberCounters {
   std::uint64_t fetched = 0;   ///< Of the records: by get.
   std::uint64_t filtered = 0;  ///< Fetched records that the filter kept back.
   std::uint64_t lost = 0;      ///< Records that events of the kind Lost tell of.
-  std::uint64_t messages = 0;  ///< Of the channel.
+  std::uint64_t messages = 0;  ///< Of the channel; of a near ring 0.
   std::uint64_t sessions = 0;  ///< Times that a publisher has accepted.
   std::uint64_t damaged = 0;   ///< Sessions that were ended because the publisher sent what it must not.
 };
 
 /// Makes a ring here of a ring on another node: same image, same slots, own numbers. Any reader opens it by its name.
 ///
-/// Records come into landing memory and are written into the ring from there by an ordinary ring writer, so readers see
-/// what they see of any ring. When the publisher is gone the ring stays as it is, and goes on where it was if the
+/// On the publisher's host the publisher writes that ring itself (a near ring) as long as the subscriber is there; then
+/// the subscriber only asks for it and says that it is there. From elsewhere, or if the publisher does not, records
+/// come into landing memory and are written into the ring from there by an ordinary ring writer. Readers see what they
+/// see of any ring. When the publisher is gone the ring stays as it is, and goes on where it was if the
 /// publisher comes back with the same one: what it missed is fetched by get, or an event of the kind Lost tells how
 /// many records it were. Another ring under the same name at the publisher is another one here, too.
 ///
@@ -75,6 +85,8 @@ class Subscriber final : private HistorySink {
  public:
   /// The node must outlive it. Asks the publisher from the first step on.
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(Node& node, const SubscriberOptions& options);
+  /// The same of a client's process, near only: the publisher is at the client's node (Client::subscribe).
+  [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(Client& client, const SubscriberOptions& options);
   ~Subscriber() override;
 
   /// Returns how much it did. `now_ns` must not go back.
@@ -84,16 +96,33 @@ class Subscriber final : private HistorySink {
   /// Why the last session ended, or none began.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] Refusal refusal() const noexcept { return refusal_; }
-  /// The ring; null as long as there is none.
-  [[nodiscard]] const ring::Writer* ring() const noexcept { return ring_.get(); }
-  [[nodiscard]] const SubscriberCounters& counters() const noexcept { return counters_; }
+  /// The ring is there, under its name.
+  [[nodiscard]] bool has_ring() const noexcept { return ring_ != nullptr || near_; }
+  /// It is written by the publisher.
+  [[nodiscard]] bool is_near() const noexcept { return near_.has_value(); }
+  /// Of a near ring, the publisher's word as of its last beat, but for the records.
+  [[nodiscard]] SubscriberCounters counters() const noexcept;
 
  private:
-  Subscriber(Node& node, const SubscriberOptions& options, const ChannelLayout& layout, std::unique_ptr<Port> port,
-             PortMemory landing);
+  /// A near ring, as readers see it, and what the publisher last said of it.
+  struct NearRing {
+    ring::Reader look;
+    std::uint64_t session = 0;
+    Beat beat;
+  };
+
+  Subscriber(std::unique_ptr<Post> post, Port* port, const ChannelLayout& layout, const SubscriberOptions& options);
 
   void ask(std::uint64_t now_ns);
   [[nodiscard]] bool begin_session();
+  [[nodiscard]] bool begin_far();
+  [[nodiscard]] bool send(std::span<const std::byte> message);
+  void leave(std::uint64_t session);
+  void go_far(const std::string& why);
+  void hear_near(std::span<const std::byte> bytes);
+  void hear_beat(std::span<const std::byte> bytes);
+  void watch_near(std::uint64_t now_ns);
+  void forget_near();
   void end_session(const std::string& why, std::uint64_t pause_ns);
   void hear();
   void hear_accept(std::span<const std::byte> bytes);
@@ -109,6 +138,7 @@ class Subscriber final : private HistorySink {
   std::size_t receive();
   [[nodiscard]] bool apply(std::span<const std::byte> message);
   void end_ring(std::uint8_t how);
+  void end_as(std::uint8_t how);
 
   [[nodiscard]] bool history_record(std::span<const record::Slot> record) override;
   void history_lost(std::uint64_t records) override;
@@ -119,17 +149,19 @@ class Subscriber final : private HistorySink {
   static constexpr std::size_t kMessagesPerStep = 16;
   static constexpr std::uint8_t kMessageEvent = 1;
 
-  Node& node_;
+  std::unique_ptr<Post> post_;
+  Port* port_;  ///< The same, if it is of a node of this process: else there is no far way.
   SubscriberOptions options_;
   ChannelLayout layout_;
-  std::unique_ptr<Port> port_;
   PortMemory landing_;
   std::optional<WindowName> window_;  ///< Of this session, to the landing memory.
   SubscriberState state_ = SubscriberState::Asking;
   Refusal refusal_ = Refusal::None;
   std::string problem_;
   std::uint64_t session_ = 0;
-  Links::Session link_;  ///< With the publisher's node, when it accepted.
+  bool asks_near_ = false;    ///< This session is, or is to be, a near one.
+  bool is_far_once_ = false;  ///< The next session is to be a far one: the publisher does not do it otherwise.
+  Links::Session link_;       ///< With the publisher's node, when it accepted.
   std::uint64_t now_ns_ = 0;
   std::uint64_t next_ask_ns_ = 0;
   std::uint64_t beat_ = 0;     ///< The publisher's, as last seen,
@@ -147,7 +179,9 @@ class Subscriber final : private HistorySink {
   std::unique_ptr<RecordFilter> filter_;  ///< For what is fetched.
   std::unique_ptr<ring::Writer> ring_;
   std::optional<Applier> applier_;
-  std::uint64_t epoch_ = 0;  ///< Of the publisher's ring that ours is made of; 0: it has ended.
+  std::optional<NearRing> near_;
+  std::uint64_t next_look_ns_ = 0;  ///< At the near ring's writer.
+  std::uint64_t epoch_ = 0;         ///< Of the publisher's ring that ours is made of; 0: it has ended.
   std::uint64_t layout_hash_ = 0;
   std::optional<Place> reached_;  ///< In that ring; nothing: no record was taken.
   SubscriberCounters counters_;

@@ -24,6 +24,8 @@ class Transport {
   [[nodiscard]] virtual std::size_t frame_bytes() const noexcept = 0;
   /// What arrives is what was sent: nobody needs a checksum. The same on all nodes of a network.
   [[nodiscard]] virtual bool is_exact() const noexcept { return false; }
+  /// Whether processes of that node see the files of this host's memory (/dev/shm), as a carrier can know.
+  [[nodiscard]] virtual bool shares_memory(NodeId other) const noexcept { return other == node(); }
   /// Never waits. False: the carrier has no room now.
   [[nodiscard]] virtual bool send(NodeId to, std::span<const std::byte> frame) = 0;
   /// Copies the next frame for this node, cut to the room there is, and returns its length; 0 if there is none.

@@ -50,9 +50,8 @@ class Watched {
     subscriber_ = std::move(opened).value();
   }
   void step(std::uint64_t now) {
-    if (sleeps_until_ > now) return;
-    (void)subscriber_->step(now);
-    if (!reader_ && subscriber_->ring() != nullptr) reader_.emplace(ring::Reader::open(name_.get()).value());
+    if (sleeps_until_ <= now) (void)subscriber_->step(now);
+    if (!reader_ && subscriber_->has_ring()) reader_.emplace(ring::Reader::open(name_.get()).value());
     while (reader_) {
       const ring::Poll poll = reader_->poll();
       ASSERT_NE(poll, ring::Poll::Damaged);
@@ -63,9 +62,10 @@ class Watched {
   }
   void sleep_until(std::uint64_t until) { sleeps_until_ = until; }
   [[nodiscard]] bool is_at_end() const { return last_ != 0 && count_between(last_, all_.rbegin()->first + 1) == 0; }
+  [[nodiscard]] bool is_near() const { return subscriber_->is_near(); }
   [[nodiscard]] bool is_live() const { return subscriber_->state() == SubscriberState::Live; }
   [[nodiscard]] std::uint64_t taken() const { return taken_; }
-  [[nodiscard]] const SubscriberCounters& counters() const { return subscriber_->counters(); }
+  [[nodiscard]] SubscriberCounters counters() const { return subscriber_->counters(); }
   [[nodiscard]] const std::string& problem() const { return subscriber_->problem(); }
 
  private:
@@ -119,10 +119,11 @@ class Watched {
   std::uint64_t taken_ = 0;
 };
 
-void run(std::uint64_t seed) {
+void run(std::uint64_t seed, bool is_near) {
   std::mt19937_64 random(seed);
   ModelOptions network;
   network.seed = seed;
+  network.is_one_host = is_near;
   if (seed % 2 == 0) {
     network.line.loss = {0.02, 2};
     network.line.duplicate = 0.02;
@@ -212,20 +213,31 @@ void run(std::uint64_t seed) {
     }
     if (is_over) break;
   }
-  for (const auto& one : watched) EXPECT_TRUE(one->is_at_end()) << one->problem();
+  for (const auto& one : watched) {
+    EXPECT_TRUE(one->is_at_end()) << one->problem();
+    EXPECT_EQ(one->is_near(), is_near);
+  }
   while (!watched.empty()) forget(watched.size() - 1);
   EXPECT_GT(taken, 1000U);
   EXPECT_GT(fetched, 0U);
   ::testing::Test::RecordProperty("lost", static_cast<int>(lost));
 }
 
-TEST(RemoteRandom, every_subscriber_gets_what_it_wants_or_is_told_what_it_missed) {
+void run_all(bool is_near) {
   const char* const asked = std::getenv("STOPBIT_REMOTE_RUNS");
   const std::uint64_t runs = asked == nullptr ? 12 : std::strtoull(asked, nullptr, 10);
-  for (std::uint64_t seed = 1; seed <= runs && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= runs && !::testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    run(seed);
+    run(seed, is_near);
   }
+}
+
+TEST(RemoteRandom, every_far_subscriber_gets_what_it_wants_or_is_told_what_it_missed) {
+  run_all(false);
+}
+
+TEST(RemoteRandom, every_near_subscriber_gets_what_it_wants_or_is_told_what_it_missed) {
+  run_all(true);
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +31,8 @@ constexpr std::uint64_t kLosslessSlots = 8192;  // more than may be under way
 /// A publisher on node 0, subscribers on the others.
 class Remote : public ::testing::Test {
  protected:
-  void start(std::size_t nodes = 2, const ModelOptions& network = {}, PublisherOptions how = {}) {
+  void start(std::size_t nodes = 2, ModelOptions network = {}, PublisherOptions how = {}) {
+    network.is_one_host = is_one_host;
     net.emplace(nodes, network);
     how.rings.push_back({"cme", source.get(), token});
     how.log = [this](const std::string& line) { lines.push_back(line); };
@@ -71,6 +74,7 @@ class Remote : public ::testing::Test {
   }
   void until_live(const Subscriber& one) {
     until([&] { return one.state() == SubscriberState::Live; }, "live");
+    EXPECT_EQ(one.is_near(), is_one_host);
   }
   void run(int steps) {
     for (int i = 0; i < steps; ++i) step();
@@ -85,6 +89,7 @@ class Remote : public ::testing::Test {
     return std::move(opened).value();
   }
 
+  bool is_one_host = false;
   RingName source;
   std::string token = "secret";
   std::optional<Net> net;
@@ -93,7 +98,17 @@ class Remote : public ::testing::Test {
   std::vector<std::unique_ptr<Subscriber>> subscribers;
 };
 
-TEST_F(Remote, ring_has_the_records_of_the_local_one) {
+using RemoteFar = Remote;
+
+/// Each test with subscribers on other hosts, and with those on the publisher's.
+class RemoteBoth : public Remote, public ::testing::WithParamInterface<bool> {
+ protected:
+  RemoteBoth() { is_one_host = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Ways, RemoteBoth, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "near" : "far"; });
+
+TEST_P(RemoteBoth, ring_has_the_records_of_the_local_one) {
   Feed feed(source.get());
   RingName name;
   start();
@@ -117,7 +132,7 @@ TEST_F(Remote, ring_has_the_records_of_the_local_one) {
   EXPECT_EQ(far.slot_count(), near.slot_count());
 }
 
-TEST_F(Remote, ring_is_the_same_over_a_bad_network) {
+TEST_P(RemoteBoth, ring_is_the_same_over_a_bad_network) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const RingName name;
     subscribers.clear();
@@ -148,7 +163,7 @@ TEST_F(Remote, ring_is_the_same_over_a_bad_network) {
   }
 }
 
-TEST_F(Remote, readers_begin_and_end_with_the_ring) {
+TEST_P(RemoteBoth, readers_begin_and_end_with_the_ring) {
   RingName name;
   start();
   auto feed = std::make_unique<Feed>(source.get());
@@ -163,11 +178,14 @@ TEST_F(Remote, readers_begin_and_end_with_the_ring) {
   until([&] { return here.state() == SubscriberState::Ended; }, "the end");
   EXPECT_EQ(read_all(reader).size(), 10U) << "the last records come before the end";
   EXPECT_EQ(reader.writer(), ring::WriterState::Finished);
+  EXPECT_TRUE(ring::exists(name.get())) << "for late readers";
+  if (is_one_host) subscribers.clear();  // it holds its name
   until([&] { return publisher->status().empty(); }, "the publisher forgets it");
+  EXPECT_EQ(ring::exists(name.get()), !is_one_host);
   EXPECT_EQ(publisher->counters().ended, 1U);
 }
 
-TEST_F(Remote, a_new_layout_makes_a_new_ring_under_the_same_name) {
+TEST_P(RemoteBoth, a_new_layout_makes_a_new_ring_under_the_same_name) {
   RingName name;
   start();
   auto feed = std::make_unique<Feed>(source.get());
@@ -188,7 +206,7 @@ TEST_F(Remote, a_new_layout_makes_a_new_ring_under_the_same_name) {
   EXPECT_EQ(read_all(reader).size(), 2U) << "what was published before the subscriber came back";
 }
 
-TEST_F(Remote, a_ring_that_comes_later_is_waited_for) {
+TEST_P(RemoteBoth, a_ring_that_comes_later_is_waited_for) {
   RingName name;
   start();
   Subscriber& here = subscribe(1, options(name));
@@ -199,7 +217,7 @@ TEST_F(Remote, a_ring_that_comes_later_is_waited_for) {
   until_live(here);
 }
 
-TEST_F(Remote, who_has_the_wrong_token_is_answered_as_if_there_were_no_ring) {
+TEST_P(RemoteBoth, who_has_the_wrong_token_is_answered_as_if_there_were_no_ring) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -217,7 +235,7 @@ TEST_F(Remote, who_has_the_wrong_token_is_answered_as_if_there_were_no_ring) {
   EXPECT_FALSE(ring::exists(name.get()));
 }
 
-TEST_F(Remote, what_does_not_fit_is_refused_with_a_reason) {
+TEST_P(RemoteBoth, what_does_not_fit_is_refused_with_a_reason) {
   RingName name;
   Feed feed(source.get());
   PublisherOptions few;
@@ -254,7 +272,7 @@ TEST_F(Remote, what_does_not_fit_is_refused_with_a_reason) {
   EXPECT_FALSE(ring::exists(name.get()));
 }
 
-TEST_F(Remote, only_records_that_a_pattern_fits_come_and_all_events) {
+TEST_P(RemoteBoth, only_records_that_a_pattern_fits_come_and_all_events) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -290,13 +308,15 @@ TEST_F(Remote, only_records_that_a_pattern_fits_come_and_all_events) {
   const std::vector<Record> all = read_all(near);
   for (const std::size_t i : {0U, 3U, 6U, 7U, 8U, 9U, 12U, 15U, 16U, 17U}) wanted.push_back(all.at(i));
   EXPECT_EQ(read_all(far), wanted);
-  EXPECT_EQ(here.counters().filtered, 4U);
-  EXPECT_EQ(publisher->status().at(0).filtered, 4U);
-  EXPECT_EQ(publisher->status().at(0).records, 5U);
+  // Of a near ring the publisher filters all, of a far one what is fetched is filtered here.
+  run(10'000);
+  EXPECT_EQ(here.counters().filtered, is_one_host ? 8U : 4U);
+  EXPECT_EQ(publisher->status().at(0).filtered, is_one_host ? 8U : 4U);
+  EXPECT_EQ(publisher->status().at(0).records, is_one_host ? 10U : 5U);
   EXPECT_EQ(publisher->status().at(0).behind, 0U);
 }
 
-TEST_F(Remote, who_comes_late_gets_what_is_still_there) {
+TEST_P(RemoteBoth, who_comes_late_gets_what_is_still_there) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -312,10 +332,10 @@ TEST_F(Remote, who_comes_late_gets_what_is_still_there) {
   // The local reader may keep a little more, or less, away from the writer.
   EXPECT_TRUE(std::equal(fetched.rbegin(), fetched.rbegin() + 50, there.rbegin()));
   EXPECT_EQ(here.counters().lost, 0U);
-  EXPECT_GT(publisher->status().at(0).fetched_bytes, 50U * 64);
+  EXPECT_GE(publisher->status().at(0).fetched_bytes, is_one_host ? 0 : 51U * 64);
 }
 
-TEST_F(Remote, who_wants_no_history_begins_with_what_comes) {
+TEST_P(RemoteBoth, who_wants_no_history_begins_with_what_comes) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -330,7 +350,7 @@ TEST_F(Remote, who_wants_no_history_begins_with_what_comes) {
   EXPECT_EQ(read_all(far).size(), 1U);
 }
 
-TEST_F(Remote, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
+TEST_F(RemoteFar, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -358,7 +378,7 @@ TEST_F(Remote, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
   EXPECT_EQ(counters.records - events + counters.lost, feed.writer->records());
 }
 
-TEST_F(Remote, who_loses_its_publisher_goes_on_where_it_was) {
+TEST_F(RemoteFar, who_loses_its_publisher_goes_on_where_it_was) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -392,11 +412,13 @@ TEST_F(Remote, who_loses_its_publisher_goes_on_where_it_was) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
-TEST_F(Remote, a_lost_subscriber_is_reported_once_and_holds_up_nobody) {
+TEST_P(RemoteBoth, a_lost_subscriber_is_reported_once_and_holds_up_nobody) {
   RingName first;
   RingName second;
   Feed feed(source.get());
-  start(3);
+  PublisherOptions how;
+  how.silence_ns = 300'000'000;
+  start(3, {}, how);
   Subscriber& here = subscribe(1, options(first));
   Subscriber& there = subscribe(2, options(second));
   until_live(here);
@@ -415,7 +437,7 @@ TEST_F(Remote, a_lost_subscriber_is_reported_once_and_holds_up_nobody) {
   EXPECT_EQ(publisher->counters().ended, 1U);
 }
 
-TEST_F(Remote, a_subscriber_that_is_gone_without_a_word_is_found_by_its_window) {
+TEST_F(RemoteFar, a_subscriber_that_is_gone_without_a_word_is_found_by_its_window) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -430,7 +452,7 @@ TEST_F(Remote, a_subscriber_that_is_gone_without_a_word_is_found_by_its_window) 
   EXPECT_NE(report->find("ERR_T"), std::string::npos) << *report;
 }
 
-TEST_F(Remote, who_leaves_is_forgotten_at_once) {
+TEST_P(RemoteBoth, who_leaves_is_forgotten_at_once) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -441,7 +463,7 @@ TEST_F(Remote, who_leaves_is_forgotten_at_once) {
   EXPECT_TRUE(publisher->status().empty());
 }
 
-TEST_F(Remote, a_lossless_subscriber_stops_the_writer_and_loses_nothing) {
+TEST_P(RemoteBoth, a_lossless_subscriber_stops_the_writer_and_loses_nothing) {
   RingName name;
   PublisherOptions how;
   start(2, bad_network(3), how);
@@ -468,7 +490,7 @@ TEST_F(Remote, a_lossless_subscriber_stops_the_writer_and_loses_nothing) {
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (here.state() != SubscriberState::Ended && std::chrono::steady_clock::now() < limit) {
     step();
-    if (!reader && here.state() == SubscriberState::Live) reader = reader_of(name.get());
+    if (!reader && here.has_ring()) reader = reader_of(name.get());
     while (reader && reader->poll() == ring::Poll::Record) EXPECT_EQ(ring::test::seed_of(reader->record()), next++);
     if (HasFailure()) break;
   }
@@ -480,7 +502,7 @@ TEST_F(Remote, a_lossless_subscriber_stops_the_writer_and_loses_nothing) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
-TEST_F(Remote, a_lossless_subscriber_that_sleeps_is_detached_and_told) {
+TEST_F(RemoteFar, a_lossless_subscriber_that_sleeps_is_detached_and_told) {
   RingName name;
   PublisherOptions how;
   how.stuck_ns = 100'000'000;
@@ -521,7 +543,7 @@ TEST_F(Remote, a_lossless_subscriber_that_sleeps_is_detached_and_told) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
-TEST_F(Remote, a_network_that_breaks_for_a_while_costs_no_record) {
+TEST_P(RemoteBoth, a_network_that_breaks_for_a_while_costs_no_record) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -533,7 +555,7 @@ TEST_F(Remote, a_network_that_breaks_for_a_while_costs_no_record) {
   net->network().cut(1);
   for (std::uint32_t i = 0; i < 20; ++i) feed.tick(100 + i);
   run(10'000);  // 100 ms
-  EXPECT_TRUE(publisher->status().empty());
+  EXPECT_EQ(publisher->status().empty(), !is_one_host) << "a near ring needs no network";
   net->network().mend(1);
   until_records(here, 40);
   until_live(here);
@@ -543,7 +565,7 @@ TEST_F(Remote, a_network_that_breaks_for_a_while_costs_no_record) {
   EXPECT_EQ(here.counters().damaged, 0U);
 }
 
-TEST_F(Remote, a_publisher_that_starts_again_is_met_again) {
+TEST_F(RemoteFar, a_publisher_that_starts_again_is_met_again) {
   RingName name;
   Feed feed(source.get());
   start();
@@ -568,6 +590,171 @@ TEST_F(Remote, a_publisher_that_starts_again_is_met_again) {
   ring::Reader near = reader_of(source.get());
   EXPECT_EQ(read_all(far), read_all(near));
   EXPECT_FALSE(far.replaced()) << "the ring is the same";
+}
+
+// Rings that the publisher writes.
+
+class RemoteNear : public Remote {
+ protected:
+  RemoteNear() { is_one_host = true; }
+};
+
+TEST_F(RemoteNear, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  ring::Reader reader = reader_of(name.get());
+  for (std::uint32_t i = 0; i < 5000; ++i) feed.tick(i, std::string(i % 60, 'a'));  // nobody steps
+  until([&] { return publisher->status().at(0).behind == 0; }, "it has caught up");
+  run(10'000);
+  EXPECT_GT(here.counters().lost, 4000U);
+  EXPECT_EQ(here.counters().lost, publisher->status().at(0).lost);
+  EXPECT_EQ(here.counters().records - 1 + here.counters().lost, 5000U) << "all but the event that tells it";
+  EXPECT_EQ(here.counters().records, publisher->status().at(0).records);
+  EXPECT_EQ(here.counters().slots, publisher->status().at(0).slots);
+  ASSERT_EQ(reader.poll(), ring::Poll::Record);
+  EXPECT_EQ(record::EventView(reader.record().front()).kind(), record::EventKind::Lost);
+  EXPECT_EQ(record::EventView(reader.record().front()).missing(), here.counters().lost);
+}
+
+TEST_F(RemoteNear, goes_on_with_the_same_ring_when_the_subscriber_has_lost_sight_of_it) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  SubscriberOptions how = options(name);
+  how.silence_ns = 100'000'000;
+  Subscriber& here = subscribe(1, how);
+  until_live(here);
+  ring::Reader reader = reader_of(name.get());
+  feed.tick(1);
+  net->network().cut(1);
+  until([&] { return here.state() == SubscriberState::Asking; }, "silence");
+  feed.tick(2);
+  run(100);
+  EXPECT_EQ(read_all(reader).size(), 2U) << "readers do not notice";
+  net->network().mend(1);
+  until_live(here);
+  feed.tick(3);
+  until_records(here, 3);
+  EXPECT_EQ(read_all(reader).size(), 1U);
+  EXPECT_FALSE(reader.replaced());
+  EXPECT_EQ(publisher->counters().accepted, 1U);
+}
+
+TEST_F(RemoteNear, a_publisher_that_ends_takes_its_rings_along_and_the_next_one_makes_them_anew) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  for (std::uint32_t i = 0; i < 20; ++i) feed.tick(i);
+  until_records(here, 20);
+  ring::Reader reader = reader_of(name.get());
+  publisher.reset();
+  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_EQ(read_all(reader).size(), 20U);
+  EXPECT_EQ(reader.writer(), ring::WriterState::Finished);
+  run(10);
+  EXPECT_EQ(here.state(), SubscriberState::Asking);
+  PublisherOptions how;
+  how.rings.push_back({"cme", source.get(), token});
+  for (int i = 0; i < 64 && !publisher; ++i) {  // until it has the port again
+    Result<std::unique_ptr<Publisher>> opened = Publisher::open(net->node(0), how);
+    ASSERT_TRUE(opened.ok());
+    if (opened.value()->vpid() == 0) publisher = std::move(opened).value();
+  }
+  ASSERT_TRUE(publisher);
+  until_live(here);
+  ring::Reader again = reader_of(name.get());
+  EXPECT_EQ(read_all(again).size(), 20U);
+  subscribers.clear();
+  run(10);
+  EXPECT_FALSE(ring::exists(name.get()));
+}
+
+TEST_F(RemoteNear, a_subscriber_takes_away_the_ring_that_a_killed_publisher_has_left) {
+  RingName name;
+  Feed feed(source.get());
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  const std::string path = ring::path_of(name.get()).value();
+  // A killed process does not take its files along: the publisher's end takes the name of nothing.
+  const std::string aside = path + "-aside";
+  ASSERT_EQ(::rename(path.c_str(), aside.c_str()), 0);
+  publisher.reset();
+  ASSERT_EQ(::rename(aside.c_str(), path.c_str()), 0);
+  // Of a killed one it would say Running and have no lock.
+  const std::uint32_t running = static_cast<std::uint32_t>(ring::State::Running);
+  const ring::Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_EQ(::pwrite(file.get(), &running, sizeof(running), offsetof(ring::Header, state)), 4);
+  run(2000);
+  EXPECT_EQ(here.state(), SubscriberState::Asking) << here.problem();
+  subscribers.clear();
+  EXPECT_FALSE(ring::exists(name.get()));
+}
+
+TEST_F(RemoteNear, names_that_are_not_the_subscribers_are_not_taken) {
+  const RingName mine;
+  const RingName old;
+  const RingName reserved;
+  Feed feed(source.get());
+  PublisherOptions how;
+  how.reserved = {reserved.get()};
+  start(2, {}, how);
+  { const Feed ended(old.get()); }  // a ring that somebody has left, with records of its own
+  const auto is_refused = [&](const std::string& name) {
+    SubscriberOptions wanted = options(mine);
+    wanted.name = name;
+    wanted.way = SubscriberOptions::Way::Near;
+    Subscriber& one = subscribe(1, wanted);
+    until([&] { return one.refusal() == Refusal::Near; }, "refused");
+    EXPECT_FALSE(one.has_ring());
+    return one.problem();
+  };
+  EXPECT_NE(is_refused(source.get()).find("is a ring of this host"), std::string::npos);
+  EXPECT_NE(is_refused(reserved.get()).find("is a ring of this host"), std::string::npos);
+  EXPECT_NE(is_refused(old.get()).find("records of its own"), std::string::npos);
+  EXPECT_NE(is_refused("./test-remote-path").find("plain name"), std::string::npos);
+  EXPECT_NE(is_refused(mine.get() + ".new-1").find("plain name"), std::string::npos);
+  EXPECT_EQ(reader_of(old.get()).writer(), ring::WriterState::Finished) << "it is still there";
+  until_live(subscribe(1, options(mine)));
+  EXPECT_NE(is_refused(mine.get()).find("live writer"), std::string::npos) << "another subscriber has it";
+}
+
+TEST_F(RemoteNear, who_gets_no_near_ring_gets_its_records_sent) {
+  const RingName first;
+  const RingName second;
+  Feed feed(source.get());
+  PublisherOptions how;
+  how.near_rings = 1;
+  start(2, {}, how);
+  until_live(subscribe(1, options(first)));
+  Subscriber& far = subscribe(1, options(second));
+  until([&] { return far.state() == SubscriberState::Live; }, "live");
+  EXPECT_FALSE(far.is_near());
+  feed.tick(1);
+  until_records(far, 1);
+  const std::vector<SubscriptionStatus> status = publisher->status();
+  ASSERT_EQ(status.size(), 2U);
+  EXPECT_TRUE(status[0].is_near);
+  EXPECT_FALSE(status[1].is_near);
+}
+
+TEST_F(RemoteNear, a_ring_that_was_left_by_a_far_subscriber_makes_room_for_a_near_one) {
+  const RingName name;
+  Feed feed(source.get());
+  start();
+  SubscriberOptions how = options(name);
+  how.way = SubscriberOptions::Way::Far;
+  Subscriber& far = subscribe(1, how);
+  until([&] { return far.state() == SubscriberState::Live; }, "live");
+  EXPECT_FALSE(far.is_near());
+  subscribers.clear();
+  EXPECT_TRUE(ring::exists(name.get()));
+  until_live(subscribe(1, options(name)));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ TEST(RingPage, tells_the_offset_and_size_of_every_header_field) {
       STOPBIT_PLACE(epoch),        STOPBIT_PLACE(writer_pid),   STOPBIT_PLACE(image_generation),
       STOPBIT_PLACE(heartbeat_ns), STOPBIT_PLACE(state),        STOPBIT_PLACE(head),
       STOPBIT_PLACE(records),      STOPBIT_PLACE(claim),        STOPBIT_PLACE(marks),
-      STOPBIT_PLACE(mode),         STOPBIT_PLACE(seats),
+      STOPBIT_PLACE(mode),         STOPBIT_PLACE(seats),        STOPBIT_PLACE(origin),
   };
   std::map<std::string, Place> cursor_places = {
       STOPBIT_CURSOR_PLACE(magic), STOPBIT_CURSOR_PLACE(version),   STOPBIT_CURSOR_PLACE(reader_pid),

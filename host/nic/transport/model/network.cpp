@@ -12,6 +12,10 @@ class ModelNetwork::Port final : public Transport {
   [[nodiscard]] std::size_t nodes() const noexcept override { return network_.options_.nodes; }
   [[nodiscard]] std::size_t frame_bytes() const noexcept override { return network_.options_.frame_bytes; }
 
+  [[nodiscard]] bool shares_memory(NodeId other) const noexcept override {
+    return other == node_ || network_.options_.is_one_host;
+  }
+
   [[nodiscard]] bool send(NodeId to, std::span<const std::byte> frame) override {
     if (to >= nodes() || frame.size() > frame_bytes()) return false;
     if (network_.is_cut_[node_] || network_.is_cut_[to]) return true;  // as a cable that was pulled

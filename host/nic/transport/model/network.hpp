@@ -15,6 +15,7 @@ struct ModelOptions {
   std::uint64_t seed = 1;
   impair::LineOptions line;  ///< Of every way from one node to another; the way to oneself is perfect.
   std::size_t frame_bytes = 4096;
+  bool is_one_host = false;  ///< The nodes say that they share memory.
 };
 
 /// A network that exists only here: every way loses, doubles, swaps, damages and delays frames, from a seed. Time is

@@ -41,6 +41,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] std::size_t nodes() const noexcept override { return options_.nodes; }
   [[nodiscard]] std::size_t frame_bytes() const noexcept override { return options_.frame_bytes; }
   [[nodiscard]] bool is_exact() const noexcept override { return true; }  ///< As memory is.
+  [[nodiscard]] bool shares_memory(NodeId other) const noexcept override { return other < options_.nodes; }
   [[nodiscard]] bool send(NodeId to, std::span<const std::byte> frame) override;
   [[nodiscard]] std::size_t receive(std::span<std::byte> into) override;
 

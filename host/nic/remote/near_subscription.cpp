@@ -1,0 +1,188 @@
+#include "host/nic/remote/near_subscription.hpp"
+
+#include <utility>
+
+#include "host/nic/remote/events.hpp"
+#include "host/ring/name.hpp"
+
+namespace stopbit::nic::remote {
+
+Result<std::unique_ptr<NearSubscription>> NearSubscription::make(From from, const Subscribe& request, const Peer& peer,
+                                                                 const NearSubscription* replaces, std::uint64_t now_ns,
+                                                                 Refusal& why) {
+  Result<std::unique_ptr<RecordFilter>> filter = make_filter(*from.source, request, why);
+  if (!filter) return Failure{filter.message()};
+  why = Refusal::Near;
+  const ring::Reader& fixed = from.source->fixed();
+  if (fixed.slot_count() > request.near->max_slots) {
+    return Failure{"the ring has " + std::to_string(fixed.slot_count()) + " slots"};
+  }
+  if (from.source->program().max_record_slots != fixed.max_record_slots()) {
+    return Failure{"the ring's image has records of another length"};
+  }
+  ring::WriterOptions how;
+  how.slot_count = fixed.slot_count();
+  how.image_generation = fixed.image_generation();
+  how.origin = ring::Origin::Copy;
+  how.spares_originals = true;
+  how.replaces = replaces == nullptr ? nullptr : &replaces->ring_;
+  Result<ring::Writer> writer = ring::Writer::create(request.near->name, from.source->program(), how);
+  if (!writer) return Failure{writer.message()};
+  std::unique_ptr<NearSubscription> made(
+      new NearSubscription(std::move(from), request, peer, std::move(writer).value(), now_ns));
+  made->filter_ = std::move(filter).value();
+  why = Refusal::None;
+  return made;
+}
+
+NearSubscription::NearSubscription(From from, const Subscribe& request, const Peer& peer, ring::Writer writer,
+                                   std::uint64_t now_ns)
+    : source_(std::move(from.source)),
+      port_(from.port),
+      reader_(std::move(from.reader)),
+      request_(request),
+      peer_(peer),
+      ring_(std::move(writer)),
+      applier_(ring_, source_->fixed().max_record_slots()),
+      history_end_(source_->fixed().published()),
+      silence_ns_(from.silence_ns),
+      heard_ns_(now_ns) {
+  counted_.ring = request.ring;
+  counted_.node = peer.node;
+  counted_.vpid = peer.vpid;
+  counted_.is_near = true;
+  counted_.is_lossless = request.is_lossless;
+  counted_.has_filter = !request.filter.is_empty();
+  counted_.since_ns = now_ns;
+}
+
+NearSubscription::~NearSubscription() {
+  ring_.finish();
+  ring_.unlink();
+}
+
+std::vector<std::byte> NearSubscription::answer() const {
+  return to_bytes(AcceptNear{request_.session, ring_.epoch()});
+}
+
+bool NearSubscription::resume(const Subscribe& request, const Source& source, std::uint64_t now_ns) {
+  const bool is_same = request.near && request.near->name == request_.near->name && request.ring == request_.ring &&
+                       request.filter == request_.filter && request.is_lossless == request_.is_lossless &&
+                       request.layout_hash == request_.layout_hash &&
+                       source.fixed().epoch() == source_->fixed().epoch();
+  if (!is_same || how_ != 0 || !end_.empty()) return false;
+  request_.session = request.session;
+  heard_ns_ = now_ns;
+  has_news_ = has_history_;
+  return true;
+}
+
+void NearSubscription::hear(const Echo& echo, std::uint64_t now_ns) noexcept {
+  if (echo.session != request_.session || echo.number > beats_) return;
+  heard_ = echo.number;
+  heard_ns_ = now_ns;
+}
+
+std::size_t NearSubscription::step(std::uint64_t now_ns) {
+  if (!end_.empty() || how_ != 0) {
+    if (has_news_) tell(now_ns);
+    return 0;
+  }
+  std::size_t work = 0;
+  ring::Poll poll = ring::Poll::Record;
+  while (work < kRecordsPerStep && (poll = copy_next()) != ring::Poll::Nothing) {
+    ++work;
+    if (poll == ring::Poll::Lost) write_lost();
+    if (poll == ring::Poll::Damaged) {
+      end_ = "the ring is damaged";
+      return work;
+    }
+    if (!has_history_ && poll == ring::Poll::Record && reader_.next_record() <= history_end_) {
+      fetched_ = counted_.records;
+    }
+  }
+  if (!has_history_ && (reader_.next_record() >= history_end_)) has_history_ = has_news_ = true;
+  // The writer's end counts once everything before it was read.
+  if (poll == ring::Poll::Nothing && source_->writer() != ring::WriterState::Running) {
+    how_ = static_cast<std::uint8_t>(source_->writer());
+    ring_.finish();
+    has_history_ = has_news_ = true;
+  }
+  if (has_news_) tell(now_ns);
+  return work;
+}
+
+ring::Poll NearSubscription::copy_next() {
+  if (filter_ != nullptr) return copy_if_it_passes();
+  std::uint32_t slots = 0;
+  const ring::Poll poll = reader_.copy_to(ring_, slots);
+  if (poll == ring::Poll::Record) {
+    ++counted_.records;
+    counted_.slots += slots;
+  }
+  return poll;
+}
+
+ring::Poll NearSubscription::copy_if_it_passes() {
+  const ring::Poll poll = reader_.poll();
+  if (poll != ring::Poll::Record) return poll;
+  if (!filter_->passes(reader_.record())) {
+    ++counted_.filtered;
+    return poll;
+  }
+  for (const record::Slot& slot : reader_.record()) {
+    if (applier_.take(slot) == Applier::Outcome::Bad) return ring::Poll::Damaged;
+  }
+  ++counted_.records;
+  counted_.slots += reader_.record().size();
+  return poll;
+}
+
+void NearSubscription::write_lost() {
+  counted_.lost += reader_.lost_records();
+  (void)applier_.take(lost_event(reader_.lost_records(), source_->fixed().image_generation()));
+  ++counted_.records;
+  ++counted_.slots;
+}
+
+void NearSubscription::beat(std::uint64_t now_ns) {
+  if (!end_.empty()) return;
+  if (is_lossless() && reader_.is_detached() && source_->writer() == ring::WriterState::Running) {
+    end_ = "the ring's writer no longer waits for it";
+    return;
+  }
+  if (now_ns - heard_ns_ >= silence_ns_) {
+    end_ = "it gives no sign";
+    return;
+  }
+  ring_.beat(source_->fixed().heartbeat_ns());
+  // One that does not read gets few: its mailbox is no place to fill.
+  if (heard_ == beats_ || now_ns - told_ns_ >= kTellAgainNs) tell(now_ns);
+}
+
+void NearSubscription::tell(std::uint64_t now_ns) {
+  Beat beat;
+  beat.session = request_.session;
+  beat.number = beats_ + 1;
+  beat.has_history = has_history_;
+  beat.how = how_;
+  beat.records = counted_.records;
+  beat.slots = counted_.slots;
+  beat.fetched = fetched_;
+  beat.filtered = counted_.filtered;
+  beat.lost = counted_.lost;
+  if (!port_->send(peer_.node, peer_.vpid, to_bytes(beat), now_ns)) return;
+  ++beats_;
+  told_ns_ = now_ns;
+  has_news_ = false;
+}
+
+SubscriptionStatus NearSubscription::status() const {
+  SubscriptionStatus status = counted_;
+  const std::uint64_t published = source_->fixed().published();
+  status.behind = published > reader_.next_record() ? published - reader_.next_record() : 0;
+  status.state = how_ != 0 ? SubscriptionStatus::State::Ending : SubscriptionStatus::State::Running;
+  return status;
+}
+
+}  // namespace stopbit::nic::remote

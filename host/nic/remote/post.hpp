@@ -1,0 +1,56 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "host/nic/link/links.hpp"
+#include "host/nic/msg/mailbox.hpp"
+#include "host/nic/names.hpp"
+#include "host/nic/node/client.hpp"
+
+namespace stopbit::nic::remote {
+
+/// What a subscriber needs of a port to have a near ring: messages. Of a node of its process it is a Port, of a node of
+/// another process a ClientPost. One thread.
+class Post {
+ public:
+  Post() = default;
+  Post(const Post&) = delete;
+  Post& operator=(const Post&) = delete;
+  virtual ~Post() = default;
+
+  /// False: not now.
+  [[nodiscard]] virtual bool send(NodeId node, Vpid vpid, std::span<const std::byte> message, std::uint64_t now_ns) = 0;
+  [[nodiscard]] virtual std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept = 0;
+  /// The longest message.
+  [[nodiscard]] virtual std::size_t max_bytes() const noexcept = 0;
+  /// As Transport says.
+  [[nodiscard]] virtual bool shares_memory(NodeId node) const noexcept = 0;
+  /// With that node: another one means that what was under way may be lost.
+  [[nodiscard]] virtual Links::Session link(NodeId node) const noexcept = 0;
+};
+
+/// A client's port, opened by the broker of its host. All its messages of low priority are the subscriber's; others are
+/// dropped. The client must outlive it.
+class ClientPost final : public Post {
+ public:
+  explicit ClientPost(Client& client) noexcept : client_(client) {}
+
+  [[nodiscard]] bool send(NodeId node, Vpid vpid, std::span<const std::byte> message, std::uint64_t) override {
+    return client_.send(node, vpid, message) == Reply::NoError;
+  }
+  [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept override {
+    return client_.mailbox(Priority::Low).poll(into);
+  }
+  [[nodiscard]] std::size_t max_bytes() const noexcept override { return kMaxMessageBytes; }
+  [[nodiscard]] bool shares_memory(NodeId node) const noexcept override { return node == client_.node(); }
+  [[nodiscard]] Links::Session link(NodeId) const noexcept override { return {}; }
+
+ private:
+  Client& client_;
+};
+
+}  // namespace stopbit::nic::remote
