@@ -63,8 +63,51 @@ WriteCombiner::Outcome WriteCombiner::refuse(Slot& slot, Error error) noexcept {
   return {error, std::nullopt};
 }
 
+Combined WriteCombiner::cut(Slot& slot, const Command& header) noexcept {
+  slot.is_used = false;
+  ++given_up_;
+  for (std::size_t word = 0; word < words_of(slot.end); ++word) {
+    if ((slot.here[word / 64] >> word % 64 & 1U) == 0)
+      std::memset(slot.bytes.data() + word * kWordBytes, 0, kWordBytes);
+  }
+  return {header, part_of(header.tag), std::span<const std::byte>(slot.bytes).first(slot.end), true};
+}
+
+template <class IsOver>
+std::optional<Combined> WriteCombiner::give_up_if(const IsOver& is_over) noexcept {
+  for (Slot& slot : slots_) {
+    if (!slot.is_used || !is_over(slot)) continue;
+    if (slot.total != 0) return cut(slot, slot.header);
+    slot.is_used = false;
+    ++given_up_;
+  }
+  return std::nullopt;
+}
+
+std::optional<Combined> WriteCombiner::expire(std::uint64_t now_ns) noexcept {
+  return give_up_if([&](const Slot& slot) { return now_ns - slot.since_ns >= patience_ns_; });
+}
+
+std::optional<Combined> WriteCombiner::give_up() noexcept {
+  return give_up_if([](const Slot&) { return true; });
+}
+
+std::optional<std::uint64_t> WriteCombiner::expires_ns() const noexcept {
+  std::optional<std::uint64_t> first;
+  for (const Slot& slot : slots_) {
+    if (slot.is_used) first = std::min(first.value_or(~std::uint64_t{0}), slot.since_ns + patience_ns_);
+  }
+  return first;
+}
+
 WriteCombiner::Outcome WriteCombiner::take(const Command& command, std::uint64_t now_ns) noexcept {
   const PartHead part = part_of(command.tag);
+  if ((command.modifiers & kAbort) != 0) {
+    Slot* const slot = std::find_if(slots_.begin(), slots_.end(),
+                                    [&](const Slot& each) { return each.is_used && each.message == part.message; });
+    if (slot == slots_.end()) return {Error::Command, std::nullopt};  // nothing to cut
+    return {Error::None, cut(*slot, slot->total != 0 ? slot->header : command)};
+  }
   const std::size_t length = command.window;
   const std::size_t end = part.offset + length;
   if (length == 0 || length > kMaxFastBytes || end > kMaxMessageBytes) return {Error::OriginLength, std::nullopt};
@@ -102,7 +145,7 @@ WriteCombiner::Outcome WriteCombiner::take(const Command& command, std::uint64_t
   if (slot->end != slot->total) return refuse(*slot, Error::OriginLength);
   slot->is_used = false;
   return {Error::None, Combined{slot->header, part_of(slot->header.tag),
-                                std::span<const std::byte>(slot->bytes).first(slot->total)}};
+                                std::span<const std::byte>(slot->bytes).first(slot->total), false}};
 }
 
 }  // namespace stopbit::nic

@@ -24,18 +24,21 @@ struct PartHead {
 [[nodiscard]] std::uint64_t to_tag(const PartHead& part) noexcept;
 [[nodiscard]] PartHead part_of(std::uint64_t tag) noexcept;
 
-/// A message whose parts are all there.
+/// A message whose parts are all there, or that was cut short.
 struct Combined {
-  Command header;  ///< The command with offset 0: target and modifiers of the message.
+  Command header;  ///< The command with offset 0: target and modifiers of the message. Of one that its sender cut
+                   ///< before that came: the command that cut it.
   PartHead part;
-  std::span<const std::byte> payload;  ///< Valid until the next call.
+  std::span<const std::byte> payload;  ///< Valid until the next call. Cut: what came, zeros in its gaps.
+  bool is_cut = false;
 };
 
 /// Puts messages together from parts that come in any order, the first one not necessarily first: the write-combining
 /// buffer of EXTOLL, one per port. Two messages may be under way at once, told apart by their number.
 ///
 /// With the fixes that its description lacks: each 8 bytes come once, a part that does not fit its message is refused
-/// and spoils it, and a message that is not complete after `patience_ns` gives its place to the next one.
+/// and spoils it, a message that is not complete after `patience_ns` gives its place to the next one, and its sender
+/// may cut it short (kAbort).
 class WriteCombiner {
  public:
   explicit WriteCombiner(std::uint64_t patience_ns) noexcept : patience_ns_(patience_ns) {}
@@ -45,7 +48,14 @@ class WriteCombiner {
     std::optional<Combined> message;
   };
   [[nodiscard]] Outcome take(const Command& command, std::uint64_t now_ns) noexcept;
-  /// Messages that were given up because parts of them did not come, or were wrong.
+  /// Gives up a message that has not become whole in time; it is gone then. Nothing: there is none whose target is
+  /// known. To be called until then, before `take`, which gives them up without a word.
+  [[nodiscard]] std::optional<Combined> expire(std::uint64_t now_ns) noexcept;
+  /// The same, of any age.
+  [[nodiscard]] std::optional<Combined> give_up() noexcept;
+  /// When the oldest message under way will have lasted too long; nothing if there is none.
+  [[nodiscard]] std::optional<std::uint64_t> expires_ns() const noexcept;
+  /// Messages that were given up because parts of them did not come, or were wrong, or their sender cut them.
   [[nodiscard]] std::uint64_t given_up() const noexcept { return given_up_; }
 
  private:
@@ -66,6 +76,10 @@ class WriteCombiner {
 
   [[nodiscard]] Slot* slot_for(std::uint8_t message, std::uint64_t now_ns) noexcept;
   Outcome refuse(Slot& slot, Error error) noexcept;
+  /// What there is of it; the slot is free then.
+  [[nodiscard]] Combined cut(Slot& slot, const Command& header) noexcept;
+  template <class IsOver>
+  [[nodiscard]] std::optional<Combined> give_up_if(const IsOver& is_over) noexcept;
 
   std::uint64_t patience_ns_;
   std::uint64_t given_up_ = 0;

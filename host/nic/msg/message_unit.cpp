@@ -227,6 +227,7 @@ MessageUnit::Delivery MessageUnit::deliver(Vpid target, NodeId from, Priority pr
     Notification notification;
     notification.teller = Teller::Completer;
     notification.operation = Operation::FastSend;
+    notification.error = head.is_erroneous ? Error::Truncated : Error::None;
     notification.node = from;
     notification.vpid = packet.source_vpid;
     notification.tag = packet.tag;

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <utility>
 
-#include "host/nic/msg/combine.hpp"
 #include "host/nic/node/passing.hpp"
 
 namespace stopbit::nic {
@@ -19,6 +18,24 @@ namespace {
 
 constexpr unsigned kTypeAt = 8;  // in the tag of FastSend
 constexpr std::size_t kMaxParts = (kMaxMessageBytes + kMaxFastBytes - 1) / kMaxFastBytes;
+
+Command command_for(NodeId node, Vpid vpid, const SendHow& how) noexcept {
+  Command command;
+  command.target_node = node;
+  command.target_vpid = vpid;
+  command.modifiers = static_cast<std::uint8_t>((how.acknowledges ? kAcknowledge : 0) |
+                                                (how.announces ? kNotifyCompleter : 0) | (how.to_group ? kGroup : 0));
+  return command;
+}
+
+CommandRing ring_of(const SendHow& how) noexcept {
+  return how.priority == Priority::High ? CommandRing::High : CommandRing::Low;
+}
+
+void fill(Command& into, std::span<const std::byte> part) noexcept {
+  into.window = static_cast<std::uint16_t>(part.size());
+  std::memcpy(reinterpret_cast<std::byte*>(&into) + kPayloadAt, part.data(), part.size());
+}
 
 /// One request and its reply. The descriptor that comes with it goes to `passed`; if none is asked for, it is closed.
 Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, ring::Descriptor* passed,
@@ -109,18 +126,19 @@ Result<BrokerReply> Client::ask(BrokerRequest request, int to_pass, ring::Descri
   return exchange(socket_.get(), request, to_pass, passed, patience_ms_);
 }
 
+PartHead Client::next_message(std::size_t length, const SendHow& how) noexcept {
+  PartHead head;
+  head.tag = how.tag;
+  head.type = how.type;
+  head.message = next_message_.fetch_add(1, std::memory_order_relaxed);
+  head.total = static_cast<std::uint16_t>(length);
+  return head;
+}
+
 Reply Client::send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, const SendHow& how) noexcept {
   if (bytes.empty() || bytes.size() > kMaxMessageBytes) return Reply::Invalid;
-  Command command;
-  command.target_node = node;
-  command.target_vpid = vpid;
-  command.modifiers = static_cast<std::uint8_t>((how.acknowledges ? kAcknowledge : 0) |
-                                                (how.announces ? kNotifyCompleter : 0) | (how.to_group ? kGroup : 0));
-  const CommandQueue ring = queue(how.priority == Priority::High ? CommandRing::High : CommandRing::Low);
-  const auto fill = [](Command& into, std::span<const std::byte> part) {
-    into.window = static_cast<std::uint16_t>(part.size());
-    std::memcpy(reinterpret_cast<std::byte*>(&into) + kPayloadAt, part.data(), part.size());
-  };
+  Command command = command_for(node, vpid, how);
+  const CommandQueue ring = queue(ring_of(how));
   if (bytes.size() <= kMaxFastBytes) {
     command.operation = Operation::FastSend;
     command.tag = std::uint64_t{how.tag} | std::uint64_t{how.type & 3U} << kTypeAt;
@@ -129,11 +147,7 @@ Reply Client::send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, con
   }
   std::array<Command, kMaxParts> parts;
   std::size_t count = 0;
-  PartHead head;
-  head.tag = how.tag;
-  head.type = how.type;
-  head.message = next_message_.fetch_add(1, std::memory_order_relaxed);
-  head.total = static_cast<std::uint16_t>(bytes.size());
+  PartHead head = next_message(bytes.size(), how);
   for (std::size_t offset = 0; offset < bytes.size(); offset += kMaxFastBytes) {
     Command& part = parts[count++];
     part = command;
@@ -143,6 +157,56 @@ Reply Client::send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, con
     fill(part, bytes.subspan(offset, std::min(kMaxFastBytes, bytes.size() - offset)));
   }
   return ring.insert_whole(std::span(parts).first(count)).reply;
+}
+
+PartSender Client::begin(NodeId node, Vpid vpid, std::size_t length, const SendHow& how) noexcept {
+  Command command = command_for(node, vpid, how);
+  command.operation = Operation::SendPart;
+  return {queue(ring_of(how)), command, next_message(std::clamp<std::size_t>(length, 1, kMaxMessageBytes), how)};
+}
+
+Reply PartSender::send_part() noexcept {
+  Command part = command_;
+  part.tag = to_tag(head_);
+  fill(part, std::span<const std::byte>(buffer_).first(buffered_));
+  const Reply reply = queue_.insert({&part, 1}).reply;
+  if (reply == Reply::NoError) {
+    head_.offset = static_cast<std::uint16_t>(head_.offset + buffered_);
+    buffered_ = 0;
+  }
+  return reply;
+}
+
+PartSender::Taken PartSender::append(std::span<const std::byte> bytes) noexcept {
+  if (bytes.size() > left()) return {Reply::Invalid, 0};
+  const auto is_part = [this] { return buffered_ == kMaxFastBytes || (buffered_ != 0 && left() == 0); };
+  Taken taken;
+  while (taken.reply == Reply::NoError) {
+    if (is_part()) {
+      // What is buffered stays, and is tried again by the next call.
+      taken.reply = send_part();
+    } else if (taken.accepted == bytes.size()) {
+      break;
+    } else {
+      const std::size_t count = std::min(bytes.size() - taken.accepted, kMaxFastBytes - buffered_);
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(taken.accepted), count,
+                  buffer_.begin() + static_cast<std::ptrdiff_t>(buffered_));
+      buffered_ += count;
+      taken.accepted += count;
+    }
+  }
+  return taken;
+}
+
+Reply PartSender::abort() noexcept {
+  if (head_.offset == 0) {
+    buffered_ = 0;  // nobody has heard of it
+    return Reply::NoError;
+  }
+  Command command = command_;
+  command.modifiers |= kAbort;
+  command.tag = to_tag(head_);
+  return queue_.insert({&command, 1}).reply;
 }
 
 std::optional<MessageHead> Client::receive(std::span<std::byte, kMaxMessageBytes> into) noexcept {

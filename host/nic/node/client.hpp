@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "host/nic/msg/combine.hpp"
 #include "host/nic/msg/mailbox.hpp"
 #include "host/nic/msg/segments.hpp"
 #include "host/nic/node/broker_message.hpp"
@@ -35,6 +37,36 @@ struct SendHow {
 struct SharedRegion {
   SharedMemory memory;
   Nla address = 0;
+};
+
+/// A message whose bytes are not all there yet (Client::begin). Its parts leave as they are given; what is not whole
+/// within the node's patience, 10 ms, or is aborted, or whose process dies, reaches its receiver as erroneous. Two of a
+/// priority may be under way at once, those of Client::send of more than 40 bytes included. One thread.
+class PartSender {
+ public:
+  PartSender(const CommandQueue& queue, const Command& command, PartHead head) noexcept
+      : queue_(queue), command_(command), head_(head) {}
+
+  /// The next bytes, as many as are left or less. Full: the first `accepted` of them were taken; again with the others,
+  /// even if there are none.
+  struct Taken {
+    Reply reply = Reply::NoError;
+    std::size_t accepted = 0;
+  };
+  [[nodiscard]] Taken append(std::span<const std::byte> bytes) noexcept;
+  /// Cuts it short. Nothing of it is left here. Full: again later.
+  [[nodiscard]] Reply abort() noexcept;
+  /// Bytes that are still to come.
+  [[nodiscard]] std::size_t left() const noexcept { return head_.total - head_.offset - buffered_; }
+
+ private:
+  [[nodiscard]] Reply send_part() noexcept;
+
+  CommandQueue queue_;
+  Command command_;
+  PartHead head_;  ///< Of the next part.
+  std::array<std::byte, kMaxFastBytes> buffer_;
+  std::size_t buffered_ = 0;
 };
 
 /// A mailbox in segments of the client's memory.
@@ -71,6 +103,8 @@ class Client {
   [[nodiscard]] CommandQueue queue(CommandRing ring) const noexcept { return CommandQueue(page(), ring); }
   /// 1 to 2048 bytes: up to 40 in one command, more in several. Full: nothing was sent.
   [[nodiscard]] Reply send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, const SendHow& how = {}) noexcept;
+  /// A message of `length` bytes, 1 to 2048, that are given bit by bit.
+  [[nodiscard]] PartSender begin(NodeId node, Vpid vpid, std::size_t length, const SendHow& how = {}) noexcept;
   /// High ones first.
   [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept;
   /// From now on messages of this priority come into segments instead of the port's page: what lies in the page is
@@ -102,6 +136,7 @@ class Client {
   };
   Client(Opened opened, unsigned patience_ms);
   [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, ring::Descriptor* passed);
+  [[nodiscard]] PartHead next_message(std::size_t length, const SendHow& how) noexcept;
 
   struct Segments {
     SharedRegion list;

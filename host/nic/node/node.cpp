@@ -47,7 +47,20 @@ void Node::close_port(Vpid vpid) {
   const auto found =
       std::find_if(open_.begin(), open_.end(), [&](const std::unique_ptr<Port>& port) { return port->vpid == vpid; });
   if (found == open_.end()) return;
-  (*found)->page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Closed), std::memory_order_release);
+  Port& port = **found;
+  port.page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Closed), std::memory_order_release);
+  // Who was to get a message that has begun hears that nothing comes any more, if there is room for that.
+  for (Ring& ring : port.rings) {
+    const bool is_high = &ring == &port.rings.front();
+    const auto send_last = [&](const std::optional<Combined>& message) {
+      if (message) (void)send_combined(port, *message, is_high, now_ns_);
+      return message.has_value();
+    };
+    (void)send_last(ring.combined);
+    (void)send_last(ring.expired);
+    while (send_last(ring.combiner.give_up())) {
+    }
+  }
   rma_.close_port(vpid);
   messages_.close(vpid);
   ports_.close(vpid);
@@ -66,6 +79,7 @@ void Node::enable_port(Vpid vpid, bool on) {
 }
 
 std::size_t Node::step(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
   std::size_t work = links_.step(services_, now_ns);
   for (std::size_t i = 0; i < open_.size(); ++i) {
     Port& port = *open_[(first_ + i) % open_.size()];
@@ -73,6 +87,7 @@ std::size_t Node::step(std::uint64_t now_ns) {
     for (Ring& ring : port.rings) work += serve(port, ring, &ring == &port.rings.front(), now_ns);
   }
   if (!open_.empty()) first_ = (first_ + 1) % open_.size();
+  if (now_ns >= expires_ns_) look_for_expired(now_ns);
   work += rma_.step(now_ns);
   work += messages_.step(now_ns);
   return work;
@@ -109,6 +124,10 @@ Node::Done Node::run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns)
     ring.has_transfer = true;
     return Done::Yes;
   }
+  if ((command.modifiers & kAbort) != 0 && command.operation != Operation::SendPart) {
+    tell(port.vpid, command, Error::Command);
+    return Done::Yes;
+  }
   const auto type = static_cast<std::uint8_t>(command.tag >> kTypeAt & 3U);
   if (command.operation == Operation::FastSend) {
     const auto* const payload = reinterpret_cast<const std::byte*>(&command) + kPayloadAt;
@@ -133,15 +152,46 @@ Node::Done Node::run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns)
     return send(port, command, type, std::span<const std::byte>(buffer_).first(command.length), is_high, now_ns);
   }
   if (!ring.combined) {
+    if (send_expired(port, ring, is_high, now_ns) == Done::Later) return Done::Later;
     const WriteCombiner::Outcome outcome = ring.combiner.take(command, now_ns);
     if (outcome.error != Error::None) tell(port.vpid, command, outcome.error);
+    if (const auto expires = ring.combiner.expires_ns()) expires_ns_ = std::min(expires_ns_, *expires);
     if (!outcome.message) return Done::Yes;
     ring.combined = outcome.message;
   }
-  const Combined& whole = *ring.combined;
-  const Done done = send(port, whole.header, whole.part.type, whole.payload, is_high, now_ns);
+  const Done done = send_combined(port, *ring.combined, is_high, now_ns);
   if (done == Done::Yes) ring.combined.reset();
   return done;
+}
+
+Node::Done Node::send_combined(Port& port, const Combined& message, bool is_high, std::uint64_t now_ns) {
+  if (!message.is_cut) return send(port, message.header, message.part.type, message.payload, is_high, now_ns);
+  Command header = message.header;
+  header.modifiers |= kAbort;
+  const std::size_t bytes = std::min(message.payload.size(), messages_.max_bytes());
+  return send(port, header, message.part.type, message.payload.first(bytes), is_high, now_ns);
+}
+
+Node::Done Node::send_expired(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
+  while (ring.expired || (ring.expired = ring.combiner.expire(now_ns))) {
+    // Its sender is told what became of it, and nothing else.
+    ring.expired->header.modifiers &= static_cast<std::uint8_t>(~(kAcknowledge | kNotifyRequester));
+    if (send_combined(port, *ring.expired, is_high, now_ns) == Done::Later) return Done::Later;
+    tell(port.vpid, ring.expired->header, Error::Truncated);
+    ring.expired.reset();
+  }
+  return Done::Yes;
+}
+
+/// A message whose parts do not come any more waits for no other command of its port.
+void Node::look_for_expired(std::uint64_t now_ns) {
+  expires_ns_ = ~std::uint64_t{0};
+  for (const std::unique_ptr<Port>& port : open_) {
+    for (Ring& ring : port->rings) {
+      if (send_expired(*port, ring, &ring == &port->rings.front(), now_ns) == Done::Later) expires_ns_ = now_ns;
+      if (const auto expires = ring.combiner.expires_ns()) expires_ns_ = std::min(expires_ns_, *expires);
+    }
+  }
 }
 
 Node::Done Node::send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
@@ -157,6 +207,7 @@ Node::Done Node::send(Port& port, const Command& command, std::uint8_t type, std
   message.priority = is_high || (command.modifiers & kHighPriority) != 0 ? Priority::High : Priority::Low;
   message.acknowledges = (command.modifiers & kAcknowledge) != 0;
   message.announces = (command.modifiers & kNotifyCompleter) != 0;
+  message.is_erroneous = (command.modifiers & kAbort) != 0;
   message.type = type;
   message.tag = command.tag;
   const MessageUnit::Sending sending = messages_.send(port.vpid, message, payload, now_ns);

@@ -22,7 +22,8 @@ struct NodeOptions {
   AtuOptions atu;
   RmaOptions rma;
   LinkOptions link;
-  std::uint64_t combine_patience_ns = 10'000'000;  ///< For the parts of a message (SendPart).
+  /// For the parts of a message (SendPart). One that is not whole by then is sent as erroneous, if its first part came.
+  std::uint64_t combine_patience_ns = 10'000'000;
 };
 
 struct NodeCounters {
@@ -77,7 +78,8 @@ class Node {
     Ring(const Page& page, CommandRing ring, std::uint64_t patience_ns) : source(page, ring), combiner(patience_ns) {}
     CommandSource source;
     WriteCombiner combiner;
-    std::optional<Combined> combined;  ///< A whole message that could not be sent yet; it lies in the combiner.
+    std::optional<Combined> combined;  ///< A message of parts that could not be sent yet; it lies in the combiner.
+    std::optional<Combined> expired;   ///< The same, of one that was given up.
     bool has_command = false;          ///< One that could not be carried out yet.
     bool has_transfer = false;         ///< The last command was a transfer that has not been sent away.
     Command command;
@@ -99,6 +101,11 @@ class Node {
   [[nodiscard]] Done run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
   [[nodiscard]] Done send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
                           bool is_high, std::uint64_t now_ns);
+  /// A message of parts, whole or cut.
+  [[nodiscard]] Done send_combined(Port& port, const Combined& message, bool is_high, std::uint64_t now_ns);
+  /// Sends what was given up, as erroneous. Later: there was no room for one.
+  [[nodiscard]] Done send_expired(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
+  void look_for_expired(std::uint64_t now_ns);
   void tell(Vpid vpid, const Command& command, Error error);
   /// Registered memory of the port into `buffer_`.
   [[nodiscard]] Moved read_memory(Vpid vpid, Nla from, std::size_t length);
@@ -115,6 +122,9 @@ class Node {
   std::size_t first_ = 0;                    ///< Who is served first in the next step.
   std::size_t next_vpid_ = 0;
   std::vector<std::byte> buffer_;
+  /// When a message of parts will have lasted too long, at the earliest.
+  std::uint64_t expires_ns_ = ~std::uint64_t{0};
+  std::uint64_t now_ns_ = 0;  ///< Of the last step.
   NodeCounters counters_;
 };
 

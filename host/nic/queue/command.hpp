@@ -43,8 +43,9 @@ enum Modifier : std::uint8_t {
   kAcknowledge = 8,      ///< The origin, when the target has done it, or refused.
   kHighPriority = 16,    ///< A message that low ones never hold up.
   kGroup = 32,           ///< The target port of a message is a group: everyone in it gets a copy.
+  kAbort = 64,           ///< SendPart: the message ends here, cut short. Its receiver gets it as erroneous.
 };
-inline constexpr std::uint8_t kAllModifiers = 63;
+inline constexpr std::uint8_t kAllModifiers = 127;
 
 /// A command: 64 bytes, one cache line. What a field means depends on the operation; unused ones are 0.
 ///

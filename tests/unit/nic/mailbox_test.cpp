@@ -263,5 +263,52 @@ TEST_F(Combiner, gives_up_what_does_not_become_whole_in_time) {
   EXPECT_FALSE(combiner.take(part(bytes, 0, 1), 1000).message);
 }
 
+TEST_F(Combiner, gives_out_what_came_of_a_message_that_is_cut_or_too_late) {
+  const std::vector<std::byte> bytes = bytes_of(200, 1);
+  const auto aborted = [&](std::uint8_t message) {
+    Command command = part(bytes, 0, message);
+    command.modifiers = kAbort;
+    command.target_vpid = 99;
+    command.window = 0;
+    return combiner.take(command, 0);
+  };
+  EXPECT_EQ(aborted(5).error, Error::Command) << "there is none";
+  // With its first part: to where that said.
+  EXPECT_EQ(combiner.take(part(bytes, 0, 5), 0).error, Error::None);
+  EXPECT_EQ(combiner.take(part(bytes, 80, 5), 0).error, Error::None);
+  EXPECT_EQ(combiner.expires_ns(), 1000U);
+  std::optional<Combined> cut = aborted(5).message;
+  ASSERT_TRUE(cut);
+  EXPECT_TRUE(cut->is_cut);
+  EXPECT_EQ(cut->header.target_vpid, 5);
+  ASSERT_EQ(cut->payload.size(), 120U);
+  EXPECT_TRUE(std::equal(bytes.begin(), bytes.begin() + 40, cut->payload.begin()));
+  EXPECT_EQ(std::count(cut->payload.begin() + 40, cut->payload.begin() + 80, std::byte{0}), 40);
+  EXPECT_TRUE(std::equal(bytes.begin() + 80, bytes.begin() + 120, cut->payload.begin() + 80));
+  EXPECT_FALSE(combiner.expires_ns());
+  // Without: to where the command says that cuts it.
+  EXPECT_EQ(combiner.take(part(bytes, 40, 6), 0).error, Error::None);
+  cut = aborted(6).message;
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->header.target_vpid, 99);
+  EXPECT_EQ(aborted(6).error, Error::Command) << "once";
+  // Too late.
+  EXPECT_EQ(combiner.take(part(bytes, 40, 8), 50).error, Error::None);
+  EXPECT_EQ(combiner.take(part(bytes, 0, 7), 100).error, Error::None);
+  EXPECT_EQ(combiner.expires_ns(), 1050U);
+  EXPECT_FALSE(combiner.expire(1049));
+  EXPECT_FALSE(combiner.expire(1050)) << "nobody knows whom to tell";
+  EXPECT_EQ(combiner.expires_ns(), 1100U);
+  cut = combiner.expire(1100);
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->part.message, 7);
+  EXPECT_FALSE(combiner.give_up());
+  EXPECT_EQ(combiner.take(part(bytes, 0, 9), 2000).error, Error::None);
+  cut = combiner.give_up();
+  ASSERT_TRUE(cut);
+  EXPECT_EQ(cut->payload.size(), 40U);
+  EXPECT_EQ(combiner.given_up(), 5U);
+}
+
 }  // namespace
 }  // namespace stopbit::nic

@@ -289,6 +289,48 @@ TEST_F(Clients, let_a_mailbox_grow_over_segments_of_their_memory) {
   EXPECT_EQ(host.broker->unflushed(), 0U);
 }
 
+TEST_F(Clients, give_a_message_bit_by_bit_and_may_cut_it_short) {
+  NodeOptions patient;
+  patient.combine_patience_ns = 60'000'000'000;
+  Host host(options, patient);
+  host.start();
+  auto sender = open();
+  const auto receiver = open();
+  const std::string words = "one, two, three, four, five, six, seven, eight, nine, ten, eleven, twelve";
+  PartSender parts = sender->begin(receiver->node(), receiver->vpid(), words.size());
+  for (std::size_t at = 0; at < words.size(); at += 7) {
+    ASSERT_EQ(parts.append(bytes_of(words.substr(at, 7))).reply, Reply::NoError);
+  }
+  EXPECT_EQ(parts.left(), 0U);
+  EXPECT_EQ(parts.append(bytes_of("more")).reply, Reply::Invalid);
+  EXPECT_EQ(receive(*receiver), words);
+  PartSender cut = sender->begin(receiver->node(), receiver->vpid(), 2000);
+  ASSERT_EQ(cut.append(bytes_of(std::string(500, 'x'))).reply, Reply::NoError);
+  ASSERT_EQ(cut.abort(), Reply::NoError);
+  PartSender unsaid = sender->begin(receiver->node(), receiver->vpid(), 2000);
+  ASSERT_EQ(unsaid.append(bytes_of("x")).reply, Reply::NoError);
+  ASSERT_EQ(unsaid.abort(), Reply::NoError);
+  ASSERT_EQ(sender->send(receiver->node(), receiver->vpid(), bytes_of("next")), Reply::NoError);
+  EXPECT_EQ(receive(*receiver), "next");
+  EXPECT_EQ(receiver->mailbox(Priority::Low).erroneous(), 1U);
+  // A process that dies in the middle.
+  PartSender last = sender->begin(receiver->node(), receiver->vpid(), 100);
+  ASSERT_EQ(last.append(bytes_of(std::string(80, 'x'))).reply, Reply::NoError);
+  SendHow how;
+  how.acknowledges = true;
+  ASSERT_EQ(sender->send(receiver->node(), receiver->vpid(), bytes_of("behind"), how), Reply::NoError);
+  (void)notified(*sender);  // its parts have been taken
+  EXPECT_EQ(receive(*receiver), "behind");
+  sender.reset();
+  std::array<std::byte, kMaxMessageBytes> into;
+  for (int i = 0; i < 20'000 && receiver->mailbox(Priority::Low).erroneous() == 1; ++i) {
+    EXPECT_FALSE(receiver->receive(into));
+    ::usleep(1000);
+  }
+  EXPECT_EQ(receiver->mailbox(Priority::Low).erroneous(), 2U);
+  EXPECT_EQ(receiver->mailbox(Priority::Low).cut()->length, 80);
+}
+
 TEST_F(Clients, of_another_domain_reach_nobody) {
   // The second entitlement is for a user that is not there: the port of the other domain is opened at the node itself.
   SharedMemory pages;  // outlives the node's thread
