@@ -26,7 +26,7 @@ struct MessageHead {
   std::uint8_t tag = 0;       ///< The sender's.
   std::uint8_t type = 0;      ///< 0 to 3, the sender's.
   std::uint16_t length = 0;   ///< 1 to kMaxMessageBytes.
-  bool is_erroneous = false;  ///< Its bytes are not what was sent: its sender could not read them to their end.
+  bool is_erroneous = false;  ///< Its sender began it and did not finish it.
 };
 
 /// The status word of a slot, as it lies in memory. From bit 0: node 16, port 16, tag 8, length of the message 12, type

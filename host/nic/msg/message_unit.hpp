@@ -103,7 +103,7 @@ class MessageUnit final : public PacketSink {
     Priority priority = Priority::Low;
     bool acknowledges = false;  ///< The sender is notified of how it went; never for a group.
     bool announces = false;     ///< The receiver is notified.
-    bool is_erroneous = false;  ///< The bytes could not be read to their end: the receiver leaves it out.
+    bool is_erroneous = false;  ///< It was cut short: the receiver leaves it out.
     std::uint8_t type = 0;
     std::uint64_t tag = 0;  ///< Comes back to the sender; its low byte is the receiver's.
   };
