@@ -7,6 +7,7 @@
 
 #include "tests/unit/nic/channel_model.hpp"
 #include "tests/unit/nic/event_model.hpp"
+#include "tests/unit/nic/flush_model.hpp"
 #include "tests/unit/nic/sync_model.hpp"
 #include "tests/unit/nic/window_model.hpp"
 
@@ -94,6 +95,11 @@ int model_credits(std::uint64_t wanted, std::uint64_t seed) {
   return report_steps("credits", wanted, seed, result.states, "messages", result.messages, result.failure);
 }
 
+int model_flush(std::uint64_t wanted, std::uint64_t seed) {
+  const flush_model::Result result = flush_model::wander(seed, wanted);
+  return report_steps("flush", wanted, seed, result.states, "touches", result.touches, result.failure);
+}
+
 int model_states(std::uint64_t size, std::uint64_t) {
   using Clock = std::chrono::steady_clock;
   bool is_good = true;
@@ -136,6 +142,12 @@ int model_states(std::uint64_t size, std::uint64_t) {
   window("window: 2 packets, 2 and 1 frames under way, a restart, somebody gives up", scenario);
   look_at("credits: 4 at once, 9 slots, 24 messages, 6 commands wait", [] {
     return channel_model::explore<4>({9, 24, 6});
+  });
+  look_at("flush: 2 pages, 3 registrations, 3 transfers of 2 units", [] {
+    return flush_model::explore({2, 2, 1, 2, 3, 3});
+  });
+  look_at("flush: 2 pages, 2 registrations, 4 transfers of 3 units", [] {
+    return flush_model::explore({2, 3, 2, 3, 2, 4});
   });
   events("events: two sleepers and a handler of both", {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {{2}}, 0});
   events("events: two sleepers of one and a handler", {{1, 1, 1}, {{1, 3}, {1, 3}}, {{1}}, 0});

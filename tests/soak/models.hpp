@@ -14,6 +14,8 @@ int model_events(std::uint64_t schedules, std::uint64_t seed);
 int model_window(std::uint64_t steps, std::uint64_t seed);
 /// A channel with the credits that channels have, and up to 132 slots.
 int model_credits(std::uint64_t steps, std::uint64_t seed);
+/// Pages that are revoked, and registered again, while units have transfers under way.
+int model_flush(std::uint64_t steps, std::uint64_t seed);
 /// Every state of what is too large for a test. `size` 0: of a little of it.
 int model_states(std::uint64_t size, std::uint64_t seed);
 

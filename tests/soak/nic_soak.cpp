@@ -450,6 +450,7 @@ constexpr Form kForms[] = {
     {"events", model_events, 50'000, 100'000'000},
     {"window", model_window, 200'000, 100'000'000},
     {"credits", model_credits, 500'000, 100'000'000},
+    {"flush", model_flush, 500'000, 100'000'000},
     {"states", model_states, 0, 1},
 };
 

@@ -84,6 +84,8 @@ class Atu {
   [[nodiscard]] const AtuCounters& counters() const noexcept { return counters_; }
 
  private:
+  friend struct AtuInside;  ///< A model check saves and restores the state.
+
   /// An entry as the source document has it: owner, page number, rights. All zero = none.
   struct Entry {
     std::uint64_t bits = 0;
