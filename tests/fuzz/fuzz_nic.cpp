@@ -72,20 +72,21 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     } else {
       std::vector<std::byte> frame(length);
       if (length != 0) std::memcpy(frame.data(), chunk, length);
-      if (kind % 4 == 2 && length >= sizeof(LinkHeader)) {  // an honest checksum, version and receiver
+      if (kind % 4 == 2 &&
+          length >= sizeof(LinkHeader) + sizeof(std::uint32_t)) {  // an honest checksum, version and receiver
         LinkHeader header;
         std::memcpy(&header, frame.data(), sizeof(header));
         header.magic = kLinkMagic;
         header.target = 1;
-        header.reserved = 0;
         if ((kind & 4U) != 0) {  // of the session with node 0
           header.source = 0;
           header.session = links.session(0).theirs;
           header.peer_session = links.session(0).own;
         }
         std::memcpy(frame.data(), &header, sizeof(header));
-        header.crc = stopbit::image::crc32c(std::span<const std::byte>(frame).subspan(sizeof(header.crc)));
-        std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
+        const std::size_t behind = length - sizeof(std::uint32_t);
+        const std::uint32_t checksum = stopbit::image::crc32c(std::span<const std::byte>(frame).first(behind));
+        std::memcpy(frame.data() + behind, &checksum, sizeof(checksum));
       }
       if (!frame.empty()) (void)network.port(0).send(1, frame);
     }

@@ -10,6 +10,7 @@
 #include <new>
 #include <system_error>
 
+#include "host/nic/words.hpp"
 #include "microcode/image/crc32c.hpp"
 
 namespace stopbit::nic {
@@ -19,7 +20,10 @@ constexpr std::uint8_t kHasPacket = 1;
 constexpr std::uint8_t kIsEarly = 2;
 constexpr std::uint8_t kIsOffer = 4;  // the sender has not begun this session; it does when the receiver answers
 constexpr std::uint8_t kAsks = 8;     // the sender wants to hear anything of this session
-constexpr std::uint8_t kAllFlags = 15;
+constexpr std::uint8_t kAllFlags = 31;
+constexpr std::size_t kReceivedBytes = sizeof(std::uint64_t);
+constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
+static_assert(sizeof(LinkHeader) + kReceivedBytes + kChecksumBytes <= kLinkBytes);
 constexpr std::size_t kFramesPerStep = 64;
 
 /// A set of numbers modulo `size`, each of them `by` higher.
@@ -33,6 +37,9 @@ constexpr std::uint64_t turn(std::uint64_t set, std::uint32_t by) noexcept {
     return (set << by % size | set >> (size - by % size)) & kAll;
   }
 }
+constexpr std::size_t whole_lines(std::size_t bytes) noexcept {
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
 
 }  // namespace
 
@@ -45,9 +52,13 @@ template <std::uint32_t kSize>
 BasicLinks<kSize>::BasicLinks(Transport& transport, const LinkOptions& options)
     : transport_(transport),
       options_(options),
+      node_(transport.node()),
+      frame_bytes_(transport.frame_bytes()),
+      is_exact_(transport.is_exact()),
       peers_(transport.nodes()),
-      stride_(transport.frame_bytes() + kLineBytes),
-      buffer_(transport.frame_bytes()) {
+      attention_((transport.nodes() + kPeersPerWord - 1) / kPeersPerWord),
+      stride_(whole_lines(transport.frame_bytes()) + kLineBytes),
+      buffer_(whole_lines(transport.frame_bytes())) {
   const std::size_t set = kWindow * stride_;
   const std::size_t bytes = peers_.size() * kChannels * 2 * set;
   memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));  // pages that nobody touches take no memory
@@ -65,7 +76,7 @@ BasicLinks<kSize>::BasicLinks(Transport& transport, const LinkOptions& options)
     peer.own = peer.fresh = draw();
   }
   // A node has nothing to agree about with itself.
-  Peer& self = peers_[transport.node()];
+  Peer& self = peers_[node_];
   self.is_up = self.is_confirmed = true;
   self.theirs = self.own;
   self.fresh = draw();
@@ -84,12 +95,6 @@ std::uint32_t BasicLinks<kSize>::draw() noexcept {
 }
 
 template <std::uint32_t kSize>
-std::uint32_t BasicLinks<kSize>::room(NodeId to, Channel channel) const noexcept {
-  const Window& window = peers_[to].windows[static_cast<std::size_t>(channel)];
-  return kWindow - (window.next - window.base);
-}
-
-template <std::uint32_t kSize>
 bool BasicLinks<kSize>::is_idle() const noexcept {
   return std::all_of(peers_.begin(), peers_.end(), [](const Peer& peer) {
     if (peer.is_lost) return true;
@@ -101,98 +106,102 @@ bool BasicLinks<kSize>::is_idle() const noexcept {
 }
 
 template <std::uint32_t kSize>
-std::span<std::byte> BasicLinks<kSize>::frame_of(Window& window, std::uint32_t sequence) const noexcept {
-  return {window.frames.data() + sequence % kWindow * stride_, transport_.frame_bytes()};
-}
-
-template <std::uint32_t kSize>
-std::uint32_t BasicLinks<kSize>::checksum(std::span<const std::byte> frame) const noexcept {
-  return transport_.is_exact() ? 0 : image::crc32c(frame.subspan(sizeof(std::uint32_t)));
+std::byte* BasicLinks<kSize>::packet_of(Window& window, std::uint32_t sequence) const noexcept {
+  return window.frames.data() + sequence % kWindow * stride_ + sizeof(LinkHeader);
 }
 
 template <std::uint32_t kSize>
 std::span<std::byte> BasicLinks<kSize>::place(NodeId to, Channel channel) noexcept {
   if (room(to, channel) == 0) return {};
   Window& out = window(to, static_cast<std::size_t>(channel));
-  return frame_of(out, out.next).subspan(sizeof(LinkHeader));
+  return {packet_of(out, out.next), packet_bytes()};
 }
 
 template <std::uint32_t kSize>
 SendResult BasicLinks<kSize>::send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
                                    std::uint64_t now_ns) {
-  if (peers_[to].is_lost) return SendResult::Lost;
-  const std::span<std::byte> place = this->place(to, channel);
-  if (place.empty()) return SendResult::Full;
+  Peer& peer = peers_[to];
+  if (peer.is_lost) return SendResult::Lost;
+  if (room(to, channel) == 0) return SendResult::Full;
   const auto index = static_cast<std::size_t>(channel);
-  Window& out = window(to, index);
+  Window& out = peer.windows[index];
   const std::uint32_t sequence = out.next++;
   ++out.sent_count;
+  Sent& sent = out.sent[sequence % kWindow];
+  sent.length = static_cast<std::uint32_t>(packet.size());
+  sent.flags = early ? kHasPacket | kIsEarly : kHasPacket;
+  sent.has_left = false;
+  std::byte* const place = packet_of(out, sequence);
+  if (packet.data() != place) copy_bytes(place, packet.data(), packet.size());
+  ++counters_.sent;
+  if (to == node_) return SendResult::Sent;
+  sent.first_ns = sent.last_ns = now_ns;
   if (out.waits == 0) out.look_ns = now_ns + options_.resend_ns;
   out.waits |= bit_of(sequence);
-  Sent& sent = out.sent[sequence % kWindow];
-  sent = {static_cast<std::uint32_t>(sizeof(LinkHeader) + packet.size()), now_ns, now_ns, false};
-  if (packet.data() != place.data()) std::copy(packet.begin(), packet.end(), place.begin());
-  ++counters_.sent;
-  if (!peers_[to].is_up && !peers_[to].has_asked) ask(to, now_ns);
-  const std::span<std::byte> frame = frame_of(out, sequence).first(sent.length);
-  const auto flags = static_cast<std::uint8_t>(early ? kHasPacket | kIsEarly : kHasPacket);
-  if (out.is_stalled) {
-    make_header(to, index, frame, flags, sequence);
-  } else {
-    sent.has_left = transmit(to, index, frame, flags, sequence);
+  attend(to);
+  if (!peer.is_up && !peer.has_asked) ask(to, now_ns);
+  if (!out.is_stalled) {
+    sent.has_left = transmit(to, index, place, packet.size(), sent.flags, sequence);
     out.is_stalled = !sent.has_left;
   }
   return SendResult::Sent;
 }
 
 template <std::uint32_t kSize>
-void BasicLinks<kSize>::make_header(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
-                                    std::uint32_t sequence) noexcept {
-  Window& window = this->window(to, channel);
-  LinkHeader header;
-  header.magic = kLinkMagic;
-  header.flags = flags;
-  header.channel = static_cast<std::uint8_t>(channel);
-  header.source = transport_.node();
-  header.target = to;
-  header.session = peers_[to].own;
-  header.peer_session = peers_[to].theirs;
-  header.sequence = sequence;
-  header.acknowledged = window.cursor;
-  // From the set of numbers modulo 64 to the 63 numbers behind `acknowledged`.
-  header.received = turn<kWindow>(window.here & ~bit_of(window.cursor), 0 - (window.cursor + 1));
-  std::memcpy(frame.data(), &header, sizeof(header));
-  header.crc = checksum(frame);
-  std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
+std::span<const std::byte> BasicLinks<kSize>::frame(std::byte* packet, std::size_t length, const LinkHeader& header,
+                                                    std::uint64_t received) const noexcept {
+  std::byte* const begin = packet - sizeof(header);
+  // Whole words, as the carrier copies them.
+  store_word(begin, std::uint64_t{header.magic} | std::uint64_t{header.flags} << 16U |
+                        std::uint64_t{header.channel} << 24U | std::uint64_t{header.source} << 32U |
+                        std::uint64_t{header.target} << 48U);
+  store_word(begin + kWordBytes, std::uint64_t{header.sequence} | std::uint64_t{header.acknowledged} << 32U);
+  store_word(begin + 2 * kWordBytes, std::uint64_t{header.session} | std::uint64_t{header.peer_session} << 32U);
+  std::size_t size = sizeof(header) + length;
+  if ((header.flags & kLinkHasReceived) != 0) {
+    std::memcpy(begin + size, &received, kReceivedBytes);
+    size += kReceivedBytes;
+  }
+  if (!is_exact_) {
+    const std::uint32_t checksum = image::crc32c(std::span<const std::byte>(begin, size));
+    std::memcpy(begin + size, &checksum, kChecksumBytes);
+    size += kChecksumBytes;
+  }
+  return {begin, size};
+}
+
+/// Of a frame that is long enough.
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::has_checksum(std::span<const std::byte> frame) const noexcept {
+  std::uint32_t checksum = 0;
+  std::memcpy(&checksum, frame.data() + frame.size() - kChecksumBytes, kChecksumBytes);
+  return checksum == image::crc32c(frame.first(frame.size() - kChecksumBytes));
 }
 
 template <std::uint32_t kSize>
-bool BasicLinks<kSize>::transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
-                                 std::uint32_t sequence) {
-  make_header(to, channel, frame, flags, sequence);
-  if (!peers_[to].is_up || !transport_.send(to, frame)) return false;
+bool BasicLinks<kSize>::transmit(NodeId to, std::size_t channel, std::byte* packet, std::size_t length,
+                                 std::uint8_t flags, std::uint32_t sequence) {
+  const Peer& peer = peers_[to];
+  if (!peer.is_up) return false;
   Window& window = this->window(to, channel);
+  // From the set of numbers modulo 64 to the 63 numbers behind `acknowledged`.
+  const std::uint64_t received = turn<kWindow>(window.here & ~bit_of(window.cursor), 0 - (window.cursor + 1));
+  if (received != 0) flags |= kLinkHasReceived;
+  const LinkHeader header{
+      kLinkMagic, flags, static_cast<std::uint8_t>(channel), node_, to, sequence, window.cursor, peer.own, peer.theirs};
+  if (!transport_.send(to, frame(packet, length, header, received))) return false;
   window.owed = 0;
   window.is_urgent = false;
   return true;
 }
 
-/// A frame about the session, which says nothing of packets.
+/// A frame about the session. What it acknowledges is as true as in any other frame.
 template <std::uint32_t kSize>
 void BasicLinks<kSize>::transmit_session(NodeId to, std::uint8_t flags, std::uint32_t session,
                                          std::uint32_t peer_session) {
-  LinkHeader header;
-  header.magic = kLinkMagic;
-  header.flags = flags;
-  header.source = transport_.node();
-  header.target = to;
-  header.session = session;
-  header.peer_session = peer_session;
-  std::array<std::byte, sizeof(header)> frame;
-  std::memcpy(frame.data(), &header, sizeof(header));
-  header.crc = checksum(frame);
-  std::memcpy(frame.data(), &header.crc, sizeof(header.crc));
-  (void)transport_.send(to, frame);
+  std::array<std::byte, kLinkBytes> place;
+  const LinkHeader header{kLinkMagic, flags, 0, node_, to, 0, window(to, 0).cursor, session, peer_session};
+  (void)transport_.send(to, frame(place.data() + sizeof(header), 0, header, 0));
 }
 
 /// Whether the node is there, and has begun the session.
@@ -257,7 +266,7 @@ bool BasicLinks<kSize>::take_session(const LinkHeader& header, PacketSink& sink,
     peer.is_confirmed = peer.is_confirmed || !is_offer;
     return !is_offer;
   }
-  if (header.session != 0 && header.peer_session == peer.fresh && header.source != transport_.node()) {
+  if (header.session != 0 && header.peer_session == peer.fresh && header.source != node_) {
     begin(header.source, header.session, sink, now_ns);
     peer.is_confirmed = !is_offer;
     // It hears at once that the session has begun here; who only offered it must say that it knows.
@@ -280,61 +289,128 @@ bool BasicLinks<kSize>::take_session(const LinkHeader& header, PacketSink& sink,
   return false;
 }
 
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::must_acknowledge(const Window& window, std::uint64_t now_ns) const noexcept {
+  return window.owed >= kAcknowledgeEvery || window.is_urgent ||
+         (window.owed != 0 && now_ns - window.owed_since_ns >= options_.acknowledge_ns);
+}
+
 /// Whether there is anything to do for a window that nothing has come for.
 template <std::uint32_t kSize>
-bool BasicLinks<kSize>::wants_look(const Window& window, std::uint64_t now_ns) noexcept {
-  return (window.here & bit_of(window.cursor)) != 0 || window.owed != 0 || window.is_urgent ||
+bool BasicLinks<kSize>::wants_look(const Window& window, std::uint64_t now_ns) const noexcept {
+  return (window.here & bit_of(window.cursor)) != 0 || must_acknowledge(window, now_ns) ||
          (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns));
+}
+
+/// Whether a node needs no look until something is sent to it, or comes from it.
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::is_quiet(const Peer& peer) noexcept {
+  return !peer.is_lost && peer.is_up == peer.is_confirmed &&
+         std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
+           return window.waits == 0 && window.here == 0 && window.owed == 0 && !window.is_urgent;
+         });
 }
 
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::step(PacketSink& sink, std::uint64_t now_ns) {
   std::size_t work = 0;
   for (; work < kFramesPerStep; ++work) {
-    const std::size_t length = transport_.receive(buffer_);
+    const std::size_t length = transport_.receive({buffer_.data(), frame_bytes_});
     if (length == 0) break;
-    take(std::span<const std::byte>(buffer_).first(length), sink, now_ns);
+    take({buffer_.data(), length}, sink, now_ns);
   }
-  for (std::size_t peer = 0; peer < peers_.size(); ++peer) {
-    work += look_after_session(static_cast<NodeId>(peer), sink, now_ns);
-    for (std::size_t channel = 0; channel < kChannels && !peers_[peer].is_lost; ++channel) {
-      if (wants_look(peers_[peer].windows[channel], now_ns)) {
-        work += look_after(static_cast<NodeId>(peer), channel, sink, now_ns);
-      }
+  work += deliver_own(sink);
+  for (std::size_t word = 0; word < attention_.size(); ++word) {
+    for (std::uint64_t rest = attention_[word]; rest != 0; rest &= rest - 1) {
+      const std::size_t peer = word * kPeersPerWord + static_cast<std::size_t>(std::countr_zero(rest));
+      work += look_after(static_cast<NodeId>(peer), sink, now_ns);
+      if (is_quiet(peers_[peer])) attention_[word] &= ~(rest & (~rest + 1));
     }
   }
   return work;
 }
 
 template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::give_out_own(PacketSink& sink) {
+  std::size_t work = 0;
+  // What is delivered on one channel may be answered on the other.
+  for (std::size_t count = 1; count != 0 && work < kFramesPerStep; work += count) {
+    count = 0;
+    for (std::size_t channel = kChannels; channel-- > 0;) count += give_out_own(channel, sink);
+  }
+  return work;
+}
+
+template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::give_out_own(std::size_t channel, PacketSink& sink) {
+  Window& window = this->window(node_, channel);
+  std::size_t count = 0;
+  for (; window.base != window.next; ++count) {
+    Sent& sent = window.sent[window.base % kWindow];
+    const std::span<const std::byte> packet(packet_of(window, window.base), sent.length);
+    if (!sent.has_left) {
+      const bool is_early = (sent.flags & kIsEarly) != 0;
+      sent.early_status = is_early ? sink.early(node_, static_cast<Channel>(channel), packet) : std::uint8_t{0};
+      sent.has_left = true;
+    }
+    if (!sink.ordered(node_, static_cast<Channel>(channel), packet, sent.early_status)) break;
+    ++window.base;
+    ++window.taken_count;
+    ++counters_.delivered;
+  }
+  return count;
+}
+
+template <std::uint32_t kSize>
 void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink, std::uint64_t now_ns) {
-  LinkHeader header;
-  if (frame.size() < sizeof(header)) {
+  const std::size_t checksum_bytes = is_exact_ ? 0 : kChecksumBytes;
+  if (frame.size() < sizeof(LinkHeader) + checksum_bytes || (!is_exact_ && !has_checksum(frame))) {
     ++counters_.damaged;
     return;
   }
-  std::memcpy(&header, frame.data(), sizeof(header));
-  if (header.crc != checksum(frame)) {
-    ++counters_.damaged;
-    return;
-  }
-  if (header.magic != kLinkMagic || header.target != transport_.node() || header.source >= peers_.size() ||
-      header.channel >= kChannels || header.reserved != 0 || header.flags > kAllFlags) {
+  const auto header = load_words<LinkHeader>(frame.data());
+  if (header.magic != kLinkMagic || header.target != node_ || header.source >= peers_.size() ||
+      header.channel >= kChannels || header.flags > kAllFlags) {
     ++counters_.foreign;
     return;
   }
-  if (const std::optional<NodeId> sender = transport_.sender(); sender && *sender != header.source) {
+  if (const std::optional<NodeId> sender = transport_.sender();
+      header.source == node_ || (sender && *sender != header.source)) {
     ++counters_.forged;
     return;
   }
-  if (!take_session(header, sink, now_ns)) return;
-  peers_[header.source].heard_ns = now_ns;
+  std::span<const std::byte> packet = frame.subspan(sizeof(header), frame.size() - sizeof(header) - checksum_bytes);
+  std::uint64_t received = 0;
+  if ((header.flags & kLinkHasReceived) != 0) {
+    if (packet.size() < kReceivedBytes) {
+      ++counters_.damaged;
+      return;
+    }
+    std::memcpy(&received, packet.data() + packet.size() - kReceivedBytes, kReceivedBytes);
+    packet = packet.first(packet.size() - kReceivedBytes);
+  }
+  if (packet.size() > packet_bytes()) {
+    ++counters_.damaged;
+    return;
+  }
+  attend(header.source);
+  Peer& peer = peers_[header.source];
+  const bool is_of_session = peer.is_confirmed && header.session == peer.theirs && header.peer_session == peer.own &&
+                             (header.flags & kIsOffer) == 0;  // the usual case, before all others
+  if (!is_of_session && !take_session(header, sink, now_ns)) return;
+  peer.heard_ns = now_ns;
   if ((header.flags & kAsks) != 0) {
     window(header.source, 0).is_urgent = true;  // an acknowledgement is an answer
     return;
   }
   Window& in = window(header.source, header.channel);
-  take_acknowledgement(in, header);
+  if (static_cast<std::int32_t>(header.acknowledged - in.next) > 0) {
+    // It has taken what was never sent, and would take what is sent now for doubles: nothing comes of this session.
+    ++counters_.outside;
+    give_up(header.source, sink);
+    return;
+  }
+  take_acknowledgement(in, header.acknowledged, received);
   if ((header.flags & kHasPacket) == 0) return;
 
   const std::uint32_t ahead = header.sequence - in.cursor;
@@ -352,7 +428,6 @@ void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink,
     in.is_urgent = true;
     return;
   }
-  const std::span<const std::byte> packet = frame.subspan(sizeof(header));
   Arrived& arrived = in.arrived[header.sequence % kWindow];
   arrived = {static_cast<std::uint32_t>(packet.size()), 0};
   in.here |= bit_of(header.sequence);
@@ -364,20 +439,19 @@ void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink,
   if (ahead == 0 && deliver_one(header.source, header.channel, sink, packet)) {
     (void)deliver(header.source, header.channel, sink);
   } else {
-    std::copy(packet.begin(), packet.end(),
-              in.packets.begin() + static_cast<std::ptrdiff_t>(header.sequence % kWindow * stride_));
+    copy_bytes(in.packets.data() + header.sequence % kWindow * stride_, packet.data(), packet.size());
   }
 }
 
 template <std::uint32_t kSize>
-void BasicLinks<kSize>::take_acknowledgement(Window& to, const LinkHeader& header) noexcept {
+void BasicLinks<kSize>::take_acknowledgement(Window& to, std::uint32_t acknowledged, std::uint64_t received) noexcept {
   const std::uint32_t under_way = to.next - to.base;
-  const std::uint32_t released = header.acknowledged - to.base;
+  const std::uint32_t released = acknowledged - to.base;
   if (released > under_way) return;  // older than what is known, or nonsense
-  for (; to.base != header.acknowledged; ++to.base) to.waits &= ~bit_of(to.base);
+  for (; to.base != acknowledged; ++to.base) to.waits &= ~bit_of(to.base);
   to.taken_count += released;
   // The last bit would be `acknowledged` itself. What was never sent waits for nothing, so its bits change nothing.
-  to.waits &= ~turn<kWindow>(header.received << 1U, header.acknowledged);
+  to.waits &= ~turn<kWindow>(received << 1U, acknowledged);
 }
 
 /// The oldest packet, if the sink takes it.
@@ -424,10 +498,7 @@ std::size_t BasicLinks<kSize>::send_again(NodeId peer, std::size_t channel, Pack
       give_up(peer, sink);
       return work + 1;
     }
-    const std::span<std::byte> frame = frame_of(window, sequence).first(sent.length);
-    LinkHeader header;
-    std::memcpy(&header, frame.data(), sizeof(header));
-    if (!transmit(peer, channel, frame, header.flags, sequence)) {
+    if (!transmit(peer, channel, packet_of(window, sequence), sent.length, sent.flags, sequence)) {
       window.is_stalled = true;
       break;
     }
@@ -455,6 +526,15 @@ std::size_t BasicLinks<kSize>::look_after_session(NodeId id, PacketSink& sink, s
 }
 
 template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::look_after(NodeId peer, PacketSink& sink, std::uint64_t now_ns) {
+  std::size_t work = look_after_session(peer, sink, now_ns);
+  for (std::size_t channel = 0; channel < kChannels && !peers_[peer].is_lost; ++channel) {
+    if (wants_look(peers_[peer].windows[channel], now_ns)) work += look_after(peer, channel, sink, now_ns);
+  }
+  return work;
+}
+
+template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
   // What was held up is delivered: its sender has room again.
@@ -464,11 +544,9 @@ std::size_t BasicLinks<kSize>::look_after(NodeId peer, std::size_t channel, Pack
   if (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns))
     work += send_again(peer, channel, sink, now_ns);
   if (peers_[peer].is_lost) return work;
-  const bool is_due = window.owed >= kAcknowledgeEvery || window.is_urgent ||
-                      (window.owed != 0 && now_ns - window.owed_since_ns >= options_.acknowledge_ns);
-  if (is_due) {
-    std::array<std::byte, sizeof(LinkHeader)> frame{};
-    transmit(peer, channel, frame, 0, 0);
+  if (must_acknowledge(window, now_ns)) {
+    std::array<std::byte, kLinkBytes> place;
+    transmit(peer, channel, place.data() + sizeof(LinkHeader), 0, 0, 0);
     ++work;
   }
   return work;

@@ -17,9 +17,11 @@ namespace stopbit::nic {
 enum class Channel : std::uint8_t { Low = 0, High = 1 };
 inline constexpr std::size_t kChannels = 2;
 
-/// In front of every packet. Little-endian.
+/// In front of every packet. Little-endian. Behind the packet follow, if `flags` say so, what has arrived ahead of
+/// `acknowledged`, 64 bits (bit i: number acknowledged + 1 + i); and on a carrier that is not exact CRC-32C, 32 bits,
+/// of all before it. So with the usual flags a message of 8 bytes, its own header and the word of a slot are one cache
+/// line at most.
 struct LinkHeader {
-  std::uint32_t crc = 0;  ///< CRC-32C of all behind it; 0 on a carrier that is exact.
   std::uint16_t magic = 0;
   std::uint8_t flags = 0;
   std::uint8_t channel = 0;
@@ -28,12 +30,12 @@ struct LinkHeader {
   std::uint32_t sequence = 0;      ///< Of the packet.
   std::uint32_t acknowledged = 0;  ///< All before it have arrived here.
   std::uint32_t session = 0;       ///< The sender's number for its session with the receiver; never 0.
-  std::uint64_t received = 0;      ///< Bit i: number acknowledged + 1 + i has arrived, too.
   std::uint32_t peer_session = 0;  ///< The receiver's number; 0: the sender knows none.
-  std::uint32_t reserved = 0;
 };
-static_assert(sizeof(LinkHeader) == 40);
-inline constexpr std::uint16_t kLinkMagic = 0x3253;  ///< "S2": another version is another magic.
+static_assert(sizeof(LinkHeader) == 24);
+inline constexpr std::uint16_t kLinkMagic = 0x3353;   ///< "S3": another version is another magic.
+inline constexpr std::uint8_t kLinkHasReceived = 16;  ///< In `flags`: 64 bits follow the packet.
+inline constexpr std::size_t kLinkBytes = 40;         ///< Of a frame, besides its packet, at most; whole words.
 
 struct LinkOptions {
   std::uint64_t resend_ns = 100'000;      ///< A packet that is not acknowledged goes again after this time.
@@ -46,9 +48,10 @@ struct LinkCounters {
   std::uint64_t delivered = 0;  ///< Packets, in order.
   std::uint64_t resent = 0;
   std::uint64_t duplicates = 0;
-  std::uint64_t damaged = 0;   ///< Frames with a wrong checksum, or too short.
-  std::uint64_t foreign = 0;   ///< Frames of another version, for another node, or of none that there is.
-  std::uint64_t outside = 0;   ///< Packets with a number that the sender may not use yet.
+  std::uint64_t damaged = 0;  ///< Frames with a wrong checksum, or too short, or too long.
+  std::uint64_t foreign = 0;  ///< Frames of another version, for another node, or of none that there is.
+  std::uint64_t outside =
+      0;  ///< Packets with a number that the sender may not use yet, or acknowledged before they were sent.
   std::uint64_t stale = 0;     ///< Frames of a session that has ended.
   std::uint64_t forged = 0;    ///< Frames from another node than they say, of a carrier that knows.
   std::uint64_t lost = 0;      ///< How often a node was given up, or started anew.
@@ -88,6 +91,8 @@ enum class SendResult : std::uint8_t { Sent, Full, Lost };
 /// a number that was drawn for this purpose and never used, so that an old frame, however late, neither begins nor ends
 /// one. A lost node is asked now and then whether it is there again.
 ///
+/// What a node sends to itself takes no carrier: it lies in the same window, and is given out from there.
+///
 /// One thread; allocates in the constructor only: 512 KiB per node at frames of 2 KiB, of which pages that are never
 /// used cost nothing.
 ///
@@ -100,7 +105,7 @@ class BasicLinks {
 
   BasicLinks(Transport& transport, const LinkOptions& options);
 
-  [[nodiscard]] std::size_t packet_bytes() const noexcept { return transport_.frame_bytes() - sizeof(LinkHeader); }
+  [[nodiscard]] std::size_t packet_bytes() const noexcept { return frame_bytes_ - kLinkBytes; }
   /// The packet is copied. `early`: it may be given to the receiver before those that were sent before it. `to` must be
   /// a node there is, and the packet no longer than packet_bytes().
   [[nodiscard]] SendResult send(NodeId to, Channel channel, std::span<const std::byte> packet, bool early,
@@ -109,7 +114,10 @@ class BasicLinks {
   /// next `send` there. Empty: there is no room.
   [[nodiscard]] std::span<std::byte> place(NodeId to, Channel channel) noexcept;
   /// Packets that may still be sent before the window is full.
-  [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept;
+  [[nodiscard]] std::uint32_t room(NodeId to, Channel channel) const noexcept {
+    const Window& window = peers_[to].windows[static_cast<std::size_t>(channel)];
+    return kWindow - (window.next - window.base);
+  }
   /// Packets that were ever sent on this way, and how many of them their receiver has taken, in order. When a node is
   /// lost, the second is behind while `lost` is told; then nothing is under way, and both are equal.
   [[nodiscard]] std::uint64_t sent(NodeId to, Channel channel) const noexcept {
@@ -119,10 +127,14 @@ class BasicLinks {
     return peers_[to].windows[static_cast<std::size_t>(channel)].taken_count;
   }
   [[nodiscard]] bool is_lost(NodeId node) const noexcept { return peers_[node].is_lost; }
-  [[nodiscard]] NodeId node() const noexcept { return transport_.node(); }
+  [[nodiscard]] NodeId node() const noexcept { return node_; }
   [[nodiscard]] std::size_t nodes() const noexcept { return peers_.size(); }
   /// Receives, delivers, acknowledges, sends again. Returns how much it did.
   std::size_t step(PacketSink& sink, std::uint64_t now_ns);
+  /// Delivers what this node has sent to itself. A part of `step`, by itself for who has just sent it.
+  std::size_t deliver_own(PacketSink& sink) {
+    return room(node_, Channel::Low) + room(node_, Channel::High) == 2 * kWindow ? 0 : give_out_own(sink);
+  }
   /// Nothing is under way that has not been acknowledged.
   [[nodiscard]] bool is_idle() const noexcept;
 
@@ -144,10 +156,12 @@ class BasicLinks {
   static constexpr std::uint32_t kAcknowledgeEvery = kWindow / 2;
 
   struct Sent {
-    std::uint32_t length = 0;  ///< Of the frame.
+    std::uint32_t length = 0;  ///< Of the packet.
+    std::uint8_t flags = 0;
+    bool has_left = false;          ///< The carrier has taken it once. To the own node: it has been given out early.
+    std::uint8_t early_status = 0;  ///< To the own node.
     std::uint64_t first_ns = 0;
     std::uint64_t last_ns = 0;
-    bool has_left = false;  ///< The carrier has taken it once.
   };
   struct Arrived {
     std::uint32_t length = 0;  ///< Of the packet.
@@ -193,12 +207,14 @@ class BasicLinks {
     return std::uint64_t{1} << sequence % kWindow;
   }
   [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
-  [[nodiscard]] std::span<std::byte> frame_of(Window& window, std::uint32_t sequence) const noexcept;
-  [[nodiscard]] std::uint32_t checksum(std::span<const std::byte> frame) const noexcept;
-  void make_header(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags,
-                   std::uint32_t sequence) noexcept;
+  [[nodiscard]] std::byte* packet_of(Window& window, std::uint32_t sequence) const noexcept;
+  /// Writes what stands around a packet of `length` bytes. Returns the whole frame.
+  [[nodiscard]] std::span<const std::byte> frame(std::byte* packet, std::size_t length, const LinkHeader& header,
+                                                 std::uint64_t received) const noexcept;
+  [[nodiscard]] bool has_checksum(std::span<const std::byte> frame) const noexcept;
   /// False: the carrier has no room.
-  bool transmit(NodeId to, std::size_t channel, std::span<std::byte> frame, std::uint8_t flags, std::uint32_t sequence);
+  bool transmit(NodeId to, std::size_t channel, std::byte* packet, std::size_t length, std::uint8_t flags,
+                std::uint32_t sequence);
   void transmit_session(NodeId to, std::uint8_t flags, std::uint32_t session, std::uint32_t peer_session);
   void ask(NodeId to, std::uint64_t now_ns);
   [[nodiscard]] std::uint32_t draw() noexcept;
@@ -207,21 +223,32 @@ class BasicLinks {
   void begin(NodeId peer, std::uint32_t theirs, PacketSink& sink, std::uint64_t now_ns);
   void give_up(NodeId peer, PacketSink& sink);
   void forget(Peer& peer) noexcept;
-  void take_acknowledgement(Window& to, const LinkHeader& header) noexcept;
+  static void take_acknowledgement(Window& to, std::uint32_t acknowledged, std::uint64_t received) noexcept;
   [[nodiscard]] bool deliver_one(NodeId from, std::size_t channel, PacketSink& sink, std::span<const std::byte> packet);
   std::size_t deliver(NodeId from, std::size_t channel, PacketSink& sink);
-  [[nodiscard]] static bool wants_look(const Window& window, std::uint64_t now_ns) noexcept;
+  [[nodiscard]] bool must_acknowledge(const Window& window, std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool wants_look(const Window& window, std::uint64_t now_ns) const noexcept;
   std::size_t send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after_session(NodeId peer, PacketSink& sink, std::uint64_t now_ns);
+  [[nodiscard]] static bool is_quiet(const Peer& peer) noexcept;
+  void attend(NodeId peer) noexcept { attention_[peer / kPeersPerWord] |= std::uint64_t{1} << peer % kPeersPerWord; }
+  std::size_t look_after(NodeId peer, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
+  std::size_t give_out_own(PacketSink& sink);
+  std::size_t give_out_own(std::size_t channel, PacketSink& sink);
 
   Transport& transport_;
   LinkOptions options_;
+  NodeId node_;
+  std::size_t frame_bytes_;
+  bool is_exact_;
   std::vector<Peer> peers_;
+  static constexpr std::size_t kPeersPerWord = 64;
+  std::vector<std::uint64_t> attention_;       ///< A bit for each node that must be looked after in the next step.
   std::unique_ptr<std::byte[], Free> memory_;  ///< Of all windows.
   std::size_t
       stride_;  ///< From frame to frame in a window; not whole pages, which would all lie in one set of a cache.
-  std::vector<std::byte> buffer_;
+  std::vector<std::byte> buffer_;  ///< The frame that has come, whole words.
   std::uint64_t random_ = 0;
   LinkCounters counters_;
 };

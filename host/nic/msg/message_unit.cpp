@@ -1,7 +1,8 @@
 #include "host/nic/msg/message_unit.hpp"
 
 #include <algorithm>
-#include <cstring>
+
+#include "host/nic/words.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -92,8 +93,13 @@ bool MessageUnit::send_packet(NodeId to, Priority priority, const MessagePacket&
                               std::span<const std::byte> payload, std::uint64_t now_ns) {
   const std::span<std::byte> place = links_.place(to, channel_of(priority));
   if (place.empty()) return false;
-  std::memcpy(place.data(), &packet, sizeof(packet));
-  std::copy(payload.begin(), payload.end(), place.begin() + sizeof(packet));
+  // As two words: that is how the carrier and the completer read it.
+  store_word(place.data(), static_cast<std::uint64_t>(packet.service) | std::uint64_t{packet.flags} << 8U |
+                               std::uint64_t{packet.tag} << 16U | std::uint64_t{packet.type} << 24U |
+                               std::uint64_t{packet.source_vpid} << 32U | std::uint64_t{packet.target} << 48U);
+  store_word(place.data() + kWordBytes, std::uint64_t{packet.domain} | std::uint64_t{packet.length} << 16U |
+                                            std::uint64_t{packet.reference} << 32U);
+  copy_bytes(place.data() + sizeof(packet), payload.data(), payload.size());
   return links_.send(to, channel_of(priority), place.first(sizeof(packet) + payload.size()), false, now_ns) ==
          SendResult::Sent;
 }
@@ -167,12 +173,11 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
 }
 
 bool MessageUnit::ordered(NodeId from, Channel channel, std::span<const std::byte> bytes, std::uint8_t) {
-  MessagePacket packet;
-  if (bytes.size() < sizeof(packet)) {
+  if (bytes.size() < sizeof(MessagePacket)) {
     ++counters_.foreign;
     return true;
   }
-  std::memcpy(&packet, bytes.data(), sizeof(packet));
+  const auto packet = load_words<MessagePacket>(bytes.data());
   const std::span<const std::byte> payload = bytes.subspan(sizeof(packet));
   if (!is_packet(packet, payload.size())) {
     ++counters_.foreign;

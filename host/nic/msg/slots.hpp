@@ -8,6 +8,7 @@
 #include <span>
 
 #include "host/nic/msg/mailbox.hpp"
+#include "host/nic/words.hpp"
 
 /// How a message lies in slots, wherever these are: in the page of a port (mailbox.hpp) or in segments of its memory
 /// (segments.hpp).
@@ -21,8 +22,6 @@ struct SlotPlace {
 
 namespace detail {
 
-inline constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
-
 /// Word of the slot at which `bytes` bytes begin that end right before the status.
 constexpr std::size_t first_word(std::size_t bytes, std::size_t slot_bytes) noexcept {
   return slot_bytes / kWordBytes - 1 - (bytes + kWordBytes - 1) / kWordBytes;
@@ -35,7 +34,6 @@ constexpr std::size_t first_word(std::size_t bytes, std::size_t slot_bytes) noex
 template <class At>
 void write_slots(const MessageHead& head, std::span<const std::byte> payload, std::size_t slot_bytes,
                  const At& at) noexcept {
-  using detail::kWordBytes;
   const std::size_t per_slot = slot_bytes - kWordBytes;
   const std::size_t slots = slots_of(payload.size(), slot_bytes);
   for (std::size_t i = 0; i < slots; ++i) {
@@ -43,8 +41,9 @@ void write_slots(const MessageHead& head, std::span<const std::byte> payload, st
         payload.subspan(i * per_slot, std::min(per_slot, payload.size() - i * per_slot));
     std::uint64_t* word = at(i).words + detail::first_word(part.size(), slot_bytes);
     for (std::size_t done = 0; done < part.size(); done += kWordBytes) {
-      std::uint64_t value = 0;
-      std::memcpy(&value, part.data() + done, std::min(kWordBytes, part.size() - done));
+      const std::size_t left = part.size() - done;
+      const std::uint64_t value =
+          left >= kWordBytes ? load_word(part.data() + done) : load_tail(part.data() + done, left);
       std::atomic_ref<std::uint64_t>(*word++).store(value, std::memory_order_relaxed);
     }
   }
@@ -68,7 +67,6 @@ struct SlotsRead {
 template <class At>
 [[nodiscard]] SlotsRead read_slots(std::size_t slot_bytes, std::span<std::byte, kMaxMessageBytes> into,
                                    const At& at) noexcept {
-  using detail::kWordBytes;
   const std::size_t per_slot = slot_bytes - kWordBytes;
   const auto status_of = [&](const SlotPlace& slot) {
     return from_word(std::atomic_ref<std::uint64_t>(slot.words[per_slot / kWordBytes]).load(std::memory_order_acquire));
@@ -93,7 +91,11 @@ template <class At>
     std::uint64_t* word = at(i).words + detail::first_word(bytes, slot_bytes);
     for (std::size_t done = 0; done < bytes; done += kWordBytes) {
       const std::uint64_t value = std::atomic_ref<std::uint64_t>(*word++).load(std::memory_order_relaxed);
-      std::memcpy(into.data() + begin + done, &value, std::min(kWordBytes, bytes - done));
+      if (bytes - done >= kWordBytes) {
+        store_word(into.data() + begin + done, value);
+      } else {
+        std::memcpy(into.data() + begin + done, &value, bytes - done);
+      }
     }
   }
   return {SlotsRead::What::Message, head, slots};

@@ -36,6 +36,8 @@ std::optional<Vpid> Node::open_port(const Page& page, Pdid domain, const Message
     if (!ports_.open(vpid, page, domain)) continue;
     (void)messages_.open(vpid, page, how);
     open_.push_back(std::make_unique<Port>(page, vpid, options_.combine_patience_ns));
+    open_.back()->asked_ns = now_ns_;
+    std::swap(open_.back(), open_[awake_++]);
     page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Enabled), std::memory_order_relaxed);
     page.word(PageWord::Magic).store(kPageMagic, std::memory_order_release);
     return vpid;
@@ -64,8 +66,8 @@ void Node::close_port(Vpid vpid) {
   rma_.close_port(vpid);
   messages_.close(vpid);
   ports_.close(vpid);
+  if (static_cast<std::size_t>(found - open_.begin()) < awake_) --awake_;
   open_.erase(found);
-  first_ = 0;
 }
 
 void Node::enable_port(Vpid vpid, bool on) {
@@ -81,15 +83,40 @@ void Node::enable_port(Vpid vpid, bool on) {
 std::size_t Node::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   std::size_t work = links_.step(services_, now_ns);
-  for (std::size_t i = 0; i < open_.size(); ++i) {
-    Port& port = *open_[(first_ + i) % open_.size()];
-    if (!port.is_enabled) continue;
-    for (Ring& ring : port.rings) work += serve(port, ring, &ring == &port.rings.front(), now_ns);
-  }
-  if (!open_.empty()) first_ = (first_ + 1) % open_.size();
+  work += serve_ports(now_ns);
   if (now_ns >= expires_ns_) look_for_expired(now_ns);
   work += rma_.step(now_ns);
+  work += links_.deliver_own(services_);
   work += messages_.step(now_ns);
+  return work;
+}
+
+std::size_t Node::serve_ports(std::uint64_t now_ns) {
+  std::size_t work = 0;
+  if (first_ >= awake_) first_ = 0;
+  for (std::size_t i = first_; i < awake_; ++i) work += serve(*open_[i], now_ns);
+  for (std::size_t i = 0; i < first_; ++i) work += serve(*open_[i], now_ns);
+  // One of them may go to rest in each step.
+  if (awake_ != 0 && now_ns - open_[first_]->asked_ns >= options_.rest_ns) {
+    std::swap(open_[first_], open_[--awake_]);
+  } else {
+    ++first_;
+  }
+  for (std::size_t looks = std::min(kRestingLooks, open_.size() - awake_); looks != 0; --looks) {
+    if (resting_ < awake_ || resting_ >= open_.size()) resting_ = awake_;
+    Port& port = *open_[resting_];
+    work += serve(port, now_ns);
+    if (port.asked_ns == now_ns) std::swap(open_[resting_], open_[awake_++]);
+    ++resting_;
+  }
+  return work;
+}
+
+std::size_t Node::serve(Port& port, std::uint64_t now_ns) {
+  if (!port.is_enabled || !port.wants()) return 0;
+  port.asked_ns = now_ns;
+  std::size_t work = 0;
+  for (Ring& ring : port.rings) work += serve(port, ring, &ring == &port.rings.front(), now_ns);
   return work;
 }
 

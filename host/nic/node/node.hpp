@@ -24,6 +24,7 @@ struct NodeOptions {
   LinkOptions link;
   /// For the parts of a message (SendPart). One that is not whole by then is sent as erroneous, if its first part came.
   std::uint64_t combine_patience_ns = 10'000'000;
+  std::uint64_t rest_ns = 10'000'000;  ///< A port that has asked for nothing for so long is looked at less often.
 };
 
 struct NodeCounters {
@@ -36,8 +37,14 @@ struct NodeCounters {
 ///
 /// Each port has three rings of commands (CommandRing). What waits in one, for a full window or a transfer under way,
 /// holds up what is behind it in that ring, and nothing else. Messages and transfers may stand in any ring; a transfer
-/// in a ring of messages is sent away before what stands behind it is looked at. One thread. Allocates when ports are
-/// opened, never per command.
+/// in a ring of messages is sent away before what stands behind it is looked at.
+///
+/// Who has asked for something within `rest_ns` is looked at in each step; of all others kRestingLooks in turn, so that
+/// a step does not grow with the number of ports that are open, and a rested port waits for at most one round of them.
+/// Nobody tells the node that there is a command: there is nothing that a port could tell wrongly, or forget, and a
+/// producer writes no line but its own.
+///
+/// One thread. Allocates when ports are opened, never per command.
 class Node {
  public:
   /// `transport` must outlive it.
@@ -73,16 +80,17 @@ class Node {
 
  private:
   static constexpr std::size_t kCommandsPerTurn = 16;
+  static constexpr std::size_t kRestingLooks = 16;
 
   struct Ring {
     Ring(const Page& page, CommandRing ring, std::uint64_t patience_ns) : source(page, ring), combiner(patience_ns) {}
     CommandSource source;
-    WriteCombiner combiner;
+    bool has_command = false;   ///< One that could not be carried out yet.
+    bool has_transfer = false;  ///< The last command was a transfer that has not been sent away.
+    Command command;
     std::optional<Combined> combined;  ///< A message of parts that could not be sent yet; it lies in the combiner.
     std::optional<Combined> expired;   ///< The same, of one that was given up.
-    bool has_command = false;          ///< One that could not be carried out yet.
-    bool has_transfer = false;         ///< The last command was a transfer that has not been sent away.
-    Command command;
+    WriteCombiner combiner;
   };
   struct Port {
     Port(const Page& memory, Vpid number, std::uint64_t patience_ns)
@@ -90,13 +98,21 @@ class Node {
           vpid(number),
           rings{Ring(memory, CommandRing::High, patience_ns), Ring(memory, CommandRing::Low, patience_ns),
                 Ring(memory, CommandRing::Transfer, patience_ns)} {}
+    [[nodiscard]] bool wants() noexcept {
+      bool wants = false;
+      for (Ring& ring : rings) wants = ring.has_command || ring.source.has_next() || wants;
+      return wants;
+    }
     Page page;
     Vpid vpid;
     bool is_enabled = true;
+    std::uint64_t asked_ns = 0;  ///< When it asked for something last.
     std::array<Ring, kCommandRings> rings;
   };
   enum class Done : std::uint8_t { Yes, Later };
 
+  std::size_t serve_ports(std::uint64_t now_ns);
+  std::size_t serve(Port& port, std::uint64_t now_ns);
   std::size_t serve(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
   [[nodiscard]] Done run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns);
   [[nodiscard]] Done send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
@@ -118,13 +134,15 @@ class Node {
   Rma rma_;
   MessageUnit messages_;
   Services services_;
-  std::vector<std::unique_ptr<Port>> open_;  ///< In the order of their opening; served in turn.
-  std::size_t first_ = 0;                    ///< Who is served first in the next step.
+  std::vector<std::unique_ptr<Port>> open_;  ///< First those who have asked lately.
+  std::size_t awake_ = 0;                    ///< How many these are.
+  std::size_t first_ = 0;                    ///< Which of them is served first in the next step,
+  std::size_t resting_ = 0;                  ///< and which of the others is looked at next.
+  std::uint64_t now_ns_ = 0;                 ///< Of the last step.
   std::size_t next_vpid_ = 0;
   std::vector<std::byte> buffer_;
   /// When a message of parts will have lasted too long, at the earliest.
   std::uint64_t expires_ns_ = ~std::uint64_t{0};
-  std::uint64_t now_ns_ = 0;  ///< Of the last step.
   NodeCounters counters_;
 };
 

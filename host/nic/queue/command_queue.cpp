@@ -10,6 +10,7 @@
 #include <bit>
 
 #include "host/nic/queue/queue_protocol.hpp"
+#include "host/nic/words.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -151,17 +152,17 @@ bool CommandSource::take(Command& command) noexcept {
   RingMemory memory{page_, place_};
   Words words;
   if (!read_slot(memory, taken_, words.data())) {
-    tell();
+    if (told_ != taken_) tell();
     return false;
   }
   ++taken_;
-  command = std::bit_cast<Command>(words);
+  auto* const to = reinterpret_cast<std::byte*>(&command);
+  for (std::size_t w = 0; w < kWords; ++w) store_word(to + w * kWordBytes, words[w]);
   if (taken_ - told_ >= kTellEvery) tell();
   return true;
 }
 
 void CommandSource::tell() noexcept {
-  if (told_ == taken_) return;
   told_ = taken_;
   RingMemory memory{page_, place_};
   give_back(memory, taken_);

@@ -51,6 +51,13 @@ class CommandSource {
   explicit CommandSource(const Page& page, CommandRing ring = CommandRing::Low) noexcept
       : page_(page), place_(place_of(ring)) {}
 
+  /// Whether there is a next command. If not, the port learns that all slots are free.
+  [[nodiscard]] bool has_next() noexcept {
+    const std::size_t at = place_.at + taken_ % PageLayout::kCommands * kLineBytes;
+    const bool is_there = page_.word(at, kNumberWord).load(std::memory_order_relaxed) == taken_ + 1;
+    if (!is_there && told_ != taken_) tell();
+    return is_there;
+  }
   /// Copies the next command out, if there is one. Its contents are as the port wrote them, whatever that is.
   [[nodiscard]] bool take(Command& command) noexcept;
   /// How many have been taken.
@@ -59,6 +66,7 @@ class CommandSource {
  private:
   /// The port learns that slots are free when a quarter of them is, or when nothing is left to take.
   static constexpr std::uint64_t kTellEvery = PageLayout::kCommands / 4;
+  static constexpr std::size_t kNumberWord = offsetof(Command, number) / sizeof(std::uint64_t);
 
   void tell() noexcept;
 

@@ -281,12 +281,14 @@ void Rma::end_command(Vpid vpid, Error error) {
 std::size_t Rma::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   std::size_t work = 0;
-  std::erase_if(busy_, [&](Vpid vpid) {
-    PortState& port = ports_state_[vpid];
-    if (port.is_busy) work += advance(vpid, now_ns) ? 1 : 0;
-    port.is_listed = port.is_busy;
-    return !port.is_listed;
-  });
+  if (!busy_.empty()) {
+    std::erase_if(busy_, [&](Vpid vpid) {
+      PortState& port = ports_state_[vpid];
+      if (port.is_busy) work += advance(vpid, now_ns) ? 1 : 0;
+      port.is_listed = port.is_busy;
+      return !port.is_listed;
+    });
+  }
   for (std::size_t node = 0; node < jobs_.size(); ++node) {
     if (jobs_[node].is_active) work += pump(static_cast<NodeId>(node)) ? 1 : 0;
   }

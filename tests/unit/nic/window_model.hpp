@@ -25,7 +25,6 @@ struct LinksInside {
   using Peer = typename Windows::Peer;
   using Window = typename Windows::Window;
   static constexpr std::size_t kPacketBytes = 6;
-  static constexpr std::size_t kFlagsAt = offsetof(LinkHeader, flags);
 
   Windows& links;
 
@@ -68,6 +67,7 @@ struct LinksInside {
     bytes(peer.theirs);
     bytes(peer.fresh);
     bytes(links.random_);
+    bytes(links.attention_.front());
     Window& window = this->window();
     bytes(window.base);
     bytes(window.next);
@@ -84,7 +84,7 @@ struct LinksInside {
         bytes(window.sent[slot].has_left);
         bytes(window.sent[slot].length);
         std::byte* const frame = window.frames.data() + slot * links.stride_;
-        bytes(frame[kFlagsAt]);
+        bytes(window.sent[slot].flags);
         for (std::size_t i = 0; i < kPacketBytes; ++i) bytes(frame[sizeof(LinkHeader) + i]);
       }
       if ((window.here & bit_of(slot)) != 0) {
@@ -260,7 +260,7 @@ class Model {
 
  private:
   static constexpr std::uint64_t kNow = std::uint64_t{1} << 40U;
-  static constexpr std::size_t kFrameBytes = sizeof(LinkHeader) + Inside::kPacketBytes;
+  static constexpr std::size_t kFrameBytes = kLinkBytes + Inside::kPacketBytes;
 
   struct Frame {
     std::uint8_t size = 0;
@@ -414,6 +414,9 @@ class Model {
     if (fault_ != Fault::None) change_arriving(n, nodes_[n].carrier.arriving);
     return step(n);
   }
+  [[nodiscard]] static std::size_t received_bytes(const LinkHeader& header) {
+    return (header.flags & kLinkHasReceived) != 0 ? sizeof(std::uint64_t) : 0;
+  }
   void change_arriving(std::size_t n, Frame& frame) {
     LinkHeader header;
     std::memcpy(&header, frame.bytes.data(), sizeof(header));
@@ -421,12 +424,13 @@ class Model {
       header.session = inside(n).peer().theirs;
       header.peer_session = inside(n).peer().own;
     }
-    if (fault_ == Fault::TakesTwice && frame.size > sizeof(header)) {
+    const bool has_packet = frame.size == sizeof(header) + Inside::kPacketBytes + received_bytes(header);
+    if (fault_ == Fault::TakesTwice && has_packet) {
       inside(n).window().here &= ~Inside::bit_of(header.sequence);
     }
     std::memcpy(frame.bytes.data(), &header, sizeof(header));
     const bool is_double = static_cast<std::int32_t>(header.sequence - inside(n).window().cursor) < 0;
-    if (fault_ == Fault::DropsDoubles && frame.size > sizeof(header) && is_double) frame.size = 0;
+    if (fault_ == Fault::DropsDoubles && has_packet && is_double) frame.size = 0;
   }
   /// What a node gives to the network. The network has as many as it carries, each once: it may deliver it again.
   bool put(std::size_t n, std::span<const std::byte> bytes) {
@@ -438,9 +442,15 @@ class Model {
     std::memcpy(&header, bytes.data(), sizeof(header));
     if (fault_ == Fault::AcknowledgesTooMuch) ++header.acknowledged;
     if (fault_ == Fault::AcknowledgesTooLittle) --header.acknowledged;
-    if (fault_ == Fault::ShiftsBitMap) header.received <<= 1U;
-    if (fault_ == Fault::ShiftsBitMapBack) header.received >>= 1U;
     std::memcpy(frame.bytes.data(), &header, sizeof(header));
+    if (received_bytes(header) != 0) {
+      std::byte* const at = frame.bytes.data() + frame.size - sizeof(std::uint64_t);
+      std::uint64_t received = 0;
+      std::memcpy(&received, at, sizeof(received));
+      if (fault_ == Fault::ShiftsBitMap) received <<= 1U;
+      if (fault_ == Fault::ShiftsBitMapBack) received >>= 1U;
+      std::memcpy(at, &received, sizeof(received));
+    }
     if (std::ranges::find(nodes_[n].out, frame) == nodes_[n].out.end()) nodes_[n].out.push_back(frame);
     return true;
   }

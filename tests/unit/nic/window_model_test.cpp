@@ -67,7 +67,7 @@ struct Broken {
 TEST(WindowModel, finds_what_is_broken_in_a_window) {
   Scenario blocked{{6, 0}, {2, 1}};
   blocked.blocks = true;
-  for (const auto& [fault, failure] : {Broken{Fault::AcknowledgesTooMuch, "acknowledged, but not delivered"},
+  for (const auto& [fault, failure] : {Broken{Fault::AcknowledgesTooMuch, "a frame is refused"},
                                        {Fault::AcknowledgesTooLittle, "it goes on for ever, or not at all"},
                                        {Fault::ShiftsBitMap, "acknowledged, but not here"},
                                        {Fault::ShiftsBitMapBack, "acknowledged, but not here"},

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "host/nic/names.hpp"
+#include "host/nic/words.hpp"
 #include "host/ring/name.hpp"
 #include "host/ring/publish.hpp"
 
@@ -37,6 +38,7 @@ constexpr std::size_t kSlotsAt = 2 * kLineBytes;
 constexpr std::size_t kFrameAt = 8;
 constexpr unsigned kNumberAt = 24;  // in that word, above the length
 constexpr std::uint64_t kLengthMask = (std::uint64_t{1} << kNumberAt) - 1;
+constexpr std::uint64_t kNumbers = std::uint64_t{1} << (64 - kNumberAt);
 
 std::atomic_ref<std::uint64_t> word(std::byte* at) noexcept {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at));
@@ -48,6 +50,13 @@ std::uint64_t now_ns() noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// Length of the frame with this number, as its sender says it, whatever that is; nothing if it is not there yet.
+std::optional<std::size_t> length_of(std::byte* slot, std::uint64_t number) noexcept {
+  const std::uint64_t head = word(slot).load(std::memory_order_acquire);
+  if (head >> kNumberAt != (number + 1) % kNumbers) return std::nullopt;
+  return static_cast<std::size_t>(head & kLengthMask);
+}
+
 Result<std::string> path_of(const ShmOptions& options, NodeId node) {
   return ring::path_of(options.network + "." + std::to_string(node));
 }
@@ -55,7 +64,10 @@ Result<std::string> path_of(const ShmOptions& options, NodeId node) {
 }  // namespace
 
 ShmTransport::ShmTransport(const ShmOptions& options)
-    : options_(options), outgoing_(options.nodes), incoming_(options.nodes) {}
+    : options_(options),
+      slot_bytes_((kFrameAt + options.frame_bytes + kLineBytes - 1) / kLineBytes * kLineBytes),
+      outgoing_(options.nodes),
+      incoming_(options.nodes) {}
 
 ShmTransport::~ShmTransport() {
   // Only if the name is still ours.
@@ -67,25 +79,16 @@ ShmTransport::~ShmTransport() {
   }
 }
 
-std::size_t ShmTransport::slot_bytes() const noexcept {
-  return (kFrameAt + options_.frame_bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
-}
 std::size_t ShmTransport::ring_bytes() const noexcept {
-  return kSlotsAt + options_.slots * slot_bytes();
+  return kSlotsAt + options_.slots * slot_bytes_;
 }
 std::size_t ShmTransport::inbox_bytes() const noexcept {
   return kPageBytes + options_.nodes * ring_bytes();
 }
 
 std::byte* ShmTransport::slot_of(std::byte* ring, std::uint64_t number) const noexcept {
-  return ring + kSlotsAt + (number & (options_.slots - 1)) * slot_bytes();
+  return ring + kSlotsAt + (number & (options_.slots - 1)) * slot_bytes_;
 }
-std::optional<std::size_t> ShmTransport::length_of(std::byte* ring, std::uint64_t number) const noexcept {
-  const std::uint64_t head = word(slot_of(ring, number)).load(std::memory_order_acquire);
-  if ((head & ~kLengthMask) != (number + 1) << kNumberAt) return std::nullopt;
-  return static_cast<std::size_t>(head & kLengthMask);
-}
-
 Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const ShmOptions& options) {
   if (options.nodes < 1 || options.nodes > 64) return Failure{"a network in shared memory has 1 to 64 nodes"};
   if (options.node >= options.nodes) {
@@ -119,6 +122,10 @@ std::string ShmTransport::make_inbox() {
   if (!problem.empty()) return problem;
   path_ = path.value();
   file_ = std::move(file);
+  for (std::size_t from = 0; from < options_.nodes; ++from) {
+    std::byte* const ring = inbox_.data() + kPageBytes + from * ring_bytes();
+    incoming_[from] = {ring, slot_of(ring, 0), 0, 0};
+  }
   return {};
 }
 
@@ -162,7 +169,9 @@ bool ShmTransport::connect(NodeId to) {
   out.written = word(out.ring + kWrittenAt).load(std::memory_order_relaxed);  // of a predecessor of ours
   out.taken = word(out.ring + kTakenAt).load(std::memory_order_acquire);
   // A predecessor that died may have given out one frame more than it counted.
-  for (std::size_t i = 0; i < options_.slots && length_of(out.ring, out.written); ++i) ++out.written;
+  for (std::size_t i = 0; i < options_.slots && length_of(slot_of(out.ring, out.written), out.written); ++i) {
+    ++out.written;
+  }
   problem_.clear();
   return true;
 }
@@ -191,7 +200,7 @@ bool ShmTransport::send(NodeId to, std::span<const std::byte> frame) {
     }
   }
   std::byte* const slot = slot_of(out.ring, out.written);
-  std::memcpy(slot + kFrameAt, frame.data(), frame.size());
+  copy_bytes(slot + kFrameAt, frame.data(), frame.size());
   word(slot).store(++out.written << kNumberAt | frame.size(), std::memory_order_release);
   word(out.ring + kWrittenAt).store(out.written, std::memory_order_relaxed);
   return true;
@@ -199,24 +208,26 @@ bool ShmTransport::send(NodeId to, std::span<const std::byte> frame) {
 
 std::size_t ShmTransport::receive(std::span<std::byte> into) {
   for (std::size_t tried = 0; tried < options_.nodes; ++tried) {
-    const std::size_t from = next_;
+    Incoming& in = incoming_[next_];
     next_ = next_ + 1 == options_.nodes ? 0 : next_ + 1;
-    Incoming& in = incoming_[from];
-    std::byte* const ring = inbox_.data() + kPageBytes + from * ring_bytes();
-    const std::optional<std::size_t> said = length_of(ring, in.taken);
-    std::size_t length = 0;
-    if (said) {
-      length = std::min({*said, options_.frame_bytes, into.size()});
-      std::memcpy(into.data(), slot_of(ring, in.taken) + kFrameAt, length);
-      ++in.taken;
+    const std::optional<std::size_t> said = length_of(in.next, in.taken);
+    if (!said) {
+      if (in.told != in.taken) tell(in);
+      continue;
     }
-    if (in.taken - in.told >= options_.slots / 4 + 1 || (!said && in.told != in.taken)) {
-      in.told = in.taken;
-      word(ring + kTakenAt).store(in.told, std::memory_order_release);
-    }
+    const std::size_t length = std::min({*said, options_.frame_bytes, into.size()});
+    copy_bytes(into.data(), in.next + kFrameAt, length);
+    in.next = slot_of(in.ring, ++in.taken);
+    if (in.taken - in.told > options_.slots / 4) tell(in);
     if (length != 0) return length;
   }
   return 0;
+}
+
+/// The slots before the next one may be written again.
+void ShmTransport::tell(Incoming& in) noexcept {
+  in.told = in.taken;
+  word(in.ring + kTakenAt).store(in.told, std::memory_order_release);
 }
 
 }  // namespace stopbit::nic

@@ -61,21 +61,22 @@ class ShmTransport final : public Transport {
     std::uint64_t next_look_ns = 0;
   };
   struct Incoming {
+    std::byte* ring = nullptr;
+    std::byte* next = nullptr;  ///< The slot of the next frame.
     std::uint64_t taken = 0;
     std::uint64_t told = 0;
   };
 
   explicit ShmTransport(const ShmOptions& options);
   [[nodiscard]] std::string make_inbox();
-  [[nodiscard]] std::size_t slot_bytes() const noexcept;
   [[nodiscard]] std::size_t ring_bytes() const noexcept;
   [[nodiscard]] std::size_t inbox_bytes() const noexcept;
   [[nodiscard]] std::byte* slot_of(std::byte* ring, std::uint64_t number) const noexcept;
-  /// Of the frame with this number; nothing if it is not there yet. What the sender says, whatever that is.
-  [[nodiscard]] std::optional<std::size_t> length_of(std::byte* ring, std::uint64_t number) const noexcept;
   void look_again(NodeId to);
+  void tell(Incoming& in) noexcept;
 
   ShmOptions options_;
+  std::size_t slot_bytes_;
   std::string path_;
   ring::Descriptor file_;
   ring::Mapping inbox_;
