@@ -99,6 +99,7 @@ std::string Distribution::open_ways() {
       nic::ShmTransport::open({.network = settings_.network, .node = 0, .nodes = nic::ShmOptions::kUsualNodes});
   if (!local) return local.message();
   ways_[0]->carrier = std::move(local).value();
+  sweep();
   if (!settings_.listen.empty()) {
     nic::FabricOptions options;
     if (!settings_.provider.empty()) options.provider = settings_.provider;
@@ -220,7 +221,14 @@ std::size_t Distribution::step(std::uint64_t now_ns) {
     if (broker_) look_at_rings();
     publish_counters();
   }
+  if (now_ns >= next_sweep_ns_) sweep();
   return work;
+}
+
+/// What subscribers that were killed have left in shared memory goes.
+void Distribution::sweep() {
+  next_sweep_ns_ = now_ns_ + kSweepNs;
+  nic::ShmTransport::remove_dead(settings_.network, nic::ShmOptions::kUsualNodes);
 }
 
 /// A ring that is made anew has another segment under its name.

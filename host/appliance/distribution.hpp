@@ -58,7 +58,8 @@ class Distribution {
 
  private:
   static constexpr std::uint64_t kBrokerNs = 1'000'000;        ///< How often clients are looked at,
-  static constexpr std::uint64_t kLookNs = 100'000'000;        ///< and rings and counters.
+  static constexpr std::uint64_t kLookNs = 100'000'000;        ///< rings and counters,
+  static constexpr std::uint64_t kSweepNs = 10'000'000'000;    ///< and what the dead have left.
   static constexpr std::uint64_t kLineNs = 100'000'000;        ///< So often a line may be said for long,
   static constexpr std::uint64_t kFarewellNs = 3'000'000'000;  ///< How long subscribers are served at the end.
   static constexpr std::size_t kLines = 64;                    ///< and so many at once. Strangers may not fill the log.
@@ -95,6 +96,7 @@ class Distribution {
   [[nodiscard]] bool has_subscribers() const;
   void run();
   void say(Voice& voice, std::string line);
+  void sweep();
   void look_at_rings();
   void publish_counters();
   void publish_broker();
@@ -110,6 +112,7 @@ class Distribution {
   std::unique_ptr<nic::Broker> broker_;
   std::uint64_t next_broker_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
+  std::uint64_t next_sweep_ns_ = 0;
   std::uint64_t now_ns_ = 0;
   Voice broker_voice_;   ///< What becomes of clients and rings;
   Voice refusal_voice_;  ///< apart from it, what strangers can cause.

@@ -73,6 +73,7 @@ std::string Keeper::prepare() {
 
 void Keeper::step() {
   const std::uint64_t now = clock_();
+  if (listening_since_ns_ == 0) listening_since_ns_ = now;
   Notice notice;
   for (std::size_t i = 0; i < kNoticesAtATime && appliance_.next_notice(notice); ++i) take(notice);
   appliance_.retire();
@@ -252,8 +253,8 @@ void Keeper::look(std::uint64_t now) {
       const LineStatus& line = channel.lines[i];
       if (!line.exists) continue;
       const char letter = i == 0 ? 'A' : 'B';
-      // A line that has not begun is no news before its time is over.
-      if (line.last_arrival_ns == 0 && now - status.started_ns <= appliance_.settings().silence_ns) continue;
+      // A line that has not begun is no news before its time is over. Ports may have taken long to open.
+      if (line.last_arrival_ns == 0 && now - listening_since_ns_ <= appliance_.settings().silence_ns) continue;
       const auto [silent, is_first] = silent_.try_emplace({channel.name, letter}, false);
       if (silent->second != line.is_silent) tell_line(channel.name, letter, line.is_silent, line);
       silent->second = line.is_silent;

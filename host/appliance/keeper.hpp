@@ -30,7 +30,7 @@ struct Change {
 /// Looks after an appliance that runs: writes gaps to disk, tells changes of state, beats. It sees the data path only
 /// through notices and counters, and may be as slow as a disk.
 ///
-/// One thread calls step every so often; a tenth of a second is good.
+/// One thread calls step every so often, as soon as the appliance has started; a tenth of a second is good.
 class Keeper {
  public:
   using Tell = std::function<void(const Change&)>;
@@ -77,6 +77,7 @@ class Keeper {
   std::map<std::pair<std::string, std::string>, Watched> watched_;  ///< By what, and of whom.
   bool recorder_fails_ = false;
   std::map<std::tuple<std::string, std::string, std::uint32_t>, bool> readers_;  ///< By ring, name, process: it runs.
+  std::uint64_t listening_since_ns_ = 0;  ///< The first step: all ports are open.
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_clean_ns_ = 0;
 };

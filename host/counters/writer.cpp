@@ -186,7 +186,7 @@ Result<Segment> Segment::create(std::string_view name, const Schema& schema) {
   if (!path) return Failure{path.message()};
   const Result<Plan> plan = plan_segment(schema.items());
   if (!plan) return Failure{plan.message()};
-  ring::TemporaryFile made(path.value() + ".new-" + std::to_string(::getpid()));
+  ring::TemporaryFile made(path.value());
   Segment segment;
   segment.path_ = path.value();
   segment.file_ = made.create();

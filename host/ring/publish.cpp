@@ -6,22 +6,28 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <vector>
 
 namespace stopbit::ring {
 namespace {
 
+namespace fs = std::filesystem;
+
 constexpr mode_t kMode = 0644;  // readers need only to read
+constexpr std::string_view kNew = ".new-";
 
 bool is_same_file(const Descriptor& a, const struct stat& b) {
   struct stat status {};
   return ::fstat(a.get(), &status) == 0 && status.st_ino == b.st_ino && status.st_dev == b.st_dev;
 }
 
-/// Takes the name from a writer that is gone. Nothing on success, else why not; `again` if the name has changed
-/// meanwhile.
-std::string take_over(const TemporaryFile& made, const std::string& path, const SegmentKind& kind, bool& again) {
+/// Holds the lock of the segment behind the name, whose writer is gone or who is `kind.own`. Who holds it may replace
+/// or remove it: nobody else will. Nothing on success, else why not; `again` if the name has changed meanwhile.
+std::string hold_dead(const std::string& path, const SegmentKind& kind, Descriptor& old, bool& again) {
   const std::string noun(kind.noun);
-  const Descriptor old(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  old = Descriptor(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!old.ok()) {
     again = errno == ENOENT;
     return system_error("open", path);
@@ -39,17 +45,37 @@ std::string take_over(const TemporaryFile& made, const std::string& path, const 
   if (!is_held_by_us && kind.may_replace != nullptr && !kind.may_replace(old)) {
     return "the " + noun + " '" + path + "' holds records of its own; it was left alone";
   }
-  // Who holds the lock of the file behind the name may replace it: nobody else will.
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {
     again = true;
     return "the " + noun + " '" + path + "' changes all the time";
   }
-  if (::rename(made.path().c_str(), path.c_str()) != 0) return system_error("replace", path);
   return {};
 }
 
+/// What makers that died have left: PATH.new-PID, which nobody holds. One that is alive and has not locked its file yet
+/// cannot name it then, which it could not anyway: the name is ours.
+void remove_unfinished(const std::string& path) {
+  const fs::path name(path);
+  const std::string begins = name.filename().string() + std::string(kNew);
+  const fs::path folder = name.has_parent_path() ? name.parent_path() : fs::path(".");
+  std::error_code error;
+  std::vector<fs::path> dead;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const std::string file = at->path().filename().string();
+    if (!file.starts_with(begins) || file.find_first_not_of("0123456789", begins.size()) != std::string::npos) continue;
+    const Descriptor opened(::open(at->path().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    const bool is_file = opened.ok() && ::fstat(opened.get(), &status) == 0 && S_ISREG(status.st_mode);
+    if (is_file && !is_locked(opened)) dead.push_back(at->path());
+  }
+  for (const fs::path& file : dead) fs::remove(file, error);  // those of others stay
+}
+
 }  // namespace
+
+TemporaryFile::TemporaryFile(const std::string& final_path)
+    : path_(final_path + std::string(kNew) + std::to_string(::getpid())) {}
 
 TemporaryFile::~TemporaryFile() {
   if (!path_.empty()) ::unlink(path_.c_str());
@@ -69,14 +95,28 @@ std::string publish(TemporaryFile& made, const std::string& path, const SegmentK
   constexpr int kTries = 100;
   std::string problem;
   for (int i = 0; i < kTries; ++i) {
-    if (::link(made.path().c_str(), path.c_str()) == 0) return {};
+    if (::link(made.path().c_str(), path.c_str()) == 0) {
+      problem.clear();
+      break;
+    }
     if (errno != EEXIST) return system_error(("make the " + std::string(kind.noun)).c_str(), path);
     bool again = false;
-    problem = take_over(made, path, kind, again);
-    if (problem.empty()) made.keep();
-    if (problem.empty() || !again) break;
+    Descriptor old;
+    problem = hold_dead(path, kind, old, again);
+    if (again) continue;
+    if (!problem.empty()) return problem;
+    if (::rename(made.path().c_str(), path.c_str()) != 0) return system_error("replace", path);
+    made.keep();
+    break;
   }
+  if (problem.empty()) remove_unfinished(path);
   return problem;
+}
+
+bool remove_dead(const std::string& path, const SegmentKind& kind) {
+  bool again = false;
+  Descriptor old;
+  return hold_dead(path, kind, old, again).empty() && ::unlink(path.c_str()) == 0;
 }
 
 }  // namespace stopbit::ring

@@ -9,10 +9,10 @@
 /// How a segment gets its name: complete, at once, and never over one that is in use.
 namespace stopbit::ring {
 
-/// A file that vanishes unless it got its final name.
+/// A file that vanishes unless it got its final name. Until then it has another one, with the process's number.
 class TemporaryFile {
  public:
-  explicit TemporaryFile(std::string path) : path_(std::move(path)) {}
+  explicit TemporaryFile(const std::string& final_path);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
@@ -39,7 +39,11 @@ struct SegmentKind {
 /// Whether the open file is the one that has the name.
 [[nodiscard]] bool is_at(const Descriptor& file, const std::string& path) noexcept;
 
-/// Gives the complete segment, which its maker has locked, its name. Empty on success, else why not.
+/// Gives the complete segment, which its maker has locked, its name. What makers of the same name that died have left
+/// unfinished goes. Empty on success, else why not.
 [[nodiscard]] std::string publish(TemporaryFile& made, const std::string& path, const SegmentKind& kind);
+
+/// Takes the name away from a segment of this kind whose writer is gone. False if there is no such one.
+bool remove_dead(const std::string& path, const SegmentKind& kind);
 
 }  // namespace stopbit::ring

@@ -48,7 +48,7 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
   const std::vector<std::byte> image = image::write(program);
   const SegmentPlan plan = plan_segment(image.size(), options.slot_count);
 
-  TemporaryFile made(path.value() + ".new-" + std::to_string(::getpid()));
+  TemporaryFile made(path.value());
   Writer writer;
   writer.path_ = path.value();
   writer.file_ = made.create();

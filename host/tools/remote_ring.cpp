@@ -15,6 +15,7 @@
 #include "host/nic/remote/subscriber.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/ring/reader.hpp"
 #include "host/tools/files.hpp"
 #include "host/tools/signals.hpp"
 
@@ -26,6 +27,7 @@ using nic::remote::Subscriber;
 using nic::remote::SubscriberState;
 
 constexpr auto kPatience = 30s;
+constexpr auto kQuietWait = 2s;
 constexpr auto kRest = 50us;
 constexpr std::uint64_t kLookNs = 10'000'000;
 constexpr std::size_t kGoodbyeSteps = 64;
@@ -59,29 +61,83 @@ std::uint64_t value_of(std::string_view text) {
   return value;
 }
 
-/// The carrier to where the address says.
-std::unique_ptr<nic::Transport> join(const RemoteAddress& address, const std::string& provider) {
-  if (address.is_fabric) {
-    nic::FabricOptions options;
-    if (!provider.empty()) options.provider = provider;
-    options.patience_ns = static_cast<std::uint64_t>(std::chrono::nanoseconds(kPatience).count());
-    auto joined = nic::FabricTransport::join(options, address.place);
-    if (!joined) throw ToolError(kExitEnvironment, "cannot reach '" + address.place + "': " + joined.message());
-    return std::move(joined).value();
+using Tell = std::function<void(const std::string&)>;
+
+/// Whether nothing is to be waited for any more. Says once what is waited for, and gives up at the end unless it is
+/// patient.
+class Waiting {
+ public:
+  Waiting(bool is_patient, const Tell& tell) : is_patient_(is_patient), tell_(tell) {}
+
+  /// Sleeps a little. `why`: there is nothing yet. False: somebody wants us to stop.
+  bool go_on(const std::function<std::string()>& why) {
+    if (stop_requested()) return false;
+    const auto passed = std::chrono::steady_clock::now() - begin_;
+    if (!is_patient_ && passed > kPatience) throw ToolError(kExitEnvironment, why());
+    if (!has_told_ && passed > kQuietWait) {
+      has_told_ = true;
+      tell_("waiting: " + why());
+    }
+    std::this_thread::sleep_for(1ms);
+    return true;
   }
+
+ private:
+  bool is_patient_;
+  const Tell& tell_;
+  bool has_told_ = false;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+/// The carrier to where the address says; null: somebody wants us to stop.
+std::unique_ptr<nic::Transport> join_fabric(const std::string& place, const std::string& provider, bool is_patient,
+                                            const Tell& tell) {
+  nic::FabricOptions options;
+  if (!provider.empty()) options.provider = provider;
+  auto started = nic::FabricTransport::start(options, place);
+  if (!started) throw ToolError(kExitEnvironment, "cannot reach '" + place + "': " + started.message());
+  nic::FabricTransport& carrier = *started.value();
+  const auto why = [&] {
+    return "cannot reach '" + place + "': " + carrier.why_not_joined() +
+           " (an appliance listens there if `listen` of its [nic] says so)";
+  };
+  for (Waiting waiting(is_patient, tell); !carrier.is_joined();) {
+    carrier.progress();
+    if (!carrier.problem().empty()) {
+      throw ToolError(kExitEnvironment, "cannot reach '" + place + "': " + carrier.problem());
+    }
+    if (!waiting.go_on(why)) return nullptr;
+  }
+  return std::move(started).value();
+}
+
+/// As join_fabric.
+std::unique_ptr<nic::Transport> join_shm(const std::string& network, bool is_patient, const Tell& tell) {
   // Any node that nobody is. Those who come together begin at different ones.
   constexpr std::size_t kOthers = nic::ShmOptions::kUsualNodes - 1;
+  std::unique_ptr<nic::ShmTransport> carrier;
   std::string problem;
-  for (std::size_t i = 0; i < kOthers; ++i) {
+  for (std::size_t i = 0; i < kOthers && !carrier; ++i) {
     nic::ShmOptions options;
-    options.network = address.place;
+    options.network = network;
     options.nodes = nic::ShmOptions::kUsualNodes;
     options.node = static_cast<nic::NodeId>(1 + (static_cast<std::size_t>(::getpid()) + i) % kOthers);
     auto opened = nic::ShmTransport::open(options);
-    if (opened) return std::move(opened).value();
-    problem = opened.message();
+    if (opened)
+      carrier = std::move(opened).value();
+    else
+      problem = opened.message();
   }
-  throw ToolError(kExitEnvironment, "cannot join the network '" + address.place + "': " + problem);
+  const std::string failed = "cannot join the network '" + network + "' of this host: ";
+  if (!carrier) throw ToolError(kExitEnvironment, failed + problem);
+  const auto why = [&] {
+    return failed + carrier->problem() + " (its name is `network` of [nic], or else the name of the appliance)";
+  };
+  for (Waiting waiting(is_patient, tell); !carrier->connect(0);) {
+    if (!is_patient) throw ToolError(kExitEnvironment, why());
+    if (!waiting.go_on(why)) return nullptr;
+  }
+  return carrier;
 }
 
 class Receiving final : public RemoteRing {
@@ -131,11 +187,16 @@ class Receiving final : public RemoteRing {
     look_.exists = look_.exists || subscriber_->has_ring();
     look_.is_refused = subscriber_->state() == SubscriberState::Refused;
     look_.has_ended = subscriber_->state() == SubscriberState::Ended;
-    if (look_.problem != subscriber_->problem()) look_.problem = subscriber_->problem();
+    if (look_.problem != subscriber_->problem()) look_.problem = subscriber_->problem() + hint();
     look_.records = counters.records;
     look_.fetched = counters.fetched;
     look_.lost = counters.lost;
     look_.sessions = counters.sessions;
+  }
+
+  [[nodiscard]] const char* hint() const {
+    const bool is_no_ring = look_.is_refused && subscriber_->refusal() == nic::remote::Refusal::Ring;
+    return is_no_ring ? "; a wrong token, or none, gets this answer, too" : "";
   }
 
   std::unique_ptr<nic::Transport> carrier_;
@@ -150,13 +211,13 @@ class Receiving final : public RemoteRing {
 }  // namespace
 
 bool is_remote(std::string_view text) noexcept {
-  return text.starts_with(kFabric) || text.starts_with(kShm);
+  return text.find("://") != std::string_view::npos;
 }
 
 RemoteAddress parse_remote(const std::string& text) {
   RemoteAddress address;
   address.is_fabric = text.starts_with(kFabric);
-  const std::string_view rest = is_remote(text)
+  const std::string_view rest = address.is_fabric || text.starts_with(kShm)
                                     ? std::string_view(text).substr(address.is_fabric ? kFabric.size() : kShm.size())
                                     : std::string_view();
   const std::size_t slash = rest.rfind('/');
@@ -166,6 +227,13 @@ RemoteAddress parse_remote(const std::string& text) {
   }
   address.place = rest.substr(0, slash);
   address.ring = rest.substr(slash + 1);
+  if (address.is_fabric) {
+    const std::size_t colon = address.place.rfind(':');
+    const auto port = number_of<std::uint16_t>(std::string_view(address.place).substr(colon + 1));
+    if (colon == std::string::npos || colon == 0 || !port || *port == 0) {
+      throw ToolError(kExitUsage, "'" + text + "' has no port: fabric://HOST:PORT/RING");
+    }
+  }
   return address;
 }
 
@@ -231,40 +299,47 @@ std::vector<Option> remote_options(RemoteArguments& arguments) {
        .target = &arguments.provider}};
 }
 
-std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const std::string& name,
-                                             const RemoteArguments& arguments, bool follows,
+std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const std::string& name, const How& how,
                                              std::function<void(const std::string&)> tell) {
   const RemoteAddress where = parse_remote(address);
   nic::remote::SubscriberOptions options;
   options.ring = where.ring;
   options.name = name;
-  options.filter = parse_filter(arguments.filter);
-  options.wants_history = arguments.from_start;
-  options.follows = follows;
-  options.log = std::move(tell);
-  if (!arguments.token_file.empty()) {
+  options.filter = parse_filter(how.arguments.filter);
+  options.wants_history = how.arguments.from_start;
+  options.follows = how.follows;
+  // Who refuses for good is told of by an error.
+  options.log = [tell, begin = "ring '" + name + "': "](const std::string& line) {
+    const std::string_view rest = std::string_view(line).substr(line.starts_with(begin) ? begin.size() : 0);
+    if (!rest.starts_with(to_text(SubscriberState::Refused))) tell(std::string(rest));
+  };
+  if (!how.arguments.token_file.empty()) {
     constexpr std::size_t kMaxFileBytes = 4'096;
-    options.token = read_file(arguments.token_file, kMaxFileBytes);
+    options.token = read_file(how.arguments.token_file, kMaxFileBytes);
     options.token.resize(std::min(options.token.find_first_of("\r\n"), options.token.size()));
     if (options.token.size() > nic::remote::kMaxTokenBytes) {
-      throw ToolError(kExitUsage, arguments.token_file + ": a token has at most " +
+      throw ToolError(kExitUsage, how.arguments.token_file + ": a token has at most " +
                                       std::to_string(nic::remote::kMaxTokenBytes) + " characters");
     }
   }
-  return std::make_unique<Receiving>(join(where, arguments.provider), options);
+  if (const auto there = ring::Reader::open(name); there && there.value().writer() == ring::WriterState::Running) {
+    throw ToolError(kExitEnvironment,
+                    "the ring '" + there.value().path() + "' has a live writer; --ring gives another name");
+  }
+  auto carrier = where.is_fabric ? join_fabric(where.place, how.arguments.provider, how.is_patient, tell)
+                                 : join_shm(where.place, how.is_patient, tell);
+  if (!carrier) return nullptr;
+  return std::make_unique<Receiving>(std::move(carrier), options);
 }
 
-bool RemoteRing::wait(bool patient) const {
-  const auto until = std::chrono::steady_clock::now() + kPatience;
-  for (;;) {
-    const Look now = look();
+bool RemoteRing::wait(bool is_patient, const std::function<void(const std::string&)>& tell) const {
+  Look now;
+  const auto why = [&] { return now.problem.empty() ? std::string("the publisher does not answer") : now.problem; };
+  for (Waiting waiting(is_patient, tell);;) {
+    now = look();
     if (now.exists) return true;
     if (now.is_refused) throw ToolError(kExitRejected, now.problem);
-    if (stop_requested()) return false;
-    if (!patient && std::chrono::steady_clock::now() > until) {
-      throw ToolError(kExitEnvironment, now.problem.empty() ? "the publisher does not answer" : now.problem);
-    }
-    std::this_thread::sleep_for(1ms);
+    if (!waiting.go_on(why)) return false;
   }
 }
 

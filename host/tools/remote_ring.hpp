@@ -41,11 +41,15 @@ struct RemoteArguments {
 /// thread receives its records. Readers open it as any ring.
 class RemoteRing {
  public:
-  /// Joins the publisher's network. `follows`: when the ring ends, its successor of the same name is waited for. `tell`
-  /// gets a line for each change of state, on a thread of its own. A ToolError if the network cannot be joined.
+  struct How {
+    const RemoteArguments& arguments;
+    bool follows = false;     ///< When the ring ends, its successor of the same name is waited for.
+    bool is_patient = false;  ///< A network that is not there is waited for, too.
+  };
+  /// Joins the publisher's network. Null: somebody wants us to stop. `tell` gets a line for each change of state, on
+  /// any thread. A ToolError if the network cannot be joined, or `name` is that of a ring that somebody writes.
   [[nodiscard]] static std::unique_ptr<RemoteRing> open(const std::string& address, const std::string& name,
-                                                        const RemoteArguments& arguments, bool follows,
-                                                        std::function<void(const std::string&)> tell);
+                                                        const How& how, std::function<void(const std::string&)> tell);
   virtual ~RemoteRing() = default;
 
   /// How it is. `exists`: the ring is there, under its name.
@@ -59,8 +63,8 @@ class RemoteRing {
   [[nodiscard]] virtual Look look() const = 0;
 
   /// Waits until the ring is there. False: somebody wants us to stop. A ToolError if the publisher refuses, or, unless
-  /// it is `patient`, says nothing or has no such ring for some seconds.
-  bool wait(bool patient) const;
+  /// it is patient, says nothing or has no such ring for some seconds.
+  bool wait(bool is_patient, const std::function<void(const std::string&)>& tell) const;
 };
 
 }  // namespace stopbit::tools

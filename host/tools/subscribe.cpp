@@ -28,8 +28,9 @@ int subscribe(const SubscribeArguments& arguments) {
   if (const auto path = ring::path_of(name); !path) throw ToolError(kExitUsage, path.message());
   catch_stop_signals();
   const auto remote =
-      RemoteRing::open(arguments.address, name, arguments.remote, !arguments.once,
+      RemoteRing::open(arguments.address, name, {arguments.remote, !arguments.once, true},
                        [&](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); });
+  if (!remote) return kExitDone;
   RemoteRing::Look now;
   while (!stop_requested()) {
     now = remote->look();

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
@@ -36,23 +37,30 @@ struct TailArguments {
 /// A ring of another host, and the name that it has here as long as this lives.
 class Fetched {
  public:
-  explicit Fetched(const TailArguments& arguments) {
-    ring_ = RemoteRing::open(
-        arguments.ring, name_, arguments.remote, false,
-        [name = arguments.ring](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); });
+  explicit Fetched(const TailArguments& arguments) : is_patient_(arguments.wait) {
+    tell_ = [name = arguments.ring](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); };
+    ring_ = RemoteRing::open(arguments.ring, name_, {arguments.remote, false, is_patient_}, tell_);
   }
   Fetched(const Fetched&) = delete;
   Fetched& operator=(const Fetched&) = delete;
   ~Fetched() {
-    const bool has_file = ring_->look().exists;
+    const bool has_file = ring_ && ring_->look().exists;
     ring_.reset();
-    if (const auto path = ring::path_of(name_); path && has_file) ::unlink(path.value().c_str());
+    if (has_file) hide();
   }
+  /// Takes the name away, so that nothing is left however this process ends. Who has opened the ring keeps it.
+  void hide() const {
+    if (const auto path = ring::path_of(name_)) ::unlink(path.value().c_str());
+  }
+  /// Waits until it is here. False: somebody wants us to stop.
+  [[nodiscard]] bool wait() const { return ring_ && ring_->wait(is_patient_, tell_); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const RemoteRing& ring() const noexcept { return *ring_; }
 
  private:
+  bool is_patient_;
   std::string name_ = "tail-" + std::to_string(::getpid());
+  std::function<void(const std::string&)> tell_;
   std::unique_ptr<RemoteRing> ring_;
 };
 
@@ -106,7 +114,7 @@ int tail(TailArguments arguments) {
   if (is_remote(arguments.ring)) {
     if (arguments.watch) throw ToolError(kExitUsage, "--watch is of local rings");
     fetched.emplace(arguments);
-    if (!fetched->ring().wait(arguments.wait)) return kExitDone;
+    if (!fetched->wait()) return kExitDone;
     arguments.ring = fetched->name();
   } else if (!arguments.remote.filter.empty() || arguments.remote.from_start || !arguments.remote.token_file.empty() ||
              !arguments.remote.provider.empty()) {
@@ -121,6 +129,7 @@ int tail(TailArguments arguments) {
   }
   if (!opened) throw ToolError(kExitEnvironment, opened.message());
   ring::Reader& reader = opened.value();
+  if (fetched && arguments.reader.empty()) fetched->hide();
   const std::span<const std::byte> image = reader.image();
   const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
   const record::Schema schema = schema_of(program);

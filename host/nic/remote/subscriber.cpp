@@ -19,6 +19,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 64 * kPageBytes;
 constexpr std::uint64_t kLookNs = 10'000'000;
+constexpr std::uint64_t kCalmAsks = 10;  ///< An image that cannot be used is not fetched again at once.
 
 /// Whether asking again may help.
 bool is_for_now(Refusal why) noexcept {
@@ -352,7 +353,7 @@ std::size_t Subscriber::fetch_image() {
   image_.clear();
   if (!problem.empty()) {
     ++counters_.damaged;
-    end_session(problem, options_.ask_ns);
+    end_session(problem, kCalmAsks * options_.ask_ns);
     return 1;
   }
   begin_history();
@@ -591,7 +592,12 @@ void Subscriber::set_state(SubscriberState state, const std::string& why) {
   if (!why.empty()) problem_ = why;
   if (state == state_) return;
   state_ = state;
-  if (options_.log) options_.log("ring '" + options_.name + "': " + to_text(state) + ": " + problem_);
+  // What goes wrong again and again, before any record has come, is told once.
+  const bool is_known =
+      !failure_.empty() && (state == SubscriberState::Asking ? problem_ == failure_ : state == SubscriberState::Image);
+  if (state == SubscriberState::Asking) failure_ = problem_;
+  if (state == SubscriberState::Live) failure_.clear();
+  if (options_.log && !is_known) options_.log("ring '" + options_.name + "': " + to_text(state) + ": " + problem_);
 }
 
 }  // namespace stopbit::nic::remote

@@ -158,6 +158,7 @@ class Subscriber final : private HistorySink {
   SubscriberState state_ = SubscriberState::Asking;
   Refusal refusal_ = Refusal::None;
   std::string problem_;
+  std::string failure_;  ///< Why the last session ended, until records come again.
   std::uint64_t session_ = 0;
   bool asks_near_ = false;    ///< This session is, or is to be, a near one.
   bool is_far_once_ = false;  ///< The next session is to be a far one: the publisher does not do it otherwise.

@@ -58,6 +58,17 @@ TEST(Keeper, tells_each_change_of_state_once) {
 
 TEST(Keeper, line_that_never_spoke_has_been_silent_for_ever) {
   Kept kept;
+  kept.pass(0);
+  kept.pass(1'100'000'000);
+  EXPECT_THAT(kept.take(), Contains(HasSubstr("what=\"line silent\" channel=\"seven\" line=\"A\" for=\"ever\"")));
+}
+
+TEST(Keeper, silence_counts_from_when_the_ports_are_open) {
+  Kept kept;
+  kept.now += 30'000'000'000;  // a card takes its time
+  kept.pass(0);
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), ElementsAre());
   kept.pass(600'000'000);
   EXPECT_THAT(kept.take(), Contains(HasSubstr("what=\"line silent\" channel=\"seven\" line=\"A\" for=\"ever\"")));
 }

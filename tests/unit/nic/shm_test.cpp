@@ -219,5 +219,22 @@ TEST_F(Shm, finds_the_successor_of_a_killed_node) {
   ::close(ready[1]);
 }
 
+TEST_F(Shm, removes_the_inboxes_of_the_dead_and_no_others) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto killed = open(options(2, 4));
+    ::kill(::getpid(), SIGKILL);
+  }
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const auto alive = open(options(1, 4));
+  std::ofstream(path + "/net.3") << "something else, and longer than a magic number";
+  ASSERT_TRUE(std::filesystem::exists(path + "/net.2"));
+  EXPECT_EQ(ShmTransport::remove_dead(path + "/net", 4), 1U);
+  EXPECT_FALSE(std::filesystem::exists(path + "/net.2"));
+  EXPECT_TRUE(std::filesystem::exists(path + "/net.1"));
+  EXPECT_TRUE(std::filesystem::exists(path + "/net.3"));
+  EXPECT_EQ(ShmTransport::remove_dead(path + "/net", 4), 0U);
+}
+
 }  // namespace
 }  // namespace stopbit::nic

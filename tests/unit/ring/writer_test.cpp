@@ -1,10 +1,12 @@
 #include "host/ring/writer.hpp"
 
+#include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "microcode/image/image.hpp"
@@ -118,6 +120,21 @@ TEST_F(RingWriter, replaces_the_ring_of_a_writer_that_is_gone) {
   Reader reader = make_reader();
   EXPECT_EQ(reader.epoch(), writer.epoch());
   EXPECT_EQ(reader.poll(), Poll::Record);
+}
+
+TEST_F(RingWriter, removes_what_makers_of_its_name_that_died_left_unfinished) {
+  const stopbit::testing::Scratch scratch;
+  name_ = scratch.path("ring");
+  std::ofstream(name_ + ".new-4000000") << "half";
+  std::ofstream(name_ + ".new-4000001x") << "of somebody";
+  std::ofstream(name_ + "s.new-4000002") << "of another name";
+  const Descriptor made(::open((name_ + ".new-4000003").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_TRUE(lock(made));  // its maker is alive
+  const Writer writer = make_writer();
+  EXPECT_FALSE(std::filesystem::exists(name_ + ".new-4000000"));
+  for (const char* other : {".new-4000001x", "s.new-4000002", ".new-4000003"}) {
+    EXPECT_TRUE(std::filesystem::exists(name_ + other)) << other;
+  }
 }
 
 TEST_F(RingWriter, leaves_a_file_alone_that_is_no_ring) {

@@ -139,7 +139,9 @@ std::string FabricEndpoint::open(const FabricOptions& options, const std::string
 
   fid_ep* endpoint = nullptr;
   if (const int error = fi_endpoint(domain, info_.get(), &endpoint, nullptr); error != 0) {
-    return said("cannot make an endpoint", -error);
+    const std::string what =
+        "cannot " + (options.listen.empty() ? "make an endpoint" : "listen at '" + options.listen + "'");
+    return said(what.c_str(), -error);
   }
   endpoint_.reset(endpoint);
   if (const int error = fi_ep_bind(endpoint, &addresses->fid, 0); error != 0) {

@@ -158,11 +158,14 @@ Result<std::unique_ptr<FabricTransport>> FabricTransport::join(const FabricOptio
     ::nanosleep(&kPause, nullptr);
   }
   if (transport.is_joined()) return started;
-  if (!transport.problem().empty()) return Failure{"'" + address + "': " + transport.problem()};
-  const FabricRefusal refusal = transport.parts_->membership->last_refusal();
-  return Failure{"'" + address + "': " +
-                 (refusal == FabricRefusal::None ? "no node 0 answers there"
-                                                 : std::string("node 0 refuses: ") + to_text(refusal))};
+  return Failure{"'" + address + "': " + transport.why_not_joined()};
+}
+
+std::string FabricTransport::why_not_joined() const {
+  if (!problem().empty()) return problem();
+  const FabricRefusal refusal = parts_->membership->last_refusal();
+  return refusal == FabricRefusal::None ? "nobody answers there"
+                                        : std::string("node 0 refuses: ") + to_text(refusal);
 }
 
 NodeId FabricTransport::node() const noexcept {

@@ -88,6 +88,8 @@ class FabricTransport final : public Transport {
   /// Why this node cannot join (any more).
   [[nodiscard]] const std::string& problem() const noexcept;
   [[nodiscard]] bool is_member(NodeId node) const noexcept;
+  /// Why it is not joined yet, or why it cannot be.
+  [[nodiscard]] std::string why_not_joined() const;
   /// What to give to `join`: HOST:PORT, or the name.
   [[nodiscard]] const std::string& address() const noexcept;
   [[nodiscard]] const FabricCounters& counters() const noexcept;

@@ -56,6 +56,9 @@ bool FabricTransport::is_joined() const noexcept {
 const std::string& FabricTransport::problem() const noexcept {
   return parts_->none;
 }
+std::string FabricTransport::why_not_joined() const {
+  return kWhyNot;
+}
 bool FabricTransport::is_member(NodeId) const noexcept {
   return false;
 }

@@ -107,7 +107,7 @@ Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const ShmOptions& optio
 std::string ShmTransport::make_inbox() {
   const Result<std::string> path = path_of(options_, options_.node);
   if (!path) return path.message();
-  ring::TemporaryFile temporary(path.value() + ".new-" + std::to_string(::getpid()));
+  ring::TemporaryFile temporary(path.value());
   ring::Descriptor file = temporary.create();
   if (!file.ok() || ::fchmod(file.get(), kMode) != 0) return ring::system_error("make", temporary.path());
   if (!ring::lock(file)) return ring::system_error("lock", temporary.path());
@@ -127,6 +127,15 @@ std::string ShmTransport::make_inbox() {
     incoming_[from] = {ring, slot_of(ring, 0), 0, 0};
   }
   return {};
+}
+
+std::size_t ShmTransport::remove_dead(const std::string& network, std::size_t nodes) {
+  std::size_t removed = 0;
+  for (std::size_t node = 0; node < nodes; ++node) {
+    const Result<std::string> path = path_of({.network = network}, static_cast<NodeId>(node));
+    if (path && ring::remove_dead(path.value(), {.magic = kMagic, .noun = "inbox"})) ++removed;
+  }
+  return removed;
 }
 
 bool ShmTransport::connect(NodeId to) {

@@ -36,6 +36,9 @@ class ShmTransport final : public Transport {
  public:
   [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const ShmOptions& options);
   ~ShmTransport() override;
+  /// Removes the inboxes that nodes 0 to `nodes` - 1 of a network left when they died. How many there were. Makes
+  /// system calls; from any thread.
+  static std::size_t remove_dead(const std::string& network, std::size_t nodes);
 
   [[nodiscard]] NodeId node() const noexcept override { return options_.node; }
   [[nodiscard]] std::size_t nodes() const noexcept override { return options_.nodes; }
