@@ -54,10 +54,11 @@ struct HostPort {
 class Host {
  public:
   static constexpr std::size_t kPorts = 8;
+  static constexpr std::size_t kPages = 4096;  ///< That can be registered at once.
 
   explicit Host(Transport& transport, const LinkOptions& options = {}, const RmaOptions& rma_options = {})
       : links(transport, options),
-        atu({1, 4096, 64, 55}),
+        atu({1, kPages, 64, 55}),
         ports(kPorts),
         rma(links, atu, ports, rma_options),
         messages(links, ports, transport.node(), transport.nodes()) {

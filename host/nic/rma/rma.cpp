@@ -113,6 +113,16 @@ bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
     const bool touches = nla_page(window.first) < begin + pages && nla_page(window.first + window.bytes - 1) >= begin;
     if (window.is_open && window.owner == owner && touches) window = {};
   }
+  // What the port has under way there must not go on when the addresses are given away again.
+  const auto is_there = [&](const Command& command) {
+    return moves_data(command.operation) && nla_page(command.address) < begin + pages &&
+           nla_page(command.address + command.length - 1) >= begin;
+  };
+  PortState& port = ports_state_[owner];
+  if (port.is_busy && is_there(port.command)) end_command(owner, Error::OriginWindow);
+  for (Outstanding& slot : port.slots) {
+    if (slot.is_used && slot.error == Error::None && is_there(slot.command)) slot.error = Error::OriginWindow;
+  }
   return true;
 }
 
@@ -353,8 +363,9 @@ std::uint8_t Rma::write_packet(NodeId from, const RmaHeader& header, std::span<c
     } else if (header.kind == kAnswerData) {
       const Outstanding* slot = find_slot(from, header);
       if (slot != nullptr && slot->command.operation == Operation::Get && header.length == slot->command.length) {
-        moved = write_memory(header.target_vpid, slot->command.address + header.at, data);
-        error = moved == Moved::Refused ? Error::OriginWindow : Error::None;
+        error = slot->error;
+        if (error == Error::None) moved = write_memory(header.target_vpid, slot->command.address + header.at, data);
+        if (moved == Moved::Refused) error = Error::OriginWindow;
       }
     }
   }

@@ -92,7 +92,8 @@ class Rma final : public PacketSink {
   [[nodiscard]] WindowUse use(Vpid owner, std::uint16_t id) const noexcept;
   /// The owner takes the lock away from whoever has it; false if nobody has, or the window is not the owner's.
   bool break_lock(Vpid owner, std::uint16_t id) noexcept;
-  /// Closes the windows on these pages, then revokes them at the translation unit.
+  /// Closes the windows on these pages and revokes them at the translation unit. The owner's commands that use them do
+  /// not go on: OriginWindow.
   bool revoke(Vpid owner, Nla first, std::size_t pages) noexcept;
   /// Tells the translation unit that nothing of what was revoked so far is held here: between two calls, nothing is.
   void flush() noexcept;
