@@ -2,18 +2,21 @@
 //
 //   nic/<way>/message_8             half a round trip of a message of 8 bytes, from a port to a port
 //   nic/<way>/message_8/lines       the same in line transfers, measured right before it
-//   nic/<way>/message_8/rate        messages one behind the other, ns each
+//   nic/<way>/message_8/own         the same, less one line transfer: what does not depend on where the processors are
 //   nic/<way>/put_8, put_4096       half a round trip: put, seen in memory, answered by a put
 //   nic/<way>/notification          half a round trip of a notification put
 //   nic/<way>/get_8, get_4096       a whole get, from the command to its notification
 //   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
-//   nic/remote_ring/6_slots         half a round trip of a record from a ring to a near ring of another node, which
-//                                   the publisher writes; beside it a ring without nodes, by turns, and the ratio
-//   nic/remote_ring/6_slots/far_way the same to a ring that the subscriber writes
+//   nic/<way>/message_8/rate        messages one behind the other, ns each; so put_8, get_8, notification
+//   nic/producers_2/rate            two processors insert messages into one ring, one of which is the node's, too; ns
+//                                   each. producers_1: that one alone
+//   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
+//                                   ring without nodes, by turns, and the ratio
 //   nic/model/<transfer>            what our units do for it, with the costs of a source document (ns); the source's
 //                                   figure is a fact
 //   nic/translate/...               the translation unit alone: a hit, and a miss
-//   nic/step/idle_ports_16          a step of a node with so many ports, none of which asks for anything
+//   nic/step/idle_ports_16          a step of a node with so many ports that have rested for a while; awake_ports_16:
+//                                   that have asked for something lately
 //   nic/step/message_8              all that both sides do for a message, in one thread: no line has to travel
 //
 // Ways: `shm`, `fabric-shm`, `fabric-tcp`, two nodes in two processes over these carriers, each node with its port on a
@@ -39,6 +42,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <tuple>
 #include <utility>
@@ -230,12 +234,12 @@ class Side {
     command.length = static_cast<std::uint32_t>(bytes);
     issue(transfers_, command);
   }
-  void get(std::size_t bytes) {
+  void get(std::size_t bytes, std::uint8_t modifiers = kNotifyCompleter) {
     Command command = this->command(Operation::Get);
     command.address = own_.memory + kGottenAt;
     command.offset = kSourceAt;
     command.length = static_cast<std::uint32_t>(bytes);
-    command.modifiers = kNotifyCompleter;
+    command.modifiers = modifiers;
     issue(transfers_, command);
   }
   void transfer(const Command& command) { issue(transfers_, command); }
@@ -453,29 +457,89 @@ void answer(Side& side, Board& board, Meeting& meeting, const Exchange& exchange
   for (Patience patience; board.end.load(std::memory_order_acquire) <= burst; patience.look()) side.step();
 }
 
-/// Messages of 8 bytes one behind the other; the other side counts them and says when the last one is there. ns each.
-double ask_rate(Side& side, Meeting& meeting, const TickClock& clock) {
+/// Commands one behind the other. `give` issues number i. `take` takes what has come, beginning with number i, and says
+/// how many; without it the other side's node does all that is to be done.
+struct Stream {
+  std::string name;
+  std::function<void(Side&, std::uint64_t)> give;
+  std::function<std::uint64_t(Side&, std::uint64_t)> take;
+};
+
+Stream stream_of_messages() {
+  return {"message_8", [](Side& side, std::uint64_t i) { send_numbered(side, 8, i); },
+          [](Side& side, std::uint64_t first) {
+            std::uint64_t count = 0;
+            for (std::optional<std::size_t> length; first + count < kStream && (length = side.poll_message());
+                 ++count) {
+              expect_numbered(side, *length, 8, first + count);  // a message that was dropped is a wrong one here
+            }
+            return count;
+          }};
+}
+
+Stream stream_of_notifications() {
+  return {"notification",
+          [](Side& side, std::uint64_t i) {
+            Command command = side.command(Operation::NotificationPut);
+            command.address = i;
+            side.transfer(command);
+          },
+          [](Side& side, std::uint64_t first) {
+            std::uint64_t count = 0;
+            for (Notification notification; first + count < kStream && side.take(notification); ++count) {
+              if (notification.value != first + count) throw std::runtime_error("a notification is missing");
+            }
+            return count;
+          }};
+}
+
+Stream stream_of_puts() {
+  return {"put_8", [](Side& side, std::uint64_t) { side.put(8); }, nullptr};
+}
+Stream stream_of_gets() {
+  return {"get_8", [](Side& side, std::uint64_t) { side.get(8, 0); }, nullptr};
+}
+
+/// ns each. The last of them has been carried out when the other side says so, or a fence.
+double ask_stream(Side& side, Board& board, Meeting& meeting, const TickClock& clock, const Stream& stream,
+                  std::uint64_t burst) {
+  side.word(kOriginAt).store(burst + 1, std::memory_order_relaxed);
+  side.word(kGottenAt).store(0, std::memory_order_relaxed);
   const Undisturbed undisturbed;  // before they meet: whoever is put off behind it holds up the other
   meeting.meet([&] { side.step(); });
   const std::uint64_t begin = ticks_begin();
-  for (std::uint64_t i = 0; i < kStream; ++i) send_numbered(side, 8, i);
-  await_numbered(side, 8, ~kStream);
-  return clock.ns(static_cast<double>(ticks_end() - begin)) / static_cast<double>(kStream);
-}
-void answer_rate(Side& side, Meeting& meeting) {
-  if (side.poll_message())
-    throw std::runtime_error("a message that nobody sent");  // also tells that all slots are free
-  const Undisturbed undisturbed;  // before they meet: whoever is put off behind it holds up the other
-  meeting.meet([&] { side.step(); });
-  Patience patience;
-  // Nothing is left in the mailbox when the node is stepped, so a whole window of messages has room there.
-  for (std::uint64_t i = 0; i < kStream; side.step(), patience.look()) {
-    for (std::optional<std::size_t> length; i < kStream && (length = side.poll_message()); ++i) {
-      expect_numbered(side, *length, 8, i);  // a message that was dropped is a wrong one here
-    }
+  for (std::uint64_t i = 0; i < kStream; ++i) stream.give(side, i);
+  if (stream.take) {
+    await_numbered(side, 8, ~kStream);
+  } else {
+    Command fence;
+    fence.operation = Operation::Fence;
+    fence.modifiers = kNotifyRequester;
+    side.transfer(fence);
+    (void)side.await_notification();
   }
-  send_numbered(side, 8, ~kStream);
-  for (int i = 0; i < 1000; ++i) side.step();
+  const std::uint64_t end = ticks_end();
+  if (stream.name == "get_8") side.expect(kGottenAt, 8, kSourceWords);
+  board.end.store(burst + 1, std::memory_order_release);
+  return clock.ns(static_cast<double>(end - begin)) / static_cast<double>(kStream);
+}
+
+void answer_stream(Side& side, Board& board, Meeting& meeting, const Stream& stream, std::uint64_t burst) {
+  // It also tells that all slots are free.
+  if (side.poll_message()) throw std::runtime_error("a message that nobody sent");
+  if (Notification none; side.take(none)) throw std::runtime_error("a notification that nobody sent");
+  const Undisturbed undisturbed;
+  meeting.meet([&] { side.step(); });
+  if (stream.take) {
+    Patience patience;
+    // Nothing is left in the ring when the node is stepped, so a whole window of what comes has room there.
+    for (std::uint64_t i = 0; i < kStream; side.step(), patience.look()) i += stream.take(side, i);
+    send_numbered(side, 8, ~kStream);
+  }
+  for (Patience patience; board.end.load(std::memory_order_acquire) <= burst; patience.look()) side.step();
+  if (stream.name == "put_8" && side.word(kTargetAt).load(std::memory_order_acquire) != burst + 1) {
+    throw std::runtime_error("a put has not come");
+  }
 }
 
 /// A connection of two sides in two processes.
@@ -542,11 +606,15 @@ class Contest {
       if (arguments.wants("nic/" + way.name + "/" + exchange.name)) exchanges_.push_back(std::move(exchange));
     }
     // Between ports of one node nobody waits for a receiver: its mailbox would drop.
-    has_rate_ = way.nodes == 2 && arguments.wants("nic/" + way.name + "/message_8/rate");
+    if (way.nodes != 2) return;
+    for (Stream& stream :
+         std::vector<Stream>{stream_of_messages(), stream_of_puts(), stream_of_gets(), stream_of_notifications()}) {
+      if (arguments.wants("nic/" + way.name + "/" + stream.name + "/rate")) streams_.push_back(std::move(stream));
+    }
   }
 
   void run(const TickClock& clock, std::pair<int, int> processors, Report& report) {
-    if (exchanges_.empty() && !has_rate_) return;
+    if (exchanges_.empty() && streams_.empty()) return;
     const pid_t child = ::fork();
     if (child < 0) throw std::runtime_error("cannot start a process");
     if (child == 0) {
@@ -598,13 +666,11 @@ class Contest {
       pin(processor);
       const std::unique_ptr<Side> side = open(1);
       Meeting meeting(board(), 1);
-      each_burst([&](const Exchange* exchange, std::uint64_t burst) {
-        if (exchange == nullptr) {
-          answer_rate(*side, meeting);
-        } else {
-          answer(*side, board(), meeting, *exchange, burst, way_.round_trips);
-        }
-      });
+      each_burst(
+          [&](const Exchange& exchange, std::uint64_t burst) {
+            answer(*side, board(), meeting, exchange, burst, way_.round_trips);
+          },
+          [&](const Stream& stream, std::uint64_t burst) { answer_stream(*side, board(), meeting, stream, burst); });
       return 0;
     } catch (const std::exception& error) {
       std::fprintf(stderr, "bench_nic: %s\n", error.what());
@@ -617,47 +683,53 @@ class Contest {
     Meeting meeting(board(), 0);
     std::vector<std::vector<Histogram>> bursts(exchanges_.size());
     std::vector<std::vector<double>> ratios(exchanges_.size());
-    std::vector<double> rates;
+    std::vector<std::vector<double>> owns(exchanges_.size());
+    std::vector<std::vector<double>> rates(streams_.size());
     double line_ns = 0;
-    each_burst([&](const Exchange* exchange, std::uint64_t burst) {
-      if (burst % (exchanges_.size() + 1) == 0) {
-        line_ns = measure_line_transfer(clock, processors.first, processors.second, 1).median_ns();
-        pin(processors.first);
-        lines_.push_back(line_ns);
-      }
-      if (exchange == nullptr) {
-        rates.push_back(ask_rate(*side, meeting, clock));
-        return;
-      }
-      const auto which = static_cast<std::size_t>(exchange - exchanges_.data());
-      bursts[which].push_back(ask(*side, board(), meeting, *exchange, burst, way_.round_trips));
-      ratios[which].push_back(clock.ns(static_cast<double>(bursts[which].back().percentile(0.5))) /
-                              (exchange->is_half ? 2 : 1) / line_ns);
-    });
+    each_burst(
+        [&](const Exchange& exchange, std::uint64_t burst) {
+          const auto which = static_cast<std::size_t>(&exchange - exchanges_.data());
+          if (which == 0) {
+            line_ns = measure_line_transfer(clock, processors.first, processors.second, 1).median_ns();
+            pin(processors.first);
+            lines_.push_back(line_ns);
+          }
+          bursts[which].push_back(ask(*side, board(), meeting, exchange, burst, way_.round_trips));
+          const double ns =
+              clock.ns(static_cast<double>(bursts[which].back().percentile(0.5))) / (exchange.is_half ? 2 : 1);
+          ratios[which].push_back(ns / line_ns);
+          owns[which].push_back(ns - line_ns);
+        },
+        [&](const Stream& stream, std::uint64_t burst) {
+          rates[static_cast<std::size_t>(&stream - streams_.data())].push_back(
+              ask_stream(*side, board(), meeting, clock, stream, burst));
+        });
     const std::string prefix = "nic/" + way_.name + "/";
     for (std::size_t k = 0; k < exchanges_.size(); ++k) {
       const Exchange& exchange = exchanges_[k];
       report.add(prefix + exchange.name, "ns", bursts[k], clock.ns_per_tick() / (exchange.is_half ? 2 : 1));
       report.add(prefix + exchange.name + "/lines", "lines", ratios[k]);
+      if (exchange.name == "message_8") report.add(prefix + exchange.name + "/own", "ns", owns[k]);
     }
-    if (has_rate_) report.add(prefix + "message_8/rate", "ns/message", rates);
-    report.add(prefix + "line", "ns", lines_);
+    for (std::size_t k = 0; k < streams_.size(); ++k) {
+      report.add(prefix + streams_[k].name + "/rate", "ns each", rates[k]);
+    }
+    if (!lines_.empty()) report.add(prefix + "line", "ns", lines_);
   }
 
-  template <typename Do>
-  void each_burst(const Do& run) {
+  template <typename DoExchange, typename DoStream>
+  void each_burst(const DoExchange& exchange_once, const DoStream& stream_once) {
     std::uint64_t burst = 0;
     for (std::size_t round = 0; round < rounds_; ++round) {
-      for (const Exchange& exchange : exchanges_) run(&exchange, burst++);
-      if (has_rate_) run(nullptr, burst);
-      ++burst;
+      for (const Exchange& exchange : exchanges_) exchange_once(exchange, burst++);
+      for (const Stream& stream : streams_) stream_once(stream, burst++);
     }
   }
 
   const Way& way_;
   std::size_t rounds_;
-  bool has_rate_ = false;
   std::vector<Exchange> exchanges_;
+  std::vector<Stream> streams_;
   Shared board_;
   std::array<PortMemory, 2> memory_;
   std::unique_ptr<Transport> transport_;
@@ -903,18 +975,23 @@ void measure_idle_step(const TickClock& clock, Pace& pace, const Arguments& argu
                        std::size_t rounds, Report& report) {
   constexpr std::size_t kSteps = 2'000;
   pin(processor);
-  for (const std::size_t ports : {1, 16, 256}) {
-    const std::string name = "nic/step/idle_ports_" + std::to_string(ports);
+  for (const auto& [state, ports] : {std::pair("idle", std::size_t{1}), {"idle", 16}, {"idle", 256}, {"awake", 256}}) {
+    const std::string name = std::string("nic/step/") + state + "_ports_" + std::to_string(ports);
     if (!arguments.wants(name)) continue;
     std::string address;
     const std::unique_ptr<Transport> transport = shm("idle", 2).open(0, address);
-    Node node(*transport, node_options());
+    NodeOptions options = node_options();
+    if (state == std::string_view("awake")) options.rest_ns = ~std::uint64_t{0};
+    Node node(*transport, options);
     std::vector<std::unique_ptr<Shared>> pages;
     for (std::size_t i = 0; i < ports; ++i) {
       pages.push_back(std::make_unique<Shared>(PageLayout::kBytes));
       const Page page(std::span<std::byte, PageLayout::kBytes>(pages.back()->bytes().data(), PageLayout::kBytes));
       if (!node.open_port(page, 0, {})) throw std::runtime_error("no port");
     }
+    // Time enough for all of them to go to rest, if they do.
+    std::uint64_t now = 0;
+    for (std::size_t i = 0; i < 2 * ports; ++i) (void)node.step(now += options.rest_ns / 2);
     Repetitions repetitions(rounds);
     while (!repetitions.is_done(pace)) {
       pace.wait();
@@ -923,7 +1000,7 @@ void measure_idle_step(const TickClock& clock, Pace& pace, const Arguments& argu
       paces.add(pace.probe());
       std::size_t work = 0;
       const std::uint64_t begin = ticks_begin();
-      for (std::size_t i = 0; i < kSteps; ++i) work += node.step(i);
+      for (std::size_t i = 0; i < kSteps; ++i) work += node.step(++now);
       const std::uint64_t end = ticks_end();
       paces.add(pace.probe());
       if (work != 0) throw std::runtime_error(name + ": there was something to do");
@@ -978,6 +1055,73 @@ void measure_both_sides(const TickClock& clock, Pace& pace, const Arguments& arg
   report.add(name, "ns", repetitions, pace);
 }
 
+/// Two processors insert messages into one ring; the first of them is the node's, too, and the reader's.
+void measure_producers(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+                       std::size_t rounds, Report& report) {
+  constexpr std::uint64_t kMessages = 50'000;  // of each producer
+  constexpr unsigned kProducerAt = 56;
+  for (const std::size_t producers : {1, 2}) {
+    const std::string name = "nic/producers_" + std::to_string(producers) + "/rate";
+    if (!arguments.wants(name)) continue;
+    pin(processors.first);
+    std::string address;
+    const std::unique_ptr<Transport> transport = shm("producers", 1).open(0, address);
+    Node node(*transport, node_options());
+    const std::array<PortMemory, 2> memory;
+    const Board::End sender = open_end(node, memory[0]);
+    const Board::End receiver = open_end(node, memory[1]);
+    Side reader(&node, memory[1], receiver, sender);
+    const CommandQueue queue(memory[0].page());
+    const auto insert = [&](std::uint64_t producer, std::uint64_t number) {
+      Command command;
+      command.operation = Operation::FastSend;
+      command.target_node = receiver.node;
+      command.target_vpid = receiver.vpid;
+      command.window = sizeof(number);
+      number |= producer << kProducerAt;
+      std::memcpy(reinterpret_cast<std::byte*>(&command) + kPayloadAt, &number, sizeof(number));
+      return queue.insert({&command, 1}).accepted == 1;
+    };
+    std::vector<double> rates;
+    for (std::size_t round = 0; round < rounds; ++round) {
+      std::atomic<bool> goes{false};
+      std::atomic<bool> is_over{false};
+      std::jthread other([&] {
+        if (producers == 1) return;
+        pin(processors.second);
+        const Undisturbed undisturbed;
+        goes.store(true);
+        for (std::uint64_t i = 0; i < kMessages && !is_over.load(std::memory_order_relaxed);) i += insert(1, i) ? 1 : 0;
+      });
+      const Undisturbed undisturbed;
+      for (Patience patience; producers == 2 && !goes.load(); patience.look()) std::this_thread::yield();
+      try {
+        std::array<std::uint64_t, 2> taken{};
+        const std::uint64_t begin = ticks_begin();
+        Patience patience;
+        for (std::uint64_t given = 0; taken[0] + taken[1] < producers * kMessages; patience.look()) {
+          if (given < kMessages && insert(0, given)) ++given;
+          reader.step();
+          while (const auto length = reader.poll_message()) {
+            std::uint64_t number = 0;
+            std::memcpy(&number, reader.inbox().data(), sizeof(number));
+            const std::uint64_t producer = number >> kProducerAt;
+            if (*length != 8 || producer > 1 || number != (producer << kProducerAt | taken[producer]++)) {
+              throw std::runtime_error(name + ": a message is missing");
+            }
+          }
+        }
+        rates.push_back(clock.ns(static_cast<double>(ticks_end() - begin)) /
+                        static_cast<double>(producers * kMessages));
+      } catch (...) {
+        is_over.store(true);
+        throw;
+      }
+    }
+    report.add(name, "ns each", rates);
+  }
+}
+
 }  // namespace
 }  // namespace stopbit::bench
 
@@ -1006,6 +1150,7 @@ int main(int argc, char** argv) {
     for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
     measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Near, report);
     measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Far, report);
+    measure_producers(clock, arguments, *processors, rounds, report);
     count_budgets(arguments, report);
     measure_translation(clock, pace, arguments, processors->first, rounds, report);
     measure_idle_step(clock, pace, arguments, processors->first, rounds, report);
