@@ -36,6 +36,7 @@ struct LinksInside {
   /// As it is when it was made; what was drawn does not come again.
   void restart() const {
     links.forget(peer());
+    links.attention_.assign(links.attention_.size(), 0);
     peer().is_lost = false;
     for (Window& window : peer().windows) window.sent_count = window.taken_count = 0;
   }
