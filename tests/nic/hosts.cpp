@@ -1,6 +1,9 @@
 #include "tests/nic/hosts.hpp"
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <sstream>
 
 namespace stopbit::nic {
 namespace {
@@ -14,7 +17,29 @@ std::uint8_t modifiers_of(const Arguments& arguments) {
   if (arguments.has("completer")) modifiers |= kNotifyCompleter;
   if (arguments.has("responder")) modifiers |= kNotifyResponder;
   if (arguments.has("acknowledge")) modifiers |= kAcknowledge;
+  if (arguments.has("refusal")) modifiers |= kNotifyRefusal;
   return modifiers;
+}
+
+/// "1,2,-,4": what goes into a PutWords, and where nothing goes.
+bool put_bytes_into(Command& command, const std::string& text, Arguments& arguments) {
+  std::array<std::uint64_t, 3> words{};
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(words));
+  std::istringstream in(text);
+  for (std::string byte; std::getline(in, byte, ','); ++command.length) {
+    if (command.length == bytes.size()) return false;
+    if (byte == "-") {
+      command.mask |= 1U << command.length;
+    } else {
+      bytes[command.length] = static_cast<std::byte>(arguments.to_number(byte));
+    }
+  }
+  command.address = words[0];
+  command.more = words[1];
+  if (command.length > 2 * sizeof(std::uint64_t)) command.tag = words[2];
+  if (arguments.has("event"))
+    command.mask |= static_cast<std::uint32_t>(arguments.number_after("event")) << kMaxWordsBytes;
+  return true;
 }
 
 }  // namespace
@@ -39,6 +64,10 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   if (hosts_.empty()) return false;
   if (step == "settle") return settle();
   if (step == "do") return run_command(arguments);
+  if (step == "notices") {
+    say_notifications();
+    return true;
+  }
   return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments) ||
          run_channel(step, arguments) || run_message(step, arguments) || run_segments(step, arguments) ||
          run_sync(step, arguments);
@@ -261,9 +290,21 @@ bool HostsScript::run_command(Arguments& arguments) {
     (what == "notice" ? command.address : command.more) = arguments.number(3);
     target = arguments.at(4);
     is_window = false;
+  } else if (what == "put-words") {
+    command.operation = Operation::PutWords;
+    if (!put_bytes_into(command, arguments.at(3), arguments)) return false;
+    target = arguments.at(4);
+  } else if (what == "get-words") {
+    command.operation = Operation::GetWords;
+    command.length = static_cast<std::uint32_t>(arguments.number(3));
+    target = arguments.at(4);
   } else if (what == "fence") {
     command.operation = Operation::Fence;
     command.modifiers |= kNotifyRequester;
+    const FenceOf of = arguments.has("reads")    ? FenceOf::Reads
+                       : arguments.has("writes") ? FenceOf::Writes
+                                                 : FenceOf::All;
+    command.more = static_cast<std::uint64_t>(of);
   } else if (what == "nonsense") {
     command.operation = Operation::Put;
     command.modifiers = 0xFF;
@@ -359,10 +400,18 @@ void HostsScript::say_notifications() {
         if (told.tag != 0) out << " tag " << told.tag;
         if (told.operation != Operation::Fence) out << ", with " << told.node << '.' << told.vpid;
         if (told.length != 0) out << ", " << told.length << " bytes";
-        if (told.value != 0) out << ", value " << static_cast<std::int64_t>(told.value);
+        if (told.value != 0 && told.operation != Operation::GetWords)
+          out << ", value " << static_cast<std::int64_t>(told.value);
         const bool is_atomic = told.operation == Operation::CompareSwap || told.operation == Operation::FetchCompareAdd;
         if (is_atomic && told.teller == Teller::Completer && told.error == Error::None) {
           out << (told.success != 0 ? ", done" : ", not done");
+        }
+        if (told.operation == Operation::GetWords && told.teller == Teller::Completer && told.error == Error::None) {
+          const std::array words{told.value, told.more[0], told.more[1]};
+          out << ':';
+          for (const std::byte byte : std::as_bytes(std::span(words)).first(std::min<std::size_t>(told.length, 24))) {
+            out << ' ' << static_cast<unsigned>(byte);
+          }
         }
         if (told.error != Error::None) out << ": " << to_name(told.error);
         said_.push_back(out.str());

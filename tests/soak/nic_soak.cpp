@@ -260,15 +260,20 @@ class Oracle {
   static bool moves(const Command& command) {
     return command.operation == Operation::Put || command.operation == Operation::Get;
   }
+  static bool moves_words(const Command& command) {
+    return command.operation == Operation::PutWords || command.operation == Operation::GetWords;
+  }
   static std::uint64_t word_bytes(const Command& command) {
+    if (moves_words(command)) return command.length;
     return command.operation == Operation::FetchCompareAdd ? 4 : 8;
   }
 
   [[nodiscard]] Error home(const Command& command) const {
     const auto operation = static_cast<unsigned>(command.operation);
-    if (operation < 3 || operation > 16 || command.modifiers > 15) return Error::Command;
-    if (command.operation == Operation::Fence) return Error::None;
+    if (operation < 3 || operation > 18 || (command.modifiers & ~(15U | kNotifyRefusal)) != 0) return Error::Command;
+    if (command.operation == Operation::Fence) return command.more > 2 ? Error::Command : Error::None;
     if (command.target_node != 0) return Error::Route;
+    if (moves_words(command)) return command.length == 0 || command.length > 24 ? Error::OriginLength : Error::None;
     if (!moves(command)) return Error::None;
     if (command.length == 0 || command.length > 1U << 20U) return Error::OriginLength;
     const Nla end = attacker_.address + (Subject::kPages - 1) * kPageBytes;  // without the page that is gone
@@ -299,10 +304,12 @@ class Oracle {
     const bool is_answered =
         (command.modifiers & kAcknowledge) != 0 ||
         (command.operation != Operation::Put && command.operation != Operation::ImmediatePut &&
-         command.operation != Operation::NotificationPut && command.operation != Operation::Signal);
+         command.operation != Operation::PutWords && command.operation != Operation::NotificationPut &&
+         command.operation != Operation::Signal);
+    const bool hears_refusals = is_answered || (command.modifiers & kNotifyRefusal) != 0;
     if (error != Error::None) {
       ++refused_[static_cast<std::size_t>(error)];
-      if (is_answered) ++own_[static_cast<std::size_t>(error)];
+      if (hears_refusals) ++own_[static_cast<std::size_t>(error)];
     } else {
       ++maybe_[static_cast<std::size_t>(maybe)];
     }
@@ -319,7 +326,8 @@ class Oracle {
     const std::uint64_t bytes = moves(command) ? command.length : word_bytes(command);
     constexpr std::uint64_t kBytes = 2 * kPageBytes;
     if (command.offset > kBytes || bytes > kBytes - command.offset) return Error::TargetWindow;
-    if (!moves(command) && command.offset % word_bytes(command) != 0) return Error::TargetOffset;
+    if (!moves(command) && !moves_words(command) && command.offset % word_bytes(command) != 0)
+      return Error::TargetOffset;
     if (command.operation == Operation::Synchronize) maybe = Error::Command;  // it depends on the word
     return Error::None;
   }
@@ -364,8 +372,8 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
       for (std::uint64_t& word : words) word = random();
       if (random() % 8 != 0) {
         Command command;
-        command.operation = static_cast<Operation>(random() % 18);
-        command.modifiers = static_cast<std::uint8_t>(random() % 70);
+        command.operation = static_cast<Operation>(random() % 20);
+        command.modifiers = static_cast<std::uint8_t>(random() % 70 + (random() % 8 == 0 ? 128 : 0));
         command.target_vpid = static_cast<Vpid>(
             pick({attacker.vpid, neighbour.vpid, neighbour.vpid, stranger.vpid, random() % 300, random()}));
         command.target_node = static_cast<NodeId>(random() % 16 == 0 ? random() : 0);
@@ -376,8 +384,9 @@ int descriptors(std::uint64_t wanted, std::uint64_t seed) {
         command.tag = random();
         command.address = pick({attacker.address, neighbour.address, stranger.address, random()}) + random() % 30'000;
         command.offset = pick({random() % 9000, 8192, std::uint64_t{0} - random() % 5000, random()});
-        command.length = static_cast<std::uint32_t>(pick({random() % 9000, 1, 8192, random()}));
-        command.more = random() % 2 == 0 ? random() % 70 : random();
+        command.length = static_cast<std::uint32_t>(pick({random() % 9000, random() % 30, 1, 8192, random()}));
+        command.mask = static_cast<std::uint32_t>(random());
+        command.more = random() % 2 == 0 ? random() % 70 : random() % 3 == 0 ? random() % 4 : random();
         words = std::bit_cast<std::array<std::uint64_t, 8>>(command);
       }
       const std::size_t ring = random() % kCommandRings;

@@ -223,7 +223,7 @@ void Node::look_for_expired(std::uint64_t now_ns) {
 
 Node::Done Node::send(Port& port, const Command& command, std::uint8_t type, std::span<const std::byte> payload,
                       bool is_high, std::uint64_t now_ns) {
-  if (command.modifiers > kAllModifiers || (command.modifiers & kNotifyResponder) != 0) {
+  if (command.modifiers > kAllMessageModifiers || (command.modifiers & kNotifyResponder) != 0) {
     tell(port.vpid, command, Error::Command);
     return Done::Yes;
   }

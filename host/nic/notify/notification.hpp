@@ -28,13 +28,14 @@ struct alignas(kLineBytes) Notification {
   NodeId node = 0;           ///< The other side,
   Vpid vpid = 0;             ///< and its port.
   std::uint64_t tag = 0;     ///< Of the command.
-  std::uint64_t value = 0;   ///< The word of an ImmediatePut or NotificationPut; what an atomic gives back.
+  std::uint64_t value = 0;   ///< The word of an ImmediatePut, NotificationPut or PutWords; what an atomic gives back;
+                             ///< the first word of a GetWords,
   std::uint64_t offset = 0;  ///< In the window.
   std::uint32_t length = 0;  ///< In bytes.
   std::uint16_t window = 0;
   std::uint16_t reserved = 0;
-  std::uint64_t more[2] = {};
-  std::uint64_t number = 0;  ///< Stored last: absolute number in this ring, plus 1.
+  std::uint64_t more[2] = {};  ///< and the others.
+  std::uint64_t number = 0;    ///< Stored last: absolute number in this ring, plus 1.
 };
 static_assert(sizeof(Notification) == kLineBytes && offsetof(Notification, number) == 56);
 

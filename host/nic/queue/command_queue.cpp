@@ -104,6 +104,8 @@ const char* to_text(Operation operation) noexcept {
     case Operation::SendPart: return "send-part";
     case Operation::Swap: return "swap";
     case Operation::Synchronize: return "synchronize";
+    case Operation::PutWords: return "put-words";
+    case Operation::GetWords: return "get-words";
   }
   return "?";
 }

@@ -21,7 +21,9 @@ constexpr std::uint8_t kWritten = 0xFF;
 /// are written when its turn comes.
 constexpr std::uint8_t kBounced = 0xFE;
 constexpr std::uint64_t kFetchAhead = 32 * kPageBytes;
-constexpr std::uint8_t kTransferModifiers = kNotifyRequester | kNotifyCompleter | kNotifyResponder | kAcknowledge;
+constexpr std::uint8_t kTransferModifiers =
+    kNotifyRequester | kNotifyCompleter | kNotifyResponder | kAcknowledge | kNotifyRefusal;
+constexpr unsigned kMaskEventAt = kMaxWordsBytes;  // of PutWords
 constexpr std::uint64_t kNlaEnd = std::uint64_t{1} << kNlaBits;
 
 constexpr bool is_atomic(Operation operation) noexcept {
@@ -34,13 +36,28 @@ constexpr bool is_transfer(Operation operation) noexcept {
 constexpr bool moves_data(Operation operation) noexcept {
   return operation == Operation::Put || operation == Operation::Get;
 }
+constexpr bool moves_words(Operation operation) noexcept {
+  return operation == Operation::PutWords || operation == Operation::GetWords;
+}
+constexpr bool is_read(Operation operation) noexcept {
+  return operation == Operation::Get || operation == Operation::GetWords || is_atomic(operation);
+}
+/// Whether its length is the command's.
+constexpr bool has_length(Operation operation) noexcept {
+  return moves_data(operation) || moves_words(operation);
+}
 constexpr std::uint32_t word_bytes(Operation operation) noexcept {
   return operation == Operation::FetchCompareAdd ? sizeof(std::int32_t) : sizeof(std::uint64_t);
+}
+/// What a notification may call the tag of this command.
+constexpr std::uint64_t tag_of(Operation operation, std::uint64_t tag, std::uint32_t length) noexcept {
+  return operation == Operation::PutWords && length > 2 * sizeof(std::uint64_t) ? 0 : tag;
 }
 /// Whether the origin waits for what the target says.
 constexpr bool needs_answer(const Command& command) noexcept {
   switch (command.operation) {
     case Operation::Get:
+    case Operation::GetWords:
     case Operation::FetchAdd:
     case Operation::CompareSwap:
     case Operation::FetchCompareAdd:
@@ -74,6 +91,8 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
     port.slots.resize(std::clamp<std::size_t>(options.outstanding, 1, 65'536));
     port.marks.resize(links.nodes());
     port.is_broken.resize(links.nodes());
+    port.may_lock.resize(links.nodes());
+    port.must_leave.resize(links.nodes());
   }
 }
 
@@ -129,9 +148,16 @@ bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
 void Rma::close_port(Vpid vpid) noexcept {
   for (Window& window : windows_) {
     if (window.is_open && window.owner == vpid) window = {};
-    if (window.is_locked && window.holder_node == links_.node() && window.holder == vpid) window.is_locked = false;
   }
+  free_locks(links_.node(), vpid);
   PortState& port = ports_state_[vpid];
+  for (std::size_t node = 0; node < port.may_lock.size(); ++node) {
+    if (!port.may_lock[node]) continue;
+    port.may_lock[node] = false;
+    if (node == links_.node() || links_.is_lost(static_cast<NodeId>(node)) || port.must_leave[node]) continue;
+    port.must_leave[node] = true;
+    ++farewells_;
+  }
   for (Outstanding& slot : port.slots) {
     if (slot.is_used) {
       slot.is_used = false;
@@ -139,7 +165,8 @@ void Rma::close_port(Vpid vpid) noexcept {
     }
   }
   port.is_busy = port.has_slot = false;
-  port.waiting = 0;
+  port.waiting = port.reading = 0;
+  ++port.life;
   port.is_broken.assign(port.is_broken.size(), false);
 }
 
@@ -148,11 +175,16 @@ void Rma::close_port(Vpid vpid) noexcept {
 Error Rma::check_command(Vpid vpid, const Command& command) const noexcept {
   if (!ports_.is_open(vpid)) return Error::OriginVpid;
   if (!is_transfer(command.operation) || (command.modifiers & ~kTransferModifiers) != 0) return Error::Command;
-  if (command.operation == Operation::Fence) return Error::None;
+  if (command.operation == Operation::Fence) {
+    return command.more > static_cast<std::uint64_t>(FenceOf::Writes) ? Error::Command : Error::None;
+  }
   if (command.target_node >= links_.nodes()) return Error::Route;
   if (moves_data(command.operation)) {
     if (command.length == 0 || command.length > kMaxTransferBytes) return Error::OriginLength;
     if (command.address >= kNlaEnd || kNlaEnd - command.address < command.length) return Error::OriginWindow;
+  }
+  if (moves_words(command.operation) && (command.length == 0 || command.length > kMaxWordsBytes)) {
+    return Error::OriginLength;
   }
   return Error::None;
 }
@@ -188,6 +220,7 @@ bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
     end_command(vpid, Error::RouteBroken);
     return true;
   }
+  if (port.must_leave[to]) return false;  // who had this name before is still to be seen off
   if (needs_answer(command) && !port.has_slot) {
     const auto free = std::find_if_not(port.slots.begin(), port.slots.end(), [](const auto& s) { return s.is_used; });
     if (free == port.slots.end()) return false;
@@ -195,6 +228,7 @@ bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
     port.request = static_cast<std::uint32_t>(free - port.slots.begin()) | std::uint32_t{free->generation} << 16U;
     port.has_slot = true;
     ++port.waiting;
+    if (is_read(command.operation)) ++port.reading;
   }
   bool has_sent = false;
   while (port.is_busy && links_.room(to, Channel::Low) != 0 && send_piece(vpid, now_ns)) has_sent = true;
@@ -213,12 +247,12 @@ bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
   header.target_vpid = command.target_vpid;
   header.window = command.window;
   header.domain = ports_.domain(vpid);
-  header.request = port.has_slot ? port.request : 0;
+  header.request = port.has_slot ? port.request : port.life;
   header.tag = command.tag;
   header.capability = command.capability;
   header.offset = command.offset;
-  header.length = moves_data(command.operation) ? command.length : word_bytes(command.operation);
-  header.at = port.sent;
+  header.length = has_length(command.operation) ? command.length : word_bytes(command.operation);
+  header.at = command.operation == Operation::PutWords ? command.mask : port.sent;
   header.word = command.address;
   header.more = command.more;
   const std::size_t data = is_put ? std::min<std::size_t>(command.length - port.sent, data_bytes()) : 0;
@@ -233,21 +267,73 @@ bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
       return false;
     }
     if (moved == Moved::Refused) {  // taken from the port in the meantime
+      if (port.sent != 0) abandon_put(vpid);
       end_command(vpid, Error::OriginWindow);
       return true;
     }
   }
   (void)links_.send(command.target_node, Channel::Low, packet, is_put, now_ns);
   port.marks[command.target_node] = links_.sent(command.target_node, Channel::Low);
+  if (command.operation == Operation::LockWindow) port.may_lock[command.target_node] = true;
   port.sent += static_cast<std::uint32_t>(data);
   if (!is_put || port.sent == command.length) end_command(vpid, Error::None);
   return true;
 }
 
+/// The target has some of its bytes, and must not wait for the others. The caller has seen that there is room.
+void Rma::abandon_put(Vpid vpid) {
+  const PortState& port = ports_state_[vpid];
+  const Command& command = port.command;
+  RmaHeader header;
+  header.kind = kPutAbandoned;
+  header.modifiers = command.modifiers;
+  header.error = Error::OriginWindow;
+  header.source_vpid = vpid;
+  header.target_vpid = command.target_vpid;
+  header.window = command.window;
+  header.domain = ports_.domain(vpid);
+  header.tag = command.tag;
+  header.capability = command.capability;
+  header.offset = command.offset;
+  header.length = command.length;
+  header.at = port.sent;
+  std::array<std::byte, sizeof(header)> packet;
+  std::memcpy(packet.data(), &header, sizeof(header));
+  (void)links_.send(command.target_node, Channel::Low, packet, false, now_ns_);
+}
+
+/// Ports that were closed and may have locked a window elsewhere.
+std::size_t Rma::say_farewells() {
+  std::size_t work = 0;
+  for (std::size_t vpid = 0; farewells_ != 0 && vpid < ports_state_.size(); ++vpid) {
+    PortState& port = ports_state_[vpid];
+    for (std::size_t i = 0; i < port.must_leave.size(); ++i) {
+      const auto node = static_cast<NodeId>(i);
+      if (!port.must_leave[i] || links_.room(node, Channel::Low) == 0) continue;
+      RmaHeader header;
+      header.kind = kPortGone;
+      header.source_vpid = static_cast<Vpid>(vpid);
+      std::array<std::byte, sizeof(header)> packet;
+      std::memcpy(packet.data(), &header, sizeof(header));
+      (void)links_.send(node, Channel::Low, packet, false, now_ns_);
+      port.must_leave[i] = false;
+      --farewells_;
+      ++work;
+    }
+  }
+  return work;
+}
+
 bool Rma::advance_fence(Vpid vpid) {
   PortState& port = ports_state_[vpid];
-  if (port.waiting != 0) return false;
+  const auto of = static_cast<FenceOf>(port.command.more);
+  if (of != FenceOf::Writes && port.reading != 0) return false;
+  if (of != FenceOf::Reads && port.waiting != port.reading) return false;
   Error error = Error::None;
+  if (of == FenceOf::Reads) {
+    end_command(vpid, error);
+    return true;
+  }
   for (std::size_t node = 0; node < port.marks.size(); ++node) {
     if (links_.taken(static_cast<NodeId>(node), Channel::Low) < port.marks[node]) return false;
     if (!port.is_broken[node]) continue;
@@ -267,10 +353,7 @@ void Rma::end_command(Vpid vpid, Error error) {
   if (error != Error::None) {
     ++counters_.own_error[static_cast<std::size_t>(error)];
     if (port.has_slot) {
-      Outstanding& slot = port.slots[port.request & 0xFFFFU];
-      slot.is_used = false;
-      ++slot.generation;
-      --port.waiting;
+      free_slot(port, port.slots[port.request & 0xFFFFU]);
     }
   }
   port.has_slot = false;
@@ -281,16 +364,23 @@ void Rma::end_command(Vpid vpid, Error error) {
   notification.error = error;
   notification.node = command.target_node;
   notification.vpid = command.target_vpid;
-  notification.tag = command.tag;
+  notification.tag = tag_of(command.operation, command.tag, command.length);
   notification.offset = command.offset;
-  notification.length = moves_data(command.operation) ? command.length : 0;
+  notification.length = has_length(command.operation) ? command.length : 0;
   notification.window = command.window;
   (void)ports_.tell(vpid, notification);
 }
 
+void Rma::free_slot(PortState& port, Outstanding& slot) noexcept {
+  slot.is_used = false;
+  ++slot.generation;
+  --port.waiting;
+  if (is_read(slot.command.operation)) --port.reading;
+}
+
 std::size_t Rma::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
-  std::size_t work = 0;
+  std::size_t work = farewells_ == 0 ? 0 : say_farewells();
   if (!busy_.empty()) {
     std::erase_if(busy_, [&](Vpid vpid) {
       PortState& port = ports_state_[vpid];
@@ -315,7 +405,8 @@ void Rma::flush() noexcept {
 }
 
 bool Rma::is_idle() const noexcept {
-  return std::none_of(ports_state_.begin(), ports_state_.end(),
+  return farewells_ == 0 &&
+         std::none_of(ports_state_.begin(), ports_state_.end(),
                       [](const PortState& port) { return port.is_busy || port.waiting != 0; }) &&
          std::none_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.is_active; });
 }
@@ -327,6 +418,9 @@ void Rma::lost(NodeId peer) {
   }
   for (std::size_t vpid = 0; vpid < ports_state_.size(); ++vpid) {
     PortState& port = ports_state_[vpid];
+    port.may_lock[peer] = false;  // its locks are gone with the session
+    if (port.must_leave[peer]) --farewells_;
+    port.must_leave[peer] = false;
     if (links_.taken(peer, Channel::Low) < port.marks[peer]) port.is_broken[peer] = true;
     // The rest of a command must not reach a node that has come back without its beginning.
     if (port.is_busy && port.command.operation != Operation::Fence && port.command.target_node == peer) {
@@ -334,7 +428,7 @@ void Rma::lost(NodeId peer) {
     }
     for (Outstanding& slot : port.slots) {
       if (!slot.is_used || slot.command.target_node != peer) continue;
-      finish(static_cast<Vpid>(vpid), slot, Error::RouteBroken, 0, false);
+      finish(static_cast<Vpid>(vpid), slot, Error::RouteBroken, {});
     }
   }
 }
@@ -397,6 +491,12 @@ bool Rma::ordered(NodeId from, Channel channel, std::span<const std::byte> packe
     take_data(from, header, data, early_status);
   } else if (header.kind == kAnswerResult) {
     take_result(from, header);
+  } else if (header.kind == kAnswerRefusal) {
+    take_refusal(from, header);
+  } else if (header.kind == kPutAbandoned) {
+    put_was_abandoned(from, header);
+  } else if (header.kind == kPortGone) {
+    free_locks(from, header.source_vpid);
   } else if (!is_transfer(static_cast<Operation>(header.kind)) || header.source_vpid >= ports_.count() ||
              header.kind == static_cast<std::uint8_t>(Operation::Fence)) {
     ++counters_.malformed;
@@ -425,7 +525,8 @@ Error Rma::check_window(NodeId from, const RmaHeader& header, Access access, std
 bool Rma::serve_put(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status) {
   const bool is_last = header.at + length == header.length;
   const bool is_acknowledged = (header.modifiers & kAcknowledge) != 0;
-  if (is_last && is_acknowledged && links_.room(from, Channel::High) == 0) return false;
+  const bool is_answered = is_acknowledged || (header.modifiers & kNotifyRefusal) != 0;
+  if (is_last && is_answered && links_.room(from, Channel::High) == 0) return false;
   Error& error = put_errors_[from * ports_.count() + header.source_vpid];
   if (header.at == 0) error = Error::None;
   if (early_status == 0) ++counters_.malformed;  // a put goes early, or it does not happen
@@ -440,7 +541,11 @@ bool Rma::serve_put(NodeId from, const RmaHeader& header, std::size_t length, st
   } else {
     ++counters_.refused[static_cast<std::size_t>(error)];
   }
-  if (is_acknowledged) answer(from, header, error, 0, false);
+  if (is_acknowledged) {
+    answer(from, header, error, {});
+  } else if (is_answered && error != Error::None) {
+    refuse(from, header, error);
+  }
   return true;
 }
 
@@ -450,30 +555,30 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
   asked.operation = operation;
   asked.modifiers = header.modifiers;
   const bool is_answered = needs_answer(asked);
-  if (is_answered && links_.room(from, Channel::High) == 0) return false;
+  const bool may_answer = is_answered || (header.modifiers & kNotifyRefusal) != 0;
+  if (may_answer && links_.room(from, Channel::High) == 0) return false;
   if (early_status != 0) {
     ++counters_.malformed;
     return true;
   }
+  // What an earlier get reads is read first: who gets data, and then the word that says if they are whole.
+  if ((operation == Operation::Get || operation == Operation::GetWords) && jobs_[from].is_active) return false;
   if (operation == Operation::Get) {
-    if (jobs_[from].is_active) return false;
     const Error error = header.length == 0 || header.length > kMaxTransferBytes
                             ? Error::TargetLength
                             : check_window(from, header, Access::Read, header.length);
     if (error == Error::None) {
-      // What an earlier get has read was read before: who gets data, and then the word that says if they are whole.
       std::atomic_thread_fence(std::memory_order_acquire);
       jobs_[from] = {true, header, 0};
       (void)pump(from);
     } else {
       ++counters_.refused[static_cast<std::size_t>(error)];
-      answer(from, header, error, 0, false);
+      answer(from, header, error, {});
     }
     return true;
   }
-  std::uint64_t value = 0;
-  bool success = false;
-  const std::optional<Error> error = execute(from, header, value, success);
+  Given given;
+  const std::optional<Error> error = execute(from, header, given);
   if (!error) {
     ++counters_.held_up;
     return false;
@@ -483,12 +588,16 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
   } else {
     ++counters_.refused[static_cast<std::size_t>(*error)];
   }
-  if (is_answered) answer(from, header, *error, value, success);
+  if (is_answered) {
+    answer(from, header, *error, given);
+  } else if (may_answer && *error != Error::None) {
+    refuse(from, header, *error);
+  }
   return true;
 }
 
 /// Nothing: a page is being fetched, and nothing has happened.
-std::optional<Error> Rma::execute(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success) {
+std::optional<Error> Rma::execute(NodeId from, const RmaHeader& header, Given& given) {
   const auto operation = static_cast<Operation>(header.kind);
   switch (operation) {
     case Operation::NotificationPut:
@@ -501,7 +610,9 @@ std::optional<Error> Rma::execute(NodeId from, const RmaHeader& header, std::uin
       return note(header.target_vpid, Teller::Completer, from, header, header.word) ? Error::None : Error::Full;
     case Operation::LockWindow:
     case Operation::UnlockWindow: return execute_lock(from, header);
-    default: return execute_word(from, header, value, success);
+    case Operation::PutWords:
+    case Operation::GetWords: return execute_words(from, header, given);
+    default: return execute_word(from, header, given);
   }
 }
 
@@ -521,7 +632,8 @@ Error Rma::execute_lock(NodeId from, const RmaHeader& header) {
 
 /// One word, in one piece for everybody: the processes of this host may use the processor's own atomics on it at the
 /// same time.
-Error Rma::change_word(const RmaHeader& header, std::byte* memory, std::uint64_t& value, bool& success) noexcept {
+Error Rma::change_word(const RmaHeader& header, std::byte* memory, Given& given) noexcept {
+  auto& [value, more, success] = given;
   const auto operation = static_cast<Operation>(header.kind);
   if (operation == Operation::FetchCompareAdd) {
     const std::atomic_ref<std::uint32_t> word(*reinterpret_cast<std::uint32_t*>(memory));
@@ -562,7 +674,7 @@ Error Rma::change_word(const RmaHeader& header, std::byte* memory, std::uint64_t
 }
 
 /// Nothing: its page is being fetched.
-std::optional<Error> Rma::execute_word(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success) {
+std::optional<Error> Rma::execute_word(NodeId from, const RmaHeader& header, Given& given) {
   const auto operation = static_cast<Operation>(header.kind);
   const std::uint32_t bytes = word_bytes(operation);
   const Access access = is_atomic(operation) ? Access::ReadWrite : Access::Write;
@@ -571,25 +683,107 @@ std::optional<Error> Rma::execute_word(NodeId from, const RmaHeader& header, std
   const Window& window = windows_[header.window];
   const Nla nla = window.first + header.offset;
   if (nla % bytes != 0) return Error::TargetOffset;
-  success = is_atomic(operation);
+  given.success = is_atomic(operation);
   Error result = Error::None;
-  const Moved moved = use_page(atu_.translate(window.owner, nla, access), access, [&](std::byte* page) {
-    result = change_word(header, page + nla % kPageBytes, value, success);
-  });
+  const Moved moved = use_page(atu_.translate(window.owner, nla, access), access,
+                               [&](std::byte* page) { result = change_word(header, page + nla % kPageBytes, given); });
   if (moved == Moved::Absent) return std::nullopt;
   if (moved == Moved::Refused) return Error::TargetTranslation;
   if (result != Error::None) return result;
   if (is_atomic(operation)) ++counters_.memory_reads;
   ++counters_.memory_writes;
   if (is_atomic(operation)) {
-    if ((header.modifiers & kNotifyResponder) != 0) (void)note(window.owner, Teller::Responder, from, header, value);
+    if ((header.modifiers & kNotifyResponder) != 0)
+      (void)note(window.owner, Teller::Responder, from, header, given.value);
   } else {
-    ports_.signal(window.owner, header.more);
-    if ((header.modifiers & kNotifyCompleter) != 0) {
-      (void)note(window.owner, Teller::Completer, from, header, header.word);
-    }
+    tell_of_words(from, header, window.owner, header.more);
   }
   return Error::None;
+}
+
+/// Words from the command have been written.
+void Rma::tell_of_words(NodeId from, const RmaHeader& header, Vpid owner, std::uint64_t event) {
+  ports_.signal(owner, event);
+  if ((header.modifiers & kNotifyCompleter) != 0) (void)note(owner, Teller::Completer, from, header, header.word);
+}
+
+/// Nothing: a page is being fetched; what was written before it will be written again.
+std::optional<Error> Rma::execute_words(NodeId from, const RmaHeader& header, Given& given) {
+  const bool is_put = static_cast<Operation>(header.kind) == Operation::PutWords;
+  if (header.length == 0 || header.length > kMaxWordsBytes) return Error::TargetLength;
+  const Error error = check_window(from, header, is_put ? Access::Write : Access::Read, header.length);
+  if (error != Error::None) return error;
+  const Vpid owner = windows_[header.window].owner;
+  std::array<std::uint64_t, 3> words{};
+  if (is_put) words = {header.word, header.more, header.tag};
+  const std::span<std::byte> bytes = std::as_writable_bytes(std::span(words)).first(header.length);
+  if (!is_put) std::atomic_thread_fence(std::memory_order_acquire);
+  const Moved moved = move_words(owner, windows_[header.window].first + header.offset, header, bytes);
+  if (moved == Moved::Absent) return std::nullopt;
+  if (moved == Moved::Refused) return Error::TargetTranslation;
+  if (is_put) {
+    ++counters_.memory_writes;
+    tell_of_words(from, header, owner, header.at >> kMaskEventAt);
+  } else {
+    ++counters_.memory_reads;
+    given = {words[0], {words[1], words[2]}, false};
+    if ((header.modifiers & kNotifyResponder) != 0) (void)note(owner, Teller::Responder, from, header, 0);
+  }
+  return Error::None;
+}
+
+/// Between memory and `bytes`. An aligned word that is moved as a whole is moved in one piece, and in order: processes
+/// of this host may use it at the same time.
+Moved Rma::move_words(Vpid who, Nla nla, const RmaHeader& header, std::span<std::byte> bytes) noexcept {
+  const bool is_put = static_cast<Operation>(header.kind) == Operation::PutWords;
+  const Access access = is_put ? Access::Write : Access::Read;
+  if (!is_one_or_registered(who, nla, bytes.size(), access)) return Moved::Refused;
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
+  for (std::size_t done = 0; done < bytes.size();) {
+    const Nla to = nla + done;
+    const std::size_t piece = std::min<std::size_t>(bytes.size() - done, kWord - to % kWord);
+    const std::uint32_t skipped = is_put ? header.at >> done & ((1U << piece) - 1) : 0;
+    const std::span<std::byte> part = bytes.subspan(done, piece);
+    const Moved moved = use_page(atu_.translate(who, to, access), access, [&](std::byte* page) {
+      std::byte* const memory = page + to % kPageBytes;
+      if (piece == kWord && skipped == 0) {
+        const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(memory));
+        std::uint64_t value = 0;
+        if (is_put) {
+          std::memcpy(&value, part.data(), kWord);
+          word.store(value, std::memory_order_release);
+        } else {
+          value = word.load(std::memory_order_acquire);
+          std::memcpy(part.data(), &value, kWord);
+        }
+        return;
+      }
+      for (std::size_t i = 0; i < piece; ++i) {
+        if (!is_put) part[i] = memory[i];
+        if (is_put && (skipped >> i & 1U) == 0) memory[i] = part[i];
+      }
+    });
+    if (moved != Moved::Done) return moved;
+    done += piece;
+  }
+  return Moved::Done;
+}
+
+/// The rest of a put will not come. Its owner is told if it would have been told of the data.
+void Rma::put_was_abandoned(NodeId from, const RmaHeader& header) {
+  ++counters_.refused[static_cast<std::size_t>(Error::OriginWindow)];
+  if ((header.modifiers & kNotifyCompleter) == 0) return;
+  if (check_window(from, header, Access::Write, header.length) != Error::None) return;
+  RmaHeader put = header;
+  put.kind = static_cast<std::uint8_t>(Operation::Put);
+  (void)note(header.target_vpid, Teller::Completer, from, put, 0, Error::OriginWindow);
+}
+
+/// Whoever held them is gone.
+void Rma::free_locks(NodeId node, Vpid holder) noexcept {
+  for (Window& window : windows_) {
+    if (window.is_locked && window.holder_node == node && window.holder == holder) window.is_locked = false;
+  }
 }
 
 /// Goes on with the answer to a get, as far as there is room.
@@ -617,7 +811,7 @@ bool Rma::pump(NodeId to) {
     if (error != Error::None) {
       job.is_active = false;
       ++counters_.refused[static_cast<std::size_t>(error)];
-      answer(to, request, error, 0, false);
+      answer(to, request, error, {});
       return true;
     }
     RmaHeader header;
@@ -645,27 +839,45 @@ bool Rma::pump(NodeId to) {
 }
 
 /// The caller has seen that there is room.
-void Rma::answer(NodeId to, const RmaHeader& request, Error error, std::uint64_t value, bool success) {
+void Rma::answer(NodeId to, const RmaHeader& request, Error error, const Given& given) {
   RmaHeader header;
   header.kind = kAnswerResult;
   header.error = error;
   header.source_vpid = request.target_vpid;
   header.target_vpid = request.source_vpid;
-  header.window = success ? 1 : 0;
+  header.window = given.success ? 1 : 0;
   header.request = request.request;
-  header.word = value;
+  header.word = given.value;
+  header.more = given.more[0];
+  header.tag = given.more[1];
   std::array<std::byte, sizeof(header)> packet;
   std::memcpy(packet.data(), &header, sizeof(header));
   (void)links_.send(to, Channel::High, packet, false, now_ns_);
 }
 
-bool Rma::note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value) {
+/// The caller has seen that there is room.
+void Rma::refuse(NodeId to, const RmaHeader& request, Error error) {
+  RmaHeader header = request;
+  header.kind = kAnswerRefusal;
+  header.error = error;
+  header.source_vpid = request.target_vpid;
+  header.target_vpid = request.source_vpid;
+  header.capability = 0;
+  header.tag = tag_of(static_cast<Operation>(request.kind), request.tag, request.length);
+  header.word = request.kind;
+  std::array<std::byte, sizeof(header)> packet;
+  std::memcpy(packet.data(), &header, sizeof(header));
+  (void)links_.send(to, Channel::High, packet, false, now_ns_);
+}
+
+bool Rma::note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value, Error error) {
   Notification notification;
   notification.teller = teller;
   notification.operation = static_cast<Operation>(header.kind);
+  notification.error = error;
   notification.node = node;
   notification.vpid = header.source_vpid;
-  notification.tag = header.tag;
+  notification.tag = tag_of(notification.operation, header.tag, header.length);
   notification.value = value;
   notification.offset = header.offset;
   notification.length = header.length;
@@ -697,7 +909,7 @@ void Rma::take_data(NodeId from, const RmaHeader& header, std::size_t length, st
   }
   const std::uint32_t missing = slot->command.length - slot->received;
   slot->received += static_cast<std::uint32_t>(std::min<std::size_t>(length, missing));
-  if (slot->received == slot->command.length) finish(header.target_vpid, *slot, slot->error, 0, false);
+  if (slot->received == slot->command.length) finish(header.target_vpid, *slot, slot->error, {});
 }
 
 void Rma::take_result(NodeId from, const RmaHeader& header) {
@@ -708,33 +920,61 @@ void Rma::take_result(NodeId from, const RmaHeader& header) {
   }
   Error error = static_cast<std::uint8_t>(header.error) < kErrors ? header.error : Error::Command;
   if (slot->command.operation == Operation::Get && error == Error::None) error = Error::Command;  // data were asked for
-  finish(header.target_vpid, *slot, error, header.word, header.window == 1);
+  finish(header.target_vpid, *slot, error, {header.word, {header.more, header.tag}, header.window == 1});
 }
 
-void Rma::finish(Vpid vpid, Outstanding& slot, Error error, std::uint64_t value, bool success) {
+/// Of a command that nobody waits for: the port is told, if it is still the same.
+void Rma::take_refusal(NodeId from, const RmaHeader& header) {
+  const auto operation = static_cast<Operation>(header.word);
+  const bool is_known = header.word <= static_cast<std::uint64_t>(kLastOperation) && is_transfer(operation) &&
+                        header.error != Error::None && static_cast<std::uint8_t>(header.error) < kErrors;
+  if (!is_known) {
+    ++counters_.malformed;
+    return;
+  }
+  if (!ports_.is_open(header.target_vpid) || ports_state_[header.target_vpid].life != header.request) {
+    ++counters_.stale;
+    return;
+  }
+  ++counters_.own_error[static_cast<std::size_t>(header.error)];
+  Notification notification;
+  notification.teller = Teller::Acknowledge;
+  notification.operation = operation;
+  notification.error = header.error;
+  notification.node = from;
+  notification.vpid = header.source_vpid;
+  notification.tag = header.tag;
+  notification.offset = header.offset;
+  notification.length = has_length(operation) ? header.length : 0;
+  notification.window = header.window;
+  (void)ports_.tell(header.target_vpid, notification);
+}
+
+void Rma::finish(Vpid vpid, Outstanding& slot, Error error, const Given& given) {
   const Command& command = slot.command;
-  const bool has_result = moves_data(command.operation) || is_atomic(command.operation);
-  const std::uint8_t wanted =
-      command.operation != Operation::Put && has_result ? kNotifyCompleter | kAcknowledge : kAcknowledge;
+  const bool gives = is_read(command.operation);
+  const std::uint8_t wanted = gives ? kNotifyCompleter | kAcknowledge : kAcknowledge;
   if (error != Error::None) ++counters_.own_error[static_cast<std::size_t>(error)];
   if (error != Error::None || (command.modifiers & wanted) != 0) {
     Notification notification;
     notification.teller = wanted == kAcknowledge ? Teller::Acknowledge : Teller::Completer;
     notification.operation = command.operation;
     notification.error = error;
-    notification.success = success ? 1 : 0;
+    notification.success = given.success ? 1 : 0;
     notification.node = command.target_node;
     notification.vpid = command.target_vpid;
-    notification.tag = command.tag;
-    notification.value = value;
+    notification.tag = tag_of(command.operation, command.tag, command.length);
+    notification.value = given.value;
+    if (command.operation == Operation::GetWords) {
+      notification.more[0] = given.more[0];
+      notification.more[1] = given.more[1];
+    }
     notification.offset = command.offset;
-    notification.length = moves_data(command.operation) ? command.length : 0;
+    notification.length = has_length(command.operation) ? command.length : 0;
     notification.window = command.window;
     (void)ports_.tell(vpid, notification);
   }
-  slot.is_used = false;
-  ++slot.generation;
-  --ports_state_[vpid].waiting;
+  free_slot(ports_state_[vpid], slot);
 }
 
 // Memory.

@@ -25,20 +25,24 @@ struct RmaHeader {
   Error error = Error::None;  ///< Of an answer.
   Vpid source_vpid = 0;
   Vpid target_vpid = 0;
-  std::uint16_t window = 0;  ///< Of an answer: 1 if the word was changed.
+  std::uint16_t window = 0;  ///< Of a result: 1 if the word was changed.
   Pdid domain = 0;           ///< Of the origin's port; its node vouches for it.
   std::uint32_t request = 0;
   std::uint64_t tag = 0;
   std::uint64_t capability = 0;
   std::uint64_t offset = 0;  ///< Where the whole begins in the window,
   std::uint32_t length = 0;  ///< how long it is,
-  std::uint32_t at = 0;      ///< and where in it the data behind this header belong.
+  std::uint32_t at = 0;      ///< and where in it the data behind this header belong. PutWords: the mask.
   std::uint64_t word = 0;
-  std::uint64_t more = 0;
+  std::uint64_t more = 0;  ///< Of a result, word, this and the tag are what GetWords asked for.
 };
 static_assert(sizeof(RmaHeader) == 64);
+inline constexpr std::uint8_t kPutAbandoned = 0x40;  ///< The origin has lost the memory of the put that it was sending.
+inline constexpr std::uint8_t kPortGone = 0x41;      ///< The port is closed: nothing is locked by it any more.
 inline constexpr std::uint8_t kAnswerData = 0x80;    ///< A piece of what a get asked for.
 inline constexpr std::uint8_t kAnswerResult = 0x81;  ///< Of everything else, and of a get that was refused.
+inline constexpr std::uint8_t kAnswerRefusal =
+    0x82;  ///< Of what nobody waits for (kNotifyRefusal); its word is the kind.
 
 struct RmaOptions {
   std::size_t windows = 1024;    ///< Of the node, at most 65536.
@@ -77,7 +81,8 @@ struct RmaCounters {
 /// overwritten by a later Put needs a Fence between. Between nodes there is no order without a Fence.
 ///
 /// Full notification rings drop and count. An error of a command is always told to its port; one that the target finds
-/// in a put without kAcknowledge is only counted there. One thread. Allocates in the constructor only.
+/// in a put, word, notification or signal without kAcknowledge or kNotifyRefusal is only counted there. One thread.
+/// Allocates in the constructor only.
 class Rma final : public PacketSink {
  public:
   Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options);
@@ -97,7 +102,7 @@ class Rma final : public PacketSink {
   bool revoke(Vpid owner, Nla first, std::size_t pages) noexcept;
   /// Tells the translation unit that nothing of what was revoked so far is held here: between two calls, nothing is.
   void flush() noexcept;
-  /// Before the port is closed: its windows, locks and waiting commands vanish.
+  /// Before the port is closed: its windows, its locks, here and at other nodes, and its waiting commands vanish.
   void close_port(Vpid vpid) noexcept;
 
   /// The port's last command has not been sent away yet; it cannot start another.
@@ -144,11 +149,21 @@ class Rma final : public PacketSink {
     bool has_slot = false;
     std::uint32_t request = 0;  ///< Of the current command, if it has a slot.
     std::uint32_t sent = 0;     ///< Bytes of it.
-    std::uint32_t waiting = 0;  ///< Slots in use.
+    std::uint32_t waiting = 0;  ///< Slots in use,
+    std::uint32_t reading = 0;  ///< and of these, those that wait for what is read.
+    std::uint32_t life = 0;     ///< How often it was closed: what a refusal must know.
     Command command;
     std::vector<Outstanding> slots;
     std::vector<std::uint64_t> marks;  ///< Of each node: how many packets there were up to this port's last one.
     std::vector<bool> is_broken;       ///< Of each node: it was lost before it had taken them all.
+    std::vector<bool> may_lock;        ///< Of each node: it may have locked a window there,
+    std::vector<bool> must_leave;      ///< or must still say that it is closed.
+  };
+  /// What an answer gives besides its error.
+  struct Given {
+    std::uint64_t value = 0;
+    std::array<std::uint64_t, 2> more{};
+    bool success = false;
   };
   /// A get of another node that is being answered.
   struct Job {
@@ -163,24 +178,33 @@ class Rma final : public PacketSink {
   bool advance_fence(Vpid vpid);
   bool send_piece(Vpid vpid, std::uint64_t now_ns);
   void end_command(Vpid vpid, Error error);
-  void finish(Vpid vpid, Outstanding& slot, Error error, std::uint64_t value, bool success);
+  void free_slot(PortState& port, Outstanding& slot) noexcept;
+  void finish(Vpid vpid, Outstanding& slot, Error error, const Given& given);
+  void abandon_put(Vpid vpid);
+  std::size_t say_farewells();
   [[nodiscard]] Outstanding* find_slot(NodeId from, const RmaHeader& header) noexcept;
 
   [[nodiscard]] Error check_window(NodeId from, const RmaHeader& header, Access access,
                                    std::uint64_t length) const noexcept;
-  [[nodiscard]] std::optional<Error> execute(NodeId from, const RmaHeader& header, std::uint64_t& value, bool& success);
-  [[nodiscard]] std::optional<Error> execute_word(NodeId from, const RmaHeader& header, std::uint64_t& value,
-                                                  bool& success);
-  [[nodiscard]] static Error change_word(const RmaHeader& header, std::byte* memory, std::uint64_t& value,
-                                         bool& success) noexcept;
+  [[nodiscard]] std::optional<Error> execute(NodeId from, const RmaHeader& header, Given& given);
+  [[nodiscard]] std::optional<Error> execute_word(NodeId from, const RmaHeader& header, Given& given);
+  [[nodiscard]] std::optional<Error> execute_words(NodeId from, const RmaHeader& header, Given& given);
+  [[nodiscard]] Moved move_words(Vpid who, Nla nla, const RmaHeader& header, std::span<std::byte> bytes) noexcept;
+  void tell_of_words(NodeId from, const RmaHeader& header, Vpid owner, std::uint64_t event);
+  [[nodiscard]] static Error change_word(const RmaHeader& header, std::byte* memory, Given& given) noexcept;
   [[nodiscard]] Error execute_lock(NodeId from, const RmaHeader& header);
   [[nodiscard]] bool serve(NodeId from, const RmaHeader& header, std::uint8_t early_status);
   [[nodiscard]] bool serve_put(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
   bool pump(NodeId to);
-  void answer(NodeId to, const RmaHeader& request, Error error, std::uint64_t value, bool success);
+  void answer(NodeId to, const RmaHeader& request, Error error, const Given& given);
+  void refuse(NodeId to, const RmaHeader& request, Error error);
+  void put_was_abandoned(NodeId from, const RmaHeader& header);
+  void free_locks(NodeId node, Vpid holder) noexcept;
   void take_data(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
   void take_result(NodeId from, const RmaHeader& header);
-  bool note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value);
+  void take_refusal(NodeId from, const RmaHeader& header);
+  bool note(Vpid vpid, Teller teller, NodeId node, const RmaHeader& header, std::uint64_t value,
+            Error error = Error::None);
 
   [[nodiscard]] std::uint8_t write_packet(NodeId from, const RmaHeader& header, std::span<const std::byte> data);
   /// Copies between registered memory and a buffer. Refused, and nothing is copied, if a page is not the port's.
@@ -201,6 +225,7 @@ class Rma final : public PacketSink {
   std::vector<Vpid> busy_;         ///< Ports with a command that has not been sent away; some may be done already.
   std::uint64_t now_ns_ = 0;
   std::uint64_t flushed_ = 0;  ///< The last flush that was acknowledged.
+  std::size_t farewells_ = 0;  ///< That must still be said.
   RmaCounters counters_;
 };
 
