@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 #include <sstream>
 
@@ -55,13 +56,14 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
     syncs_ = std::make_unique<Syncs>();
     hosts_.clear();
     forget_segments();
+    memories_.clear();  // unpinned memory outlives the node that uses it
     network_ = carrier_.connect(nodes);
     for (std::size_t node = 0; node < nodes; ++node) {
       hosts_.push_back(std::make_unique<Host>(network_->port(static_cast<NodeId>(node)), LinkOptions{}, options_));
     }
     return true;
   }
-  if (hosts_.empty()) return false;
+  if (hosts_.empty() || !skipped_.empty()) return !hosts_.empty();
   if (step == "settle") return settle();
   if (step == "do") return run_command(arguments);
   if (step == "notices") {
@@ -75,6 +77,9 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
 
 void HostsScript::step_hosts() {
   network_->set_time(now_ += kStepNs);
+  for (auto& [name, memory] : memories_) {
+    if (memory.unpinned) memory.unpinned->step();
+  }
   for (const auto& host : hosts_) host->step(now_);
 }
 
@@ -172,46 +177,72 @@ bool HostsScript::run_port(const std::string& step, Arguments& arguments) {
   return true;
 }
 
-bool HostsScript::run_memory(const std::string& step, Arguments& arguments) {
+bool HostsScript::add_memory(const std::string& step, Arguments& arguments) {
+  Memory memory;
+  const std::uint64_t pages = arguments.number_after("pages");
+  if (!parse(arguments.at(1), memory.place, arguments) || pages == 0 || pages > 1024) return false;
+  Host& host = *hosts_[memory.place.node];
+  memory.bytes = pages * kPageBytes;
+  const Access access = access_of(arguments);
   if (step == "memory") {
-    Place place;
-    const std::uint64_t pages = arguments.number_after("pages");
-    if (!parse(arguments.at(1), place, arguments) || pages == 0 || pages > 1024) return false;
-    auto registered = hosts_[place.node]->add_memory(place.vpid, pages, access_of(arguments));
-    if (!registered) return false;
-    memories_[arguments.at(2)] = {place, std::move(registered)};
-    return true;
+    memory.registered = host.add_memory(memory.place.vpid, pages, access);
+    if (!memory.registered) return false;
+    memory.nla = memory.registered->nla;
+  } else {
+    if (!Unpinned::can_be()) {
+      skipped_ = "the kernel has no userfaultfd for this process";
+      return true;
+    }
+    memory.unpinned = Unpinned::make(pages, access);
+    if (!memory.unpinned) return false;
+    const auto nla = host.atu.register_paged(memory.place.vpid, memory.unpinned->memory(), access);
+    if (!nla) return false;
+    memory.nla = *nla;
   }
-  if (step != "fill" && step != "show" && step != "word" && step != "compare" && step != "revoke-memory") return false;
+  memories_[arguments.at(2)] = std::move(memory);
+  return true;
+}
+
+bool HostsScript::run_memory(const std::string& step, Arguments& arguments) {
+  if (step == "memory" || step == "unpinned") return add_memory(step, arguments);
   const At at = parse_at(arguments.at(1), arguments);
-  const std::uint64_t bytes = step == "revoke-memory" ? 1
-                              : step == "word"        ? 8
-                              : step == "compare"     ? arguments.number(3)
-                                                      : arguments.number(2);
-  Registered* const memory = memory_at(at, bytes);
-  if (memory == nullptr) return false;
-  const std::span<std::byte> place = memory->bytes().subspan(at.offset, bytes);
-  if (step == "fill") {
+  std::vector<std::byte> bytes;
+  if (step == "pager") {
+    Memory* const memory = memory_at(at, 1);
+    if (memory == nullptr || !memory->unpinned) return false;
+    memory->unpinned->is_asleep = arguments.at(2) == "sleeps";
+  } else if (step == "fill") {
     std::uint64_t value = arguments.number(3);
-    for (std::byte& byte : place) byte = static_cast<std::byte>(value++ % 251);
+    bytes.resize(std::min<std::uint64_t>(arguments.number(2), std::uint64_t{1} << 22U));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(value++ % 251);
+    return write_bytes(at, bytes);
   } else if (step == "show") {
+    bytes.resize(std::min<std::uint64_t>(arguments.number(2), kPageBytes));
+    if (!read_bytes(at, bytes)) return false;
     std::ostringstream out;
-    for (const std::byte byte : place) out << ' ' << static_cast<unsigned>(byte);
+    for (const std::byte byte : bytes) out << ' ' << static_cast<unsigned>(byte);
     say(arguments.at(1), ":", out.str());
   } else if (step == "word") {
-    say(arguments.at(1), " = ", static_cast<std::int64_t>(memory->word(at.offset)));
+    bytes.resize(sizeof(std::uint64_t));
+    if (!read_bytes(at, bytes)) return false;
+    std::int64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    say(arguments.at(1), " = ", word);
   } else if (step == "compare") {
-    const At other_at = parse_at(arguments.at(2), arguments);
-    Registered* const other = memory_at(other_at, bytes);
-    if (other == nullptr) return false;
-    const std::span<std::byte> there = other->bytes().subspan(other_at.offset, bytes);
-    const auto where = std::mismatch(place.begin(), place.end(), there.begin()).first;
+    bytes.resize(std::min<std::uint64_t>(arguments.number(3), std::uint64_t{1} << 22U));
+    std::vector<std::byte> there(bytes.size());
+    if (!read_bytes(at, bytes) || !read_bytes(parse_at(arguments.at(2), arguments), there)) return false;
+    const auto where = std::mismatch(bytes.begin(), bytes.end(), there.begin()).first;
     say(arguments.at(1), " and ", arguments.at(2), ": ",
-        where == place.end() ? "equal" : "differ at byte " + std::to_string(where - place.begin()));
+        where == bytes.end() ? "equal" : "differ at byte " + std::to_string(where - bytes.begin()));
+  } else if (step == "revoke-memory") {
+    const Memory* const memory = memory_at(at, 1);
+    if (memory == nullptr) return false;
+    const Place owner = memory->place;
+    const bool ok = hosts_[owner.node]->rma.revoke(owner.vpid, memory->nla, memory->bytes / kPageBytes);
+    say(at.name, ok ? ": revoked" : ": refused");
   } else {
-    const Place owner = memories_[at.name].place;
-    const std::size_t pages = memory->bytes().size() / kPageBytes;
-    say(at.name, hosts_[owner.node]->rma.revoke(owner.vpid, memory->nla, pages) ? ": revoked" : ": refused");
+    return false;
   }
   return true;
 }
@@ -224,8 +255,7 @@ bool HostsScript::run_window(const std::string& step, Arguments& arguments) {
     const auto memory = memories_.find(at.name);
     if (memory == memories_.end()) return false;
     const auto name = hosts_[window.place.node]->rma.open_window(
-        window.place.vpid, memory->second.registered->nla + at.offset, arguments.number_after("bytes"),
-        access_of(arguments),
+        window.place.vpid, memory->second.nla + at.offset, arguments.number_after("bytes"), access_of(arguments),
         arguments.has("domain") ? std::optional(static_cast<Pdid>(arguments.number_after("domain"))) : std::nullopt);
     if (name) {
       window.name = *name;
@@ -262,7 +292,7 @@ bool HostsScript::run_command(Arguments& arguments) {
     const At at = parse_at(arguments.at(3), arguments);
     const auto memory = memories_.find(at.name);
     if (memory == memories_.end()) return false;
-    command.address = memory->second.registered->nla + at.offset;
+    command.address = memory->second.nla + at.offset;
     command.length = static_cast<std::uint32_t>(arguments.number(4));
     target = arguments.at(5);
   } else if (what == "word") {
@@ -436,11 +466,27 @@ HostsScript::At HostsScript::parse_at(const std::string& text, Arguments& argume
   return {text.substr(0, plus), arguments.to_number(std::string_view(text).substr(plus + 1))};
 }
 
-Registered* HostsScript::memory_at(const At& at, std::uint64_t bytes) {
+HostsScript::Memory* HostsScript::memory_at(const At& at, std::uint64_t bytes) {
   const auto memory = memories_.find(at.name);
   if (memory == memories_.end()) return nullptr;
-  const std::size_t size = memory->second.registered->bytes().size();
-  return at.offset <= size && bytes <= size - at.offset ? memory->second.registered.get() : nullptr;
+  const std::uint64_t size = memory->second.bytes;
+  return at.offset <= size && bytes <= size - at.offset ? &memory->second : nullptr;
+}
+
+bool HostsScript::read_bytes(const At& at, std::vector<std::byte>& into) {
+  Memory* const memory = memory_at(at, into.size());
+  if (memory == nullptr) return false;
+  if (memory->unpinned) return memory->unpinned->read(at.offset, into);
+  std::ranges::copy(memory->registered->bytes().subspan(at.offset, into.size()), into.begin());
+  return true;
+}
+
+bool HostsScript::write_bytes(const At& at, std::span<const std::byte> bytes) {
+  Memory* const memory = memory_at(at, bytes.size());
+  if (memory == nullptr) return false;
+  if (memory->unpinned) return memory->unpinned->write(at.offset, bytes);
+  std::ranges::copy(bytes, memory->registered->bytes().begin() + static_cast<std::ptrdiff_t>(at.offset));
+  return true;
 }
 
 HostPort* HostsScript::port_at(const Place& place) {

@@ -12,6 +12,7 @@
 #include "tests/nic/channels.hpp"
 #include "tests/nic/host.hpp"
 #include "tests/nic/syncs.hpp"
+#include "tests/nic/unpinned.hpp"
 
 namespace stopbit::nic {
 
@@ -25,6 +26,8 @@ class HostsScript {
 
   /// False: it is none of these steps, or written wrongly.
   [[nodiscard]] bool run(const std::string& step, Arguments& arguments);
+  /// Why the rest cannot be run here; empty if it can.
+  [[nodiscard]] const std::string& skipped() const noexcept { return skipped_; }
 
  private:
   struct Place {
@@ -33,7 +36,10 @@ class HostsScript {
   };
   struct Memory {
     Place place;
-    std::unique_ptr<Registered> registered;
+    Nla nla = 0;
+    std::uint64_t bytes = 0;
+    std::unique_ptr<Registered> registered;  ///< One of the two.
+    std::unique_ptr<Unpinned> unpinned;
   };
   struct WindowOf {
     Place place;
@@ -71,8 +77,12 @@ class HostsScript {
 
   [[nodiscard]] bool parse(const std::string& text, Place& place, Arguments& arguments) const;
   [[nodiscard]] At parse_at(const std::string& text, Arguments& arguments) const;
+  [[nodiscard]] bool add_memory(const std::string& step, Arguments& arguments);
   /// Null: no such memory, or it ends before.
-  [[nodiscard]] Registered* memory_at(const At& at, std::uint64_t bytes);
+  [[nodiscard]] Memory* memory_at(const At& at, std::uint64_t bytes);
+  /// False: no such bytes.
+  [[nodiscard]] bool read_bytes(const At& at, std::vector<std::byte>& into);
+  [[nodiscard]] bool write_bytes(const At& at, std::span<const std::byte> bytes);
   [[nodiscard]] HostPort* port_at(const Place& place);
 
   /// A mailbox of segments, by node, port and priority.
@@ -89,6 +99,7 @@ class HostsScript {
   std::map<std::tuple<NodeId, Vpid, Priority>, std::unique_ptr<Segments>> segments_;
   RmaOptions options_;
   std::uint64_t now_ = 0;
+  std::string skipped_;
 };
 
 }  // namespace stopbit::nic

@@ -81,6 +81,7 @@ class Script {
            !arguments.is_wrong();
   }
 
+  [[nodiscard]] const std::string& skipped() const noexcept { return hosts_.skipped(); }
   std::vector<std::string> said;
 
  private:
@@ -324,6 +325,7 @@ Said run_steps(const std::vector<std::string>& steps, const Carrier& carrier) {
     }
   }
   result.lines = std::move(script.said);
+  result.skipped = script.skipped();
   return result;
 }
 

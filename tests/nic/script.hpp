@@ -11,6 +11,7 @@ namespace stopbit::nic {
 struct Said {
   std::vector<std::string> lines;
   std::string failure;  ///< Why a step could not be run; empty if all could.
+  std::string skipped;  ///< Why the case cannot be run on this system; empty if it can.
 };
 
 [[nodiscard]] Said run_steps(const std::vector<std::string>& steps, const Carrier& carrier);

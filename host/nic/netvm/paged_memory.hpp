@@ -77,6 +77,8 @@ class PagedMemory {
 
   [[nodiscard]] std::uint64_t pages() const noexcept { return pages_; }
   [[nodiscard]] Access access() const noexcept { return options_.access; }
+  /// How many pages one transfer may ask for beforehand: more, and they would drive out each other.
+  [[nodiscard]] std::uint64_t pages_ahead() const noexcept { return options_.frames / 8; }
 
   // The interface. No call waits. A system call only to wake a pager that sleeps.
 

@@ -65,13 +65,45 @@ bool EventCounters::await(std::size_t event, std::chrono::nanoseconds timeout) n
 
 void EventCounters::arm(std::size_t event, Handler handler) {
   handlers_[event] = std::move(handler);
+  handled_ |= std::uint64_t{1} << event;
+  watched_ &= ~handled_;
+  ready_ &= watched_;
   arm_event(memory_, event);
 }
 
+void EventCounters::disarm(std::size_t event) {
+  const std::uint64_t bit = std::uint64_t{1} << event;
+  disarm_event(memory_, event);
+  handled_ &= ~bit;
+  watched_ &= ~bit;
+  ready_ &= ~bit;
+}
+
+void EventCounters::watch(std::size_t event) {
+  disarm(event);
+  watched_ |= std::uint64_t{1} << event;
+  arm_event(memory_, event);
+}
+
+std::size_t EventCounters::next() noexcept {
+  const std::size_t event = next_event(memory_, taken_.data(), ready_, last_, watched_, handled_);
+  if (event != 0) last_ = event;
+  return event;
+}
+
+std::size_t EventCounters::next(std::chrono::nanoseconds timeout) noexcept {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (bool in_time = true; in_time;) {
+    const std::uint64_t seen = memory_.load(EventLayout::signals(EventLayout::kDoorbell));
+    if (const std::size_t event = next(); event != 0) return event;
+    in_time = await_event(memory_, EventLayout::kDoorbell, seen, deadline);
+  }
+  return next();
+}
+
 std::size_t EventCounters::dispatch() {
-  return dispatch_events(memory_, taken_.data(), [this](std::size_t event) {
-    if (handlers_[event]) handlers_[event](event);
-  });
+  return dispatch_events(
+      memory_, taken_.data(), [this](std::size_t event) { handlers_[event](event); }, handled_, watched_);
 }
 
 std::size_t EventCounters::dispatch(std::chrono::nanoseconds timeout) {

@@ -22,6 +22,7 @@ class EventMemory {
   void store(std::size_t word, std::uint64_t value) const noexcept { at(word).store(value); }
   void add(std::size_t word, std::uint64_t value) const noexcept { at(word).fetch_add(value); }
   void fetch_or(std::size_t word, std::uint64_t bits) const noexcept { at(word).fetch_or(bits); }
+  void fetch_and(std::size_t word, std::uint64_t bits) const noexcept { at(word).fetch_and(bits); }
   [[nodiscard]] std::uint64_t exchange(std::size_t word, std::uint64_t value) const noexcept {
     return at(word).exchange(value);
   }
@@ -72,14 +73,29 @@ class EventCounters {
   /// From now on `dispatch` calls the handler, once for each occurrence, those before included. Allocates. Arm before
   /// the dispatcher's thread runs, or from it.
   void arm(std::size_t event, Handler handler);
+  /// No handler runs for it any more. What has not been dispatched can be polled, or reaches the next handler. By the
+  /// dispatcher's thread, also from a handler.
+  void disarm(std::size_t event);
   /// Calls handlers for what has happened. Returns how many calls it made.
   std::size_t dispatch();
   /// The same, but sleeps first if there is nothing.
   std::size_t dispatch(std::chrono::nanoseconds timeout);
 
+  /// From now on `next` gives the event, once for each occurrence, those before included: for who has no handlers but a
+  /// loop. Ended by disarm.
+  void watch(std::size_t event);
+  /// Takes one occurrence of a watched event; they come in turn. 0: there is none. By the dispatcher's thread, too.
+  [[nodiscard]] std::size_t next() noexcept;
+  /// The same, but sleeps first if there is none. 0: not in this time.
+  [[nodiscard]] std::size_t next(std::chrono::nanoseconds timeout) noexcept;
+
  private:
   EventMemory memory_;
   std::array<std::uint64_t, EventLayout::kEvents> taken_{};
+  std::uint64_t handled_ = 0;  ///< Bits of events with a handler,
+  std::uint64_t watched_ = 0;  ///< and of those that next() gives;
+  std::uint64_t ready_ = 0;    ///< of these, the ones to be looked at.
+  std::size_t last_ = 0;       ///< Given by next().
   std::array<Handler, EventLayout::kEvents> handlers_;
 };
 

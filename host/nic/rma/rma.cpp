@@ -20,7 +20,7 @@ constexpr std::uint8_t kWritten = 0xFF;
 /// A page is not here: the packet stays in the link's window, which is the bounce buffer and the credit, and its bytes
 /// are written when its turn comes.
 constexpr std::uint8_t kBounced = 0xFE;
-constexpr std::uint64_t kFetchAhead = 32 * kPageBytes;
+constexpr std::uint64_t kFetchAhead = 32;  // pages
 constexpr std::uint8_t kTransferModifiers =
     kNotifyRequester | kNotifyCompleter | kNotifyResponder | kAcknowledge | kNotifyRefusal;
 constexpr unsigned kMaskEventAt = kMaxWordsBytes;  // of PutWords
@@ -1026,10 +1026,12 @@ Moved Rma::write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noex
 
 /// Asks for the next pages of what a transfer will need.
 void Rma::fetch_ahead(Vpid who, Nla first, std::uint64_t bytes, Access access) noexcept {
-  const std::uint64_t last = nla_page(first + std::min(bytes, kFetchAhead) - 1);
+  const std::uint64_t last = nla_page(first + bytes - 1);
   for (std::uint64_t page = nla_page(first); page <= last; ++page) {
     const Translation translation = atu_.translate(who, page * kPageBytes, access);
-    if (translation.paged != nullptr) translation.paged->want(translation.page);
+    if (translation.paged == nullptr) return;
+    if (page - nla_page(first) >= std::min(kFetchAhead, translation.paged->pages_ahead())) return;
+    translation.paged->want(translation.page);
   }
 }
 

@@ -167,6 +167,78 @@ TEST(Events, of_before_the_handler_was_armed_reach_it_too) {
   EXPECT_EQ(counters.dispatch(1ms), 0U);
 }
 
+TEST(Events, of_a_handler_that_was_taken_away_can_be_polled_and_reach_the_next_handler) {
+  PageMemory memory;
+  EventSource source(memory.page());
+  EventCounters counters(memory.page());
+  std::uint64_t called = 0;
+  counters.arm(7, [&](std::size_t) {
+    if (++called == 2) counters.disarm(7);
+  });
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(source.signal(7));
+  EXPECT_EQ(counters.dispatch(), 2U) << "the handler has taken itself away";
+  EXPECT_TRUE(source.signal(7));
+  EXPECT_EQ(counters.dispatch(), 0U);
+  EXPECT_EQ(counters.dispatch(1ms), 0U) << "nobody rings for it";
+  EXPECT_EQ(counters.pending(7), 4U);
+  EXPECT_TRUE(counters.poll(7));
+  counters.arm(7, [&](std::size_t) { called += 10; });
+  EXPECT_EQ(counters.dispatch(), 3U);
+  EXPECT_EQ(called, 32U);
+}
+
+TEST(Events, that_are_watched_come_in_turn_and_each_once) {
+  PageMemory memory;
+  EventSource source(memory.page());
+  EventCounters counters(memory.page());
+  EXPECT_EQ(counters.next(), 0U);
+  EXPECT_TRUE(source.signal(3));
+  for (const std::size_t event : {3U, 5U, 63U}) counters.watch(event);
+  std::uint64_t called = 0;
+  counters.arm(9, [&](std::size_t) { ++called; });
+  for (const std::size_t event : {3U, 5U, 63U, 9U}) EXPECT_TRUE(source.signal(event));
+  EXPECT_TRUE(source.signal(20)) << "nobody watches it";
+  const std::size_t expected[] = {3, 5, 63, 3, 0};
+  for (const std::size_t event : expected) EXPECT_EQ(counters.next(), event);
+  EXPECT_EQ(counters.dispatch(), 1U) << "the handler's event was left to it";
+  EXPECT_TRUE(source.signal(5));
+  EXPECT_TRUE(source.signal(9));
+  EXPECT_EQ(counters.dispatch(), 1U);
+  EXPECT_EQ(counters.next(), 5U) << "and the watched one was left to next";
+  EXPECT_EQ(counters.next(1ms), 0U);
+  EXPECT_TRUE(source.signal(5));
+  counters.disarm(5);
+  EXPECT_EQ(counters.next(), 0U);
+  EXPECT_EQ(counters.pending(5), 1U);
+  EXPECT_EQ(called, 2U);
+}
+
+TEST(Events, that_are_watched_wake_a_sleeping_thread_once_for_each) {
+  PageMemory memory;
+  EventSource source(memory.page());
+  EventCounters counters(memory.page());
+  constexpr std::uint64_t kTimes = 4'000;
+  std::array<std::uint64_t, EventLayout::kEvents> got{};
+  counters.watch(1);
+  counters.watch(40);
+  std::thread reader([&] {
+    for (std::uint64_t i = 0; i < 2 * kTimes; ++i) {
+      const std::size_t event = counters.next(10s);
+      if (event == 0) break;
+      ++got[event];
+    }
+  });
+  for (std::uint64_t i = 0; i < kTimes; ++i) {
+    EXPECT_TRUE(source.signal(1));
+    EXPECT_TRUE(source.signal(40));
+    if (i % 64 == 0) std::this_thread::yield();
+  }
+  reader.join();
+  EXPECT_EQ(got[1], kTimes);
+  EXPECT_EQ(got[40], kTimes);
+  EXPECT_EQ(counters.next(), 0U);
+}
+
 TEST(NotificationRing, drops_and_counts_when_the_port_does_not_read) {
   PageMemory memory;
   NotificationWriter writer(memory.page());
