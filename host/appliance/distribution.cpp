@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 #include "host/appliance/appliance.hpp"
@@ -78,6 +79,7 @@ Distribution::Distribution(const NicSettings& settings) : settings_(settings), o
 void Distribution::add_counters(TallyBuilder& builder) {
   builder.nic(tally_);
   for (const std::unique_ptr<Way>& way : ways_) {
+    builder.units(way->units, way->name);
     if (way->publishes()) builder.publisher(way->tally, way->name);
   }
   if (settings_.broker.empty()) return;
@@ -286,10 +288,40 @@ void Distribution::publish_counters() {
   std::uint64_t commands = 0;
   for (const std::unique_ptr<Way>& way : ways_) {
     commands += way->node->counters().commands;
+    publish_units(*way->node, way->units);
     if (way->publisher) publish_subscribers(*way);
   }
   tally_.commands.set(commands);
   if (broker_) publish_broker();
+}
+
+void Distribution::publish_units(const nic::Node& node, const UnitsTally& tally) {
+  const auto sum = [](const auto& of_codes) {
+    return std::accumulate(of_codes.begin(), of_codes.end(), std::uint64_t{0});
+  };
+  const nic::LinkCounters& links = node.links().counters();
+  tally.sent.set(links.sent);
+  tally.resent.set(links.resent);
+  tally.delivered.set(links.delivered);
+  tally.bad_frames.set(links.damaged + links.foreign + links.outside + links.stale + links.forged);
+  tally.lost.set(links.lost);
+  tally.rejoined.set(links.rejoined);
+  const nic::MessageCounters& messages = node.messages().counters();
+  tally.messages_sent.set(messages.sent);
+  tally.messages_delivered.set(messages.delivered);
+  tally.messages_dropped.set(messages.dropped);
+  tally.messages_refused.set(messages.refused);
+  const nic::RmaCounters& rma = node.rma().counters();
+  tally.transfers.set(rma.started);
+  tally.served.set(rma.served);
+  tally.transfers_refused.set(sum(rma.refused));
+  tally.failed.set(sum(rma.own_error));
+  tally.bounced.set(rma.bounced);
+  tally.held_up.set(rma.held_up);
+  const nic::AtuCounters& atu = node.atu().counters();
+  tally.hits.set(atu.hits);
+  tally.misses.set(atu.misses);
+  tally.faults.set(atu.faults);
 }
 
 /// A subscriber keeps its place as long as it is there.

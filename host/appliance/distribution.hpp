@@ -76,6 +76,7 @@ class Distribution {
     std::unique_ptr<nic::remote::Publisher> publisher;  ///< Null: nothing is published this way.
     bool PublishSettings::*wanted = nullptr;            ///< Says which rings are.
     PublisherTally tally;
+    UnitsTally units;
     Voice voice;
     using Occupant = std::tuple<nic::NodeId, nic::Vpid, std::uint64_t>;  ///< And since when.
     std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
@@ -99,6 +100,7 @@ class Distribution {
   void sweep();
   void look_at_rings();
   void publish_counters();
+  static void publish_units(const nic::Node& node, const UnitsTally& tally);
   void publish_broker();
   void publish_subscribers(Way& way);
   void take_entitlements();

@@ -148,6 +148,29 @@ void TallyBuilder::nic(NicTally& tally) {
   add(tally.lines_kept, "nic_lines_kept", {}, "Lines that the log was spared, because there were too many");
 }
 
+void TallyBuilder::units(UnitsTally& tally, std::string_view carrier) {
+  const Labels labels = {{"carrier", carrier}};
+  add(tally.sent, "nic_packets_sent", labels, "Packets to other nodes, each once");
+  add(tally.resent, "nic_packets_resent", labels, "Packets that were sent again");
+  add(tally.delivered, "nic_packets_delivered", labels, "Packets of other nodes, in order");
+  add(tally.bad_frames, "nic_bad_frames", labels, "Frames that were damaged, foreign, forged, or of an ended session");
+  add(tally.lost, "nic_nodes_lost", labels, "Times that another node was given up");
+  add(tally.rejoined, "nic_nodes_rejoined", labels, "Times that one came back");
+  add(tally.messages_sent, "nic_messages_sent", labels, "Messages of ports of this node");
+  add(tally.messages_delivered, "nic_messages_delivered", labels, "Messages put into mailboxes");
+  add(tally.messages_dropped, "nic_messages_dropped", labels, "Messages that found a full mailbox");
+  add(tally.messages_refused, "nic_messages_refused", labels, "Messages to no port, a stopped one, or another domain");
+  add(tally.transfers, "nic_transfers", labels, "Transfers that ports of this node began");
+  add(tally.served, "nic_transfers_served", labels, "Transfers that were carried out here");
+  add(tally.transfers_refused, "nic_transfers_refused", labels, "Transfers that were refused here");
+  add(tally.failed, "nic_transfers_failed", labels, "Transfers of ports of this node that ended in an error");
+  add(tally.bounced, "nic_packets_bounced", labels, "Packets whose page was not here");
+  add(tally.held_up, "nic_tries_held_up", labels, "Tries that found a page still missing");
+  add(tally.hits, "nic_translations_cached", labels, "Translations of addresses that the cache had");
+  add(tally.misses, "nic_translations_missed", labels, "Translations that the table was needed for");
+  add(tally.faults, "nic_translations_refused", labels, "Translations of addresses that were not the port's");
+}
+
 void TallyBuilder::offer(OfferTally& tally, std::string_view name) {
   const Labels labels = {{"offer", name}};
   gauge(tally.attachments, "offer_attachments", labels, "Attachments of the ring that have not ended");

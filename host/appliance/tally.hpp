@@ -69,6 +69,14 @@ struct NicTally {
   counters::Counter lines_kept;
 };
 
+/// What the units of the node on one carrier did.
+struct UnitsTally {
+  counters::Counter sent, resent, delivered, bad_frames, lost, rejoined;                    // links
+  counters::Counter messages_sent, messages_delivered, messages_dropped, messages_refused;  // messages
+  counters::Counter transfers, served, transfers_refused, failed, bounced, held_up;         // remote memory
+  counters::Counter hits, misses, faults;                                                   // translation
+};
+
 /// A ring that clients of the broker attach.
 struct OfferTally {
   counters::Counter attached, refused, attachments, gets, bytes;
@@ -102,6 +110,7 @@ class TallyBuilder {
   /// Packets of an agent that found no room on their way to the disk.
   void record_queue(counters::Counter& counter, std::string_view agent);
   void nic(NicTally& tally);
+  void units(UnitsTally& tally, std::string_view carrier);
   void offer(OfferTally& tally, std::string_view name);
   void publisher(PublisherTally& tally, std::string_view carrier);
   /// A gauge that is always 1: its labels are what there is to say.

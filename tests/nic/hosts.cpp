@@ -54,6 +54,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
     if (arguments.has("outstanding")) options_.outstanding = arguments.number_after("outstanding");
     channels_.clear();
     syncs_ = std::make_unique<Syncs>();
+    barriers_ = {};
     hosts_.clear();
     forget_segments();
     memories_.clear();  // unpinned memory outlives the node that uses it
@@ -72,7 +73,7 @@ bool HostsScript::run(const std::string& step, Arguments& arguments) {
   }
   return run_port(step, arguments) || run_memory(step, arguments) || run_window(step, arguments) ||
          run_channel(step, arguments) || run_message(step, arguments) || run_segments(step, arguments) ||
-         run_sync(step, arguments);
+         run_sync(step, arguments) || run_barrier(step, arguments);
 }
 
 void HostsScript::step_hosts() {
@@ -87,6 +88,7 @@ void HostsScript::step_hosts() {
 void HostsScript::restart(NodeId node) {
   channels_.clear();
   syncs_ = std::make_unique<Syncs>();
+  barriers_ = {};
   std::erase_if(memories_, [&](const auto& memory) { return memory.second.place.node == node; });
   hosts_[node].reset();
   network_->restart(node);
@@ -162,6 +164,7 @@ bool HostsScript::run_port(const std::string& step, Arguments& arguments) {
   } else if (step == "close") {
     if (!parse(arguments.at(1), place, arguments) || port_at(place) == nullptr) return false;
     syncs_->kill({place.node, place.vpid});
+    barriers_.kill({place.node, place.vpid});
     hosts_[place.node]->close(place.vpid);
   } else if (step == "events") {
     if (!parse(arguments.at(1), place, arguments)) return false;
@@ -205,6 +208,10 @@ bool HostsScript::add_memory(const std::string& step, Arguments& arguments) {
 
 bool HostsScript::run_memory(const std::string& step, Arguments& arguments) {
   if (step == "memory" || step == "unpinned") return add_memory(step, arguments);
+  const auto is_of_memory = [&](const char* other) { return step == other; };
+  if (std::ranges::none_of(std::array{"pager", "fill", "show", "word", "compare", "revoke-memory"}, is_of_memory)) {
+    return false;
+  }
   const At at = parse_at(arguments.at(1), arguments);
   std::vector<std::byte> bytes;
   if (step == "pager") {
@@ -379,6 +386,7 @@ bool HostsScript::settle() {
   };
   for (const std::uint64_t end = now_ + kPatienceNs;;) {
     step_hosts();
+    barriers_.step();
     if (!syncs_->step() && is_idle()) break;
     if (now_ >= end) {
       say("DOES NOT SETTLE");
@@ -387,27 +395,47 @@ bool HostsScript::settle() {
   }
   say_notifications();
   for (const std::string& line : syncs_->news()) said_.push_back(line);
+  for (const std::string& line : barriers_.news()) said_.push_back(line);
   return true;
+}
+
+/// "members 0.1,1.2": open ports.
+std::optional<std::vector<Syncs::Place>> HostsScript::members_of(Arguments& arguments) {
+  std::vector<Syncs::Place> members;
+  std::istringstream in(arguments.after("members"));
+  for (std::string text; std::getline(in, text, ',');) {
+    Place place;
+    if (!parse(text, place, arguments) || port_at(place) == nullptr) return std::nullopt;
+    members.emplace_back(place.node, place.vpid);
+  }
+  return members.empty() ? std::nullopt : std::optional(members);
+}
+
+bool HostsScript::run_barrier(const std::string& step, Arguments& arguments) {
+  if (step == "barrier") {
+    const auto members = members_of(arguments);
+    if (!members) return false;
+    const auto event = static_cast<std::uint8_t>(arguments.number_after("event"));
+    if (!barriers_.make(arguments.at(1), event, *members, hosts_)) say(arguments.at(1), ": refused");
+    return true;
+  }
+  Place place;
+  return step == "arrive" && parse(arguments.at(2), place, arguments) &&
+         barriers_.arrive(arguments.at(1), {place.node, place.vpid});
 }
 
 bool HostsScript::run_sync(const std::string& step, Arguments& arguments) {
   if (step == "lock" || step == "queue" || step == "semaphore") {
     Place home;
-    std::vector<Syncs::Place> members;
-    std::istringstream in(arguments.after("members"));
-    for (std::string text; std::getline(in, text, ',');) {
-      Place place;
-      if (!parse(text, place, arguments) || port_at(place) == nullptr) return false;
-      members.emplace_back(place.node, place.vpid);
-    }
-    if (!parse(arguments.after("home"), home, arguments) || members.empty()) return false;
+    const auto members = members_of(arguments);
+    if (!members || !parse(arguments.after("home"), home, arguments)) return false;
     const auto kind = step == "lock"    ? Syncs::Kind::Lock
                       : step == "queue" ? Syncs::Kind::Queue
                                         : Syncs::Kind::Semaphore;
     const std::uint64_t count = arguments.has("count") ? arguments.number_after("count") : 0;
     const Access access = arguments.has("read") ? Access::Read : Access::ReadWrite;
     return syncs_->make(arguments.at(1), kind, static_cast<std::uint16_t>(count), {home.node, home.vpid}, access,
-                        members, hosts_);
+                        *members, hosts_);
   }
   if (step == "close-home") return syncs_->close_home(arguments.at(1), hosts_);
   if (step == "impatience") {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/nic/arguments.hpp"
+#include "tests/nic/barriers.hpp"
 #include "tests/nic/carrier.hpp"
 #include "tests/nic/channels.hpp"
 #include "tests/nic/host.hpp"
@@ -62,6 +63,8 @@ class HostsScript {
   [[nodiscard]] bool run_window(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_channel(const std::string& step, Arguments& arguments);
   [[nodiscard]] bool run_sync(const std::string& step, Arguments& arguments);
+  [[nodiscard]] bool run_barrier(const std::string& step, Arguments& arguments);
+  [[nodiscard]] std::optional<std::vector<Syncs::Place>> members_of(Arguments& arguments);
   [[nodiscard]] bool run_command(Arguments& arguments);
   void step_hosts();
   void restart(NodeId node);
@@ -96,6 +99,7 @@ class HostsScript {
   std::map<std::string, WindowOf> windows_;
   std::map<std::string, std::unique_ptr<NumberedChannel>> channels_;
   std::unique_ptr<Syncs> syncs_;
+  Barriers barriers_;
   std::map<std::tuple<NodeId, Vpid, Priority>, std::unique_ptr<Segments>> segments_;
   RmaOptions options_;
   std::uint64_t now_ = 0;

@@ -77,7 +77,7 @@ bool HostsScript::run_segments(const std::string& step, Arguments& arguments) {
     if (memory == memories_.end()) return false;
     const auto word = port->memory.page().word(posted_word(priority));
     ring->list[word.load() % ring->list.size()] = {
-        memory->second.registered->nla + at.offset, static_cast<std::uint32_t>(arguments.number_after("slots")),
+        memory->second.nla + at.offset, static_cast<std::uint32_t>(arguments.number_after("slots")),
         arguments.has("zero") ? static_cast<std::uint32_t>(arguments.number_after("zero")) : 0U};
     word.store(word.load() + 1);
   } else if (step == "revoke-segment") {

@@ -102,6 +102,9 @@ class BasicChannelReceiver {
   [[nodiscard]] std::span<const std::byte> receive() noexcept;
   /// The same, but sleeps first if there is none.
   [[nodiscard]] std::span<const std::byte> receive(std::chrono::nanoseconds timeout) noexcept;
+  /// The message of an event that was taken already: once for each call of a handler of the event, or each time that
+  /// EventCounters::next gives it. Empty: the slot is damaged. Who has many channels finds the ready one so.
+  [[nodiscard]] std::span<const std::byte> receive_taken() noexcept;
 
   [[nodiscard]] std::uint64_t received() const noexcept { return received_; }
   /// Slots whose number or length no honest sender writes; they are skipped.
@@ -112,6 +115,7 @@ class BasicChannelReceiver {
   friend struct ChannelInside;  ///< A model check saves and restores the state.
 
   [[nodiscard]] std::span<const std::byte> take() noexcept;
+  [[nodiscard]] std::span<const std::byte> next_slot() noexcept;
   void give_back() noexcept;
 
   Queue queue_;

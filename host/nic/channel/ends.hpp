@@ -80,18 +80,31 @@ void BasicChannelReceiver<kReplenish, Queue, Events>::give_back() noexcept {
 template <std::uint32_t kReplenish, class Queue, class Events>
 std::span<const std::byte> BasicChannelReceiver<kReplenish, Queue, Events>::take() noexcept {
   while (events_.poll(message_event_)) {
-    const std::byte* const slot = ring_.data() + received_ % layout_.slots * layout_.slot_bytes;
-    ChannelSlot header;
-    std::memcpy(&header, slot, sizeof(header));
-    ++received_;
-    has_slot_ = true;
-    if (header.number == received_ && header.length != 0 && header.length <= layout_.max_message()) {
-      return {slot + sizeof(header), header.length};
-    }
-    ++damaged_;
-    give_back();
+    if (const std::span<const std::byte> message = next_slot(); !message.empty()) return message;
   }
   return {};
+}
+
+/// Empty: it is damaged. Its event has been taken.
+template <std::uint32_t kReplenish, class Queue, class Events>
+std::span<const std::byte> BasicChannelReceiver<kReplenish, Queue, Events>::next_slot() noexcept {
+  const std::byte* const slot = ring_.data() + received_ % layout_.slots * layout_.slot_bytes;
+  ChannelSlot header;
+  std::memcpy(&header, slot, sizeof(header));
+  ++received_;
+  has_slot_ = true;
+  if (header.number == received_ && header.length != 0 && header.length <= layout_.max_message()) {
+    return {slot + sizeof(header), header.length};
+  }
+  ++damaged_;
+  give_back();
+  return {};
+}
+
+template <std::uint32_t kReplenish, class Queue, class Events>
+std::span<const std::byte> BasicChannelReceiver<kReplenish, Queue, Events>::receive_taken() noexcept {
+  give_back();
+  return next_slot();
 }
 
 template <std::uint32_t kReplenish, class Queue, class Events>

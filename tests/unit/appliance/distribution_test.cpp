@@ -96,6 +96,12 @@ TEST(Distribution, offers_the_rings_to_those_who_are_entitled_and_counts_their_u
     return nic.clients == 1 && nic.offers.size() == 1 && nic.offers[0].attachments == 1 && nic.offers[0].gets == 1 &&
            nic.offers[0].bytes == 4'096 && nic.refused == 1;
   }));
+  const auto count = [&](const char* family) { return offering.one->counts().sum(family); };
+  EXPECT_EQ(count("nic_transfers"), 1U);
+  EXPECT_EQ(count("nic_transfers_served"), 1U);
+  EXPECT_EQ(count("nic_transfers_failed"), 0U);
+  EXPECT_GE(count("nic_packets_delivered"), 2U) << "the node's own link has carried the get and its answer";
+  EXPECT_GE(count("nic_translations_cached") + count("nic_translations_missed"), 2U);
   opened = Failure{"gone"};
   EXPECT_TRUE(offering.becomes([](const NicStatus& nic) {
     return nic.clients == 0 && nic.ports_gone == 1 && nic.offers[0].attachments == 0 && nic.offers[0].attached == 1;

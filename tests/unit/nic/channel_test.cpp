@@ -86,6 +86,43 @@ TEST(Channel, carries_every_message_in_order_over_a_bad_network) {
   }
 }
 
+TEST(Channel, calls_a_handler_once_for_each_message_in_order) {
+  Ends ends(ModelOptions{});
+  EventCounters& events = ends.far.of_port.at(2)->events;
+  std::uint64_t called = 0;
+  events.arm(kMessageEvent, [&](std::size_t) {
+    const auto message = ends.receiver->receive_taken();
+    EXPECT_TRUE(std::ranges::equal(message, message_of(called, ends.layout.max_message()))) << called;
+    ++called;
+  });
+  std::uint64_t sent = 0;
+  for (int i = 0; i < 10'000 && called < 500; ++i) {
+    while (sent < 500 && ends.sender->send(message_of(sent, ends.layout.max_message())) == ChannelResult::Done) ++sent;
+    ends.step();
+    (void)events.dispatch();
+  }
+  EXPECT_EQ(called, 500U);
+  EXPECT_TRUE(ends.receiver->receive().empty());
+}
+
+TEST(Channel, is_found_among_others_by_its_event) {
+  Ends ends(ModelOptions{});
+  EventCounters& events = ends.far.of_port.at(2)->events;
+  events.watch(kMessageEvent);
+  events.watch(kMessageEvent + 1);  // of another channel, where nothing comes
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  for (int i = 0; i < 10'000 && received < 500; ++i) {
+    while (sent < 500 && ends.sender->send(message_of(sent, ends.layout.max_message())) == ChannelResult::Done) ++sent;
+    ends.step();
+    for (std::size_t event = events.next(); event != 0; event = events.next(), ++received) {
+      ASSERT_EQ(event, kMessageEvent);
+      EXPECT_TRUE(std::ranges::equal(ends.receiver->receive_taken(), message_of(received, ends.layout.max_message())));
+    }
+  }
+  EXPECT_EQ(received, 500U);
+}
+
 TEST(Channel, stops_without_credit_and_goes_on_when_the_receiver_reads) {
   Ends ends(ModelOptions{});
   const std::byte one[] = {std::byte{7}};
