@@ -3,9 +3,10 @@
 //   nic/<way>/message_8             half a round trip of a message of 8 bytes, from a port to a port
 //   nic/<way>/message_8/lines       the same in line transfers, measured right before it
 //   nic/<way>/message_8/own         the same, less one line transfer: what does not depend on where the processors are
-//   nic/<way>/put_8, put_4096       half a round trip: put, seen in memory, answered by a put
+//   nic/<way>/put_8 ... put_4096    half a round trip: put, seen in memory, answered by a put
 //   nic/<way>/notification          half a round trip of a notification put
-//   nic/<way>/get_8, get_4096       a whole get, from the command to its notification
+//   nic/<way>/get_8 ... get_4096    a whole get, from the command to its notification
+//   nic/<way>/get_words_8           the same, with the word in the notification
 //   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
 //   nic/<way>/message_8/rate        messages one behind the other, ns each; so put_8, get_8, notification
 //   nic/producers_2/rate            two processors insert messages into one ring, one of which is the node's, too; ns
@@ -386,6 +387,19 @@ Exchange get(std::size_t bytes) {
           nullptr};
 }
 
+Exchange get_words() {
+  return {"get_words_8", false,
+          [](Side& side, std::uint64_t) {
+            Command command = side.command(Operation::GetWords);
+            command.offset = kSourceAt;
+            command.length = 8;
+            command.modifiers = kNotifyCompleter;
+            side.transfer(command);
+            if (side.await_notification().value != kSourceWords) throw std::runtime_error("a wrong word");
+          },
+          nullptr};
+}
+
 Exchange lock() {
   return {"lock", false,
           [](Side& side, std::uint64_t i) {
@@ -601,8 +615,9 @@ class Contest {
   Contest(const Arguments& arguments, const Way& way, std::size_t rounds)
       : way_(way), rounds_(rounds), board_(sizeof(Board)) {
     new (board_.bytes().data()) Board;
-    for (Exchange& exchange : std::vector<Exchange>{message(8), message(40), put(8), put(4096), notification(), get(8),
-                                                    get(4096), lock(), add()}) {
+    for (Exchange& exchange :
+         std::vector<Exchange>{message(8), message(40), put(8), put(64), put(512), put(2048), put(4096), notification(),
+                               get(8), get(64), get(512), get(2048), get(4096), get_words(), lock(), add()}) {
       if (arguments.wants("nic/" + way.name + "/" + exchange.name)) exchanges_.push_back(std::move(exchange));
     }
     // Between ports of one node nobody waits for a receiver: its mailbox would drop.

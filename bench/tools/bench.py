@@ -27,7 +27,7 @@ BUILD = ROOT / "build/release"
 EXIT_PROBLEMS, EXIT_USAGE, EXIT_ENVIRONMENT = 1, 2, 3
 
 # Programs with figures of our own form, and those of Google Benchmark with their repetitions.
-OWN = ["decode", "fields", "profiles", "latency", "e2e", "ring", "nic", "wire"]
+OWN = ["decode", "fields", "profiles", "latency", "e2e", "ring", "nic", "events", "wire"]
 GOOGLE = {"index": 5, "views": 9, "hostile": 1, "ingest": 5}
 
 PERCENTILES = ["p90", "p99", "p99.9"]

@@ -138,7 +138,10 @@ bool Rma::revoke(Vpid owner, Nla first, std::size_t pages) noexcept {
            nla_page(command.address + command.length - 1) >= begin;
   };
   PortState& port = ports_state_[owner];
-  if (port.is_busy && is_there(port.command)) end_command(owner, Error::OriginWindow);
+  if (port.is_busy && is_there(port.command)) {
+    abandon_put(owner, Error::OriginWindow);
+    end_command(owner, Error::OriginWindow);
+  }
   for (Outstanding& slot : port.slots) {
     if (slot.is_used && slot.error == Error::None && is_there(slot.command)) slot.error = Error::OriginWindow;
   }
@@ -151,6 +154,7 @@ void Rma::close_port(Vpid vpid) noexcept {
   }
   free_locks(links_.node(), vpid);
   PortState& port = ports_state_[vpid];
+  if (port.is_busy) abandon_put(vpid, Error::OriginVpid);
   for (std::size_t node = 0; node < port.may_lock.size(); ++node) {
     if (!port.may_lock[node]) continue;
     port.may_lock[node] = false;
@@ -205,7 +209,7 @@ void Rma::start(Vpid vpid, const Command& command, std::uint64_t now_ns) {
   }
   if (error != Error::None) return end_command(vpid, error);
   (void)advance(vpid, now_ns);
-  if (port.is_busy && !port.is_listed) {
+  if (is_busy(vpid) && !port.is_listed) {
     port.is_listed = true;
     busy_.push_back(vpid);
   }
@@ -267,7 +271,7 @@ bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
       return false;
     }
     if (moved == Moved::Refused) {  // taken from the port in the meantime
-      if (port.sent != 0) abandon_put(vpid);
+      abandon_put(vpid, Error::OriginWindow);
       end_command(vpid, Error::OriginWindow);
       return true;
     }
@@ -280,14 +284,15 @@ bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
   return true;
 }
 
-/// The target has some of its bytes, and must not wait for the others. The caller has seen that there is room.
-void Rma::abandon_put(Vpid vpid) {
-  const PortState& port = ports_state_[vpid];
+/// The target has some of its bytes, and must not wait for the others. The port starts nothing before that is told.
+void Rma::abandon_put(Vpid vpid, Error error) {
+  PortState& port = ports_state_[vpid];
   const Command& command = port.command;
-  RmaHeader header;
+  if (command.operation != Operation::Put || port.sent == 0) return;
+  RmaHeader& header = port.abandoned = {};
   header.kind = kPutAbandoned;
   header.modifiers = command.modifiers;
-  header.error = Error::OriginWindow;
+  header.error = error;
   header.source_vpid = vpid;
   header.target_vpid = command.target_vpid;
   header.window = command.window;
@@ -297,9 +302,17 @@ void Rma::abandon_put(Vpid vpid) {
   header.offset = command.offset;
   header.length = command.length;
   header.at = port.sent;
-  std::array<std::byte, sizeof(header)> packet;
-  std::memcpy(packet.data(), &header, sizeof(header));
-  (void)links_.send(command.target_node, Channel::Low, packet, false, now_ns_);
+  port.abandoned_at = command.target_node;
+  port.has_abandoned = true;
+}
+
+bool Rma::say_abandoned(PortState& port) {
+  if (links_.room(port.abandoned_at, Channel::Low) == 0) return false;
+  std::array<std::byte, sizeof(RmaHeader)> packet;
+  std::memcpy(packet.data(), &port.abandoned, sizeof(port.abandoned));
+  (void)links_.send(port.abandoned_at, Channel::Low, packet, false, now_ns_);
+  port.has_abandoned = false;
+  return true;
 }
 
 /// Ports that were closed and may have locked a window elsewhere.
@@ -384,8 +397,12 @@ std::size_t Rma::step(std::uint64_t now_ns) {
   if (!busy_.empty()) {
     std::erase_if(busy_, [&](Vpid vpid) {
       PortState& port = ports_state_[vpid];
-      if (port.is_busy) work += advance(vpid, now_ns) ? 1 : 0;
-      port.is_listed = port.is_busy;
+      if (port.has_abandoned) {
+        work += say_abandoned(port) ? 1 : 0;
+      } else if (port.is_busy) {
+        work += advance(vpid, now_ns) ? 1 : 0;
+      }
+      port.is_listed = port.is_busy || port.has_abandoned;
       return !port.is_listed;
     });
   }
@@ -407,7 +424,7 @@ void Rma::flush() noexcept {
 bool Rma::is_idle() const noexcept {
   return farewells_ == 0 &&
          std::none_of(ports_state_.begin(), ports_state_.end(),
-                      [](const PortState& port) { return port.is_busy || port.waiting != 0; }) &&
+                      [](const PortState& port) { return port.is_busy || port.has_abandoned || port.waiting != 0; }) &&
          std::none_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.is_active; });
 }
 
@@ -419,6 +436,7 @@ void Rma::lost(NodeId peer) {
   for (std::size_t vpid = 0; vpid < ports_state_.size(); ++vpid) {
     PortState& port = ports_state_[vpid];
     port.may_lock[peer] = false;  // its locks are gone with the session
+    if (port.abandoned_at == peer) port.has_abandoned = false;
     if (port.must_leave[peer]) --farewells_;
     port.must_leave[peer] = false;
     if (links_.taken(peer, Channel::Low) < port.marks[peer]) port.is_broken[peer] = true;
@@ -771,12 +789,14 @@ Moved Rma::move_words(Vpid who, Nla nla, const RmaHeader& header, std::span<std:
 
 /// The rest of a put will not come. Its owner is told if it would have been told of the data.
 void Rma::put_was_abandoned(NodeId from, const RmaHeader& header) {
-  ++counters_.refused[static_cast<std::size_t>(Error::OriginWindow)];
+  const bool is_known = header.error != Error::None && static_cast<std::uint8_t>(header.error) < kErrors;
+  const Error error = is_known ? header.error : Error::Command;
+  ++counters_.refused[static_cast<std::size_t>(error)];
   if ((header.modifiers & kNotifyCompleter) == 0) return;
   if (check_window(from, header, Access::Write, header.length) != Error::None) return;
   RmaHeader put = header;
   put.kind = static_cast<std::uint8_t>(Operation::Put);
-  (void)note(header.target_vpid, Teller::Completer, from, put, 0, Error::OriginWindow);
+  (void)note(header.target_vpid, Teller::Completer, from, put, 0, error);
 }
 
 /// Whoever held them is gone.

@@ -37,9 +37,10 @@ struct RmaHeader {
   std::uint64_t more = 0;  ///< Of a result, word, this and the tag are what GetWords asked for.
 };
 static_assert(sizeof(RmaHeader) == 64);
-inline constexpr std::uint8_t kPutAbandoned = 0x40;  ///< The origin has lost the memory of the put that it was sending.
-inline constexpr std::uint8_t kPortGone = 0x41;      ///< The port is closed: nothing is locked by it any more.
-inline constexpr std::uint8_t kAnswerData = 0x80;    ///< A piece of what a get asked for.
+inline constexpr std::uint8_t kPutAbandoned =
+    0x40;                                          ///< The put that was being sent will not go on: the header's error.
+inline constexpr std::uint8_t kPortGone = 0x41;    ///< The port is closed: nothing is locked by it any more.
+inline constexpr std::uint8_t kAnswerData = 0x80;  ///< A piece of what a get asked for.
 inline constexpr std::uint8_t kAnswerResult = 0x81;  ///< Of everything else, and of a get that was refused.
 inline constexpr std::uint8_t kAnswerRefusal =
     0x82;  ///< Of what nobody waits for (kNotifyRefusal); its word is the kind.
@@ -106,7 +107,9 @@ class Rma final : public PacketSink {
   void close_port(Vpid vpid) noexcept;
 
   /// The port's last command has not been sent away yet; it cannot start another.
-  [[nodiscard]] bool is_busy(Vpid vpid) const noexcept { return ports_state_[vpid].is_busy; }
+  [[nodiscard]] bool is_busy(Vpid vpid) const noexcept {
+    return ports_state_[vpid].is_busy || ports_state_[vpid].has_abandoned;
+  }
   /// Starts a command of an open port that is not busy. Whatever the port wrote into it.
   void start(Vpid vpid, const Command& command, std::uint64_t now_ns);
   /// Goes on with what could not be done at once. Returns how much it did.
@@ -153,6 +156,9 @@ class Rma final : public PacketSink {
     std::uint32_t reading = 0;  ///< and of these, those that wait for what is read.
     std::uint32_t life = 0;     ///< How often it was closed: what a refusal must know.
     Command command;
+    bool has_abandoned = false;  ///< A put has ended in the middle, and its target must still be told:
+    NodeId abandoned_at = 0;     ///< where it went,
+    RmaHeader abandoned;         ///< and what to say.
     std::vector<Outstanding> slots;
     std::vector<std::uint64_t> marks;  ///< Of each node: how many packets there were up to this port's last one.
     std::vector<bool> is_broken;       ///< Of each node: it was lost before it had taken them all.
@@ -180,7 +186,8 @@ class Rma final : public PacketSink {
   void end_command(Vpid vpid, Error error);
   void free_slot(PortState& port, Outstanding& slot) noexcept;
   void finish(Vpid vpid, Outstanding& slot, Error error, const Given& given);
-  void abandon_put(Vpid vpid);
+  void abandon_put(Vpid vpid, Error error);
+  bool say_abandoned(PortState& port);
   std::size_t say_farewells();
   [[nodiscard]] Outstanding* find_slot(NodeId from, const RmaHeader& header) noexcept;
 

@@ -71,7 +71,8 @@ std::vector<std::string> names_in(const std::string& text) {
 
 /// All code and all tests of the interface, its bench, and the tables of figures.
 std::string text_of_the_tree() {
-  std::string all = read(kRoot / "host/nic/README.md") + read(kRoot / "bench/bench_nic.cpp");
+  std::string all =
+      read(kRoot / "host/nic/README.md") + read(kRoot / "bench/bench_nic.cpp") + read(kRoot / "bench/CMakeLists.txt");
   for (const char* folder : {"host/nic", "host/appliance", "tests/nic", "tests/unit/nic", "tests/unit/appliance",
                              "tests/soak", "tests/fuzz"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder)) {
