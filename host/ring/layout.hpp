@@ -113,8 +113,9 @@ inline constexpr std::uint64_t kCursorMagic = 0x0A0D'5352'5543'4253;  ///< "SBCU
 inline constexpr std::size_t kCursorBytes = 256;
 static_assert(sizeof(Cursor) <= kCursorBytes);
 
+/// Whether the lap is an odd one; `slot_count` is a power of two. (No division: this is done for each record.)
 constexpr bool phase_of(std::uint64_t number, std::uint64_t slot_count) {
-  return (number / slot_count & 1) != 0;
+  return (number & slot_count) != 0;
 }
 
 /// The tag word of a record's first slot without the tags of its values: header tags, phase, slot number 0.

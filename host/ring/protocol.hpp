@@ -1,7 +1,10 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "decoder/record/layout.hpp"
 #include "host/ring/layout.hpp"
@@ -196,6 +199,8 @@ enum class Poll : std::uint8_t {
 template <class Memory>
 class ReaderCore {
  public:
+  using Words = std::array<std::uint64_t, record::kSlotWords>;
+
   ReaderCore() = default;
   ReaderCore(const Header& header, const record::Slot* slots, const Geometry& geometry)
       : header_(&header), slots_(slots), geometry_(geometry) {}
@@ -215,9 +220,9 @@ class ReaderCore {
     return poll_to(Copy{copy}, slots);
   }
 
-  /// The same to wherever `to` says: `to.begin()` when there is a record, and, if that says yes, `to.word(slot,
-  /// word, value)` for each of its words. What it was given counts only if this returns Poll::Record: the writer may
-  /// have been at it.
+  /// The same to wherever `to` says: `to.begin()` when there is a record, and, if that says yes, `to.slot(number,
+  /// words)` for each of its slots. What it was given counts only if this returns Poll::Record: the writer may have
+  /// been at it.
   template <class To>
   [[nodiscard]] Poll poll_to(To&& to, std::uint64_t& slots) noexcept {
     for (int i = 0; i < 2; ++i) {  // padding and what follows it
@@ -233,18 +238,16 @@ class ReaderCore {
       const bool is_possible =
           total != 0 && total <= geometry_.max_record_slots && (is_pad ? total == rest : total <= rest);
       if (is_possible && !is_pad && to.begin()) {
-        to.word(0, 0, word0);
-        for (std::size_t word = 1; word < record::kTagWord; ++word) {
-          to.word(0, word, Memory::template load<Step::Words>(first.words[word]));
-        }
-        to.word(0, record::kTagWord, tags);
+        Words words;
+        words[0] = word0;
+        load_words<1>(words, first, std::make_index_sequence<record::kTagWord - 1>());
+        words[record::kTagWord] = tags;
+        to.slot(0, words);
         // From the end: a processor that sees a row of lines read upwards fetches those that follow too, and they are
         // the ones that the writer needs for its next record.
         for (std::uint64_t k = total - 1; k > 0; --k) {
-          const record::Slot& from = slot(at_.number + k);
-          for (std::size_t word = 0; word < record::kSlotWords; ++word) {
-            to.word(k, word, Memory::template load<Step::Words>(from.words[word]));
-          }
+          load_words<0>(words, slot(at_.number + k), std::make_index_sequence<record::kSlotWords>());
+          to.slot(k, words);
         }
       }
       if (is_overtaken()) return resume();
@@ -278,15 +281,19 @@ class ReaderCore {
 
   struct Nowhere {
     [[nodiscard]] bool begin() const noexcept { return false; }
-    void word(std::uint64_t, std::size_t, std::uint64_t) const noexcept {}
+    void slot(std::uint64_t, const Words&) const noexcept {}
   };
   struct Copy {
     record::Slot* slots;
     [[nodiscard]] bool begin() const noexcept { return true; }
-    void word(std::uint64_t slot, std::size_t word, std::uint64_t value) const noexcept {
-      slots[slot].words[word] = value;
+    void slot(std::uint64_t number, const Words& words) const noexcept {
+      std::copy(words.begin(), words.end(), slots[number].words);
     }
   };
+  template <std::size_t begin, std::size_t... word>
+  static void load_words(Words& words, const record::Slot& from, std::index_sequence<word...>) noexcept {
+    ((words[begin + word] = Memory::template load<Step::Words>(from.words[begin + word])), ...);
+  }
 
   [[nodiscard]] Poll nothing() noexcept { return is_overtaken() ? resume() : Poll::Nothing; }
 

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <chrono>
@@ -231,21 +233,40 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
 namespace {
 
 /// Numbers slots as the sink's ring does. The first slot waits until all others are there.
-struct Renumbered {
-  record::RecordSink& sink;
-  record::RecordSink::Place place;
-  record::Slot first;
+class Renumbered {
+ public:
+  explicit Renumbered(record::RecordSink& sink) noexcept : sink_(sink) {}  // the words are written before they are read
 
   [[nodiscard]] bool begin() noexcept {
-    place = sink.open();
+    const record::RecordSink::Place place = sink_.open();
+    slots_ = place.slots;
+    stamp_ = std::uint64_t{place.stamp} << 32;
+    phase_ = place.phase ? kPhaseBit : 0;
     return true;
   }
-  void word(std::uint64_t slot, std::size_t word, std::uint64_t value) noexcept {
-    if (word == record::kTagWord) value = (value & ~kPhaseBit) | (place.phase ? kPhaseBit : 0);
-    if (slot != 0) return record::store_word(place.slots[slot].words[word], value);
-    first.words[word] = word == 0 ? (value & 0xFFFF'FFFF) | std::uint64_t{place.stamp} << 32 : value;
+  void slot(std::uint64_t number, const std::array<std::uint64_t, record::kSlotWords>& words) noexcept {
+    if (number == 0) {
+      std::copy(words.begin(), words.end(), first_.words);
+      first_.words[0] = (words[0] & 0xFFFF'FFFF) | stamp_;
+      first_.words[record::kTagWord] = (words[record::kTagWord] & ~kPhaseBit) | phase_;
+      return;
+    }
+    record::Slot& to = slots_[number];
+    [&]<std::size_t... word>(std::index_sequence<word...>) {
+      (record::store_word(to.words[word], words[word]), ...);
+    }
+    (std::make_index_sequence<record::kTagWord>());
+    record::store_word(to.words[record::kTagWord], (words[record::kTagWord] & ~kPhaseBit) | phase_);
   }
+  void commit(std::uint32_t slots) noexcept { sink_.commit(first_, slots); }
+
+ private:
   static constexpr std::uint64_t kPhaseBit = std::uint64_t{1} << 63;
+  record::RecordSink& sink_;
+  record::Slot* slots_ = nullptr;
+  std::uint64_t stamp_ = 0;
+  std::uint64_t phase_ = 0;
+  record::Slot first_;
 };
 
 }  // namespace
@@ -256,13 +277,13 @@ Poll Reader::copy_to(record::RecordSink& sink, std::uint32_t& slots) noexcept {
   if (pending_ != Poll::Record) return std::exchange(pending_, Poll::Record);
   const std::uint64_t before = core_.position();
   record_index_ = core_.next_record();
-  Renumbered to{sink, {}, {}};
+  Renumbered to(sink);
   std::uint64_t taken = 0;
   const Poll poll = core_.poll_to(to, taken);
   record_number_ = core_.position() - taken;
   if (poll == Poll::Record) {
     slots = static_cast<std::uint32_t>(taken);
-    sink.commit(to.first, slots);
+    to.commit(slots);
     ++delivered_;
   } else if (poll == Poll::Lost) {
     total_lost_.number += core_.lost().number;

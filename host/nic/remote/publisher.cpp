@@ -55,12 +55,14 @@ Publisher::~Publisher() {
 
 std::size_t Publisher::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
-  std::size_t work = hear(*port_, now_ns);
-  for (const auto& [domain, door] : doors_) work += hear(*door, now_ns);
+  // Records first: who comes has time.
+  std::size_t work = 0;
   for (std::size_t i = 0; i < subscribers_.size(); ++i) {
     work += subscribers_[(first_ + i) % subscribers_.size()]->step(now_ns);
   }
   ++first_;
+  work += hear(*port_, now_ns);
+  for (const auto& [domain, door] : doors_) work += hear(*door, now_ns);
   if (now_ns >= next_beat_ns_) {
     next_beat_ns_ = now_ns + options_.beat_ns;
     look_after(now_ns);
