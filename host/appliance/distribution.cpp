@@ -67,7 +67,8 @@ Distribution::Distribution(const NicSettings& settings) : settings_(settings), o
     Way& way = *ways_.emplace_back(std::make_unique<Way>());
     way.name = name;
     way.wanted = wanted;
-    if (std::any_of(settings.publish.begin(), settings.publish.end(), std::mem_fn(wanted))) {
+    const bool has_clients = ways_.size() == 1 && !settings.broker.empty();
+    if (has_clients || std::any_of(settings.publish.begin(), settings.publish.end(), std::mem_fn(wanted))) {
       way.tally.places.resize(settings.subscribers);
       way.occupants.resize(settings.subscribers);
     }
@@ -132,6 +133,12 @@ std::string Distribution::open_publisher(Way& way) {
     }
     options.rings.push_back({.name = published.name, .ring = published.ring, .token = std::move(token)});
   }
+  for (const OfferedRing& ring : settings_.rings) {
+    options.reserved.push_back(ring.ring);
+    if (&way == ways_[0].get() && !settings_.broker.empty()) {
+      options.rings.push_back({.name = ring.name, .ring = ring.ring, .token = "", .is_for_clients = true});
+    }
+  }
   auto publisher = nic::remote::Publisher::open(*way.node, options);
   if (!publisher) return publisher.message();
   way.publisher = std::move(publisher).value();
@@ -143,6 +150,7 @@ std::string Distribution::open_broker() {
   options.socket = settings_.broker;
   options.entitlements = settings_.entitlements;
   options.clients = settings_.clients;
+  options.publisher = ways_[0]->publisher.get();
   options.log = [this](const std::string& line) { say(broker_voice_, line); };
   options.log_refusal = [this](const std::string& line) { say(refusal_voice_, line); };
   auto broker = nic::Broker::open(*ways_[0]->node, options);
@@ -351,7 +359,8 @@ void Distribution::publish_subscribers(Way& way) {
     const SubscriberTally& tally = way.tally.places[static_cast<std::size_t>(place - way.occupants.begin())];
     if (!*place) {
       *place = occupant_of(status);
-      tally.who.set(way.name + " node " + std::to_string(status.node) + " port " + std::to_string(status.vpid));
+      tally.who.set(way.name + " node " + std::to_string(status.node) + " port " + std::to_string(status.vpid) +
+                    (status.is_near ? " near" : ""));
       tally.ring.set(status.ring);
       tally.since.set(wall_ns - std::min(wall_ns, now_ns_ - std::min(now_ns_, status.since_ns)));
     }

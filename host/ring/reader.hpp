@@ -97,6 +97,7 @@ class Reader {
   [[nodiscard]] bool take_seat() noexcept { return seat_ != kSeats || sit_down(); }
 
   /// What the writer has said of itself.
+  [[nodiscard]] Origin origin() const noexcept { return static_cast<Origin>(fixed_.origin); }
   [[nodiscard]] Mode mode() const noexcept { return static_cast<Mode>(fixed_.mode); }
   /// Whether the writer has stopped to wait for this reader, which it did since attach.
   [[nodiscard]] bool is_detached() const noexcept;

@@ -11,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/nic/node/client.hpp"
 #include "host/nic/node/node.hpp"
 #include "host/nic/remote/subscriber.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
@@ -34,6 +35,8 @@ constexpr std::size_t kGoodbyeSteps = 64;
 constexpr std::uint64_t kSilenceNs = 10'000'000'000;
 constexpr std::string_view kFabric = "fabric://";
 constexpr std::string_view kShm = "shm://";
+constexpr std::string_view kBroker = "broker:";
+constexpr std::uint64_t kReopenNs = 500'000'000;
 constexpr std::size_t kValueBytes = 8;
 
 std::uint64_t steady_ns() noexcept {
@@ -140,25 +143,48 @@ std::unique_ptr<nic::Transport> join_shm(const std::string& network, bool is_pat
   return carrier;
 }
 
-class Receiving final : public RemoteRing {
+/// A subscriber, and what it needs.
+class Member {
  public:
-  Receiving(std::unique_ptr<nic::Transport> carrier, const nic::remote::SubscriberOptions& options)
+  Member() = default;
+  Member(const Member&) = delete;
+  Member& operator=(const Member&) = delete;
+  virtual ~Member() = default;
+  virtual std::size_t step(std::uint64_t now_ns) = 0;
+  virtual void look(RemoteRing::Look& look) const = 0;
+
+ protected:
+  static void look_at(const Subscriber& subscriber, RemoteRing::Look& look) {
+    const nic::remote::SubscriberCounters counters = subscriber.counters();
+    look.exists = look.exists || subscriber.has_ring();
+    look.is_near = subscriber.is_near();
+    look.is_refused = subscriber.state() == SubscriberState::Refused;
+    look.has_ended = subscriber.state() == SubscriberState::Ended;
+    // A wrong token is answered as if the ring were not there.
+    const bool is_no_ring = look.is_refused && subscriber.refusal() == nic::remote::Refusal::Ring;
+    look.problem = subscriber.problem() + (is_no_ring ? "; a wrong token, or none, gets this answer, too" : "");
+    look.records = counters.records;
+    look.fetched = counters.fetched;
+    look.lost = counters.lost;
+    look.sessions = counters.sessions;
+  }
+};
+
+/// With a node of its own.
+class NodeMember final : public Member {
+ public:
+  NodeMember(std::unique_ptr<nic::Transport> carrier, const nic::remote::SubscriberOptions& options)
       : carrier_(std::move(carrier)), node_(*carrier_, patient_node()) {
     auto subscriber = Subscriber::open(node_, options);
     if (!subscriber) throw ToolError(kExitEnvironment, subscriber.message());
     subscriber_ = std::move(subscriber).value();
-    thread_ = std::thread([this] { run(); });
   }
-  ~Receiving() override {
-    stop_.store(true, std::memory_order_relaxed);
-    thread_.join();
+  ~NodeMember() override {
     subscriber_.reset();
     for (std::size_t i = 0; i < kGoodbyeSteps; ++i) (void)node_.step(steady_ns());
   }
-  [[nodiscard]] Look look() const override {
-    const std::lock_guard lock(mutex_);
-    return look_;
-  }
+  std::size_t step(std::uint64_t now_ns) override { return node_.step(now_ns) + subscriber_->step(now_ns); }
+  void look(RemoteRing::Look& look) const override { look_at(*subscriber_, look); }
 
  private:
   static nic::NodeOptions patient_node() {
@@ -168,11 +194,98 @@ class Receiving final : public RemoteRing {
     options.link.silence_ns = kSilenceNs;  // making a large ring takes its time, and who does it is not lost
     return options;
   }
+
+  std::unique_ptr<nic::Transport> carrier_;
+  nic::Node node_;
+  std::unique_ptr<Subscriber> subscriber_;
+};
+
+/// With a port at the appliance's node, which a broker opens; again when the appliance is back.
+class ClientMember final : public Member {
+ public:
+  ClientMember(std::string socket, nic::remote::SubscriberOptions options)
+      : socket_(std::move(socket)), options_(std::move(options)) {
+    bool is_refused = false;
+    const std::string problem = open(is_refused);
+    if (!problem.empty()) throw ToolError(is_refused ? kExitRejected : kExitEnvironment, problem);
+  }
+  std::size_t step(std::uint64_t now_ns) override {
+    if (now_ns >= next_look_ns_) {
+      next_look_ns_ = now_ns + kReopenNs;
+      if (client_ == nullptr || !client_->is_open()) reopen();
+    }
+    return subscriber_ == nullptr ? 0 : subscriber_->step(now_ns);
+  }
+  void look(RemoteRing::Look& look) const override {
+    if (subscriber_ == nullptr) {
+      if (look.problem != problem_) look.problem = problem_;
+      return;
+    }
+    look_at(*subscriber_, look);
+    look.records += past_.records;
+    look.fetched += past_.fetched;
+    look.lost += past_.lost;
+    look.sessions += past_.sessions;
+  }
+
+ private:
+  std::string open(bool& is_refused) {
+    auto client = nic::Client::open(socket_);
+    if (!client) return client.message();
+    const auto port = client.value()->subscribe(options_.ring);
+    is_refused = !port;
+    if (!port) return port.message();
+    options_.publisher = port.value().node;
+    options_.publisher_port = port.value().vpid;
+    auto subscriber = Subscriber::open(*client.value(), options_);
+    if (!subscriber) return subscriber.message();
+    client_ = std::move(client).value();
+    subscriber_ = std::move(subscriber).value();
+    return {};
+  }
+  void reopen() {
+    if (subscriber_ != nullptr) {
+      const nic::remote::SubscriberCounters counters = subscriber_->counters();
+      past_.records += counters.records;
+      past_.fetched += counters.fetched;
+      past_.lost += counters.lost;
+      past_.sessions += counters.sessions;
+      if (options_.log) options_.log("ring '" + options_.name + "': asking: the broker is gone");
+    }
+    subscriber_.reset();
+    client_.reset();
+    bool is_refused = false;
+    problem_ = open(is_refused);
+  }
+
+  std::string socket_;
+  nic::remote::SubscriberOptions options_;
+  std::unique_ptr<nic::Client> client_;
+  std::unique_ptr<Subscriber> subscriber_;  ///< Before its client.
+  nic::remote::SubscriberCounters past_;    ///< Of those before.
+  std::string problem_;
+  std::uint64_t next_look_ns_ = 0;
+};
+
+class Receiving final : public RemoteRing {
+ public:
+  explicit Receiving(std::unique_ptr<Member> member)
+      : member_(std::move(member)), thread_(std::thread([this] { run(); })) {}
+  ~Receiving() override {
+    stop_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+  [[nodiscard]] Look look() const override {
+    const std::lock_guard lock(mutex_);
+    return look_;
+  }
+
+ private:
   void run() {
     std::uint64_t next_look_ns = 0;
     while (!stop_.load(std::memory_order_relaxed)) {
       const std::uint64_t now = steady_ns();
-      const std::size_t work = node_.step(now) + subscriber_->step(now);
+      const std::size_t work = member_->step(now);
       if (now >= next_look_ns) {
         next_look_ns = now + kLookNs;
         take_look();
@@ -182,26 +295,11 @@ class Receiving final : public RemoteRing {
     take_look();
   }
   void take_look() {
-    const nic::remote::SubscriberCounters& counters = subscriber_->counters();
     const std::lock_guard lock(mutex_);
-    look_.exists = look_.exists || subscriber_->has_ring();
-    look_.is_refused = subscriber_->state() == SubscriberState::Refused;
-    look_.has_ended = subscriber_->state() == SubscriberState::Ended;
-    if (look_.problem != subscriber_->problem()) look_.problem = subscriber_->problem() + hint();
-    look_.records = counters.records;
-    look_.fetched = counters.fetched;
-    look_.lost = counters.lost;
-    look_.sessions = counters.sessions;
+    member_->look(look_);
   }
 
-  [[nodiscard]] const char* hint() const {
-    const bool is_no_ring = look_.is_refused && subscriber_->refusal() == nic::remote::Refusal::Ring;
-    return is_no_ring ? "; a wrong token, or none, gets this answer, too" : "";
-  }
-
-  std::unique_ptr<nic::Transport> carrier_;
-  nic::Node node_;
-  std::unique_ptr<Subscriber> subscriber_;
+  std::unique_ptr<Member> member_;
   mutable std::mutex mutex_;
   Look look_;
   std::atomic<bool> stop_ = false;
@@ -211,23 +309,28 @@ class Receiving final : public RemoteRing {
 }  // namespace
 
 bool is_remote(std::string_view text) noexcept {
-  return text.find("://") != std::string_view::npos;
+  return text.starts_with(kBroker) || text.find("://") != std::string_view::npos;
 }
 
 RemoteAddress parse_remote(const std::string& text) {
+  using Carrier = RemoteAddress::Carrier;
   RemoteAddress address;
-  address.is_fabric = text.starts_with(kFabric);
-  const std::string_view rest = address.is_fabric || text.starts_with(kShm)
-                                    ? std::string_view(text).substr(address.is_fabric ? kFabric.size() : kShm.size())
-                                    : std::string_view();
+  std::string_view rest;
+  for (const auto& [prefix, carrier] :
+       {std::pair(kFabric, Carrier::Fabric), std::pair(kShm, Carrier::Shm), std::pair(kBroker, Carrier::Broker)}) {
+    if (!text.starts_with(prefix)) continue;
+    address.carrier = carrier;
+    rest = std::string_view(text).substr(prefix.size());
+  }
   const std::size_t slash = rest.rfind('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == rest.size()) {
-    throw ToolError(kExitUsage,
-                    "'" + text + "' is no address of a published ring: fabric://HOST:PORT/RING or shm://NETWORK/RING");
+    throw ToolError(kExitUsage, "'" + text +
+                                    "' is no address of a published ring: fabric://HOST:PORT/RING, "
+                                    "shm://NETWORK/RING or broker:SOCKET/RING");
   }
   address.place = rest.substr(0, slash);
   address.ring = rest.substr(slash + 1);
-  if (address.is_fabric) {
+  if (address.carrier == Carrier::Fabric) {
     const std::size_t colon = address.place.rfind(':');
     const auto port = number_of<std::uint16_t>(std::string_view(address.place).substr(colon + 1));
     if (colon == std::string::npos || colon == 0 || !port || *port == 0) {
@@ -296,7 +399,11 @@ std::vector<Option> remote_options(RemoteArguments& arguments) {
       {.names = "--provider",
        .value = "NAME",
        .help = "Of fabric://: the provider of libfabric, the publisher's. Default tcp;ofi_rxm.",
-       .target = &arguments.provider}};
+       .target = &arguments.provider},
+      {.names = "--far",
+       .value = "",
+       .help = "Of shm://: the records are sent here, also if the publisher could write the ring itself.",
+       .target = &arguments.is_far}};
 }
 
 std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const std::string& name, const How& how,
@@ -308,6 +415,8 @@ std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const s
   options.filter = parse_filter(how.arguments.filter);
   options.wants_history = how.arguments.from_start;
   options.follows = how.follows;
+  options.way =
+      how.arguments.is_far ? nic::remote::SubscriberOptions::Way::Far : nic::remote::SubscriberOptions::Way::Best;
   // Who refuses for good is told of by an error.
   options.log = [tell, begin = "ring '" + name + "': "](const std::string& line) {
     const std::string_view rest = std::string_view(line).substr(line.starts_with(begin) ? begin.size() : 0);
@@ -322,14 +431,25 @@ std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const s
                                       std::to_string(nic::remote::kMaxTokenBytes) + " characters");
     }
   }
-  if (const auto there = ring::Reader::open(name); there && there.value().writer() == ring::WriterState::Running) {
+  const bool is_broker = where.carrier == RemoteAddress::Carrier::Broker;
+  if (is_broker && options.way == nic::remote::SubscriberOptions::Way::Far) {
+    throw ToolError(kExitUsage, "--far is of shm://: a broker's rings are written by the appliance");
+  }
+  if (is_broker && name.find_first_of("/.") != std::string::npos) {
+    throw ToolError(kExitUsage, "the appliance makes the ring '" + name + "': its name can have no '/' and no '.'");
+  }
+  // A copy may be what the publisher still writes for one of us that was killed.
+  if (const auto there = ring::Reader::open(name);
+      there && there.value().origin() == ring::Origin::Own && there.value().writer() == ring::WriterState::Running) {
     throw ToolError(kExitEnvironment,
                     "the ring '" + there.value().path() + "' has a live writer; --ring gives another name");
   }
-  auto carrier = where.is_fabric ? join_fabric(where.place, how.arguments.provider, how.is_patient, tell)
-                                 : join_shm(where.place, how.is_patient, tell);
+  if (is_broker) return std::make_unique<Receiving>(std::make_unique<ClientMember>(where.place, options));
+  auto carrier = where.carrier == RemoteAddress::Carrier::Fabric
+                     ? join_fabric(where.place, how.arguments.provider, how.is_patient, tell)
+                     : join_shm(where.place, how.is_patient, tell);
   if (!carrier) return nullptr;
-  return std::make_unique<Receiving>(std::move(carrier), options);
+  return std::make_unique<Receiving>(std::make_unique<NodeMember>(std::move(carrier), options));
 }
 
 bool RemoteRing::wait(bool is_patient, const std::function<void(const std::string&)>& tell) const {

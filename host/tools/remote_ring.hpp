@@ -13,10 +13,12 @@
 
 namespace stopbit::tools {
 
-/// Where a ring is published: fabric://HOST:PORT/RING, or shm://NETWORK/RING for one of this host and user.
+/// Where a ring is published: fabric://HOST:PORT/RING, shm://NETWORK/RING for one of this host and user, or
+/// broker:SOCKET/RING for one of this host that its broker's entitlements give.
 struct RemoteAddress {
-  bool is_fabric = false;
-  std::string place;  ///< HOST:PORT, or the network.
+  enum class Carrier : std::uint8_t { Fabric, Shm, Broker };
+  Carrier carrier = Carrier::Fabric;
+  std::string place;  ///< HOST:PORT, the network, or the socket.
   std::string ring;
 };
 /// Whether this is an address, and no name of a local ring.
@@ -34,6 +36,7 @@ struct RemoteArguments {
   bool from_start = false;
   std::string token_file;
   std::string provider;
+  bool is_far = false;
 };
 [[nodiscard]] std::vector<Option> remote_options(RemoteArguments& arguments);
 
@@ -55,6 +58,7 @@ class RemoteRing {
   /// How it is. `exists`: the ring is there, under its name.
   struct Look {
     bool exists = false;
+    bool is_near = false;  ///< The publisher writes it.
     bool is_refused = false;
     bool has_ended = false;
     std::string problem;  ///< Why there is none, as far as one knows.

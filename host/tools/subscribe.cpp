@@ -39,8 +39,8 @@ int subscribe(const SubscribeArguments& arguments) {
     std::this_thread::sleep_for(10ms);
   }
   now = remote->look();
-  fmt::print(stderr, "stopbit: {}: {} records, {} of them fetched, {} lost, {} sessions\n", name, now.records,
-             now.fetched, now.lost, now.sessions);
+  fmt::print(stderr, "stopbit: {}: {} records, {} of them fetched, {} lost, {} sessions{}\n", name, now.records,
+             now.fetched, now.lost, now.sessions, now.is_near ? ", near" : "");
   return now.lost == 0 ? kExitDone : kExitRejected;
 }
 
@@ -51,7 +51,8 @@ Command subscribe_command() {
   std::vector<Option> options = {
       {.names = "",
        .value = "ADDRESS",
-       .help = "Of the published ring: fabric://HOST:PORT/RING, or shm://NETWORK/RING for one of this host and user.",
+       .help = "Of the published ring: fabric://HOST:PORT/RING; shm://NETWORK/RING for one of this host and user; "
+               "broker:SOCKET/RING for one of this host that the appliance's entitlements give.",
        .target = &arguments->address,
        .required = true},
       {.names = "--ring",
@@ -76,12 +77,18 @@ Command subscribe_command() {
           "back: what was missed is fetched, if the publisher still has it; else an event tells readers how many "
           "records were lost. Changes of state are told on stderr.\n"
           "\n"
+          "On the appliance's own host it writes that ring itself, near, as long as this command runs: its name has "
+          "then "
+          "no '/' and no '.', and is no ring of the appliance. With shm:// the records are sent if it does not.\n"
+          "\n"
           "The exit status is 1 if records were lost, or the publisher refuses for good.",
       .options = std::move(options),
       .examples = {{"stopbit subscribe fabric://md1:7700/cme --from-start",
                     "then, in another terminal: stopbit tail cme"},
                    {"stopbit subscribe fabric://md1:7700/cme --ring es --filter SecurityID=3400",
-                    "one instrument, in a ring of its own"}},
+                    "one instrument, in a ring of its own"},
+                   {"stopbit subscribe broker:/run/stopbit/broker/cme --ring mine --filter template=30",
+                    "on the appliance's host, as any user that is entitled to the ring"}},
       .run = [arguments] { return subscribe(*arguments); },
   };
 }

@@ -117,8 +117,8 @@ int tail(TailArguments arguments) {
     if (!fetched->wait()) return kExitDone;
     arguments.ring = fetched->name();
   } else if (!arguments.remote.filter.empty() || arguments.remote.from_start || !arguments.remote.token_file.empty() ||
-             !arguments.remote.provider.empty()) {
-    throw ToolError(kExitUsage, "--filter, --from-start, --token-file and --provider are of published rings");
+             !arguments.remote.provider.empty() || arguments.remote.is_far) {
+    throw ToolError(kExitUsage, "--filter, --from-start, --token-file, --provider and --far are of published rings");
   } else if (!wait_for_ring(arguments)) {
     return kExitDone;
   }

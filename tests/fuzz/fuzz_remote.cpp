@@ -30,6 +30,7 @@ namespace record = stopbit::record;
 
 constexpr std::uint32_t kMaxRecordSlots = 4;
 constexpr std::uint64_t kSlots = 64;
+constexpr std::size_t kNearNameAt = 256;  // in a request for a near ring: the rest is its name
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -64,14 +65,23 @@ void check_messages(std::span<const std::byte> bytes) {
   std::uint16_t version = 0;
   const auto greeting = read_greeting(bytes, version);
   if (!greeting) return;
-  if (greeting.value().call == Call::Subscribe) {
+  if (greeting.value().call == Call::AcceptNear) {
+    if (const auto message = read_accept_near(bytes)) require(read_accept_near(to_bytes(message.value())).ok());
+  } else if (greeting.value().call == Call::Beat) {
+    if (const auto message = read_beat(bytes)) require(read_beat(to_bytes(message.value())).ok());
+  } else if (greeting.value().call == Call::Echo) {
+    if (const auto message = read_echo(bytes)) require(read_echo(to_bytes(message.value())).ok());
+  } else if (greeting.value().call == Call::Subscribe || greeting.value().call == Call::SubscribeNear) {
     const auto message = read_subscribe(bytes);
     if (!message) return;
-    require(message.value().layout.is_sound() && message.value().layout.bytes() <= kMaxLandingBytes);
+    const bool is_near = greeting.value().call == Call::SubscribeNear;
+    require(message.value().near.has_value() == is_near);
+    require(is_near || (message.value().layout.is_sound() && message.value().layout.bytes() <= kMaxLandingBytes));
     const std::vector<std::byte> again = to_bytes(message.value());
     const auto second = read_subscribe(again);
     require(second.ok() && second.value().filter == message.value().filter &&
-            second.value().ring == message.value().ring && second.value().token == message.value().token);
+            second.value().ring == message.value().ring && second.value().token == message.value().token &&
+            second.value().near == message.value().near);
   } else if (greeting.value().call == Call::Accept) {
     if (const auto message = read_accept(bytes)) require(read_accept(to_bytes(message.value())).ok());
   } else if (greeting.value().call == Call::Refuse) {
@@ -95,7 +105,7 @@ void patch(std::span<std::byte> bytes, std::span<const std::byte> with) {
 struct World {
   World()
       : name("fuzz-remote-" + std::to_string(::getpid())),
-        network({}),
+        network(one_host()),
         node(network.port(0), options()),
         other(network.port(1), options()),
         writer(required(ring::Writer::create(name, program(), {.slot_count = kSlots}))),
@@ -118,6 +128,12 @@ struct World {
   ~World() {
     ::unlink(ring::path_of(name).value().c_str());
     ::unlink(ring::path_of(name + "-here").value().c_str());
+    ::unlink(ring::path_of(name + "-near").value().c_str());
+  }
+  static ModelOptions one_host() {
+    ModelOptions options;
+    options.is_one_host = true;
+    return options;
   }
   static NodeOptions options() {
     NodeOptions options;
@@ -218,7 +234,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   SubscriberOptions how;
   how.publisher_port = world.hostile->vpid();
   how.ring = "ring";
-  how.name = world.name + "-here";
+  // Rings of our own making, and the one that the other publisher would say it has made.
+  how.name = size != 0 && data[0] % 2 != 0 ? world.name : world.name + "-here";
+  if (how.name == world.name) how.way = SubscriberOptions::Way::Near;
   how.landing_messages = ChannelLayout::kMinSlots;
   how.max_slots = 4096;
   how.ask_ns = 1'000'000;
@@ -235,7 +253,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::span<const std::byte> chunk = std::as_bytes(std::span(data + at + 2, length));
     at += 2 + length;
     const Vpid publisher = world.publisher->vpid();
-    switch (kind % 8) {
+    switch (kind % 16) {
       case 0:  // a message of any bytes to the publisher
         if (!chunk.empty()) (void)world.hostile->send(0, publisher, chunk, world.now);
         break;
@@ -254,6 +272,41 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         (void)world.hostile->send(0, publisher, bytes, world.now);
         break;
       }
+      case 8: {  // one for a ring that the publisher writes; a name that is patched begins as ours do
+        Subscribe request;
+        request.session = kind;
+        request.ring = "ring";
+        request.token = "token";
+        request.near = Subscribe::Near{world.name + "-near", true, kSlots};
+        std::vector<std::byte> bytes = to_bytes(request);
+        patch(std::span(bytes).first(kNearNameAt), chunk);
+        check_messages(bytes);
+        (void)world.hostile->send(0, publisher, bytes, world.now);
+        break;
+      }
+      case 9: {  // an echo of a beat
+        std::vector<std::byte> bytes = to_bytes(Echo{kind, 1});
+        patch(bytes, chunk);
+        (void)world.hostile->send(0, publisher, bytes, world.now);
+        break;
+      }
+      case 10: {  // the ring that the subscriber has asked for is there
+        std::vector<std::byte> bytes =
+            to_bytes(AcceptNear{world.asked ? world.asked->session : 0, world.writer.epoch()});
+        patch(bytes, chunk);
+        (void)world.hostile->send(1, world.asked_by, bytes, world.now);
+        break;
+      }
+      case 11: {  // how it is
+        Beat beat;
+        beat.session = world.asked ? world.asked->session : 0;
+        beat.has_history = true;
+        std::vector<std::byte> bytes = to_bytes(beat);
+        patch(bytes, chunk);
+        (void)world.hostile->send(1, world.asked_by, bytes, world.now);
+        break;
+      }
+      case 12: (void)world.hostile->send(1, world.asked_by, to_bytes(Refuse{0, Refusal::Near, ""}), world.now); break;
       case 2:  // a message of any bytes to the subscriber
         if (!chunk.empty()) (void)world.hostile->send(1, world.asked_by, chunk, world.now);
         break;

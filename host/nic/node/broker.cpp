@@ -40,6 +40,7 @@ const char* to_text(BrokerCall call) noexcept {
     case BrokerCall::Attach: return "attach";
     case BrokerCall::Detach: return "detach";
     case BrokerCall::Segments: return "segments";
+    case BrokerCall::Subscribe: return "subscribe";
   }
   return "?";
 }
@@ -50,7 +51,7 @@ bool is_access(Access access) noexcept {
 
 bool is_request(const BrokerRequest& request) noexcept {
   return request.magic == kBrokerMagic && request.version == kBrokerVersion && request.call >= BrokerCall::Open &&
-         request.call <= BrokerCall::Segments && is_access(request.access) &&
+         request.call <= BrokerCall::Subscribe && is_access(request.access) &&
          (request.hold_us == 0 || request.call == BrokerCall::Segments);
 }
 
@@ -218,6 +219,11 @@ void Broker::entitle(std::vector<Entitlement> entitlements) {
       leave(client, attached);
       return true;
     });
+    std::erase_if(client.subscribed, [&](const std::string& feed) {
+      if (std::find(client.may->feeds.begin(), client.may->feeds.end(), feed) != client.may->feeds.end()) return false;
+      options_.publisher->dismiss(*client.vpid, feed);
+      return true;
+    });
   }
   std::erase_if(clients_, [](const std::unique_ptr<Client>& client) { return client->may == nullptr; });
 }
@@ -364,6 +370,7 @@ void Broker::answer(Client& client, const BrokerRequest& request, ring::Descript
       case BrokerCall::OpenWindow: reply = open_window(client, request); break;
       case BrokerCall::CloseWindow: reply = close_window(client, request); break;
       case BrokerCall::Attach: reply = attach(client, request, to_pass); break;
+      case BrokerCall::Subscribe: reply = subscribe(client, request); break;
       case BrokerCall::Segments: reply = use_segments(client, request); break;
       default: reply = detach(client, request); break;
     }
@@ -481,16 +488,10 @@ const Broker::FeedPort* Broker::feed_port(Pdid domain) {
 
 BrokerReply Broker::attach(Client& client, const BrokerRequest& request, int& to_pass) {
   const std::string name = name_of(request);
-  const std::vector<std::string>& entitled = client.may->feeds;
-  const auto feed = feeds_.find(name);
-  // The same answer for a feed that is not there and one that it may not know.
-  if (feed == feeds_.end() || std::find(entitled.begin(), entitled.end(), name) == entitled.end()) {
-    if (feed != feeds_.end()) ++uses_[{name, client.user}].refused;
-    return refusal(Error::TargetWindowId, "no such feed for this user");
-  }
+  if (!may_have(client, name)) return refusal(Error::TargetWindowId, "no such feed for this user");
   const FeedPort* const port = feed_port(client.may->domain);
   if (port == nullptr) return refusal(Error::Full, "no port is left for the feeds of this domain");
-  const std::shared_ptr<Segment>& segment = feed->second;
+  const std::shared_ptr<Segment>& segment = feeds_.at(name);
   const std::size_t bytes = segment->mapping.bytes();
   if (!segment->addresses.contains(port->vpid)) {
     const std::size_t whole_pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
@@ -512,6 +513,31 @@ BrokerReply Broker::attach(Client& client, const BrokerRequest& request, int& to
   reply.capability = window->capability;
   reply.bytes = bytes;
   to_pass = segment->file.get();
+  return reply;
+}
+
+/// The same answer for a feed that is not there and one that it may not know.
+bool Broker::may_have(const Client& client, const std::string& feed) {
+  const std::vector<std::string>& entitled = client.may->feeds;
+  const bool is_there = feeds_.contains(feed);
+  const bool may = is_there && std::find(entitled.begin(), entitled.end(), feed) != entitled.end();
+  if (is_there && !may) ++uses_[{feed, client.user}].refused;
+  return may;
+}
+
+BrokerReply Broker::subscribe(Client& client, const BrokerRequest& request) {
+  const std::string name = name_of(request);
+  if (!may_have(client, name)) return refusal(Error::TargetWindowId, "no such feed for this user");
+  if (options_.publisher == nullptr) return refusal(Error::Command, "nobody copies feeds here");
+  const std::optional<Vpid> port = options_.publisher->admit(*client.vpid, client.may->domain, name);
+  if (!port) return refusal(Error::Full, "nobody can copy this feed for the client");
+  client.subscribed.insert(name);
+  ++uses_[{name, client.user}].subscribed;
+  log("feed '" + name + "' may be copied for port " + std::to_string(*client.vpid) + " of user " +
+      std::to_string(client.user));
+  BrokerReply reply;
+  reply.node = node_.id();
+  reply.vpid = *port;
   return reply;
 }
 
@@ -554,6 +580,8 @@ void Broker::leave(const Client& client, const Attachment& attached) {
 void Broker::bury(Client& client) {
   for (const Attachment& attached : client.attached) leave(client, attached);
   if (!client.vpid) return;
+  if (!client.subscribed.empty()) options_.publisher->dismiss(*client.vpid, "");
+  client.subscribed.clear();
   for (std::unique_ptr<Region>& region : client.regions) {
     (void)node_.rma().revoke(*client.vpid, region->address, region->pages);
     flushing_.push_back(std::move(region));

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,24 @@ struct Entitlement {
   std::uint32_t hold_us = 0;  ///< How long a mailbox of segments may hold messages up, and those behind them.
 };
 
+/// Who makes copies of feeds for clients. Of the node's thread.
+class FeedPublisher {
+ public:
+  FeedPublisher() = default;
+  FeedPublisher(const FeedPublisher&) = delete;
+  FeedPublisher& operator=(const FeedPublisher&) = delete;
+  virtual ~FeedPublisher() = default;
+  /// From now on this port of the node, of that domain, may have the feed. Returns the port to ask; nothing: it cannot.
+  [[nodiscard]] virtual std::optional<Vpid> admit(Vpid client, Pdid domain, const std::string& feed) = 0;
+  /// No more; of all feeds if the name is empty. What was copied for it ends.
+  virtual void dismiss(Vpid client, const std::string& feed) = 0;
+};
+
 struct BrokerOptions {
   std::string socket;  ///< Path of the Unix socket. Whoever may write there may try.
   std::vector<Entitlement> entitlements;
   std::size_t clients = 64;
+  FeedPublisher* publisher = nullptr;  ///< Outlives the broker. Null: feeds are attached alone.
   /// One line for each port that is opened or gone, and each feed that is attached or left.
   std::function<void(const std::string&)> log;
   /// One for each client that is turned away and each request that is refused, of each client the first 32. Strangers
@@ -53,9 +68,10 @@ struct BrokerCounters {
 /// How a feed was asked for and used, by user.
 struct FeedUse {
   std::uint64_t attached = 0;
-  std::uint64_t refused = 0;
-  std::uint64_t now = 0;   ///< Attachments that have not ended.
-  std::uint64_t gets = 0;  ///< Through the windows of all attachments. Who maps the file does not count here.
+  std::uint64_t subscribed = 0;  ///< Times that a copy was asked for (BrokerCall::Subscribe).
+  std::uint64_t refused = 0;     ///< Of both.
+  std::uint64_t now = 0;         ///< Attachments that have not ended.
+  std::uint64_t gets = 0;        ///< Through the windows of all attachments. Who maps the file does not count here.
   std::uint64_t bytes = 0;
 };
 
@@ -131,6 +147,7 @@ class Broker {
     std::vector<std::unique_ptr<Region>> regions;
     std::size_t shared_bytes = 0;
     std::vector<Attachment> attached;
+    std::set<std::string> subscribed;  ///< Feeds that it may have copied.
     std::uint64_t refusals = 0;
     bool is_gone = false;
   };
@@ -160,6 +177,8 @@ class Broker {
   [[nodiscard]] BrokerReply open_window(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply close_window(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply attach(Client& client, const BrokerRequest& request, int& to_pass);
+  [[nodiscard]] BrokerReply subscribe(Client& client, const BrokerRequest& request);
+  [[nodiscard]] bool may_have(const Client& client, const std::string& feed);
   [[nodiscard]] BrokerReply detach(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply use_segments(Client& client, const BrokerRequest& request);
   [[nodiscard]] const FeedPort* feed_port(Pdid domain);

@@ -23,8 +23,9 @@ enum class BrokerCall : std::uint8_t {
   CloseWindow = 5,  ///< `window`.
   Attach = 6,       ///< The feed `name`. The reply has a window of its own to it, and a descriptor to read it from.
   Detach = 7,       ///< The feed's `window`.
-  Segments = 8,  ///< The mailbox of priority `window` (0 low, 1 high) lies in segments of `slot_bytes`, whose list has
-                 ///< `bytes` places at `address`; it may hold messages for `hold_us`.
+  Segments = 8,   ///< The mailbox of priority `window` (0 low, 1 high) lies in segments of `slot_bytes`, whose list has
+                  ///< `bytes` places at `address`; it may hold messages for `hold_us`.
+  Subscribe = 9,  ///< The reply names the port that copies the feed `name` for this client, if it is asked by messages.
 };
 
 struct BrokerRequest {

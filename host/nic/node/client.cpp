@@ -322,6 +322,21 @@ std::string Client::close_window(std::uint16_t window) {
   return reply ? "" : reply.message();
 }
 
+Result<Client::PortName> Client::subscribe(const std::string& feed) {
+  if (feed.empty() || feed.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
+  BrokerRequest request;
+  request.call = BrokerCall::Subscribe;
+  std::memcpy(request.name, feed.data(), feed.size());
+  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  if (!reply) return Failure{reply.message()};
+  return PortName{reply.value().node, reply.value().vpid};
+}
+
+bool Client::is_open() const noexcept {
+  pollfd look{socket_.get(), 0, 0};
+  return ::poll(&look, 1, 0) == 0;
+}
+
 Result<AttachedFeed> Client::attach(const std::string& name) {
   BrokerRequest request;
   request.call = BrokerCall::Attach;

@@ -127,6 +127,14 @@ class Client {
   [[nodiscard]] std::string close_window(std::uint16_t window);
   [[nodiscard]] Result<AttachedFeed> attach(const std::string& name);
   [[nodiscard]] std::string detach(std::uint16_t window);
+  /// The port to ask for a copy of a feed (remote::Subscriber).
+  struct PortName {
+    NodeId node = 0;
+    Vpid vpid = 0;
+  };
+  [[nodiscard]] Result<PortName> subscribe(const std::string& feed);
+  /// False: the broker has closed the port, or is gone. A system call.
+  [[nodiscard]] bool is_open() const noexcept;
 
  private:
   struct Opened {

@@ -33,8 +33,8 @@ class Post {
   [[nodiscard]] virtual Links::Session link(NodeId node) const noexcept = 0;
 };
 
-/// A client's port, opened by the broker of its host. All its messages of low priority are the subscriber's; others are
-/// dropped. The client must outlive it.
+/// A client's port, opened by the broker of its host. All messages that it gets are the subscriber's; others than the
+/// publisher's are dropped. The client must outlive it.
 class ClientPost final : public Post {
  public:
   explicit ClientPost(Client& client) noexcept : client_(client) {}
@@ -43,7 +43,7 @@ class ClientPost final : public Post {
     return client_.send(node, vpid, message) == Reply::NoError;
   }
   [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept override {
-    return client_.mailbox(Priority::Low).poll(into);
+    return client_.receive(into);
   }
   [[nodiscard]] std::size_t max_bytes() const noexcept override { return kMaxMessageBytes; }
   [[nodiscard]] bool shares_memory(NodeId node) const noexcept override { return node == client_.node(); }

@@ -26,8 +26,9 @@ Result<std::unique_ptr<Publisher>> Publisher::open(Node& node, const PublisherOp
     }
     const Result<std::string> path = ring::path_of(ring.ring);
     if (!path) return Failure{path.message()};
-    const auto same = std::count_if(options.rings.begin(), options.rings.end(),
-                                    [&](const PublishedRing& other) { return other.name == ring.name; });
+    const auto same = std::count_if(options.rings.begin(), options.rings.end(), [&](const PublishedRing& other) {
+      return other.name == ring.name && other.is_for_clients == ring.is_for_clients;
+    });
     if (same != 1) return Failure{"two rings are published as '" + ring.name + "'"};
   }
   if (!landing_layout(node.links().packet_bytes(), ChannelLayout::kMinSlots)) {
@@ -84,6 +85,7 @@ std::size_t Publisher::hear(Port& door, std::uint64_t now_ns) {
     const std::optional<MessageHead> head = door.receive(message_);
     if (!head) break;
     ++heard;
+    if (head->is_erroneous) continue;
     const Subscription::Peer peer{head->node, head->vpid};
     const std::span<const std::byte> bytes = std::span(message_).first(head->length);
     std::uint16_t version = 0;
@@ -161,7 +163,7 @@ Publisher::Ring* Publisher::find_ring(const Port& door, const Subscription::Peer
   Ring* found = nullptr;
   for (Ring& ring : rings_) {
     const bool has_token = is_same_token(request.token, ring.what.token) && &door == port_.get();
-    if (ring.what.name == request.ring && (has_token || is_admitted)) found = &ring;
+    if (ring.what.name == request.ring && (ring.what.is_for_clients ? is_admitted : has_token)) found = &ring;
   }
   return found;
 }
@@ -276,7 +278,8 @@ void Publisher::refuse(Port& door, const Subscription::Peer& peer, std::uint64_t
 }
 
 std::optional<Vpid> Publisher::admit(Vpid client, Pdid domain, const std::string& ring) {
-  if (std::none_of(rings_.begin(), rings_.end(), [&](const Ring& one) { return one.what.name == ring; })) {
+  if (std::none_of(rings_.begin(), rings_.end(),
+                   [&](const Ring& one) { return one.what.is_for_clients && one.what.name == ring; })) {
     return std::nullopt;
   }
   if (domain != options_.domain && !doors_.contains(domain)) {

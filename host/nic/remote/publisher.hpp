@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "host/nic/node/broker.hpp"
 #include "host/nic/remote/near_subscription.hpp"
 #include "host/nic/remote/port.hpp"
 #include "host/nic/remote/protocol.hpp"
@@ -24,6 +25,7 @@ struct PublishedRing {
   std::string name;   ///< What subscribers call it, 1 to kMaxNameBytes.
   std::string ring;   ///< Its name on this host (host/ring/name.hpp). It need not be there yet, and may be replaced.
   std::string token;  ///< Who does not show it is answered as if the ring were not there; up to kMaxTokenBytes.
+  bool is_for_clients = false;  ///< For those that were admitted, and nobody else; near.
 };
 
 struct PublisherOptions {
@@ -52,22 +54,18 @@ struct PublisherCounters {
 /// It reads a ring as any reader does, so the ring's writer does not notice it. Of the node's thread: step both in
 /// turn. After a subscriber was accepted there is no allocation, lock or system call per record; each `beat_ns` there
 /// are some system calls per ring.
-class Publisher {
+class Publisher final : public FeedPublisher {
  public:
   /// Opens a port of the node; the node must outlive the publisher. Subscribers have to know the port: on a node of
   /// its own it is 0, because it is the first one.
   [[nodiscard]] static Result<std::unique_ptr<Publisher>> open(Node& node, const PublisherOptions& options);
-  ~Publisher();
-  Publisher(const Publisher&) = delete;
-  Publisher& operator=(const Publisher&) = delete;
+  ~Publisher() override;
 
   [[nodiscard]] Vpid vpid() const noexcept { return port_->vpid(); }
 
-  /// Lets a port of this node, of any domain, have a near copy of the ring without its token: somebody else has made
-  /// sure that it may. Returns the port to ask, which is of that domain; nothing if there is no such ring, or no port.
-  [[nodiscard]] std::optional<Vpid> admit(Vpid client, Pdid domain, const std::string& ring);
-  /// No more: its subscription to the ring ends. Of all rings, if the name is empty.
-  void dismiss(Vpid client, const std::string& ring);
+  /// Lets a port of this node, of any domain, have near copies of a ring that is for clients.
+  [[nodiscard]] std::optional<Vpid> admit(Vpid client, Pdid domain, const std::string& ring) override;
+  void dismiss(Vpid client, const std::string& ring) override;
 
   /// Answers, reads, sends. Returns how much it did. `now_ns` must not go back.
   std::size_t step(std::uint64_t now_ns);

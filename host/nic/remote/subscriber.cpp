@@ -224,7 +224,7 @@ void Subscriber::go_far(const std::string& why) {
 
 void Subscriber::hear() {
   while (const std::optional<MessageHead> head = post_->receive(message_)) {
-    if (head->node != options_.publisher || head->vpid != options_.publisher_port) continue;
+    if (head->is_erroneous || head->node != options_.publisher || head->vpid != options_.publisher_port) continue;
     const std::span<const std::byte> bytes = std::span(message_).first(head->length);
     std::uint16_t version = 0;
     const Result<Greeting> greeting = read_greeting(bytes, version);
@@ -529,18 +529,21 @@ void Subscriber::hear_near(std::span<const std::byte> bytes) {
     ++counters_.damaged;
     return go_far(read.message());
   }
-  Result<ring::Reader> look = ring::Reader::open(options_.name, ring::Start::Newest);
-  if (!look) return go_far(look.message());
-  const ring::Reader& ring = look.value();
-  if (ring.epoch() != read.value().epoch || ring.slot_count() > options_.max_slots ||
-      (options_.layout_hash != 0 && ring.layout_hash() != options_.layout_hash)) {
-    ++counters_.damaged;
-    return go_far("the ring '" + ring.path() + "' is not the one that was asked for");
+  // The ring that we have goes on, also if somebody has taken its name away.
+  if (near_ && near_->look.epoch() == read.value().epoch) {
+    near_->session = session_;
+  } else {
+    Result<ring::Reader> look = ring::Reader::open(options_.name, ring::Start::Newest);
+    if (!look) return go_far(look.message());
+    const ring::Reader& ring = look.value();
+    if (ring.epoch() != read.value().epoch || ring.slot_count() > options_.max_slots ||
+        (options_.layout_hash != 0 && ring.layout_hash() != options_.layout_hash)) {
+      ++counters_.damaged;
+      return go_far("the ring '" + ring.path() + "' is not the one that was asked for");
+    }
+    counters_ = counters();
+    near_.emplace(NearRing{std::move(look).value(), session_, {}});
   }
-  Beat beat;
-  if (near_ && near_->look.epoch() == ring.epoch()) beat = near_->beat;
-  if (near_ && near_->look.epoch() != ring.epoch()) counters_ = counters();
-  near_.emplace(NearRing{std::move(look).value(), session_, beat});
   ++counters_.sessions;
   link_ = post_->link(options_.publisher);
   beat_ns_ = now_ns_;

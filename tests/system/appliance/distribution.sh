@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A confined appliance replays a capture and publishes its ring: to a process of this host over shared memory, and over
-# TCP to two other network namespaces, of which one joins late and one is killed with -9 and comes back. Each has the
+# A confined appliance replays a capture and publishes its ring: to processes of this host, of which one has it written
+# by the appliance, near, and one sent, far; and over TCP to two other network namespaces, of which one joins late and one is killed with -9 and comes back. Each has the
 # records that the appliance's own ring has, word for word.
 #
 #     distribution.sh BIN_FOLDER SLOTS_PROGRAM SAMPLE_FOLDER        status 77: no namespaces here, or no libfabric
@@ -91,14 +91,16 @@ readonly with_token=(--from-start --token-file token)
 
 "$bin/stopbit" tail "shm://$network/cme" "${with_token[@]}" >shm.jsonl 2>shm.log &
 shm=$!
+"$bin/stopbit" tail "shm://$network/cme" "${with_token[@]}" --far >far.jsonl 2>far.log &
+far=$!
 in_left "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/left" --once "${with_token[@]}" 2>left.log &
 left_ring=$!
 in_right "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >killed.jsonl 2>killed.log &
 killed=$!
 in_right "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >stopped.jsonl 2>stopped.log &
 stopped=$!
-children+=("$shm" "$left_ring" "$killed" "$stopped")
-wait_for '[[ -s shm.jsonl && -s killed.jsonl && -s stopped.jsonl && -e left ]]'
+children+=("$shm" "$far" "$left_ring" "$killed" "$stopped")
+wait_for '[[ -s shm.jsonl && -s far.jsonl && -s killed.jsonl && -s stopped.jsonl && -e left ]]'
 sleep 0.5  # counters are a tenth of a second old
 "$bin/stopbit" stat "$name" --json >middle.json
 "$bin/stopbit" stat "$name" >middle.txt
@@ -141,7 +143,7 @@ none=$!
 children+=("$right_ring" "$late" "$none")
 
 wait "$appliance" || { echo "the appliance failed"; cat log; exit 1; }
-for process in shm left_ring right_ring late none; do
+for process in shm far left_ring right_ring late none; do
   # Not for ever: a subscriber that does not end is a failure.
   for _ in $(seq 300); do
     kill -0 "${!process}" 2>/dev/null || break
@@ -159,7 +161,7 @@ for ring in left right; do
   "$slots" "./$ring" >"$ring.slots"
   cmp local.slots "$ring.slots" || { echo "the records of '$ring' are others"; exit 1; }
 done
-for reader in shm late; do
+for reader in shm far late; do
   cmp local.jsonl "$reader.jsonl" || { echo "the records of '$reader' are others"; exit 1; }
 done
 cmp <(head -n "$(($(wc -l <killed.jsonl) - 1))" killed.jsonl) \
@@ -169,13 +171,15 @@ import json
 middle = json.load(open("middle.json"))["nic"]["publishers"]
 assert [p["carrier"] for p in middle] == ["shm", "fabric"], middle
 shm, fabric = middle
-assert len(shm["subscribers"]) == 1 and len(fabric["subscribers"]) == 3, middle
+assert len(shm["subscribers"]) == 2 and len(fabric["subscribers"]) == 3, middle
 for subscriber in shm["subscribers"] + fabric["subscribers"]:
     assert subscriber["ring"] == "cme" and subscriber["records"] > 0, subscriber
 # Without a fitting filter there are the events alone.
 events = [line for line in open("local.jsonl") if "event" in json.loads(line)]
 assert open("none.jsonl").readlines() == events, len(events)
-print(sum(1 for _ in open("local.jsonl")), "records, each at five subscribers;", len(events), "events")
+print(sum(1 for _ in open("local.jsonl")), "records, each at six subscribers;", len(events), "events")
 PYTHON
-grep -q "^Subscribers" middle.txt && grep -q "^published: 4 subscribers" middle.top || { cat middle.txt middle.top; exit 1; }
+grep -q "^Subscribers" middle.txt && grep -q "^published: 5 subscribers" middle.top || { cat middle.txt middle.top; exit 1; }
+grep -q "near, as 'tail-$shm'" log || { echo "no ring was near"; cat log; exit 1; }
+ls /dev/shm/stopbit-tail-"$shm" 2>/dev/null && { echo "a near ring stays behind"; exit 1; }
 grep -q 'what="nic" text="fabric: ' log || { echo "the log tells of no subscriber"; cat log; exit 1; }

@@ -1,0 +1,212 @@
+// Subscribers in processes that have no node: a port that the broker opens, and near rings.
+
+#include <gtest/gtest.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "host/nic/node/broker.hpp"
+#include "host/nic/node/client.hpp"
+#include "tests/unit/nic/remote_fixture.hpp"
+
+namespace stopbit::nic::remote {
+namespace {
+
+constexpr Pdid kDomain = 7;
+constexpr std::uint64_t kPatienceNs = 60'000'000'000;
+
+std::uint64_t clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// A node with publisher and broker on a thread of their own, as an appliance has them. Two rings, `cme` and `ice`.
+class House {
+ public:
+  House() : network_(one_node()), node_(network_.port(0), NodeOptions{}) {
+    PublisherOptions how;
+    how.rings = {{"cme", cme.get(), "token"}, {"cme", cme.get(), "", true}, {"ice", ice.get(), "", true}};
+    publisher_ = std::move(Publisher::open(node_, how)).value();
+    BrokerOptions options;
+    options.socket = socket();
+    options.publisher = publisher_.get();
+    options.entitlements = entitled_to({"cme"});
+    broker_ = std::move(Broker::open(node_, options)).value();
+    EXPECT_EQ(broker_->add_feed("cme", ring::path_of(cme.get()).value()), "");
+    EXPECT_EQ(broker_->add_feed("ice", ring::path_of(ice.get()).value()), "");
+    thread_ = std::thread([this] {
+      while (!stop_) {
+        do_there([this] {
+          const std::uint64_t now = clock_ns();
+          network_.set_time(now);
+          (void)node_.step(now);
+          (void)publisher_->step(now);
+          (void)broker_->step();
+        });
+        std::this_thread::yield();
+      }
+    });
+  }
+  ~House() {
+    stop_ = true;
+    thread_.join();
+  }
+  House(const House&) = delete;
+  House& operator=(const House&) = delete;
+
+  static std::string socket() { return "/tmp/stopbit-test-remote-" + std::to_string(::getpid()); }
+  static std::vector<Entitlement> entitled_to(const std::vector<std::string>& feeds) {
+    Entitlement everybody;
+    everybody.domain = kDomain;
+    everybody.feeds = feeds;
+    return {everybody};
+  }
+  /// On the node, between two steps.
+  void do_there(const std::function<void()>& what) {
+    const std::lock_guard lock(mutex_);
+    what();
+  }
+  void entitle(const std::vector<std::string>& feeds) {
+    do_there([&] { broker_->entitle(entitled_to(feeds)); });
+  }
+  [[nodiscard]] std::vector<SubscriptionStatus> status() {
+    std::vector<SubscriptionStatus> status;
+    do_there([&] { status = publisher_->status(); });
+    return status;
+  }
+  /// Nobody has a ring any more.
+  [[nodiscard]] bool is_left() {
+    for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end; std::this_thread::yield()) {
+      if (status().empty()) return true;
+    }
+    return false;
+  }
+  [[nodiscard]] FeedUse use_of(const std::string& feed) {
+    FeedUse use;
+    do_there([&] { use = broker_->uses()[{feed, ::getuid()}]; });
+    return use;
+  }
+
+  const RingName cme;
+  const RingName ice;
+  Feed cme_feed{cme.get()};
+  Feed ice_feed{ice.get()};
+
+ private:
+  static ModelOptions one_node() {
+    ModelOptions options;
+    options.nodes = 1;
+    return options;
+  }
+  ModelNetwork network_;
+  Node node_;
+  std::unique_ptr<Publisher> publisher_;
+  std::unique_ptr<Broker> broker_;
+  std::mutex mutex_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+/// A client's process, with a subscriber.
+struct Guest {
+  explicit Guest(const std::string& ring, const std::string& feed = "cme") {
+    client = std::move(Client::open(House::socket())).value();
+    const auto port = client->subscribe("cme");
+    if (!port) throw std::runtime_error(port.message());
+    SubscriberOptions how;
+    how.publisher = port.value().node;
+    how.publisher_port = port.value().vpid;
+    how.ring = feed;
+    how.name = ring;
+    how.ask_ns = 1'000'000;
+    subscriber = std::move(Subscriber::open(*client, how)).value();
+  }
+  [[nodiscard]] bool until(const std::function<bool()>& happens) const {
+    for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end;) {
+      if (happens()) return true;
+      (void)subscriber->step(clock_ns());
+      std::this_thread::yield();
+    }
+    return false;
+  }
+  [[nodiscard]] bool until_live() const {
+    return until([this] { return subscriber->state() == SubscriberState::Live; });
+  }
+  std::unique_ptr<Client> client;
+  std::unique_ptr<Subscriber> subscriber;
+};
+
+TEST(RemoteClient, has_a_ring_that_the_publisher_writes_as_long_as_it_lives) {
+  House house;
+  const RingName name;
+  for (std::uint32_t i = 0; i < 20; ++i) house.cme_feed.tick(i);
+  std::optional<Guest> guest(name.get());
+  ASSERT_TRUE(guest->until_live()) << guest->subscriber->problem();
+  for (std::uint32_t i = 0; i < 20; ++i) house.cme_feed.tick(i, std::string(i * 4, 'x'));
+  ASSERT_TRUE(guest->until([&] { return guest->subscriber->counters().records == 40; }));
+  ring::Reader reader = ring::Reader::open(name.get()).value();
+  ring::Reader local = ring::Reader::open(house.cme.get()).value();
+  EXPECT_EQ(read_all(reader), read_all(local));
+  EXPECT_EQ(house.use_of("cme").subscribed, 1U);
+  ASSERT_EQ(house.status().size(), 1U);
+  EXPECT_TRUE(house.status().at(0).is_near);
+  guest.reset();
+  EXPECT_TRUE(house.is_left());
+  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_EQ(reader.writer(), ring::WriterState::Finished);
+}
+
+TEST(RemoteClient, that_ends_without_a_word_leaves_no_ring) {
+  House house;
+  const RingName name;
+  std::unique_ptr<Client> client = std::move(Client::open(House::socket())).value();
+  const auto port = client->subscribe("cme");
+  ASSERT_TRUE(port.ok());
+  Subscribe request;
+  request.session = 1;
+  request.ring = "cme";
+  request.near = Subscribe::Near{name.get(), true, kRingSlots};
+  ASSERT_EQ(client->send(port.value().node, port.value().vpid, to_bytes(request)), Reply::NoError);
+  for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end && house.status().empty();) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(ring::exists(name.get()));
+  client.reset();
+  EXPECT_TRUE(house.is_left());
+  EXPECT_FALSE(ring::exists(name.get()));
+}
+
+TEST(RemoteClient, gets_no_ring_that_it_is_not_entitled_to) {
+  House house;
+  const RingName name;
+  const Guest guest(name.get(), "ice");  // asks the publisher for another ring than the broker has let it
+  ASSERT_TRUE(guest.until([&] { return guest.subscriber->state() == SubscriberState::Refused; }));
+  EXPECT_EQ(guest.subscriber->refusal(), Refusal::Ring);
+  const auto asked = guest.client->subscribe("ice");
+  ASSERT_FALSE(asked.ok());
+  EXPECT_NE(asked.message().find("no such feed"), std::string::npos);
+  const auto nothing = guest.client->subscribe("none");
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.message(), asked.message());
+  EXPECT_EQ(house.use_of("ice").refused, 1U);
+  EXPECT_FALSE(ring::exists(name.get()));
+}
+
+TEST(RemoteClient, loses_its_ring_with_its_entitlement) {
+  House house;
+  const RingName name;
+  const Guest guest(name.get());
+  ASSERT_TRUE(guest.until_live());
+  house.entitle({"ice"});
+  EXPECT_TRUE(house.status().empty());
+  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(guest.client->subscribe("cme").ok());
+  EXPECT_TRUE(guest.client->subscribe("ice").ok());
+}
+
+}  // namespace
+}  // namespace stopbit::nic::remote
