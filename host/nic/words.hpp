@@ -1,7 +1,5 @@
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,15 +11,20 @@ namespace stopbit::nic {
 
 inline constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 
+/// A field of a struct, which the compiler may not read together with its neighbours.
+[[nodiscard]] inline std::uint64_t apart(std::uint64_t field) noexcept {
+  __asm__("" : "+r"(field));
+  return field;
+}
+
 /// The word at any address. The compiler may not join it with its neighbours.
 [[nodiscard]] inline std::uint64_t load_word(const std::byte* from) noexcept {
   std::uint64_t word = 0;
   std::memcpy(&word, from, kWordBytes);
-  __asm__("" : "+r"(word));
-  return word;
+  return apart(word);
 }
 inline void store_word(std::byte* to, std::uint64_t word) noexcept {
-  __asm__("" : "+r"(word));
+  word = apart(word);
   std::memcpy(to, &word, kWordBytes);
 }
 
@@ -48,9 +51,11 @@ inline void copy_bytes(std::byte* to, const std::byte* from, std::size_t bytes) 
 template <typename T>
 [[nodiscard]] T load_words(const std::byte* from) noexcept {
   static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % kWordBytes == 0);
-  std::array<std::uint64_t, sizeof(T) / kWordBytes> words;
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = load_word(from + i * kWordBytes);
-  return std::bit_cast<T>(words);
+  T value;
+  for (std::size_t at = 0; at < sizeof(T); at += kWordBytes) {
+    store_word(reinterpret_cast<std::byte*>(&value) + at, load_word(from + at));
+  }
+  return value;
 }
 
 }  // namespace stopbit::nic

@@ -319,7 +319,7 @@ std::size_t BasicLinks<kSize>::step(PacketSink& sink, std::uint64_t now_ns) {
     if (length == 0) break;
     take({buffer_.data(), length}, sink, now_ns);
   }
-  work += deliver_own(sink);
+  if (room(node_, Channel::Low) + room(node_, Channel::High) != 2 * kWindow) work += give_out_own(sink);
   for (std::size_t word = 0; word < attention_.size(); ++word) {
     for (std::uint64_t rest = attention_[word]; rest != 0; rest &= rest - 1) {
       const std::size_t peer = word * kPeersPerWord + static_cast<std::size_t>(std::countr_zero(rest));

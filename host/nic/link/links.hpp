@@ -131,10 +131,6 @@ class BasicLinks {
   [[nodiscard]] std::size_t nodes() const noexcept { return peers_.size(); }
   /// Receives, delivers, acknowledges, sends again. Returns how much it did.
   std::size_t step(PacketSink& sink, std::uint64_t now_ns);
-  /// Delivers what this node has sent to itself. A part of `step`, by itself for who has just sent it.
-  std::size_t deliver_own(PacketSink& sink) {
-    return room(node_, Channel::Low) + room(node_, Channel::High) == 2 * kWindow ? 0 : give_out_own(sink);
-  }
   /// Nothing is under way that has not been acknowledged.
   [[nodiscard]] bool is_idle() const noexcept;
 
@@ -234,6 +230,7 @@ class BasicLinks {
   void attend(NodeId peer) noexcept { attention_[peer / kPeersPerWord] |= std::uint64_t{1} << peer % kPeersPerWord; }
   std::size_t look_after(NodeId peer, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
+  /// What this node has sent to itself.
   std::size_t give_out_own(PacketSink& sink);
   std::size_t give_out_own(std::size_t channel, PacketSink& sink);
 

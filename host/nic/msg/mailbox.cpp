@@ -90,9 +90,9 @@ std::optional<MessageHead> MailboxReader::poll(std::span<std::byte, kMaxMessageB
     }
     read_ += read.slots;
     if (read_ - told_ >= kTellEvery) tell();
-    if (!read.head.is_erroneous) return read.head;
+    if (!read.head().is_erroneous) return read.head();
     ++erroneous_;
-    cut_ = read.head;
+    cut_ = read.head();
   }
 }
 

@@ -94,11 +94,11 @@ bool MessageUnit::send_packet(NodeId to, Priority priority, const MessagePacket&
   const std::span<std::byte> place = links_.place(to, channel_of(priority));
   if (place.empty()) return false;
   // As two words: that is how the carrier and the completer read it.
-  store_word(place.data(), static_cast<std::uint64_t>(packet.service) | std::uint64_t{packet.flags} << 8U |
-                               std::uint64_t{packet.tag} << 16U | std::uint64_t{packet.type} << 24U |
-                               std::uint64_t{packet.source_vpid} << 32U | std::uint64_t{packet.target} << 48U);
-  store_word(place.data() + kWordBytes, std::uint64_t{packet.domain} | std::uint64_t{packet.length} << 16U |
-                                            std::uint64_t{packet.reference} << 32U);
+  store_word(place.data(), apart(static_cast<std::uint8_t>(packet.service)) | apart(packet.flags) << 8U |
+                               apart(packet.tag) << 16U | apart(packet.type) << 24U | apart(packet.source_vpid) << 32U |
+                               apart(packet.target) << 48U);
+  store_word(place.data() + kWordBytes,
+             apart(packet.domain) | apart(packet.length) << 16U | apart(packet.reference) << 32U);
   copy_bytes(place.data() + sizeof(packet), payload.data(), payload.size());
   return links_.send(to, channel_of(priority), place.first(sizeof(packet) + payload.size()), false, now_ns) ==
          SendResult::Sent;

@@ -111,9 +111,9 @@ std::optional<MessageHead> SegmentReader::poll(std::span<std::byte, kMaxMessageB
       case SlotsRead::What::Message: break;
     }
     go_on(read.slots);
-    if (!read.head.is_erroneous) return read.head;
+    if (!read.head().is_erroneous) return read.head();
     ++erroneous_;
-    cut_ = read.head;
+    cut_ = read.head();
   }
 }
 

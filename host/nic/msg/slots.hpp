@@ -47,20 +47,23 @@ void write_slots(const MessageHead& head, std::span<const std::byte> payload, st
       std::atomic_ref<std::uint64_t>(*word++).store(value, std::memory_order_relaxed);
     }
   }
-  for (std::size_t i = slots; i-- > 0;) {
-    const SlotPlace slot = at(i);
-    std::atomic_ref<std::uint64_t>(slot.words[per_slot / kWordBytes])
-        .store(to_word({head, i + 1 == slots, slot.lap}),
-               i == 0 ? std::memory_order_release : std::memory_order_relaxed);
+  const auto status_of = [&](const SlotPlace& slot) {
+    return std::atomic_ref<std::uint64_t>(slot.words[per_slot / kWordBytes]);
+  };
+  for (std::size_t i = slots - 1; i > 0; --i) {
+    status_of(at(i)).store(to_word({head, i + 1 == slots, at(i).lap}), std::memory_order_relaxed);
   }
+  // An order that is chosen while it runs would be the strictest one.
+  status_of(at(0)).store(to_word({head, slots == 1, at(0).lap}), std::memory_order_release);
 }
 
 /// What lies in the next slots.
 struct SlotsRead {
   enum class What : std::uint8_t { Nothing, Malformed, Message };
   What what = What::Nothing;
-  MessageHead head;
-  std::size_t slots = 0;  ///< Of the message.
+  std::uint64_t status = 0;  ///< Of its first slot.
+  std::size_t slots = 0;     ///< Of the message.
+  [[nodiscard]] MessageHead head() const noexcept { return from_word(status).head; }
 };
 
 /// Copies the message that begins with slot `at(0)`. `at(i)` has no words if there is no such slot.
@@ -69,22 +72,23 @@ template <class At>
                                    const At& at) noexcept {
   const std::size_t per_slot = slot_bytes - kWordBytes;
   const auto status_of = [&](const SlotPlace& slot) {
-    return from_word(std::atomic_ref<std::uint64_t>(slot.words[per_slot / kWordBytes]).load(std::memory_order_acquire));
+    return std::atomic_ref<std::uint64_t>(slot.words[per_slot / kWordBytes]).load(std::memory_order_acquire);
   };
   const SlotPlace start = at(0);
   if (start.words == nullptr) return {};
-  const SlotStatus first = status_of(start);
+  const std::uint64_t status = status_of(start);
+  const SlotStatus first = from_word(status);
   if (first.lap != start.lap) return {};
   const MessageHead& head = first.head;
   const std::size_t slots = slots_of(head.length, slot_bytes);
   bool is_whole = head.length >= 1 && head.length <= kMaxMessageBytes && first.is_end == (slots == 1);
   for (std::size_t i = 1; is_whole && i < slots; ++i) {
     const SlotPlace slot = at(i);
-    if (slot.words == nullptr) return {SlotsRead::What::Malformed, {}, 0};
-    const SlotStatus next = status_of(slot);
+    if (slot.words == nullptr) return {SlotsRead::What::Malformed, 0, 0};
+    const SlotStatus next = from_word(status_of(slot));
     is_whole = next.lap == slot.lap && next.is_end == (i + 1 == slots);
   }
-  if (!is_whole) return {SlotsRead::What::Malformed, {}, 0};
+  if (!is_whole) return {SlotsRead::What::Malformed, 0, 0};
   for (std::size_t i = 0; i < slots; ++i) {
     const std::size_t begin = i * per_slot;
     const std::size_t bytes = std::min(per_slot, head.length - begin);
@@ -98,7 +102,7 @@ template <class At>
       }
     }
   }
-  return {SlotsRead::What::Message, head, slots};
+  return {SlotsRead::What::Message, status, slots};
 }
 
 }  // namespace stopbit::nic

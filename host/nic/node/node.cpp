@@ -82,11 +82,12 @@ void Node::enable_port(Vpid vpid, bool on) {
 
 std::size_t Node::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
-  std::size_t work = links_.step(services_, now_ns);
-  work += serve_ports(now_ns);
+  // What ports ask for leaves before anything is received, and what arrives is the last thing done: neither waits for
+  // the rest.
+  std::size_t work = serve_ports(now_ns);
   if (now_ns >= expires_ns_) look_for_expired(now_ns);
   work += rma_.step(now_ns);
-  work += links_.deliver_own(services_);
+  work += links_.step(services_, now_ns);
   work += messages_.step(now_ns);
   return work;
 }
@@ -113,10 +114,13 @@ std::size_t Node::serve_ports(std::uint64_t now_ns) {
 }
 
 std::size_t Node::serve(Port& port, std::uint64_t now_ns) {
-  if (!port.is_enabled || !port.wants()) return 0;
-  port.asked_ns = now_ns;
+  if (!port.is_enabled) return 0;
   std::size_t work = 0;
-  for (Ring& ring : port.rings) work += serve(port, ring, &ring == &port.rings.front(), now_ns);
+  for (Ring& ring : port.rings) {
+    if (!ring.has_command && !ring.source.has_next()) continue;
+    port.asked_ns = now_ns;
+    work += serve(port, ring, &ring == &port.rings.front(), now_ns);
+  }
   return work;
 }
 

@@ -98,11 +98,6 @@ class Node {
           vpid(number),
           rings{Ring(memory, CommandRing::High, patience_ns), Ring(memory, CommandRing::Low, patience_ns),
                 Ring(memory, CommandRing::Transfer, patience_ns)} {}
-    [[nodiscard]] bool wants() noexcept {
-      bool wants = false;
-      for (Ring& ring : rings) wants = ring.has_command || ring.source.has_next() || wants;
-      return wants;
-    }
     Page page;
     Vpid vpid;
     bool is_enabled = true;

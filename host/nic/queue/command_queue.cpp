@@ -158,6 +158,7 @@ bool CommandSource::take(Command& command) noexcept {
     return false;
   }
   ++taken_;
+  next_at_ = slot_at(place_, taken_);
   auto* const to = reinterpret_cast<std::byte*>(&command);
   for (std::size_t w = 0; w < kWords; ++w) store_word(to + w * kWordBytes, words[w]);
   if (taken_ - told_ >= kTellEvery) tell();

@@ -49,12 +49,11 @@ class CommandQueue {
 class CommandSource {
  public:
   explicit CommandSource(const Page& page, CommandRing ring = CommandRing::Low) noexcept
-      : page_(page), place_(place_of(ring)) {}
+      : page_(page), place_(place_of(ring)), next_at_(place_.at) {}
 
   /// Whether there is a next command. If not, the port learns that all slots are free.
   [[nodiscard]] bool has_next() noexcept {
-    const std::size_t at = place_.at + taken_ % PageLayout::kCommands * kLineBytes;
-    const bool is_there = page_.word(at, kNumberWord).load(std::memory_order_relaxed) == taken_ + 1;
+    const bool is_there = page_.word(next_at_, kNumberWord).load(std::memory_order_relaxed) == taken_ + 1;
     if (!is_there && told_ != taken_) tell();
     return is_there;
   }
@@ -72,6 +71,7 @@ class CommandSource {
 
   Page page_;
   RingPlace place_;
+  std::size_t next_at_;  ///< Where the next command will stand.
   std::uint64_t taken_ = 0;
   std::uint64_t told_ = 0;
 };
