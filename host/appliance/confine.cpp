@@ -83,10 +83,10 @@ std::string filter_calls(bool makes_connections) {
       SCMP_SYS(writev), SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat),
       SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(getdents64),
       SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(rename), SCMP_SYS(renameat),
-      SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(ftruncate), SCMP_SYS(fallocate),
-      // Memory: rings, native code, pages of ports.
+      SCMP_SYS(renameat2), SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(ftruncate), SCMP_SYS(fallocate),
+      // Memory: rings, native code, pages of ports, and what their clients share.
       SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mprotect), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
-      SCMP_SYS(set_mempolicy), SCMP_SYS(get_mempolicy), SCMP_SYS(memfd_create),
+      SCMP_SYS(set_mempolicy), SCMP_SYS(get_mempolicy), SCMP_SYS(memfd_create), SCMP_SYS(fstatfs),
       // Threads, time, the end.
       SCMP_SYS(clone3), SCMP_SYS(clone), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(futex),
       SCMP_SYS(sched_yield), SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getaffinity), SCMP_SYS(prctl),

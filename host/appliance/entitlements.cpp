@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMaxPorts = 256;
 constexpr std::uint64_t kMaxMemory = 1ULL << 34;
+constexpr std::uint64_t kMaxWindows = 1'024;
 constexpr std::size_t kMaxFeedNames = 1'024;
 constexpr std::size_t kMaxRecordBytes = 1U << 20;  // of the user and group databases
 
@@ -58,6 +59,7 @@ nic::Entitlement read_entitlement(config::Table& table, const std::vector<std::s
   }
   entitlement.ports = table.integer("ports", {0, kMaxPorts}, entitlement.ports);
   entitlement.memory_bytes = table.bytes("memory", {0, kMaxMemory}, entitlement.memory_bytes);
+  entitlement.windows = table.integer("windows", {0, kMaxWindows}, entitlement.windows);
   table.finish();
   return entitlement;
 }

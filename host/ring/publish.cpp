@@ -23,26 +23,33 @@ bool is_same_file(const Descriptor& a, const struct stat& b) {
   return ::fstat(a.get(), &status) == 0 && status.st_ino == b.st_ino && status.st_dev == b.st_dev;
 }
 
+/// A segment whose writer is gone, or that is the caller's own.
+struct Old {
+  Descriptor file;
+  bool is_held = false;  ///< By us, alone. Else readers have locked it: somebody else may want to replace it, too.
+};
+
 /// Holds the lock of the segment behind the name, whose writer is gone or who is `kind.own`. Who holds it may replace
 /// or remove it: nobody else will. Nothing on success, else why not; `again` if the name has changed meanwhile.
-std::string hold_dead(const std::string& path, const SegmentKind& kind, Descriptor& old, bool& again) {
+std::string hold_dead(const std::string& path, const SegmentKind& kind, Old& old, bool& again) {
   const std::string noun(kind.noun);
-  old = Descriptor(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!old.ok()) {
+  old.file = Descriptor(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!old.file.ok()) {
     again = errno == ENOENT;
     return system_error("open", path);
   }
   struct stat opened {};
   std::uint64_t magic = 0;
-  const bool is_ours = ::fstat(old.get(), &opened) == 0 && S_ISREG(opened.st_mode) &&
-                       ::pread(old.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == kind.magic;
+  const bool is_ours = ::fstat(old.file.get(), &opened) == 0 && S_ISREG(opened.st_mode) &&
+                       ::pread(old.file.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == kind.magic;
   if (!is_ours) return "'" + path + "' exists and is no " + noun + "; it was left alone";
   const bool is_held_by_us = kind.own != nullptr && is_same_file(*kind.own, opened);
-  if (!is_held_by_us && !lock(old)) {
-    const bool is_held = errno == EAGAIN || errno == EACCES;
-    return is_held ? "the " + noun + " '" + path + "' has a live writer" : system_error("lock", path);
+  old.is_held = is_held_by_us || lock(old.file);
+  if (!old.is_held) {
+    if (errno != EAGAIN && errno != EACCES) return system_error("lock", path);
+    if (is_locked(old.file)) return "the " + noun + " '" + path + "' has a live writer";
   }
-  if (!is_held_by_us && kind.may_replace != nullptr && !kind.may_replace(old)) {
+  if (!is_held_by_us && kind.may_replace != nullptr && !kind.may_replace(old.file)) {
     return "the " + noun + " '" + path + "' holds records of its own; it was left alone";
   }
   struct stat named {};
@@ -50,6 +57,24 @@ std::string hold_dead(const std::string& path, const SegmentKind& kind, Descript
     again = true;
     return "the " + noun + " '" + path + "' changes all the time";
   }
+  return {};
+}
+
+/// Takes the name of a segment that could not be held. The two files change names, and who finds that it has taken the
+/// name from another successor gives it back.
+std::string exchange(const TemporaryFile& made, const std::string& path, const Old& old, bool& again) {
+  const auto change_names = [&] {
+    return ::renameat2(AT_FDCWD, made.path().c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
+  };
+  if (!change_names()) {
+    again = errno == ENOENT;
+    return system_error("replace", path);
+  }
+  if (!is_at(old.file, made.path())) {
+    again = change_names();
+    return "'" + path + "' changes all the time";
+  }
+  ::unlink(made.path().c_str());
   return {};
 }
 
@@ -101,11 +126,12 @@ std::string publish(TemporaryFile& made, const std::string& path, const SegmentK
     }
     if (errno != EEXIST) return system_error(("make the " + std::string(kind.noun)).c_str(), path);
     bool again = false;
-    Descriptor old;
+    Old old;
     problem = hold_dead(path, kind, old, again);
+    if (problem.empty() && !old.is_held) problem = exchange(made, path, old, again);
     if (again) continue;
     if (!problem.empty()) return problem;
-    if (::rename(made.path().c_str(), path.c_str()) != 0) return system_error("replace", path);
+    if (old.is_held && ::rename(made.path().c_str(), path.c_str()) != 0) return system_error("replace", path);
     made.keep();
     break;
   }
@@ -115,8 +141,8 @@ std::string publish(TemporaryFile& made, const std::string& path, const SegmentK
 
 bool remove_dead(const std::string& path, const SegmentKind& kind) {
   bool again = false;
-  Descriptor old;
-  return hold_dead(path, kind, old, again).empty() && ::unlink(path.c_str()) == 0;
+  Old old;
+  return hold_dead(path, kind, old, again).empty() && old.is_held && ::unlink(path.c_str()) == 0;
 }
 
 }  // namespace stopbit::ring

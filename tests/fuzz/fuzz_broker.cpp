@@ -100,7 +100,7 @@ void take_replies(int socket, SharedMemory& pages) {
     std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
     ring::Descriptor passed(fd);
     if (reply.call == BrokerCall::Open) {
-      require(pages.map(std::move(passed), PageLayout::kBytes, ring::Mapping::Use::Write));
+      require(pages.map(std::move(passed), PageLayout::kBytes, SharedMemory::Use::Write));
     }
   }
 }

@@ -142,13 +142,13 @@ struct World {
     options.atu.entries = 4096;
     return options;
   }
+  /// Until nothing happens any more, at most so often.
   void step(int times) {
-    for (int i = 0; i < times; ++i) {
+    for (int i = 0, quiet = 0; i < times && quiet < 4; ++i) {
       network.set_time(now += 100'000);
-      (void)node.step(now);
-      (void)other.step(now);
-      (void)publisher->step(now);
-      if (subscriber) (void)subscriber->step(now);
+      std::size_t work = node.step(now) + other.step(now) + publisher->step(now);
+      if (subscriber) work += subscriber->step(now);
+      quiet = work == 0 ? quiet + 1 : 0;
     }
   }
   /// What the subscriber asked last, if it has.

@@ -36,7 +36,8 @@ MessageUnit::MessageUnit(Links& links, Ports& ports, NodeId node, std::size_t no
       is_lost_(nodes),
       table_(kWaiting),
       pending_(kWaiting * nodes),
-      owed_(nodes) {}
+      owed_(nodes),
+      asked_(nodes) {}
 
 bool MessageUnit::open(Vpid vpid, const Page& page, const MessagePort& port) {
   if (!ports_.is_open(vpid) || boxes_[vpid]) return false;
@@ -151,7 +152,7 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
   if (links_.room(message.node, channel_of(message.priority)) == 0) return {Outcome::Busy, Error::None};
   std::size_t place = kWaiting;
   if (message.acknowledges) {
-    if (waiting_ == kWaiting) return {Outcome::Busy, Error::None};
+    if (waiting_ == kWaiting || asked_[message.node] == kAsked) return {Outcome::Busy, Error::None};
     for (place = search_from_; table_[place].is_used; place = (place + 1) % kWaiting) {
     }
     packet.flags |= kAsksAnswer;
@@ -166,6 +167,7 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
     waiting.node = message.node;
     waiting.tag = message.tag;
     ++waiting_;
+    ++asked_[message.node];
     search_from_ = (place + 1) % kWaiting;
   }
   ++counters_.sent;
@@ -332,6 +334,7 @@ void MessageUnit::complete(const MessagePacket& answer, NodeId from) {
   }
   waiting.is_used = false;
   --waiting_;
+  --asked_[from];
   if (!waiting.is_orphan) tell_sender(waiting.origin, from, waiting.tag, static_cast<Error>(answer.type));
 }
 
@@ -342,7 +345,7 @@ void MessageUnit::lost(NodeId peer) {
   answers_ = static_cast<std::size_t>(
       std::remove_if(pending_.begin(), end, [&](const Answer& answer) { return answer.to == peer; }) -
       pending_.begin());
-  owed_[peer] = 0;
+  owed_[peer] = asked_[peer] = 0;
   for (Waiting& waiting : table_) {
     if (!waiting.is_used || waiting.node != peer) continue;
     waiting.is_used = false;

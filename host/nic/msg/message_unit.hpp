@@ -135,6 +135,7 @@ class MessageUnit final : public PacketSink {
  private:
   static constexpr std::size_t kWaiting =
       1024;  ///< To all nodes together; a node may owe each other one so many answers.
+  static constexpr std::size_t kAsked = kWaiting / 4;  ///< To one node: who never answers stops messages to it alone.
 
   struct Port {
     Port(const Page& memory, const MessagePort& how)
@@ -198,8 +199,9 @@ class MessageUnit final : public PacketSink {
   std::size_t search_from_ = 0;
   std::vector<Answer> pending_;
   std::size_t answers_ = 0;
-  std::vector<std::size_t> owed_;  ///< Answers to each node.
-  std::uint64_t now_ns_ = 0;       ///< Of the last step.
+  std::vector<std::size_t> owed_;   ///< Answers to each node,
+  std::vector<std::size_t> asked_;  ///< and from each that are waited for.
+  std::uint64_t now_ns_ = 0;        ///< Of the last step.
   MessageCounters counters_;
 };
 

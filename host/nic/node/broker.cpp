@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -25,6 +26,8 @@ constexpr std::size_t kUnopened = 4;  // connections of a user that have no port
 constexpr mode_t kSocketMode = 0666;  // entitlements say who may do what
 constexpr std::size_t kMaxGroups = 65'536;
 constexpr std::size_t kPassedAtOnce = 4;  // descriptors that are taken out of a packet, to close them
+constexpr std::size_t kRegions = 256;     // of a client: each is a mapping, of which a process has some 65,000
+constexpr std::size_t kBroughtInPerTurn = 4U << 20U;  // bytes of shared memory; more of it comes when it is used
 
 std::string name_of(const BrokerRequest& request) {
   return std::string(request.name, ::strnlen(request.name, sizeof(request.name)));
@@ -114,6 +117,8 @@ Broker::Broker(Node& node, const BrokerOptions& options) : node_(node), options_
 
 Broker::~Broker() {
   for (const std::unique_ptr<Client>& client : clients_) bury(*client);
+  for (const auto& [name, segment] : feeds_) revoke(*segment);
+  for (const std::shared_ptr<Segment>& segment : replaced_) revoke(*segment);
   for (const auto& [domain, port] : feed_ports_) node_.close_port(port.vpid);
   if (socket_.ok()) ::unlink(options_.socket.c_str());
 }
@@ -176,12 +181,16 @@ std::string Broker::replace_feed(const std::string& name, const std::string& pat
 
 Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string& path) const {
   auto segment = std::make_shared<Segment>();
-  segment->file = ring::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  segment->file = ring::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat status {};
   if (!segment->file.ok() || ::fstat(segment->file.get(), &status) != 0) {
     return Failure{ring::system_error("open", path)};
   }
   if (!S_ISREG(status.st_mode) || status.st_size == 0) return Failure{"'" + path + "' is no segment"};
+  // Whoever can write to it can make it shorter, and so kill the node that reads it.
+  if ((status.st_uid != ::geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0) {
+    return Failure{"'" + path + "' is not of this user alone"};
+  }
   if (!segment->mapping.map(segment->file, static_cast<std::size_t>(status.st_size), ring::Mapping::Use::Read)) {
     return Failure{ring::system_error("map", path)};
   }
@@ -243,6 +252,7 @@ Broker::Uses Broker::uses() const {
 }
 
 std::size_t Broker::step() {
+  to_bring_in_ = kBroughtInPerTurn;
   std::vector<pollfd> polled;
   polled.reserve(clients_.size() + 1);
   polled.push_back({socket_.get(), POLLIN, 0});
@@ -273,17 +283,19 @@ std::size_t Broker::step() {
 std::size_t Broker::forget_segments() {
   return std::erase_if(replaced_, [&](const std::shared_ptr<Segment>& segment) {
     if (segment.use_count() > 1) return false;
-    const std::size_t pages = (segment->mapping.bytes() + kPageBytes - 1) / kPageBytes;
-    if (!std::exchange(segment->is_revoked, true)) {
-      for (const auto& [owner, address] : segment->addresses) (void)node_.rma().revoke(owner, address, pages);
-    }
+    revoke(*segment);
     return std::all_of(segment->addresses.begin(), segment->addresses.end(), [&](const auto& place) {
-      for (std::size_t i = 0; i < pages; ++i) {
+      for (std::size_t i = 0; i < segment->pages(); ++i) {
         if (!node_.atu().is_flushed(place.second + i * kPageBytes)) return false;
       }
       return true;
     });
   });
+}
+
+void Broker::revoke(Segment& segment) {
+  if (std::exchange(segment.is_revoked, true)) return;
+  for (const auto& [owner, address] : segment.addresses) (void)node_.rma().revoke(owner, address, segment.pages());
 }
 
 bool Broker::accept() {
@@ -357,7 +369,7 @@ std::size_t Broker::hear(Client& client) {
 }
 
 void Broker::answer(Client& client, const BrokerRequest& request, ring::Descriptor passed) {
-  int to_pass = -1;
+  ring::Descriptor to_pass;
   BrokerReply reply;
   if (request.call == BrokerCall::Open) {
     reply = open_port(client, request, to_pass);
@@ -385,10 +397,10 @@ void Broker::answer(Client& client, const BrokerRequest& request, ring::Descript
     }
   }
   // A client that does not take its replies is none.
-  if (!send_reply(client.socket.get(), reply, to_pass)) client.is_gone = true;
+  if (!send_reply(client.socket.get(), reply, to_pass.get())) client.is_gone = true;
 }
 
-BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, int& to_pass) {
+BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass) {
   if (client.vpid) return refusal(Error::Command, "the port is open already");
   const auto of_user = static_cast<std::size_t>(std::count_if(
       clients_.begin(), clients_.end(), [&](const auto& other) { return other->vpid && other->user == client.user; }));
@@ -409,7 +421,7 @@ BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, int&
   reply.node = node_.id();
   reply.vpid = *vpid;
   reply.bytes = PageLayout::kBytes;
-  to_pass = client.pages.descriptor();
+  to_pass = client.pages.take_descriptor();
   return reply;
 }
 
@@ -427,12 +439,18 @@ BrokerReply Broker::share(Client& client, const BrokerRequest& request, ring::De
   if (client.shared_bytes > most || request.bytes > most - client.shared_bytes) {
     return refusal(Error::Full, "more memory than the port may share");
   }
+  if (client.regions.size() >= kRegions) return refusal(Error::Full, "more pieces of memory than a port may share");
   const auto bytes = static_cast<std::size_t>(request.bytes);
   const bool is_written = allows(request.access, Access::Write);
   auto region = std::make_unique<Region>();
-  if (!region->memory.map(std::move(passed), bytes,
-                          is_written ? ring::Mapping::Use::Write : ring::Mapping::Use::Read)) {
+  if (!region->memory.map(std::move(passed), bytes, is_written ? SharedMemory::Use::Write : SharedMemory::Use::Read)) {
     return refusal(Error::PostedInvalid, "no anonymous memory that is sealed against shrinking");
+  }
+  // What it costs to bring in is up to the client: nobody else waits for all of it.
+  const std::size_t now = std::min(bytes, to_bring_in_);
+  to_bring_in_ -= now;
+  if (now != 0) {
+    (void)::madvise(region->memory.span().data(), now, is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
   }
   const std::optional<Nla> address = register_memory(*client.vpid, region->memory.span().data(), bytes, request.access);
   if (!address) return refusal(Error::Full, "no room in the node's table of pages");
@@ -458,7 +476,12 @@ BrokerReply Broker::unshare(Client& client, const BrokerRequest& request) {
   return {};
 }
 
+bool Broker::has_all_windows(const Client& client) const {
+  return node_.rma().windows(*client.vpid) + client.attached.size() >= client.may->windows;
+}
+
 BrokerReply Broker::open_window(Client& client, const BrokerRequest& request) {
+  if (has_all_windows(client)) return refusal(Error::Full, "as many windows as the port may have");
   const std::optional<WindowName> window =
       node_.rma().open_window(*client.vpid, request.address, request.bytes, request.access);
   if (!window) return refusal(Error::OriginWindow, "not the port's memory with this access, or no window is free");
@@ -486,22 +509,30 @@ const Broker::FeedPort* Broker::feed_port(Pdid domain) {
   return &feed_ports_.emplace(domain, std::move(port)).first->second;
 }
 
-BrokerReply Broker::attach(Client& client, const BrokerRequest& request, int& to_pass) {
+BrokerReply Broker::attach(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass) {
   const std::string name = name_of(request);
   if (!may_have(client, name)) return refusal(Error::TargetWindowId, "no such feed for this user");
+  if (has_all_windows(client)) return refusal(Error::Full, "as many windows as the port may have");
   const FeedPort* const port = feed_port(client.may->domain);
   if (port == nullptr) return refusal(Error::Full, "no port is left for the feeds of this domain");
   const std::shared_ptr<Segment>& segment = feeds_.at(name);
   const std::size_t bytes = segment->mapping.bytes();
   if (!segment->addresses.contains(port->vpid)) {
-    const std::size_t whole_pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-    const std::optional<Nla> address = register_memory(port->vpid, segment->mapping.data(), whole_pages, Access::Read);
+    const std::optional<Nla> address =
+        register_memory(port->vpid, segment->mapping.data(), segment->pages() * kPageBytes, Access::Read);
     if (!address) return refusal(Error::Full, "no room in the node's table of pages");
     segment->addresses.emplace(port->vpid, *address);
   }
   const Nla address = segment->addresses[port->vpid];
   const std::optional<WindowName> window = node_.rma().open_window(port->vpid, address, bytes, Access::Read);
   if (!window) return refusal(Error::Full, "no window is free");
+  // Opened anew: what a client does with its own, as locking it, must not outlive the client.
+  const std::string path = "/proc/self/fd/" + std::to_string(segment->file.get());
+  ring::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file.ok()) {
+    (void)node_.rma().close_window(port->vpid, window->id);
+    return refusal(Error::Full, "the feed's file cannot be opened again");
+  }
   client.attached.push_back({name, segment, port->vpid, window->id});
   ++uses_[{name, client.user}].attached;
   log("feed '" + name + "' attached by port " + std::to_string(*client.vpid) + " of user " +
@@ -512,7 +543,7 @@ BrokerReply Broker::attach(Client& client, const BrokerRequest& request, int& to
   reply.window = window->id;
   reply.capability = window->capability;
   reply.bytes = bytes;
-  to_pass = segment->file.get();
+  to_pass = std::move(file);
   return reply;
 }
 

@@ -27,7 +27,8 @@ struct Entitlement {
   Pdid domain = 0;             ///< Of its ports: they exchange messages with this domain alone.
   std::vector<std::string> feeds;
   std::size_t ports = 8;                  ///< Of one user, at once.
-  std::size_t memory_bytes = 64U << 20U;  ///< That each port may share.
+  std::size_t memory_bytes = 64U << 20U;  ///< That each port may share, in up to 256 pieces.
+  std::size_t windows = 32;               ///< Of each port, attachments to feeds included.
   std::uint32_t hold_us = 0;  ///< How long a mailbox of segments may hold messages up, and those behind them.
 };
 
@@ -94,7 +95,8 @@ class Broker {
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
 
-  /// Offers a file, mapped whole to read: a ring's segment. Empty on success, else why not.
+  /// Offers a file, mapped whole to read: a ring's segment. Empty on success, else why not. Files that another user
+  /// owns, or that everybody may write to, are refused: who makes one shorter would end the node.
   [[nodiscard]] std::string add_feed(const std::string& name, const std::string& path);
   /// The feed has another file from now on: attachments that there are keep the one before until they end.
   [[nodiscard]] std::string replace_feed(const std::string& name, const std::string& path);
@@ -128,6 +130,7 @@ class Broker {
     ring::Mapping mapping;
     std::map<Vpid, Nla> addresses;
     bool is_revoked = false;
+    [[nodiscard]] std::size_t pages() const noexcept { return (mapping.bytes() + kPageBytes - 1) / kPageBytes; }
   };
   /// A window to a feed.
   struct Attachment {
@@ -164,6 +167,8 @@ class Broker {
   void answer(Client& client, const BrokerRequest& request, ring::Descriptor passed);
   void leave(const Client& client, const Attachment& attached);
   void bury(Client& client);
+  /// No port has it any more.
+  void revoke(Segment& segment);
   /// Gives back the memory of segments that no window is left to.
   std::size_t forget_segments();
   [[nodiscard]] const Entitlement* entitlement_of(const Client& client) const;
@@ -171,16 +176,17 @@ class Broker {
   void log(const std::string& line) const;
   void log_refusal(const std::string& line) const;
 
-  [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, int& to_pass);
+  [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass);
   [[nodiscard]] BrokerReply share(Client& client, const BrokerRequest& request, ring::Descriptor passed);
   [[nodiscard]] BrokerReply unshare(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply open_window(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply close_window(Client& client, const BrokerRequest& request);
-  [[nodiscard]] BrokerReply attach(Client& client, const BrokerRequest& request, int& to_pass);
+  [[nodiscard]] BrokerReply attach(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass);
   [[nodiscard]] BrokerReply subscribe(Client& client, const BrokerRequest& request);
   [[nodiscard]] bool may_have(const Client& client, const std::string& feed);
   [[nodiscard]] BrokerReply detach(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply use_segments(Client& client, const BrokerRequest& request);
+  [[nodiscard]] bool has_all_windows(const Client& client) const;
   [[nodiscard]] const FeedPort* feed_port(Pdid domain);
   [[nodiscard]] std::optional<Nla> register_memory(Vpid owner, const std::byte* data, std::size_t bytes, Access access);
 
@@ -192,6 +198,7 @@ class Broker {
   std::vector<std::shared_ptr<Segment>> replaced_;  ///< Segments that are no feed any more.
   std::map<Pdid, FeedPort> feed_ports_;
   std::vector<std::unique_ptr<Region>> flushing_;
+  std::size_t to_bring_in_ = 0;  ///< Bytes of shared memory in this turn.
   BrokerCounters counters_;
   Uses uses_;  ///< Gets and bytes of attachments that have ended.
 };

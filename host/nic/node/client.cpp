@@ -1,13 +1,17 @@
 #include "host/nic/node/client.hpp"
 
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -37,15 +41,22 @@ void fill(Command& into, std::span<const std::byte> part) noexcept {
   std::memcpy(reinterpret_cast<std::byte*>(&into) + kPayloadAt, part.data(), part.size());
 }
 
-/// One request and its reply. The descriptor that comes with it goes to `passed`; if none is asked for, it is closed.
-Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, ring::Descriptor* passed,
-                             unsigned patience_ms) {
-  // A broker that has turned us away has closed its side, but its reply may lie here.
-  (void)send_packet(socket, &request, sizeof(request), to_pass);
+using Clock = std::chrono::steady_clock;
 
-  pollfd waiting{socket, POLLIN, 0};
-  if (::poll(&waiting, 1, static_cast<int>(patience_ms)) != 1) return Failure{"the broker does not answer"};
-  BrokerReply reply;
+/// Until something lies in the socket. False: nothing did in time.
+bool await(int socket, Clock::time_point until) {
+  for (;;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - Clock::now()).count();
+    if (left <= 0) return false;
+    pollfd waiting{socket, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>(std::min<std::int64_t>(left, INT_MAX)));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
+}
+
+/// A reply, and the descriptor that came with it. Returns what recvmsg does.
+ssize_t receive_reply(int socket, BrokerReply& reply, ring::Descriptor& passed) {
   iovec vector{&reply, sizeof(reply)};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
@@ -53,31 +64,51 @@ Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pa
   message.msg_iovlen = 1;
   message.msg_control = control.data();
   message.msg_controllen = control.size();
-  ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  // Closed before it has read the request: its reply lies behind that news.
-  if (got < 0 && errno == ECONNRESET) got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-  ring::Descriptor descriptor;
+  ssize_t got = -1;
+  // ECONNRESET: closed before it has read the request; its reply lies behind that news.
+  for (int i = 0; i < 3 && got < 0; ++i) {
+    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+    if (got < 0 && errno != ECONNRESET && errno != EINTR) return got;
+  }
   const cmsghdr* const header = got < 0 ? nullptr : CMSG_FIRSTHDR(&message);
   if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof(int));
-    descriptor = ring::Descriptor(fd);
+    passed = ring::Descriptor(fd);
   }
-  if (got == 0) return Failure{"the broker has closed the port"};
-  if (got != static_cast<ssize_t>(sizeof(reply)) || reply.magic != kBrokerMagic) {
-    return Failure{"what answers is no broker"};
+  return got;
+}
+
+/// One request and its reply. The descriptor that comes with it goes to `passed`; if none is asked for, it is closed.
+Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, ring::Descriptor* passed,
+                             unsigned patience_ms) {
+  // A broker that has turned us away has closed its side, but its reply may lie here.
+  (void)send_packet(socket, &request, sizeof(request), to_pass);
+  const Clock::time_point until = Clock::now() + std::chrono::milliseconds(patience_ms);
+  for (;;) {
+    if (!await(socket, until)) return Failure{"the broker does not answer"};
+    BrokerReply reply;
+    ring::Descriptor descriptor;
+    const ssize_t got = receive_reply(socket, reply, descriptor);
+    if (got == 0) return Failure{"the broker has closed the port"};
+    if (got != static_cast<ssize_t>(sizeof(reply)) || reply.magic != kBrokerMagic) {
+      return Failure{"what answers is no broker"};
+    }
+    if (reply.version != kBrokerVersion) {
+      return Failure{"the broker speaks version " + std::to_string(reply.version) + ", this program " +
+                     std::to_string(kBrokerVersion)};
+    }
+    // Who is turned away, or spoke nonsense, is told so without a number. Any other number is that of a request that
+    // nobody waits for any more.
+    const bool is_farewell = reply.id == 0 && reply.error != Error::None;
+    if (reply.id != request.id && !is_farewell) continue;
+    if (reply.error != Error::None) {
+      return Failure{std::string(to_name(reply.error)) + ": " +
+                     std::string(reply.text, ::strnlen(reply.text, sizeof(reply.text)))};
+    }
+    if (passed != nullptr) *passed = std::move(descriptor);
+    return reply;
   }
-  if (reply.version != kBrokerVersion) {
-    return Failure{"the broker speaks version " + std::to_string(reply.version) + ", this program " +
-                   std::to_string(kBrokerVersion)};
-  }
-  if (reply.error != Error::None) {
-    return Failure{std::string(to_name(reply.error)) + ": " +
-                   std::string(reply.text, ::strnlen(reply.text, sizeof(reply.text)))};
-  }
-  if (reply.id != request.id) return Failure{"the broker answers another request"};
-  if (passed != nullptr) *passed = std::move(descriptor);
-  return reply;
 }
 
 }  // namespace
@@ -102,7 +133,11 @@ Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::siz
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   Opened opened;
   opened.socket = ring::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  // A broker that accepts nobody must not keep us for ever.
+  const timeval patience{static_cast<std::time_t>(patience_ms / 1000),
+                         static_cast<suseconds_t>(patience_ms % 1000 * 1000)};
   if (!opened.socket.ok() ||
+      ::setsockopt(opened.socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
       ::connect(opened.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     return Failure{ring::system_error("connect to the broker at", socket)};
   }
@@ -114,10 +149,11 @@ Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::siz
   if (!reply) return Failure{reply.message()};
   opened.reply = reply.value();
   if (reply.value().bytes != PageLayout::kBytes || !pages.ok() ||
-      !opened.pages.map(std::move(pages), PageLayout::kBytes, ring::Mapping::Use::Write) ||
+      !opened.pages.map(std::move(pages), PageLayout::kBytes, SharedMemory::Use::Write) ||
       opened.pages.page().word(PageWord::Magic).load(std::memory_order_acquire) != kPageMagic) {
     return Failure{"the pages that the broker passed are of another version"};
   }
+  (void)::madvise(opened.pages.span().data(), PageLayout::kBytes, MADV_POPULATE_WRITE);  // else when they are used
   return std::unique_ptr<Client>(new Client(std::move(opened), patience_ms));
 }
 

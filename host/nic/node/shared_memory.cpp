@@ -22,7 +22,7 @@ bool SharedMemory::create(const char* name, std::size_t bytes) noexcept {
   return true;
 }
 
-bool SharedMemory::map(ring::Descriptor file, std::size_t bytes, ring::Mapping::Use use) noexcept {
+bool SharedMemory::map(ring::Descriptor file, std::size_t bytes, Use use) noexcept {
   struct stat status {};
   struct statfs system {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
@@ -33,8 +33,9 @@ bool SharedMemory::map(ring::Descriptor file, std::size_t bytes, ring::Mapping::
     return false;
   }
   ring::Mapping mapping;
-  if (!mapping.map(file, bytes, use)) return false;
-  file_ = std::move(file);
+  if (!mapping.map(file, bytes, ring::Mapping::Use::ReadSparse)) return false;
+  if (use == Use::Write && ::mprotect(mapping.data(), bytes, PROT_READ | PROT_WRITE) != 0) return false;
+  file_ = ring::Descriptor();
   mapping_ = std::move(mapping);
   return true;
 }

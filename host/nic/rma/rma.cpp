@@ -115,6 +115,11 @@ bool Rma::close_window(Vpid owner, std::uint16_t id) noexcept {
   return true;
 }
 
+std::size_t Rma::windows(Vpid owner) const noexcept {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(windows_, [&](const Window& window) { return window.is_open && window.owner == owner; }));
+}
+
 WindowUse Rma::use(Vpid owner, std::uint16_t id) const noexcept {
   if (id >= windows_.size() || !windows_[id].is_open || windows_[id].owner != owner) return {};
   return windows_[id].use;

@@ -94,6 +94,8 @@ class Rma final : public PacketSink {
                                                       std::optional<Pdid> open_to = std::nullopt);
   /// False if it is not the owner's.
   bool close_window(Vpid owner, std::uint16_t id) noexcept;
+  /// How many the port has open.
+  [[nodiscard]] std::size_t windows(Vpid owner) const noexcept;
   /// Of an open window of the owner; else nothing has been done.
   [[nodiscard]] WindowUse use(Vpid owner, std::uint16_t id) const noexcept;
   /// The owner takes the lock away from whoever has it; false if nobody has, or the window is not the owner's.

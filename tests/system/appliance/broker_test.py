@@ -6,6 +6,7 @@
 """
 
 import array
+import fcntl
 import os
 import signal
 import socket
@@ -16,8 +17,8 @@ import time
 REQUEST = struct.Struct("<IHBBQQQHHI64s")
 REPLY = struct.Struct("<IHBBQQQQHHHH80s")
 MAGIC = 0x4E424253
-OPEN, ATTACH = 1, 6
-NONE, NO_SUCH_FEED, NOT_ENTITLED = 0, 9, 21
+OPEN, SHARE, ATTACH = 1, 2, 6
+NONE, NO_SUCH_FEED, NOT_SEALED, NOT_ENTITLED = 0, 9, 16, 21
 NOBODY = 65534
 
 
@@ -27,10 +28,11 @@ class Client:
         self.socket.settimeout(30)
         self.socket.connect(path)
 
-    def ask(self, call, name=b""):
+    def ask(self, call, name=b"", size=0, passed=()):
         """The reply, and the descriptor that came with it."""
         try:
-            self.socket.send(REQUEST.pack(MAGIC, 1, call, 1, 7, 0, 0, 0, 64, 0, name))
+            request = REQUEST.pack(MAGIC, 1, call, 1, 7, 0, size, 0, 64, 0, name)
+            socket.send_fds(self.socket, [request], list(passed))
         except BrokenPipeError:
             pass  # turned away: the reply lies here
         try:
@@ -84,6 +86,12 @@ def entitle(broker, control, entitlements, process, ring, other):
     assert reply[3] == NONE and len(descriptors) == 1, reply
     assert os.fstat(descriptors[0]).st_size == reply[6] > 4096, reply
     assert os.pread(descriptors[0], 8, 0) != bytes(8)
+    # Sealed memory may be shared, other may not.
+    memory = os.memfd_create("shared", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    os.ftruncate(memory, 8192)
+    assert error_of(client.ask(SHARE, size=8192, passed=[memory])) == NOT_SEALED
+    fcntl.fcntl(memory, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK)
+    assert error_of(client.ask(SHARE, size=8192, passed=[memory])) == NONE
     # One that it may not have, and one that is not there, look the same.
     refused, missing = client.ask(ATTACH, other.encode())[0], client.ask(ATTACH, b"nothing")[0]
     assert refused[3] == missing[3] == NO_SUCH_FEED and refused[-1] == missing[-1], (refused, missing)

@@ -192,7 +192,7 @@ TEST(Entitlements, are_read_with_numbers_and_names) {
   Diagnostics diagnostics;
   const auto read = parse_entitlements("entitlements.toml",
                                        "[[entitlement]]\nuser = \"root\"\nfeeds = [\"cme\", \"moex\"]\nports = 2\n"
-                                       "memory = \"1MiB\"\n[[entitlement]]\ngroup = \"12\"\ndomain = 3\n",
+                                       "memory = \"1MiB\"\nwindows = 5\n[[entitlement]]\ngroup = \"12\"\ndomain = 3\n",
                                        {"cme", "moex"}, diagnostics);
   ASSERT_TRUE(read) << diagnostics.format();
   ASSERT_EQ(read->size(), 2U);
@@ -200,6 +200,7 @@ TEST(Entitlements, are_read_with_numbers_and_names) {
   EXPECT_FALSE((*read)[0].group);
   EXPECT_EQ((*read)[0].ports, 2U);
   EXPECT_EQ((*read)[0].memory_bytes, 1U << 20);
+  EXPECT_EQ((*read)[0].windows, 5U);
   EXPECT_EQ((*read)[0].feeds.size(), 2U);
   EXPECT_FALSE((*read)[1].user);
   EXPECT_EQ((*read)[1].group, 12U);

@@ -239,6 +239,43 @@ TEST_F(Messages, of_high_priority_pass_a_window_that_is_full_of_low_ones) {
   EXPECT_EQ(receiver.receive(Priority::Low), "low");
 }
 
+/// A node that takes whatever comes and never answers.
+class Silent final : public PacketSink {
+ public:
+  [[nodiscard]] std::uint8_t early(NodeId, Channel, std::span<const std::byte>) override { return 0; }
+  [[nodiscard]] bool ordered(NodeId, Channel, std::span<const std::byte>, std::uint8_t) override { return true; }
+  void lost(NodeId) override {}
+};
+
+TEST_F(Messages, to_a_node_that_never_answers_leave_room_for_those_to_others) {
+  node[0]->open(3);
+  TestPort& receiver = node[2]->open(5);
+  Silent silent;
+  MessageUnit::Message message = to(1, 5);
+  message.acknowledges = true;
+  std::size_t sent = 0;
+  for (int quiet = 0; quiet < 2000; ++quiet) {
+    while (send(0, 3, message, "?").outcome == Outcome::Sent) {
+      ++sent;
+      quiet = 0;
+    }
+    network.set_time(now += 1000);
+    (void)node[0]->links.step(node[0]->services, now);
+    (void)node[1]->links.step(silent, now);
+  }
+  EXPECT_EQ(sent, 256U);
+  message.node = 2;
+  EXPECT_EQ(send(0, 3, message, "hello").outcome, Outcome::Sent);
+  for (int i = 0; i < 2000; ++i) {
+    network.set_time(now += 1000);
+    (void)node[0]->links.step(node[0]->services, now);
+    (void)node[1]->links.step(silent, now);
+    (void)node[2]->links.step(node[2]->services, now);
+    (void)node[2]->unit.step(now);
+  }
+  EXPECT_EQ(receiver.receive(), "hello");
+}
+
 TEST_F(Messages, that_ask_are_acknowledged_once_each_and_announced) {
   TestPort& sender = node[0]->open(3);
   TestPort& receiver = node[1]->open(5);

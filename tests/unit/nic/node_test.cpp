@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <random>
 #include <string>
@@ -18,6 +20,7 @@
 
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/client.hpp"
+#include "host/nic/node/passing.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -574,14 +577,14 @@ TEST_F(Clients, share_only_sealed_anonymous_memory) {
   ASSERT_EQ(::pipe(pipe.data()), 0);
   for (const int fd : {plain, unsealed, pipe[0]}) {
     SharedMemory memory;
-    EXPECT_FALSE(memory.map(ring::Descriptor(::dup(fd)), kPageBytes, ring::Mapping::Use::Read));
+    EXPECT_FALSE(memory.map(ring::Descriptor(::dup(fd)), kPageBytes, SharedMemory::Use::Read));
   }
   SharedMemory good;
   ASSERT_TRUE(good.create("good", kPageBytes));
   EXPECT_NE(::ftruncate(good.descriptor(), 0), 0);
   SharedMemory mapped;
-  EXPECT_FALSE(mapped.map(ring::Descriptor(::dup(good.descriptor())), 2 * kPageBytes, ring::Mapping::Use::Read));
-  EXPECT_TRUE(mapped.map(ring::Descriptor(::dup(good.descriptor())), kPageBytes, ring::Mapping::Use::Read));
+  EXPECT_FALSE(mapped.map(ring::Descriptor(::dup(good.descriptor())), 2 * kPageBytes, SharedMemory::Use::Read));
+  EXPECT_TRUE(mapped.map(ring::Descriptor(::dup(good.descriptor())), kPageBytes, SharedMemory::Use::Read));
   for (const int fd : {plain, unsealed, pipe[0], pipe[1]}) ::close(fd);
 }
 
@@ -593,6 +596,233 @@ int raw_socket(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) return -1;
   return fd;
+}
+
+/// Sends a request and waits for its reply.
+BrokerReply ask_raw(int socket, const BrokerRequest& request, int to_pass = -1) {
+  EXPECT_EQ(send_packet(socket, &request, sizeof(request), to_pass), static_cast<ssize_t>(sizeof(request)));
+  BrokerReply reply;
+  EXPECT_EQ(::recv(socket, &reply, sizeof(reply), 0), static_cast<ssize_t>(sizeof(reply)));
+  return reply;
+}
+
+BrokerRequest request_of(BrokerCall call, std::uint64_t bytes = 0) {
+  BrokerRequest request;
+  request.call = call;
+  request.bytes = bytes;
+  request.access = Access::ReadWrite;
+  return request;
+}
+
+std::size_t open_descriptors() {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+}
+
+TEST_F(Clients, that_share_in_small_pieces_use_up_neither_descriptors_nor_mappings) {
+  options.entitlements[0].memory_bytes = 64U << 20U;
+  Host host(options);
+  host.start();
+  const ring::Descriptor socket(raw_socket(options.socket));
+  ASSERT_EQ(ask_raw(socket.get(), request_of(BrokerCall::Open)).error, Error::None);
+  SharedMemory memory;
+  ASSERT_TRUE(memory.create("small", kPageBytes));
+  const BrokerRequest share = request_of(BrokerCall::Share, kPageBytes);
+  const std::size_t before = open_descriptors();
+  std::size_t shared = 0;
+  while (shared < 1000 && ask_raw(socket.get(), share, memory.descriptor()).error == Error::None) ++shared;
+  EXPECT_EQ(shared, 256U);
+  EXPECT_EQ(ask_raw(socket.get(), share, memory.descriptor()).error, Error::Full);
+  EXPECT_LE(open_descriptors(), before + 1);  // what has just been passed may not be closed yet
+}
+
+TEST_F(Clients, have_no_more_windows_than_their_entitlement) {
+  options.entitlements[0].windows = 3;
+  Host host(options);
+  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("ring", "records")), "");
+  host.start();
+  const auto client = open();
+  const Result<SharedRegion> memory = client->share(kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(memory);
+  const auto window = [&] { return client->open_window(memory.value().address, 64, Access::Read); };
+  const Result<WindowName> first = window();
+  ASSERT_TRUE(first && window());
+  const Result<AttachedFeed> feed = client->attach("cme");
+  ASSERT_TRUE(feed);
+  const Result<WindowName> fourth = window();
+  ASSERT_FALSE(fourth);
+  EXPECT_NE(fourth.message().find("ERR_QUEUE_FULL"), std::string::npos) << fourth.message();
+  EXPECT_FALSE(client->attach("cme"));
+  EXPECT_EQ(client->close_window(first.value().id), "");
+  EXPECT_TRUE(client->attach("cme"));
+  EXPECT_FALSE(window());
+  EXPECT_EQ(client->detach(feed.value().window.id), "");
+  EXPECT_TRUE(window());
+}
+
+TEST_F(Clients, that_share_much_memory_at_once_hold_up_nobody_until_all_of_it_is_there) {
+  options.entitlements[0].memory_bytes = 64U << 20U;
+  Host host(options);
+  const ring::Descriptor socket(raw_socket(options.socket));
+  const BrokerRequest open = request_of(BrokerCall::Open);
+  ASSERT_EQ(send_packet(socket.get(), &open, sizeof(open), -1), static_cast<ssize_t>(sizeof(open)));
+  host.settle();
+  std::array<ring::Descriptor, 2> memory;
+  for (ring::Descriptor& one : memory) {
+    one = ring::Descriptor(::memfd_create("much", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(::ftruncate(one.get(), 16U << 20U), 0);
+    ASSERT_EQ(::fcntl(one.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
+    const BrokerRequest share = request_of(BrokerCall::Share, 16U << 20U);
+    ASSERT_EQ(send_packet(socket.get(), &share, sizeof(share), one.get()), static_cast<ssize_t>(sizeof(share)));
+  }
+  (void)host.broker->step();
+  EXPECT_EQ(host.broker->counters().shared_bytes, 32U << 20U);
+  std::uint64_t there = 0;
+  for (const ring::Descriptor& one : memory) {
+    struct stat status {};
+    ASSERT_EQ(::fstat(one.get(), &status), 0);
+    there += static_cast<std::uint64_t>(status.st_blocks) * 512;
+  }
+  EXPECT_GT(there, 0U);
+  EXPECT_LE(there, 4U << 20U);
+}
+
+TEST_F(Clients, that_lock_the_file_of_a_feed_and_die_leave_no_lock) {
+  Host host(options);
+  const std::string path = scratch.write("ring", "records");
+  ASSERT_EQ(host.broker->add_feed("cme", path), "");
+  host.start();
+  auto client = open();
+  {
+    const Result<AttachedFeed> feed = client->attach("cme");
+    ASSERT_TRUE(feed) << feed.message();
+    struct flock whole {};
+    whole.l_type = F_RDLCK;
+    whole.l_whence = SEEK_SET;
+    ASSERT_EQ(::fcntl(feed.value().file.get(), F_OFD_SETLK, &whole), 0);
+  }
+  client.reset();
+  const ring::Descriptor writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  bool is_locked = false;
+  for (int i = 0; i < 2000 && !is_locked; ++i) {  // until the broker has closed what it passed
+    is_locked = ring::lock(writer);
+    if (!is_locked) ::usleep(1000);
+  }
+  EXPECT_TRUE(is_locked);
+}
+
+TEST_F(Clients, are_offered_no_file_that_another_can_cut_short) {
+  Host host(options);
+  const std::string path = scratch.write("ring", "records");
+  ASSERT_EQ(::symlink(path.c_str(), (scratch.folder() / "link").c_str()), 0);
+  EXPECT_NE(host.broker->add_feed("link", (scratch.folder() / "link").string()), "");
+  ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
+  EXPECT_NE(host.broker->add_feed("cme", path).find("not of this user alone"), std::string::npos);
+  ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+    EXPECT_NE(host.broker->add_feed("cme", path).find("not of this user alone"), std::string::npos);
+    ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  }
+  EXPECT_EQ(host.broker->add_feed("cme", path), "");
+}
+
+TEST_F(Clients, of_a_later_broker_reach_no_memory_of_the_one_before) {
+  NodeOptions few;
+  few.ports = 2;
+  Host host(options, few);
+  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("ring", "records")), "");
+  host.start();
+  auto client = open();
+  ASSERT_TRUE(client->attach("cme"));
+  client.reset();
+  host.stop();
+  host.settle();
+  host.broker.reset();
+  Result<std::unique_ptr<Broker>> again = Broker::open(host.node, options);
+  ASSERT_TRUE(again);
+  host.broker = std::move(again).value();
+  host.start();
+  // One of the two is what the port of the feeds was; the feed's memory had the first addresses that there are.
+  std::array<std::unique_ptr<Client>, 2> clients{open(), open()};
+  const Result<SharedRegion> region = clients[0]->share(kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(region);
+  const Result<WindowName> window = clients[0]->open_window(region.value().address, kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(window);
+  for (const std::unique_ptr<Client>& reader : clients) {
+    Command put = transfer(Operation::Put, *clients[0], window.value());
+    for (put.address = 0; put.address < 4 * kPageBytes; put.address += kPageBytes) {
+      put.length = 64;
+      const Error error = issue(*reader, put);
+      EXPECT_EQ(error,
+                reader == clients[0] && put.address == region.value().address ? Error::None : Error::OriginWindow);
+    }
+  }
+}
+
+/// A broker that says what the test wants.
+class FalseBroker {
+ public:
+  explicit FalseBroker(const std::string& path, int backlog = 4)
+      : listener_(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::listen(listener_.get(), backlog), 0);
+  }
+  void accept() { client_ = ring::Descriptor(::accept(listener_.get(), nullptr, nullptr)); }
+  [[nodiscard]] BrokerRequest hear() const {
+    BrokerRequest request;
+    EXPECT_EQ(::recv(client_.get(), &request, sizeof(request), 0), static_cast<ssize_t>(sizeof(request)));
+    return request;
+  }
+  void say(const BrokerRequest& to, Error error, int to_pass = -1) const {
+    BrokerReply reply;
+    reply.call = to.call;
+    reply.id = to.id;
+    reply.error = error;
+    reply.bytes = PageLayout::kBytes;
+    EXPECT_EQ(send_packet(client_.get(), &reply, sizeof(reply), to_pass), static_cast<ssize_t>(sizeof(reply)));
+  }
+
+ private:
+  ring::Descriptor listener_;
+  ring::Descriptor client_;
+};
+
+TEST_F(Clients, of_a_slow_broker_take_no_late_reply_for_another_request) {
+  FalseBroker broker(options.socket);
+  SharedMemory pages;
+  ASSERT_TRUE(pages.create("pages", PageLayout::kBytes));
+  pages.page().word(PageWord::Magic).store(kPageMagic);
+  std::thread thread([&] {
+    broker.accept();
+    broker.say(broker.hear(), Error::None, pages.descriptor());
+    const BrokerRequest late = broker.hear();
+    const BrokerRequest next = broker.hear();
+    broker.say(late, Error::OriginWindowId);
+    broker.say(next, Error::None);
+  });
+  const Result<std::unique_ptr<Client>> client = Client::open(options.socket, 64, 200);
+  ASSERT_TRUE(client) << client.message();
+  EXPECT_NE(client.value()->close_window(1).find("does not answer"), std::string::npos);
+  EXPECT_EQ(client.value()->close_window(2), "");
+  thread.join();
+}
+
+TEST_F(Clients, of_a_broker_that_accepts_nobody_give_up) {
+  const FalseBroker broker(options.socket, 0);
+  std::vector<ring::Descriptor> waiting;
+  for (int i = 0; i < 4; ++i) {
+    waiting.emplace_back(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, options.socket.c_str(), options.socket.size() + 1);
+    (void)::connect(waiting.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  }
+  const Result<std::unique_ptr<Client>> client = Client::open(options.socket, 64, 50);
+  ASSERT_FALSE(client);
+  EXPECT_NE(client.message().find("connect to the broker"), std::string::npos) << client.message();
 }
 
 TEST_F(Clients, that_speak_nonsense_are_closed_and_harm_nobody) {

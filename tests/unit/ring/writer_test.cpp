@@ -137,6 +137,31 @@ TEST_F(RingWriter, removes_what_makers_of_its_name_that_died_left_unfinished) {
   }
 }
 
+TEST_F(RingWriter, replaces_the_ring_of_a_writer_that_is_gone_though_a_reader_has_locked_it) {
+  std::uint64_t first_epoch = 0;
+  {
+    const Writer writer = make_writer();
+    first_epoch = writer.epoch();
+  }
+  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock whole {};
+  whole.l_type = F_RDLCK;
+  whole.l_whence = SEEK_SET;
+  ASSERT_EQ(::fcntl(file.get(), F_OFD_SETLK, &whole), 0);
+  {
+    const Writer writer = make_writer();
+    EXPECT_NE(writer.epoch(), first_epoch);
+    EXPECT_EQ(make_reader().epoch(), writer.epoch());
+    EXPECT_EQ(refusal(), "the ring '" + path_ + "' has a live writer");
+  }
+  // Nothing is left behind but the ring.
+  const std::filesystem::path folder = std::filesystem::path(path_).parent_path();
+  const std::string name = std::filesystem::path(path_).filename().string();
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_FALSE(entry.path().filename().string().starts_with(name + ".new")) << entry.path();
+  }
+}
+
 TEST_F(RingWriter, leaves_a_file_alone_that_is_no_ring) {
   const stopbit::testing::Scratch scratch;
   name_ = scratch.path("ring");
