@@ -31,6 +31,10 @@ class NotificationReader {
 
   /// Copies the next notification out, if there is one, and tells the node now and then that slots are free.
   [[nodiscard]] bool take(Notification& notification) noexcept;
+  /// How many found no room, ever, as the node says.
+  [[nodiscard]] std::uint64_t dropped() const noexcept {
+    return page_.word(PageWord::DroppedNotifications).load(std::memory_order_acquire);
+  }
 
  private:
   static constexpr std::uint64_t kTellEvery = PageLayout::kNotifications / 4;

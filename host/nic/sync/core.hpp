@@ -80,6 +80,9 @@ class LockCore {
     Releasing,     ///< Release is under way.
     AwaitingNext,  ///< Somebody stands behind it who has not said so yet.
     BreakingOwn,   ///< It never did: so all queue again.
+    Leaving,       ///< Disband is under way, so as to be in the queue no more.
+    Recovering,    ///< An answer was lost: Look is under way,
+    Disbanding,    ///< or Disband, so as to be certainly in no queue.
   };
 
   explicit constexpr LockCore(MemberId self = 0) noexcept : self_(self) {}
@@ -111,6 +114,32 @@ class LockCore {
     const SyncLink next = std::bit_cast<SyncLink>(wire.load(MemberWord::Next));
     next_ = next.epoch == epoch_ ? next : SyncLink{};
     wire.change({SyncStep::Release, self_, next_.member, 0, epoch_, 0});
+  }
+  /// Only when Waiting: leaves the queue before its turn. The others who wait queue again, as soon as they grow
+  /// impatient, in any order. Idle at the end; if it was its turn already, the lock has been given back.
+  template <class Wire>
+  void leave(Wire& wire) {
+    state_ = State::Leaving;
+    wire.change({SyncStep::Disband, self_, 0, 0, epoch_, 0});
+  }
+  /// The answer that it waits for will not come, or must not be taken any more. What was asked may have been done.
+  template <class Wire>
+  void answer_lost(Wire& wire) {
+    switch (state_) {
+      case State::Looking:
+      case State::Probing:
+      case State::Breaking: state_ = State::Waiting; return;  // it looks again
+      case State::Asking: purpose_ = Purpose::Acquire; break;
+      case State::Leaving: purpose_ = Purpose::Leave; break;
+      case State::Releasing:
+      case State::BreakingOwn: purpose_ = Purpose::Release; break;
+      case State::Recovering:
+      case State::Disbanding: break;
+      default: return;  // it waits for none
+    }
+    // Behind what was asked: the word shows what came of it.
+    state_ = State::Recovering;
+    wire.change({SyncStep::Look, 0, 0, 0, 0, 0});
   }
   /// Looks at its own words.
   template <class Wire>
@@ -160,13 +189,32 @@ class LockCore {
       case State::Breaking: {
         // Somebody else was faster, or it lives after all: look again.
         state_ = State::Waiting;
-        if (word.epoch != epoch_ || word.head == suspect_) ask(wire);
+        if (word.head == self_) {
+          hold(word);
+        } else if (word.epoch != epoch_ || word.head == suspect_) {
+          ask(wire);
+        }
         break;
       }
       case State::Releasing: take_released(wire, word); break;
       case State::BreakingOwn:
+        if (word.head == self_ && word.epoch != epoch_) {  // disbanded meanwhile, and its own still
+          hold(word);
+          release(wire);
+          break;
+        }
         was_broken_ = word.epoch != epoch_;
         state_ = State::Idle;
+        break;
+      case State::Leaving: end_leave(wire, word); break;
+      case State::Recovering: recover(wire, word); break;
+      case State::Disbanding:
+        // It came before the word was looked at, so it is in no queue now, whoever began the epoch.
+        if (word.head == self_) {
+          hold(word);
+        } else {
+          ask(wire);
+        }
         break;
       default: break;
     }
@@ -194,10 +242,10 @@ class LockCore {
   template <class Wire>
   void take_look(Wire& wire, const SyncState& word) {
     state_ = State::Waiting;
-    if (word.epoch != epoch_) {
+    if (word.head == self_) {
+      hold(word);  // whoever should have said so is dead, or slow
+    } else if (word.epoch != epoch_) {
       ask(wire);
-    } else if (word.head == self_) {
-      state_ = State::Held;  // whoever should have said so is dead, or slow
     } else if (word.head != 0) {
       state_ = State::Probing;
       suspect_ = word.head;
@@ -212,11 +260,47 @@ class LockCore {
       wire.tell(next_.member, grant_word(epoch_), std::bit_cast<std::uint64_t>(SyncGrant{1, 0, epoch_, next_.serial}));
     } else if (change.outcome == SyncOutcome::NextMissing) {
       state_ = State::AwaitingNext;
+      epoch_ = word.epoch;
       looks_ = 0;
     } else {
       was_broken_ = change.outcome == SyncOutcome::Stale;
     }
   }
+
+  void hold(const SyncState& word) {
+    epoch_ = word.epoch;
+    state_ = State::Held;
+  }
+  template <class Wire>
+  void end_leave(Wire& wire, const SyncState& word) {
+    state_ = State::Idle;
+    if (word.head != self_) return;
+    hold(word);
+    release(wire);
+  }
+  template <class Wire>
+  void recover(Wire& wire, const SyncState& word) {
+    if (purpose_ == Purpose::Leave) {
+      // Still in the queue, perhaps.
+      if (word.head == self_ || word.head == 0 || word.epoch != epoch_) return end_leave(wire, word);
+      state_ = State::Leaving;
+      wire.change({SyncStep::Disband, self_, 0, 0, epoch_, 0});
+    } else if (purpose_ == Purpose::Acquire) {
+      if (word.head == self_) return hold(word);
+      if (word.head == 0) return ask(wire);
+      state_ = State::Disbanding;
+      wire.change({SyncStep::Disband, self_, 0, 0, word.epoch, 0});
+    } else if (word.head == self_) {
+      hold(word);
+      release(wire);
+    } else {
+      state_ = State::Idle;
+      if (next_.member == 0 || word.head != next_.member) return;
+      wire.tell(next_.member, grant_word(epoch_), std::bit_cast<std::uint64_t>(SyncGrant{1, 0, epoch_, next_.serial}));
+    }
+  }
+
+  enum class Purpose : std::uint8_t { Acquire, Release, Leave };
 
   MemberId self_;
   State state_ = State::Idle;
@@ -224,6 +308,7 @@ class LockCore {
   bool was_broken_ = false;
   std::uint8_t looks_ = 0;
   MemberId suspect_ = 0;
+  Purpose purpose_ = Purpose::Acquire;  ///< Of what is recovered.
   std::uint16_t epoch_ = 0;
   std::uint32_t serial_ = 0;
   SyncLink next_;
@@ -251,6 +336,8 @@ class QueueCore {
     Tearing,       ///< It is gone: BreakQueue is under way,
     Repeating,     ///< then a V for the one that it did not get.
     Signalling,    ///< Dequeue or V is under way.
+    Leaving,       ///< BreakQueue is under way, so as to be in the queue no more.
+    Recovering,    ///< An answer was lost: Look is under way, then BreakQueue.
   };
 
   explicit constexpr QueueCore(MemberId self = 0, bool is_semaphore = false) noexcept
@@ -284,6 +371,42 @@ class QueueCore {
     state_ = State::Signalling;
     then_ = State::Idle;
     wire.change(signal_request());
+  }
+  /// Only when Waiting in a queue that is no semaphore: leaves it before its turn. The others are woken for nothing, as
+  /// soon as they grow impatient. Idle at the end.
+  /// Of a semaphore nobody can leave: a count may be on its way, which only the member that waited can take.
+  template <class Wire>
+  void leave(Wire& wire) {
+    state_ = State::Leaving;
+    wire.change({SyncStep::BreakQueue, 0, 0, 0, epoch_, 0});
+  }
+  /// The answer that it waits for will not come, or must not be taken any more. What was asked may have been done: the
+  /// queue is broken, so that nobody waits for what was not told, and the call ends with ERR_QUEUE_FULL. Of a semaphore
+  /// a count may be lost.
+  template <class Wire>
+  void answer_lost(Wire& wire) {
+    switch (state_) {
+      case State::Looking:
+      case State::Breaking: state_ = State::Waiting; return;  // it looks again
+      case State::Tearing: tear(wire, torn_epoch_, repeats_); return;
+      case State::Telling:  // it was told, or is gone
+        error_ = Error::Full;
+        state_ = then_;
+        return;
+      case State::Returning: break;  // then it goes on waiting
+      case State::Leaving: then_ = State::Idle; break;
+      case State::Heading:
+      case State::Inserting:
+      case State::Repeating:
+      case State::Signalling:
+        if (state_ != State::Heading) error_ = Error::Full;  // that has been woken
+        then_ = State::Idle;
+        break;
+      case State::Recovering: break;
+      default: return;  // it waits for none
+    }
+    state_ = State::Recovering;
+    wire.change({});
   }
   template <class Wire>
   void poll(Wire& wire) {
@@ -327,6 +450,8 @@ class QueueCore {
       case State::Inserting: take_inserted(wire, word); break;
       case State::Looking: take_look(wire, word); break;
       case State::Breaking: leave_broken(wire); break;
+      case State::Leaving: state_ = State::Idle; break;
+      case State::Recovering: tear(wire, word.epoch, false); break;
       case State::Heading: take_wake_up(wire, make_step(word, heading_request(), Wire::kRules)); break;
       case State::Returning:
       case State::Repeating:
@@ -419,6 +544,7 @@ class QueueCore {
   void tear(Wire& wire, std::uint16_t epoch, bool repeats) {
     state_ = State::Tearing;
     repeats_ = repeats;
+    torn_epoch_ = epoch;
     wire.change({SyncStep::BreakQueue, 0, 0, 0, epoch, 0});
   }
 
@@ -433,6 +559,7 @@ class QueueCore {
   std::uint8_t looks_ = 0;
   std::uint16_t epoch_ = 0;
   std::uint16_t told_epoch_ = 0;
+  std::uint16_t torn_epoch_ = 0;
   SyncState looked_;  ///< At the last look.
   SyncLink next_;
 };

@@ -18,6 +18,7 @@ const char* to_text(SyncStep step) noexcept {
     case SyncStep::SemaphoreP: return "semaphore-p";
     case SyncStep::SemaphoreV: return "semaphore-v";
     case SyncStep::BreakQueue: return "break-queue";
+    case SyncStep::Disband: return "disband";
   }
   return "?";
 }
@@ -95,6 +96,7 @@ bool SyncWire::take_event() noexcept {
 void SyncWire::ask(Command& command) noexcept {
   ++number_;
   is_asked_ = true;
+  dropped_ = port_.notifications_.dropped();
   command.tag = tag();
   post(command);
 }
@@ -123,6 +125,13 @@ bool SyncWire::take(const Notification& notification, SyncAnswer& answer) noexce
   return true;
 }
 
+bool SyncWire::give_up_answer() noexcept {
+  // What the port has not inserted yet may still be answered.
+  if (!is_asked_ || waiting_count_ != 0 || port_.notifications_.dropped() == dropped_) return false;
+  is_asked_ = false;
+  return true;
+}
+
 SyncUser::SyncUser(SyncPort& port, const SyncObject& object, MemberId self,
                    std::span<std::uint64_t, kMemberWords> words, const SyncPatience& patience)
     : wire_(port, object, self, words, port.users_.size()),
@@ -140,7 +149,11 @@ void SyncUser::step() noexcept {
 }
 
 void SyncUser::grow_impatient() noexcept {
-  look();
+  if (wire_.give_up_answer()) {
+    lose_answer();
+  } else {
+    look();
+  }
   step();
 }
 
@@ -179,6 +192,16 @@ bool SyncLock::release(std::chrono::nanoseconds timeout) noexcept {
   return run(Clock::now() + timeout, is_done) && core_.error() == Error::None && !core_.was_broken();
 }
 
+bool SyncLock::leave(std::chrono::nanoseconds timeout) noexcept {
+  using State = LockCore::State;
+  const Clock::time_point deadline = Clock::now() + timeout;
+  const auto state_is = [this](auto... states) { return ((core_.state() == states) || ...); };
+  if (!run(deadline, [&] { return state_is(State::Waiting, State::Held, State::Idle, State::Leaving); })) return false;
+  if (core_.state() == State::Waiting) core_.leave(wire_);
+  if (core_.is_held()) start_release();
+  return run(deadline, [&] { return state_is(State::Idle); }) && core_.error() == Error::None;
+}
+
 bool SyncQueue::insert(std::chrono::nanoseconds timeout) noexcept {
   if (!is_inserted_ && core_.is_idle()) {
     is_inserted_ = true;
@@ -194,6 +217,18 @@ bool SyncQueue::wait(std::chrono::nanoseconds timeout) noexcept {
   const bool is_done = run(Clock::now() + timeout, [this] { return core_.is_idle(); });
   is_inserted_ = !is_done;
   return is_done && core_.error() == Error::None;
+}
+
+bool SyncQueue::leave(std::chrono::nanoseconds timeout) noexcept {
+  using State = QueueCore::State;
+  if (kind_ == Kind::Semaphore) return false;
+  const Clock::time_point deadline = Clock::now() + timeout;
+  const auto state_is = [this](auto... states) { return ((core_.state() == states) || ...); };
+  if (!run(deadline, [&] { return state_is(State::Waiting, State::Idle, State::Leaving); })) return false;
+  if (core_.is_waiting()) core_.leave(wire_);
+  if (!run(deadline, [&] { return state_is(State::Idle); })) return false;
+  is_inserted_ = false;
+  return core_.error() == Error::None;
 }
 
 bool SyncQueue::signal(std::chrono::nanoseconds timeout) noexcept {

@@ -87,6 +87,9 @@ class SyncWire {
   [[nodiscard]] bool flush(SyncAnswer& answer) noexcept;
   /// Whether the notification is the answer that is waited for.
   [[nodiscard]] bool take(const Notification& notification, SyncAnswer& answer) noexcept;
+  /// An answer is waited for, and the port has lost notifications since that was asked: it may not come. Then it is not
+  /// waited for any more.
+  [[nodiscard]] bool give_up_answer() noexcept;
 
  private:
   static constexpr std::uint64_t kTagMark = 0x53594E43;  ///< In the high half of the tags of these commands.
@@ -107,6 +110,7 @@ class SyncWire {
   std::size_t index_;
   std::uint16_t number_ = 0;  ///< Of the last command with an answer.
   bool is_asked_ = false;
+  std::uint64_t dropped_ = 0;  ///< Notifications of the port, when it asked.
   std::array<Command, 4> waiting_{};
   std::size_t waiting_count_ = 0;
 };
@@ -128,7 +132,7 @@ class SyncUser {
 
   /// Goes on as far as it can, without waiting: for those who have a loop of their own.
   void step() noexcept;
-  /// Looks whether anybody died; to be called now and then while it waits.
+  /// Looks whether anybody died, and whether an answer was dropped; to be called now and then while it waits.
   void grow_impatient() noexcept;
 
  protected:
@@ -148,6 +152,7 @@ class SyncUser {
   virtual void poll() noexcept = 0;
   virtual void look() noexcept = 0;
   virtual void answer(const SyncAnswer& answer) noexcept = 0;
+  virtual void lose_answer() noexcept = 0;
   [[nodiscard]] virtual bool is_waiting() const noexcept = 0;
 
   SyncPort& port_;
@@ -163,11 +168,15 @@ class SyncLock final : public SyncUser {
       : SyncUser(port, object, self, words, patience), core_(self) {}
 
   /// False: not in this time, or `error` says why not. Whoever ran out of time still stands in the queue: it must go on
-  /// with `acquire`, and release the lock when it has it.
+  /// with `acquire`, and release the lock when it has it, or `leave`.
   [[nodiscard]] bool acquire(std::chrono::nanoseconds timeout) noexcept;
   /// Of the holder. False: not in this time (go on with `release`), or `error` says why not, or the lock had been
   /// broken.
   [[nodiscard]] bool release(std::chrono::nanoseconds timeout) noexcept;
+
+  /// Out of the queue, without the lock: before its turn if need be, which makes all others who wait queue again when
+  /// they grow impatient, in any order. False: not in this time (go on with `leave`), or `error` says why not.
+  [[nodiscard]] bool leave(std::chrono::nanoseconds timeout) noexcept;
 
   /// Begin it; `step` goes on. Only when idle, and when held.
   void start_acquire() noexcept { core_.acquire(wire_); }
@@ -178,6 +187,7 @@ class SyncLock final : public SyncUser {
   void poll() noexcept override { core_.poll(wire_); }
   void look() noexcept override { core_.grow_impatient(wire_); }
   void answer(const SyncAnswer& answer) noexcept override { core_.answer(wire_, answer); }
+  void lose_answer() noexcept override { core_.answer_lost(wire_); }
   [[nodiscard]] bool is_waiting() const noexcept override { return core_.is_waiting(); }
   LockCore core_;
 };
@@ -189,15 +199,20 @@ class SyncQueue final : public SyncUser {
 
   SyncQueue(SyncPort& port, const SyncObject& object, MemberId self, std::span<std::uint64_t, kMemberWords> words,
             Kind kind, const SyncPatience& patience = {})
-      : SyncUser(port, object, self, words, patience), core_(self, kind == Kind::Semaphore) {}
+      : SyncUser(port, object, self, words, patience), core_(self, kind == Kind::Semaphore), kind_(kind) {}
 
   /// Until it is woken, or the semaphore was counted down. False: not in this time, or `error` says why not. Whoever
-  /// ran out of time still stands in the queue: it must go on with `wait`.
+  /// ran out of time still stands in the queue: it must go on with `wait`, or `leave`. ERR_QUEUE_FULL: an answer was
+  /// dropped, as the port's notification ring was full; whether it was done, nobody can say.
   [[nodiscard]] bool wait(std::chrono::nanoseconds timeout) noexcept;
   /// Wakes the first one, or counts up. False: not in this time, or `error` says why not.
   [[nodiscard]] bool signal(std::chrono::nanoseconds timeout) noexcept;
   /// Stands in the queue, and comes back: to be followed by `wait`. What is signalled from now on is not lost.
   [[nodiscard]] bool insert(std::chrono::nanoseconds timeout) noexcept;
+
+  /// Out of a queue before its turn; the others are woken for nothing when they grow impatient. False: not in this time
+  /// (go on with `leave`), `error` says why not, or it is a semaphore, which nobody can leave (QueueCore::leave).
+  [[nodiscard]] bool leave(std::chrono::nanoseconds timeout) noexcept;
 
   /// Begin it; `step` goes on. Only when idle.
   void start_wait() noexcept { core_.wait(wire_); }
@@ -208,8 +223,10 @@ class SyncQueue final : public SyncUser {
   void poll() noexcept override { core_.poll(wire_); }
   void look() noexcept override { core_.grow_impatient(wire_); }
   void answer(const SyncAnswer& answer) noexcept override { core_.answer(wire_, answer); }
+  void lose_answer() noexcept override { core_.answer_lost(wire_); }
   [[nodiscard]] bool is_waiting() const noexcept override { return core_.is_waiting(); }
   QueueCore core_;
+  Kind kind_;
   bool is_inserted_ = false;
 };
 

@@ -48,6 +48,7 @@ enum class SyncStep : std::uint8_t {
   SemaphoreP = 7,  ///< Counts down, or enqueues `member`.
   SemaphoreV = 8,  ///< Dequeues, or counts up.
   BreakQueue = 9,  ///< Queue, semaphore: empty, everybody queues again; pending wake-ups are counted.
+  Disband = 10,    ///< Lock, if it is held, and not by `member`: the holder keeps it, all who wait queue again.
 };
 [[nodiscard]] const char* to_text(SyncStep step) noexcept;
 
@@ -57,7 +58,8 @@ struct SyncRequest {
   MemberId member = 0;
   MemberId other = 0;
   std::uint8_t reserved = 0;
-  std::uint16_t epoch = 0;  ///< Release, NewHead, BreakLock, BreakQueue: only if it is still this one.
+  std::uint16_t epoch =
+      0;  ///< NewHead, BreakLock, BreakQueue, Disband: only if it is still this one. Release: of `other`.
   std::uint16_t more_reserved = 0;
   friend constexpr bool operator==(const SyncRequest&, const SyncRequest&) = default;
 };
@@ -140,12 +142,13 @@ constexpr SyncChange dequeue(SyncState state) noexcept {
     }
     case SyncStep::Release:
       if (request.member == 0) break;
-      if (request.epoch != state.epoch || request.member != state.head) return refuse(SyncOutcome::Stale);
+      if (request.member != state.head) return refuse(SyncOutcome::Stale);
       if (state.tail == request.member) {
         state.head = state.tail = 0;
         return {state, SyncOutcome::Freed};
       }
-      if (request.other == 0) return refuse(SyncOutcome::NextMissing);
+      // Who stood behind it before the queue was disbanded may be elsewhere by now.
+      if (request.other == 0 || request.epoch != state.epoch) return refuse(SyncOutcome::NextMissing);
       state.head = request.other;
       return {state, SyncOutcome::Passed, request.other};
     case SyncStep::BreakLock:
@@ -186,6 +189,14 @@ constexpr SyncChange dequeue(SyncState state) noexcept {
       state.count = static_cast<std::uint16_t>(state.count + state.pending);
       state.head = state.tail = 0;
       state.waiting = state.pending = 0;
+      return {state, SyncOutcome::Broken};
+    case SyncStep::Disband:
+      if (request.member == 0) break;
+      if (request.epoch != state.epoch || state.head == 0 || state.head == request.member) {
+        return refuse(SyncOutcome::Stale);
+      }
+      ++state.epoch;
+      state.tail = state.head;
       return {state, SyncOutcome::Broken};
   }
   return refuse(SyncOutcome::Refused);

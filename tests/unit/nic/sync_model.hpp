@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -9,6 +10,7 @@
 #include <string>
 #include <type_traits>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "host/nic/sync/core.hpp"
@@ -26,6 +28,7 @@ enum class Fault : std::uint8_t {
   EventBeforeWord,  ///< The event of a grant comes before its word.
   AnyGrant,         ///< A lock's grant of an earlier attempt is taken for one of this attempt.
   HastyDeath,       ///< A member that is only out of reach is taken for dead.
+  OldNext,          ///< A lock is passed to who stood behind its holder before the queue was disbanded.
 };
 
 struct Scenario {
@@ -34,6 +37,8 @@ struct Scenario {
   bool is_semaphore = false;
   unsigned deaths = 0;
   unsigned hastes = 0;  ///< How often somebody grows impatient although something is under way.
+  unsigned losses = 0;  ///< How often somebody stops waiting for an answer, before or after what it asked for was done.
+  unsigned leaves = 0;  ///< How often somebody leaves before its turn.
 };
 
 inline constexpr std::size_t kMaxMembers = 3;
@@ -59,6 +64,8 @@ class Model {
     state_.word = to_word(word);
     state_.deaths = static_cast<std::uint8_t>(scenario.deaths);
     state_.hastes = static_cast<std::uint8_t>(scenario.hastes);
+    state_.losses = static_cast<std::uint8_t>(scenario.losses);
+    state_.leaves = static_cast<std::uint8_t>(scenario.leaves);
   }
 
   struct Message {
@@ -79,7 +86,8 @@ class Model {
     std::uint32_t events = 0;
     std::uint8_t at = 0;  ///< In its script.
     std::uint8_t is_dead = 0;
-    std::uint8_t is_busy = 0;  ///< With the step of the script before `at`.
+    std::uint8_t is_busy = 0;   ///< With the step of the script before `at`.
+    std::uint8_t has_left = 0;  ///< In that step.
   };
   // Channels: to the home, from it; to each other, and back.
   static constexpr std::size_t kChannels = 2 * kMaxMembers + 2 * kMaxMembers * kMaxMembers;
@@ -95,17 +103,25 @@ class Model {
     std::uint8_t deaths;
     std::uint8_t hastes;
     std::uint8_t is_disturbed;  ///< Somebody died, or a queue was broken: from now on no order is promised.
+    std::uint8_t losses;
+    /// Answers that are not waited for any more: from the home, and from each to each.
+    std::array<std::uint8_t, kMaxMembers> ignored_home;
+    std::array<std::uint8_t, kMaxMembers * kMaxMembers> ignored_across;
+    std::uint8_t leaves;
+    std::array<std::uint8_t, 3> reserved;
   };
 
   State& state() { return state_; }
   [[nodiscard]] const State& state() const { return state_; }
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
-  // Actions: 0..M-1 a member goes on; M..2M-1 one grows impatient; 2M..4M-1 one dies, with or without what it sent; the
-  // rest: a message arrives.
-  [[nodiscard]] std::size_t actions() const { return 4 * count_ + kChannels; }
+  // Actions: 0..M-1 a member goes on; M..2M-1 one grows impatient; 2M..4M-1 one dies, with or without what it sent;
+  // then a message arrives; last, M each, one stops waiting for its answer, one leaves.
+  [[nodiscard]] std::size_t actions() const { return 6 * count_ + kChannels; }
   /// False: it cannot happen now.
   bool apply(std::size_t action) {
+    if (action >= 5 * count_ + kChannels) return leave(action - 5 * count_ - kChannels);
+    if (action >= 4 * count_ + kChannels) return lose(action - 4 * count_ - kChannels);
     if (action >= 4 * count_) return deliver(action - 4 * count_);
     const std::size_t who = action % count_;
     if (state_.members[who].is_dead != 0) return false;
@@ -259,6 +275,49 @@ class Model {
     with_wire(who, [&](auto& wire) { state_.members[who].core.grow_impatient(wire); });
   }
 
+  bool lose(std::size_t who) {
+    using CoreState = typename Core::State;
+    Member& member = state_.members[who];
+    const CoreState state = member.core.state();
+    const bool waits_for_one =
+        state != CoreState::Idle && state != CoreState::Waiting && state != CoreState::AwaitingNext && state != held();
+    if (state_.losses == 0 || member.is_dead != 0 || !waits_for_one) return false;
+    --state_.losses;
+    bool is_across = false;
+    if constexpr (kIsLock) {
+      is_across = state == CoreState::Probing;
+    } else {
+      is_across = state == CoreState::Telling;
+      // A signal that the home has not seen yet may wake somebody all the same.
+      if (state == CoreState::Signalling && state_.channels[to_home(who)].size != 0) ++state_.wakings;
+    }
+    if (!is_across) {
+      ++state_.ignored_home[who];
+    } else {
+      for (std::size_t other = 0; other < count_; ++other) {
+        const Channel& there = state_.channels[across(who, other)];
+        const bool is_asked = std::any_of(there.messages.begin(), there.messages.begin() + there.size,
+                                          [](const Message& message) { return message.kind >= kTellSurely; });
+        if (is_asked || state_.channels[back(other, who)].size > state_.ignored_across[other * kMaxMembers + who]) {
+          ++state_.ignored_across[other * kMaxMembers + who];
+          break;
+        }
+      }
+    }
+    with_wire(who, [&](auto& wire) { member.core.answer_lost(wire); });
+    note_progress(who);
+    return true;
+  }
+  bool leave(std::size_t who) {
+    Member& member = state_.members[who];
+    if (state_.leaves == 0 || member.is_dead != 0 || !member.core.is_waiting()) return false;
+    --state_.leaves;
+    member.has_left = 1;
+    state_.is_disturbed = 1;
+    with_wire(who, [&](auto& wire) { member.core.leave(wire); });
+    return true;
+  }
+
   /// It looks at its words, and goes on in its script.
   bool go_on(std::size_t who) {
     Member& member = state_.members[who];
@@ -296,7 +355,9 @@ class Model {
     if (member.is_busy == 0) return;
     const char step = scenario_->scripts[who][member.at - 1U];
     if constexpr (kIsLock) {
-      if (step == 'a' && member.core.state() == Core::State::Held) {
+      if (step == 'a' && member.has_left != 0 && member.core.state() == Core::State::Idle) {
+        member.is_busy = member.has_left = 0;
+      } else if (step == 'a' && member.core.state() == Core::State::Held) {
         member.is_busy = 0;
         for (std::size_t i = 0; i < count_; ++i) {
           const Member& other = state_.members[i];
@@ -309,7 +370,8 @@ class Model {
       }
     } else if (member.core.is_idle()) {
       member.is_busy = 0;
-      if (step != 'w' || member.core.was_broken()) return;
+      if (std::exchange(member.has_left, std::uint8_t{0}) != 0) return;
+      if (step != 'w' || member.core.was_broken() || member.core.error() != Error::None) return;
       ++state_.waits;
       if (state_.waits > scenario_->count + state_.wakings) fail("more are woken than were signalled");
     }
@@ -325,25 +387,30 @@ class Model {
     if (index < kMaxMembers) {
       serve(index, message);
     } else if (index < 2 * kMaxMembers) {
-      take_answer(index - kMaxMembers, message);
+      std::uint8_t& ignored = state_.ignored_home[index - kMaxMembers];
+      ignored != 0 ? static_cast<void>(--ignored) : take_answer(index - kMaxMembers, message);
     } else if (index < 2 * kMaxMembers + kMaxMembers * kMaxMembers) {
       const std::size_t pair = index - 2 * kMaxMembers;
       arrive(pair / kMaxMembers, pair % kMaxMembers, message);
     } else {
-      take_answer((index - 2 * kMaxMembers) % kMaxMembers, message);
+      const std::size_t pair = index - 2 * kMaxMembers - kMaxMembers * kMaxMembers;
+      std::uint8_t& ignored = state_.ignored_across[pair];
+      ignored != 0 ? static_cast<void>(--ignored) : take_answer(pair % kMaxMembers, message);
     }
     return true;
   }
   void serve(std::size_t from, const Message& message) {
-    const auto request = std::bit_cast<SyncRequest>(message.value);
+    auto request = std::bit_cast<SyncRequest>(message.value);
     const SyncState before = to_state(state_.word);
+    if (fault_ == Fault::OldNext && request.step == SyncStep::Release) request.epoch = before.epoch;
     const SyncRules rules = fault_ == Fault::RulesAsPrinted ? SyncRules::AsPrinted : SyncRules::Sound;
     const SyncChange change = make_step(before, request, rules);
     const bool is_refused = change.outcome == SyncOutcome::Refused;
     if (is_refused) fail("a step is refused");
     if (change.outcome == SyncOutcome::Broken) {
       state_.is_disturbed = 1;
-      if (scenario_->deaths == 0 && scenario_->hastes == 0) fail("broken although nobody died");
+      if (scenario_->deaths == 0 && scenario_->hastes == 0 && scenario_->losses == 0 && scenario_->leaves == 0)
+        fail("broken although nobody died");
     }
     if (request.step == SyncStep::Acquire) state_.order[state_.came++ % 8U] = static_cast<std::uint8_t>(from);
     if constexpr (!kIsLock) {
@@ -415,7 +482,7 @@ class Model {
   void check_rest_of_end() {
     const SyncState word = to_state(state_.word);
     if (state_.is_disturbed == 0 && (word.waiting != 0 || word.pending != 0)) fail("the queue is not empty at its end");
-    if (!scenario_->is_semaphore || scenario_->deaths != 0) return;
+    if (!scenario_->is_semaphore || scenario_->deaths != 0 || scenario_->losses != 0) return;
     std::uint64_t left = word.count;
     for (std::size_t i = 0; i < count_; ++i) left += state_.members[i].events;
     if (left + state_.waits != scenario_->count + state_.wakings) fail("a count was lost or made up");

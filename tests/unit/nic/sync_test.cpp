@@ -63,6 +63,31 @@ TEST(SyncModel, a_wait_queue_wakes_one_for_each_signal_and_keeps_none_for_later)
   expect_sound<QueueCore>("queue, 1 dies", queue_of({"w", "w", "ss"}, 1, 1));
 }
 
+Scenario with(Scenario scenario, unsigned losses, unsigned leaves) {
+  scenario.losses = losses;
+  scenario.leaves = leaves;
+  return scenario;
+}
+
+TEST(SyncModel, a_lock_bears_members_that_leave_before_their_turn) {
+  expect_sound<LockCore>("lock, 2 members, 2 leave", with(lock_of({"arar", "arar"}, 0, 1), 0, 2));
+  expect_sound<LockCore>("lock, 3 members, 1 leaves", with(lock_of({"ar", "ar", "ar"}, 0, 1), 0, 1));
+  expect_sound<LockCore>("lock, 3 members, 1 leaves, 1 dies", with(lock_of({"ar", "ar", "ar"}, 1, 0), 0, 1));
+}
+
+TEST(SyncModel, a_lock_bears_lost_answers) {
+  expect_sound<LockCore>("lock, 2 members, 2 answers lost", with(lock_of({"arar", "arar"}, 0, 1), 2, 0));
+  expect_sound<LockCore>("lock, 3 members, 1 answer lost", with(lock_of({"ar", "ar", "ar"}, 0, 1), 1, 0));
+  expect_sound<LockCore>("lock, 2 members, 1 answer lost, 1 dies", with(lock_of({"arar", "ar"}, 1, 1), 1, 0));
+  expect_sound<LockCore>("lock, 2 members, 1 answer lost, 1 leaves", with(lock_of({"arar", "arar"}, 0, 1), 1, 1));
+}
+
+TEST(SyncModel, a_queue_bears_members_that_leave_and_lost_answers) {
+  expect_sound<QueueCore>("queue, 1 leaves", with(queue_of({"w", "w", "ss"}, 0, 1), 0, 1));
+  expect_sound<QueueCore>("queue, 1 answer lost", with(queue_of({"w", "w", "ss"}, 0, 1), 1, 0));
+  expect_sound<QueueCore>("semaphore, 1 answer lost", with(semaphore_of(1, {"ws", "ws", "ws"}, 0, 0), 1, 0));
+}
+
 // What the model is there to find.
 
 TEST(SyncModel, finds_the_wake_up_that_the_rules_as_printed_leave_over) {
@@ -87,9 +112,15 @@ TEST(SyncModel, needs_a_holder_that_is_out_of_reach_to_be_left_alone) {
   EXPECT_EQ(explore<LockCore>(lock_of({"ar", "ar"}, 0, 2), Fault::HastyDeath).failure, "two hold the lock");
 }
 
+TEST(SyncModel, needs_who_left_to_be_passed_over) {
+  EXPECT_NE(explore<LockCore>(with(lock_of({"ar", "ar", "ar"}, 0, 1), 0, 1), Fault::OldNext).failure, "");
+}
+
 TEST(SyncModel, keeps_its_promises_in_random_schedules) {
   const Result lock = wander<LockCore>(lock_of({"ararar", "ararar", "ararar"}, 1, 3), 1, 2'000);
   EXPECT_EQ(lock.failure, "");
+  const Result left = wander<LockCore>(with(lock_of({"ararar", "ararar", "ararar"}, 0, 3), 2, 2), 3, 2'000);
+  EXPECT_EQ(left.failure, "");
   const Result semaphore = wander<QueueCore>(semaphore_of(1, {"wswsws", "wswsws", "wwsss"}, 0, 3), 2, 2'000);
   EXPECT_EQ(semaphore.failure, "");
 }
