@@ -511,10 +511,16 @@ inline Result wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t
       std::array<std::uint8_t, 3 * kThreads> ways;
       std::size_t count = 0;
       std::size_t steps = 0;
-      for (std::size_t way = 0; way < model.ways(); ++way) {
-        if (!model.can_go(way)) continue;
-        ways[count++] = static_cast<std::uint8_t>(way);
-        steps += way % 3 == 0 ? 1 : 0;
+      for (std::size_t thread = 0; 3 * thread < model.ways(); ++thread) {
+        const std::size_t way = 3 * thread;
+        if (model.can_go(way)) {
+          ways[count++] = static_cast<std::uint8_t>(way);
+          ++steps;
+          continue;
+        }
+        for (std::size_t other = way + 1; other < way + 3; ++other) {
+          if (model.can_go(other)) ways[count++] = static_cast<std::uint8_t>(other);
+        }
       }
       if (steps == 0) {
         ++result.rests;
