@@ -63,8 +63,12 @@ int model_events(std::uint64_t wanted, std::uint64_t seed) {
   using event_model::Result;
   using event_model::Scenario;
   const Scenario scenarios[] = {
-      {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {{2}}, 1},                // two sleepers and a handler
-      {{1, 1, 1}, {{1, 3}, {1, 3}}, {{1}}, 1},                   // two sleepers of one event
+      {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {{2}}, 1},               // two sleepers and a handler
+      {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {{2, false, true}}, 1},  // the same, and a loop
+      {{1, 1, 1},
+       {{1, 3}, {1, 3}},
+       {{1, false, false, true}},
+       1},  // two sleepers of one event, a handler that comes and goes
       {{1, 2, 1}, {{1, 3, true}, {2, 1, true}}, {{2, true}}, 1}  // the port is closed too early
   };
   constexpr std::size_t kScenarios = std::size(scenarios);

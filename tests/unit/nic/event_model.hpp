@@ -43,8 +43,9 @@ enum class Step : std::uint8_t {
   LoadBell,
   TakeReady,
   LoadCalls,  ///< Dispatcher: how often has it happened.
+  Disarm,
 };
-inline constexpr std::size_t kSteps = static_cast<std::size_t>(Step::LoadCalls) + 1;
+inline constexpr std::size_t kSteps = static_cast<std::size_t>(Step::Disarm) + 1;
 using Steps = std::uint32_t;
 [[nodiscard]] constexpr Steps bit_of(Step step) {
   return Steps{1} << static_cast<unsigned>(step);
@@ -66,6 +67,8 @@ struct Sleeper {
 struct Handler {
   std::uint8_t events = 1;  ///< 1 up to this one.
   bool has_deadline = false;
+  bool is_loop = false;  ///< It is not called, but asks which of the events it watches comes next.
+  bool rearms = false;   ///< After the first call it is taken away from event 1, and armed again.
 };
 struct Scenario {
   std::vector<std::uint8_t> signals;  ///< The node's, in order; then the port is closed.
@@ -105,6 +108,9 @@ class Model {
     std::uint8_t seen;
     std::uint8_t bell;  ///< Node: how often it rang. Handler: what it read there.
     std::array<std::uint8_t, kEvents> counts;
+    std::uint8_t ready;  ///< Loop: events that were collected,
+    std::uint8_t last;   ///< and the one that was given.
+    std::uint8_t has_rearmed;
     std::uint8_t is_done;
     std::uint8_t gave_up;
     std::uint8_t was_woken;
@@ -194,6 +200,10 @@ class Model {
       (void)model.change(word == 0 ? Step::StoreBell : Step::StoreCount, word, false,
                          [&](std::uint8_t) { return static_cast<std::uint8_t>(value); });
     }
+    void fetch_and(std::size_t word, std::uint64_t bits) {
+      (void)model.change(Step::Disarm, word, true,
+                         [&](std::uint8_t old) { return static_cast<std::uint8_t>(old & bits); });
+    }
     void add(std::size_t word, std::uint64_t value) {
       if (model.fault_ == Fault::NoAnnounce) return;
       (void)model.change(value == 1 ? Step::Announce : Step::Leave, word, true,
@@ -282,39 +292,62 @@ class Model {
     thread.was_woken = 0;
     thread.is_done = ++thread.seen == sleeper.times;
   }
-  /// As EventCounters::arm and ::dispatch.
+  /// As EventCounters::arm and ::dispatch, or ::watch and ::next.
   void be_handler(Thread& thread, const Handler& handler) {
+    enum Part : unsigned { kBell, kLook, kAwait, kDisarm, kArmAgain };
     Memory memory{*this};
     if (thread.at < handler.events) {
+      if (handler.is_loop) disarm_event(memory, thread.at + 1U);
       arm_event(memory, thread.at + 1U);
       ++thread.at;
       return;
     }
+    const auto go_to = [&](unsigned part) { thread.at = static_cast<std::uint8_t>(handler.events + part); };
     const unsigned part = thread.at - handler.events;
     const bool is_late = fault_ == Fault::LateBell;
-    if (part == (is_late ? 1 : 0)) {
-      thread.bell = static_cast<std::uint8_t>(memory.load(EventLayout::signals(EventLayout::kDoorbell)));
-      thread.at = static_cast<std::uint8_t>(handler.events + (is_late ? 2 : 1));
-    } else if (part == 2) {
-      thread.gave_up = !await_event(memory, EventLayout::kDoorbell, thread.bell, 0);
-      thread.at = static_cast<std::uint8_t>(handler.events + (thread.gave_up != 0 && !is_late ? 1 : 0));
-    } else {
-      std::array<std::uint64_t, kEvents> taken{};
-      std::copy(thread.counts.begin(), thread.counts.end(), taken.begin());
-      std::array<std::uint8_t, kEvents> called = thread.counts;
-      const std::size_t calls = dispatch_events(memory, taken.data(), [&](std::size_t event) { ++called[event]; });
-      if (!std::equal(called.begin(), called.end(), taken.begin())) return fail("calls and counts differ");
-      thread.counts = called;
-      bool is_done = true;
-      for (std::uint8_t event = 1; event <= handler.events; ++event) {
-        if (called[event] > expected_[event]) return fail("a handler was called too often");
-        is_done = is_done && called[event] == expected_[event];
-      }
-      thread.is_done = is_done || (thread.gave_up != 0 && calls == 0);
-      const unsigned next = calls != 0 ? 0 : is_late ? 1 : 2;
-      thread.at = static_cast<std::uint8_t>(handler.events + next);
-      thread.gave_up = thread.gave_up != 0 && !is_done;
+    switch (part) {
+      case kBell:
+        thread.bell = static_cast<std::uint8_t>(memory.load(EventLayout::signals(EventLayout::kDoorbell)));
+        return go_to(is_late ? kAwait : kLook);
+      case kAwait:
+        thread.gave_up = !await_event(memory, EventLayout::kDoorbell, thread.bell, 0);
+        return go_to(thread.gave_up != 0 || is_late ? kLook : kBell);
+      case kDisarm: disarm_event(memory, 1); return go_to(kArmAgain);
+      case kArmAgain:
+        arm_event(memory, 1);
+        thread.has_rearmed = 1;
+        return go_to(kBell);
+      default: break;
     }
+    const std::uint64_t wanted = (std::uint64_t{1} << (handler.events + 1U)) - 2;
+    std::array<std::uint64_t, kEvents> taken{};
+    std::copy(thread.counts.begin(), thread.counts.end(), taken.begin());
+    std::array<std::uint8_t, kEvents> called = thread.counts;
+    bool has_any = false;
+    if (handler.is_loop) {
+      std::uint64_t ready = thread.ready;
+      const std::size_t event = next_event(memory, taken.data(), ready, thread.last, wanted, 0);
+      thread.ready = static_cast<std::uint8_t>(ready);
+      has_any = event != 0;
+      if (has_any) {
+        ++called[event];
+        thread.last = static_cast<std::uint8_t>(event);
+      }
+    } else {
+      has_any = dispatch_events(
+                    memory, taken.data(), [&](std::size_t event) { ++called[event]; }, wanted) != 0;
+    }
+    if (!std::equal(called.begin(), called.end(), taken.begin())) return fail("calls and counts differ");
+    thread.counts = called;
+    bool is_done = true;
+    for (std::uint8_t event = 1; event <= handler.events; ++event) {
+      if (called[event] > expected_[event]) return fail("a handler was called too often");
+      is_done = is_done && called[event] == expected_[event];
+    }
+    thread.is_done = is_done || (thread.gave_up != 0 && !has_any);
+    thread.gave_up = thread.gave_up != 0 && !is_done;
+    if (has_any) return go_to(handler.rearms && thread.has_rearmed == 0 ? kDisarm : kBell);
+    go_to(is_late ? kBell : kAwait);
   }
 
   // The memory.

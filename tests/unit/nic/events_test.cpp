@@ -50,6 +50,18 @@ TEST(EventModel, calls_a_handler_once_for_each_event) {
   expect_sound("a handler of two events", {{1, 2, 1}, {}, {{2}}, 1});
 }
 
+TEST(EventModel, calls_a_handler_that_was_taken_away_again_when_it_is_armed_again) {
+  expect_sound("a handler, taken away and armed again", {{1, 1, 1}, {}, {{1, false, false, true}}, 1});
+  expect_sound("the same of two events", {{1, 2, 1}, {}, {{2, false, false, true}}, 0});
+}
+
+TEST(EventModel, gives_watched_events_once_each) {
+  expect_sound("a loop, 3 events", {{1, 1, 1}, {}, {{1, false, true}}, 1});
+  expect_sound("a loop of two events", {{1, 2, 1}, {}, {{2, false, true}}, 1});
+  expect_sound("a loop of two events and a sleeper", {{1, 2}, {{1, 1}}, {{2, false, true}}, 0});
+  expect_sound("closed before its loop has all", {{1, 2}, {{2, 2, true}}, {{2, true, true}}, 0});
+}
+
 TEST(EventModel, keeps_sleepers_and_a_handler_apart) {
   expect_sound("a sleeper and a handler", {{2, 1, 2}, {{2, 2}}, {{1}}, 1});
   expect_sound("two sleepers and a handler", {{1, 2}, {{1, 1}, {2, 1}}, {{2}}, 0});
@@ -86,6 +98,7 @@ TEST(EventModel, bears_delayed_stores_and_old_values_elsewhere) {
   expect_sound("two sleepers", {{1, 1}, {{1, 2}, {1, 1}}, {}, 0}, others);
   expect_sound("a handler", kHandler, others);
   expect_sound("a handler of two events", kHandlerOfTwo, others);
+  expect_sound("a loop of two events", {{1, 2}, {}, {{2, false, true}}, 0}, others);
 }
 
 TEST(EventModel, needs_the_sleeper_to_be_announced) {
@@ -104,6 +117,7 @@ TEST(EventModel, keeps_its_promises_in_random_schedules_and_breaks_them_with_wea
   const Scenario all{{1, 2, 1, 2, 1, 2}, {{1, 3}, {2, 3}}, {{2}}, 2};
   const Result result = wander(all, 1, 20'000);
   EXPECT_EQ(result.failure, "");
+  EXPECT_EQ(wander({{1, 2, 1, 2, 1, 2}, {{1, 3}, {2, 3}}, {{2, false, true}}, 2}, 2, 20'000).failure, "");
   EXPECT_EQ(result.states, 20'000U);
   EXPECT_NE(wander(all, 1, 20'000, bit_of(Step::StoreCount)).failure, "");
 }
