@@ -27,10 +27,10 @@ int subscribe(const SubscribeArguments& arguments) {
   const std::string name = arguments.ring.empty() ? address.ring : arguments.ring;
   if (const auto path = ring::path_of(name); !path) throw ToolError(kExitUsage, path.message());
   catch_stop_signals();
-  const auto remote =
-      RemoteRing::open(arguments.address, name, {arguments.remote, !arguments.once, true},
-                       [&](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); });
+  const auto tell = [&](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); };
+  const auto remote = RemoteRing::open(arguments.address, name, {arguments.remote, !arguments.once, true}, tell);
   if (!remote) return kExitDone;
+  (void)remote->wait(true, tell);
   RemoteRing::Look now;
   while (!stop_requested()) {
     now = remote->look();
@@ -73,9 +73,9 @@ Command subscribe_command() {
           "into a ring of this host. Programs in C++, C and Python and `stopbit tail` open that as any ring; they are "
           "not concerned with where the records come from.\n"
           "\n"
-          "Runs until SIGTERM or SIGINT. If the publisher is gone, the ring stays and goes on when the publisher is "
-          "back: what was missed is fetched, if the publisher still has it; else an event tells readers how many "
-          "records were lost. Changes of state are told on stderr.\n"
+          "Runs until SIGTERM or SIGINT. A publisher that is not there is waited for; if it is gone, the ring stays "
+          "and goes on when it is back: what was missed is fetched, if the publisher still has it; else an event tells "
+          "readers how many records were lost. Changes of state are told on stderr.\n"
           "\n"
           "On the appliance's own host it writes that ring itself, near, as long as this command runs: its name has "
           "then "

@@ -28,6 +28,7 @@
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
+#include "tests/soak/broker_kills.hpp"
 #include "tests/soak/models.hpp"
 #include "tests/soak/unpinned.hpp"
 
@@ -66,7 +67,10 @@ int live_wildly(const std::string& socket, Vpid witness) {
   Random random(static_cast<std::uint64_t>(::getpid()));
   for (;;) {
     Result<std::unique_ptr<Client>> opened = Client::open(socket, random() % 2 == 0 ? 64 : 128);
-    if (!opened) continue;
+    if (!opened) {
+      ::usleep(500);
+      continue;
+    }
     Client& client = *opened.value();
     const Result<SharedRegion> memory = client.share(kPageBytes * (1 + random() % 4), Access::ReadWrite);
     if (!memory) continue;
@@ -453,6 +457,7 @@ struct Form {
 };
 constexpr Form kForms[] = {
     {"kills", kills, 60, 10'000},
+    {"brokers", broker_kills, 60, 10'000},
     {"descriptors", descriptors, 200'000, 100'000'000},
     {"unpinned", unpinned, 100'000, 10'000'000},
     {"locks", model_locks, 20'000, 100'000'000},
@@ -474,6 +479,7 @@ int run(std::span<char* const> words) {
   if (words.size() == 4 && std::string_view(words[1]) == "client") {
     return live_wildly(words[2], static_cast<Vpid>(std::atoi(words[3])));
   }
+  if (words.size() == 3 && std::string_view(words[1]) == "broker") return serve(words[2]);
   if (words.size() < 2) return usage();
   const auto* const form = std::ranges::find(kForms, std::string_view(words[1]), &Form::name);
   if (form == std::end(kForms)) return usage();

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A confined appliance replays a capture and publishes its ring: to processes of this host, of which one has it written
-# by the appliance, near, and one sent, far; and over TCP to two other network namespaces, of which one joins late and one is killed with -9 and comes back. Each has the
-# records that the appliance's own ring has, word for word.
+# A confined appliance replays a capture and publishes its ring: to processes of this host, of which one has it written by
+# the appliance, near, and one sent, far; and over TCP to two other network namespaces, of which one joins late and one is killed with -9 and comes back, while others talk
+# rubbish, are of another version, or stop. Each has the records that the appliance's own ring has, word for word.
 #
 #     distribution.sh BIN_FOLDER SLOTS_PROGRAM SAMPLE_FOLDER        status 77: no namespaces here, or no libfabric
 #
@@ -20,10 +20,7 @@ network=$name
 # The appliance is here; `left` and `right` are two other hosts.
 ip link set lo up
 for side in left right; do
-  unshare --net sleep 600 &
-  there=$!
-  children+=("$there")
-  sleep 0.3
+  make_namespace
   nsenter -t "$there" -n ip link set lo up
   lay_wire "to-$side" wire "10.9$((${#children[@]})).0"
   declare "$side=$there"
@@ -31,8 +28,9 @@ done
 # libfabric listens at one address: the right host finds it behind its own wire.
 readonly at=10.91.0.1:7707
 nsenter -t "$right" -n ip route add 10.91.0.1 via 10.92.0.1 dev wire
-in_left() { nsenter -t "$left" -n "$@"; }
-in_right() { nsenter -t "$right" -n "$@"; }
+# No functions: a signal to what they started in the background would reach a shell.
+in_left=(nsenter -t "$left" -n)
+in_right=(nsenter -t "$right" -n)
 
 capture=$sample/capture.pcap.gz templates=$sample/templates.xml
 speed=1
@@ -55,6 +53,19 @@ framing = "cme"
 ring = "$folder/cme"
 window = { packets = 1024, time = "100ms" }
 $groups
+TOML
+# A feed that says nothing: so the appliance goes on behind the end of the capture, until it is told to stop.
+cat >quiet.toml <<TOML
+name = "quiet"
+[[image]]
+name = "exchange"
+templates = ["$templates"]
+[[channel]]
+number = 0
+name = "quiet"
+framing = "cme"
+ring = "$folder/quiet"
+a = { group = "239.77.77.77", port = 7777 }
 TOML
 echo "this is a token of the test" >token
 echo "this is no token of the test" >wrong
@@ -80,36 +91,71 @@ name = "capture"
 kind = "capture"
 file = "$capture"
 speed = $speed
+[[port]]
+name = "socket"
+interface = "lo"
 [[feed]]
 file = "feed.toml"
 a = "capture"
+[[feed]]
+file = "quiet.toml"
+a = "socket"
 TOML
 
 start_appliance || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; exit 1; }
 if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
 readonly with_token=(--from-start --token-file token)
 
-"$bin/stopbit" tail "shm://$network/cme" "${with_token[@]}" >shm.jsonl 2>shm.log &
+# The number of packets of a capture, and what `stopbit stat` says: a Python expression of `status`.
+packets_of() {
+  python3 - "$1" <<'PYTHON'
+import gzip, struct, sys
+with (gzip.open if sys.argv[1].endswith(".gz") else open)(sys.argv[1], "rb") as file:
+    data = file.read()
+order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
+at = count = 0
+at = 24
+while at < len(data):
+    at, count = at + 16 + struct.unpack_from(order + "I", data, at + 8)[0], count + 1
+print(count)
+PYTHON
+}
+stat() { "$bin/stopbit" stat "$name" --json | python3 -c "import json, sys; status = json.load(sys.stdin); print($1)"; }
+subscribers() { stat "' '.join(str(len(p['subscribers'])) for p in status['nic']['publishers'])"; }
+refused() { stat "status['nic']['publishers'][1]['refused']"; }
+# Not for ever: a process that does not end is a failure.
+ends() {
+  for _ in $(seq 600); do
+    kill -0 "$2" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  echo "$1 does not end"
+  tail -n 5 ./*.log log
+  exit 1
+}
+
+"$bin/stopbit" subscribe "shm://$network/cme" --far --ring "$folder/shm" --once "${with_token[@]}" 2>shm.log &
 shm=$!
-"$bin/stopbit" tail "shm://$network/cme" "${with_token[@]}" --far >far.jsonl 2>far.log &
-far=$!
-in_left "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/left" --once "${with_token[@]}" 2>left.log &
+"$bin/stopbit" tail "shm://$network/cme" "${with_token[@]}" >printed.jsonl 2>printed.log &
+printed=$!
+"${in_left[@]}" "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/left" --once "${with_token[@]}" 2>left.log &
 left_ring=$!
-in_right "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >killed.jsonl 2>killed.log &
+"${in_right[@]}" "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/right" --once "${with_token[@]}" 2>killed.log &
 killed=$!
-in_right "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >stopped.jsonl 2>stopped.log &
+"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >stopped.jsonl 2>stopped.log &
 stopped=$!
-children+=("$shm" "$far" "$left_ring" "$killed" "$stopped")
-wait_for '[[ -s shm.jsonl && -s far.jsonl && -s killed.jsonl && -s stopped.jsonl && -e left ]]'
-sleep 0.5  # counters are a tenth of a second old
+children+=("$shm" "$printed" "$left_ring" "$killed" "$stopped")
+# Counters are a tenth of a second old.
+wait_for '[[ -s printed.jsonl && -s stopped.jsonl && -e left && -e right && -e shm && $(subscribers) == "2 3" ]]'
 "$bin/stopbit" stat "$name" --json >middle.json
 "$bin/stopbit" stat "$name" >middle.txt
 "$bin/stopbit" top "$name" --once >middle.top
 
 # Who takes nothing any more holds up nobody.
 kill -STOP "$stopped"
-# A stranger at the port who says nothing, one who talks rubbish, one who has no token: nobody notices.
-in_left timeout 60 python3 - "${at%:*}" "${at#*:}" <<'PYTHON' &
+# A stranger at the port who says nothing, one who talks rubbish, one of another version, one on whose way bits turn and
+# bytes are lost, one who has no token: nobody notices.
+"${in_left[@]}" python3 - "${at%:*}" "${at#*:}" <<'PYTHON' &
 import os, socket, sys, time
 silent = [socket.create_connection((sys.argv[1], int(sys.argv[2]))) for _ in range(8)]
 for _ in range(40):
@@ -119,37 +165,55 @@ for _ in range(40):
         except OSError:
             pass
     time.sleep(0.05)
+time.sleep(300)
 PYTHON
-strangers=$!
-children+=("$strangers")
-# shellcheck disable=SC2329  # wait_for calls it
-fabric_has_refused() {
-  python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["nic"]["publishers"][1]["refused"] == 0)'
-}
+children+=("$!")
+readonly by_version=10.91.0.2:7708 by_damage=10.91.0.2:7709
+"${in_left[@]}" python3 "$here/bad_proxy.py" "$by_version" "$at" version versions &
+children+=("$!")
+"${in_left[@]}" python3 "$here/bad_proxy.py" "$by_damage" "$at" damage damages &
+children+=("$!")
+wait_for '[[ -s versions && -s damages ]]'
+"${in_left[@]}" "$bin/stopbit" subscribe "fabric://$by_damage/cme" --ring "$folder/damaged" "${with_token[@]}" 2>damaged.log &
+damaged=$!
+children+=("$damaged")
 status=0
-in_left "$bin/stopbit" tail "fabric://$at/cme" --token-file wrong >wrong.jsonl 2>wrong.log || status=$?
+"${in_left[@]}" "$bin/stopbit" tail "fabric://$by_version/cme" "${with_token[@]}" >version.jsonl 2>version.log || status=$?
+[[ $status == 3 && ! -s version.jsonl ]] && grep -q "another version" version.log || {
+  echo "a peer of another version: status $status"; cat version.log; exit 1; }
+(($(cat versions) > 0)) || { echo "no version was changed"; exit 1; }
+status=0
+"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --token-file wrong >wrong.jsonl 2>wrong.log || status=$?
 [[ $status == 1 && ! -s wrong.jsonl ]] || { echo "a wrong token: status $status"; cat wrong.log; exit 1; }
 grep -q "there is no such ring for this token" wrong.log || { cat wrong.log; exit 1; }
 
-wait_for '"$bin/stopbit" stat "$name" --json | fabric_has_refused'
+wait_for '(($(refused) > 0))'
 kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
-in_right "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/right" --once "${with_token[@]}" 2>right.log &
+cp right before-kill
+"${in_right[@]}" "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/right" --once "${with_token[@]}" 2>right.log &
 right_ring=$!
-in_left "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >late.jsonl 2>late.log &
+"${in_left[@]}" "$bin/stopbit" subscribe "fabric://$at/cme" --ring "$folder/late" --once "${with_token[@]}" 2>late.log &
 late=$!
 "$bin/stopbit" tail "shm://$network/open" --from-start --filter channel=77 >none.jsonl 2>none.log &
 none=$!
 children+=("$right_ring" "$late" "$none")
+wait_for '[[ -e late && $(subscribers) == "3 "[4-6] ]]'
+at_restart=$(stat "status['rings'][0]['records']")
 
+# The whole capture, at everybody who is to have it.
+packets=$(packets_of "$capture")
+wait_for '[[ $(stat "status[\"ports\"][0][\"frames\"]") == "$packets" ]]'
+records=$(stat "status['rings'][0]['records']")
+((at_restart < records)) || echo "note: the capture had ended before the last subscriber came"
+kill -TERM "$appliance"
+ends "the appliance" "$appliance"
 wait "$appliance" || { echo "the appliance failed"; cat log; exit 1; }
-for process in shm far left_ring right_ring late none; do
-  # Not for ever: a subscriber that does not end is a failure.
-  for _ in $(seq 300); do
-    kill -0 "${!process}" 2>/dev/null || break
-    sleep 0.2
-  done
-  kill -0 "${!process}" 2>/dev/null && { echo "$process does not end"; tail -n 5 ./*.log log; exit 1; }
+(($(cat damages) > 0)) || { echo "nothing was damaged"; exit 1; }
+kill -TERM "$damaged"
+ends damaged "$damaged"
+for process in shm printed left_ring right_ring late none; do
+  ends "$process" "${!process}"
   status=0
   wait "${!process}" || status=$?
   ((status == 0)) || { echo "$process: status $status"; tail -n 5 ./*.log log; exit 1; }
@@ -157,15 +221,23 @@ done
 
 "$bin/stopbit" tail ./cme >local.jsonl
 "$slots" ./cme >local.slots
-for ring in left right; do
+[[ $(wc -l <local.slots) == "$records" ]] || { echo "$(wc -l <local.slots) records here, $records counted"; exit 1; }
+for ring in shm left right late; do
   "$slots" "./$ring" >"$ring.slots"
   cmp local.slots "$ring.slots" || { echo "the records of '$ring' are others"; exit 1; }
+  grep -Eq "$ring: $records records, [0-9]+ of them fetched, 0 lost" "$ring.log" || {
+    echo "'$ring' has counted other records than $records"; cat "$ring.log"; exit 1; }
 done
-for reader in shm far late; do
-  cmp local.jsonl "$reader.jsonl" || { echo "the records of '$reader' are others"; exit 1; }
-done
-cmp <(head -n "$(($(wc -l <killed.jsonl) - 1))" killed.jsonl) \
-  <(head -n "$(($(wc -l <killed.jsonl) - 1))" local.jsonl) || { echo "what was killed had other records"; exit 1; }
+cmp local.jsonl printed.jsonl || { echo "what was printed is something else"; exit 1; }
+# Whoever was killed, or had a bad way, has some of it, and nothing else.
+begins_like_local() {
+  "$bin/stopbit" tail "./$1" >"$1.jsonl" 2>/dev/null || true
+  cmp <(head -n "$(wc -l <"$1.jsonl")" local.jsonl) "$1.jsonl" || { echo "'$1' has other records"; exit 1; }
+}
+begins_like_local before-kill
+(($(wc -l <before-kill.jsonl) > 0)) || { echo "what was killed had nothing yet"; exit 1; }
+if [[ -e damaged ]]; then begins_like_local damaged; fi
+echo "$(cat damages) damages; behind them $(wc -l <damaged.jsonl 2>/dev/null || echo 0) records came"
 python3 - <<'PYTHON'
 import json
 middle = json.load(open("middle.json"))["nic"]["publishers"]
@@ -177,9 +249,9 @@ for subscriber in shm["subscribers"] + fabric["subscribers"]:
 # Without a fitting filter there are the events alone.
 events = [line for line in open("local.jsonl") if "event" in json.loads(line)]
 assert open("none.jsonl").readlines() == events, len(events)
-print(sum(1 for _ in open("local.jsonl")), "records, each at six subscribers;", len(events), "events")
+print(sum(1 for _ in open("local.jsonl")), "records, each in four rings of subscribers;", len(events), "events")
 PYTHON
 grep -q "^Subscribers" middle.txt && grep -q "^published: 5 subscribers" middle.top || { cat middle.txt middle.top; exit 1; }
-grep -q "near, as 'tail-$shm'" log || { echo "no ring was near"; cat log; exit 1; }
-ls /dev/shm/stopbit-tail-"$shm" 2>/dev/null && { echo "a near ring stays behind"; exit 1; }
+grep -q "near, as 'tail-$printed'" log || { echo "no ring was near"; cat log; exit 1; }
+if [[ -e /dev/shm/stopbit-tail-$printed ]]; then echo "a near ring stays behind"; exit 1; fi
 grep -q 'what="nic" text="fabric: ' log || { echo "the log tells of no subscriber"; cat log; exit 1; }

@@ -30,7 +30,7 @@ make_workplace() {
 end() {
   ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
   ((${#mounts[@]} == 0)) || umount "${mounts[@]}" 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name.counters"
+  rm -rf "$folder" "/dev/shm/stopbit-$name".*
 }
 
 # Exchange and appliance in one network.
@@ -40,13 +40,24 @@ use_loopback() {
   ip route add 224.0.0.0/4 dev lo
 }
 
+# `there`: a process in a network namespace of its own.
+make_namespace() {
+  local own
+  own=$(readlink /proc/self/ns/net)
+  unshare --net sleep 1000 &
+  there=$!
+  children+=("$there")
+  for _ in $(seq 3000); do
+    [[ $(readlink "/proc/$there/ns/net") == "$own" ]] || return 0
+    sleep 0.01
+  done
+  echo "the namespace does not come"
+  exit 1
+}
 # `there`: the appliance's namespace.
 lay_first_wire() {
-  unshare --net sleep 300 &
-  there=$!
+  make_namespace
   in_its_network=(nsenter -t "$there" -n)
-  children+=("$there")
-  sleep 0.3
   ip link set lo up
   nsenter -t "$there" -n ip link set lo up
   lay_wire tx0 rx0 10.77.0

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# The bundled example of published rings, as the README of the appliance tells to use it: its ring over shared memory and over
+# TCP, and in a ring of its own, has what the appliance's own has.
+#
+#     example.sh BIN_FOLDER EXAMPLE_FOLDER        status 77: no namespaces here, or no libfabric
+set -euo pipefail
+bin=$(readlink -f "$1")
+example=$(readlink -f "$2")
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "" "$@"
+make_workplace example
+# Its names are fixed: others may be using them.
+mount -t tmpfs tmpfs /dev/shm
+ip link set lo up
+
+"$bin/stopbit" run "$example/publish.toml" --check
+"$bin/stopbit" run "$example/publish.toml" -q 2>log &
+appliance=$!
+children+=("$appliance")
+wait_for 'grep -q "what=\"started\"" log || ! kill -0 $appliance 2>/dev/null'
+kill -0 "$appliance" 2>/dev/null || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; cat log; exit 1; }
+
+"$bin/stopbit" subscribe fabric://127.0.0.1:7700/sample --ring sample-here --from-start 2>subscribe.log &
+subscriber=$!
+"$bin/stopbit" tail sample-here --wait >here.jsonl 2>here.log &
+reader=$!
+"$bin/stopbit" tail shm://example-publisher/sample --from-start >shm.jsonl 2>shm.log &
+shm=$!
+"$bin/stopbit" tail fabric://127.0.0.1:7700/sample --filter Symbol=ASPEN >filtered.jsonl 2>filtered.log &
+filtered=$!
+children+=("$subscriber" "$reader" "$shm" "$filtered")
+# The lines of a file that are there, and whole.
+lines() { wc -l <"$1"; }
+wait_for '(($(lines here.jsonl) > 500 && $(lines shm.jsonl) > 500 && $(lines filtered.jsonl) > 20))'
+"$bin/stopbit" ready example-publisher
+"$bin/stopbit" stat example-publisher | grep -A9 "^Subscribers" | grep -q "fabric"
+kill -TERM "$appliance"
+for process in shm filtered reader; do
+  wait_for '! kill -0 ${!process} 2>/dev/null'
+done
+kill -TERM "$subscriber"
+wait "$subscriber" || { cat subscribe.log; exit 1; }
+"$bin/stopbit" tail example >local.jsonl
+cmp local.jsonl here.jsonl
+cmp local.jsonl shm.jsonl
+if grep -v ASPEN filtered.jsonl | grep -v '"event"'; then echo "records without ASPEN came through the filter"; exit 1; fi
+echo "$(lines local.jsonl) records, of which $(lines filtered.jsonl) are filtered ones"
+left=$(ls /dev/shm)
+[[ $left == "$(printf 'stopbit-%s\n' example example-publisher.counters sample-here)" ]] || { echo "left over: $left"; exit 1; }
