@@ -5,6 +5,7 @@
 #include "tests/soak/broker_kills.hpp"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -202,6 +203,7 @@ void follow(const std::string& folder, Seen& seen, std::atomic<std::uint64_t>& h
 pid_t start(std::initializer_list<const char*> words) {
   const pid_t child = ::fork();
   if (child != 0) return child;
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing outlives the soak
   std::vector<char*> arguments;
   for (const char* word : words) arguments.push_back(const_cast<char*>(word));
   arguments.push_back(nullptr);

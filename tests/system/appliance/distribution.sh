@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # A confined appliance replays a capture and publishes its ring: to processes of this host, of which one has it written by
-# the appliance, near, and one sent, far; and over TCP to two other network namespaces, of which one joins late and one is killed with -9 and comes back, while others talk
-# rubbish, are of another version, or stop. Each has the records that the appliance's own ring has, word for word.
+# the appliance, near, and one sent, far; and over TCP to two other network namespaces, of which one joins late and one is
+# killed with -9 and comes back, while others talk rubbish, are of another version, or stop. Each has the records that the
+# appliance's own ring has, word for word.
 #
 #     distribution.sh BIN_FOLDER SLOTS_PROGRAM SAMPLE_FOLDER        status 77: no namespaces here, or no libfabric
 #
@@ -113,8 +114,7 @@ import gzip, struct, sys
 with (gzip.open if sys.argv[1].endswith(".gz") else open)(sys.argv[1], "rb") as file:
     data = file.read()
 order = "<" if data[:4] in (b"\xd4\xc3\xb2\xa1", b"\x4d\x3c\xb2\xa1") else ">"
-at = count = 0
-at = 24
+at, count = 24, 0
 while at < len(data):
     at, count = at + 16 + struct.unpack_from(order + "I", data, at + 8)[0], count + 1
 print(count)
