@@ -8,6 +8,7 @@
 //   nic/<way>/get_8 ... get_4096    a whole get, from the command to its notification
 //   nic/<way>/get_words_8           the same, with the word in the notification
 //   nic/<way>/lock, add             a whole lock of a window; a whole fetch and add
+//   nic/<way>/synchronize           a whole step of a semaphore
 //   nic/<way>/message_8/rate        messages one behind the other, ns each; so put_8, get_8, notification
 //   nic/producers_2/rate            two processors insert messages into one ring, one of which is the node's, too; ns
 //                                   each. producers_1: that one alone
@@ -32,6 +33,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -65,6 +67,7 @@
 #include "host/nic/remote/publisher.hpp"
 #include "host/nic/remote/subscriber.hpp"
 #include "host/nic/rma/memory.hpp"
+#include "host/nic/sync/word.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "tests/nic/budgets.hpp"
@@ -424,6 +427,23 @@ Exchange add() {
           nullptr};
 }
 
+/// Counts a semaphore up and down.
+Exchange synchronize() {
+  return {"synchronize", false,
+          [](Side& side, std::uint64_t i) {
+            SyncRequest request;
+            request.step = i % 2 == 0 ? SyncStep::SemaphoreV : SyncStep::SemaphoreP;
+            request.member = 1;
+            Command command = side.command(Operation::Synchronize);
+            command.address = std::bit_cast<std::uint64_t>(request);
+            command.offset = kCounterAt + sizeof(std::uint64_t);
+            command.modifiers = kNotifyCompleter;
+            side.transfer(command);
+            if (to_state(side.await_notification().value).count != i % 2) throw std::runtime_error("a wrong count");
+          },
+          nullptr};
+}
+
 /// Both sides reach it, or it throws.
 class Meeting {
  public:
@@ -615,9 +635,9 @@ class Contest {
   Contest(const Arguments& arguments, const Way& way, std::size_t rounds)
       : way_(way), rounds_(rounds), board_(sizeof(Board)) {
     new (board_.bytes().data()) Board;
-    for (Exchange& exchange :
-         std::vector<Exchange>{message(8), message(40), put(8), put(64), put(512), put(2048), put(4096), notification(),
-                               get(8), get(64), get(512), get(2048), get(4096), get_words(), lock(), add()}) {
+    for (Exchange& exchange : std::vector<Exchange>{message(8), message(40), put(8), put(64), put(512), put(2048),
+                                                    put(4096), notification(), get(8), get(64), get(512), get(2048),
+                                                    get(4096), get_words(), lock(), add(), synchronize()}) {
       if (arguments.wants("nic/" + way.name + "/" + exchange.name)) exchanges_.push_back(std::move(exchange));
     }
     // Between ports of one node nobody waits for a receiver: its mailbox would drop.
