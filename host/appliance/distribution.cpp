@@ -198,7 +198,13 @@ void Distribution::stop() {
 
 bool Distribution::has_subscribers() const {
   return std::any_of(ways_.begin(), ways_.end(), [](const std::unique_ptr<Way>& way) {
-    return way->publisher && !way->publisher->status().empty();
+    if (!way->publisher) return false;
+    // A near one has all records once its ring has ended, and stays until its subscriber leaves.
+    const auto is_served = [](const nic::remote::SubscriptionStatus& status) {
+      return status.is_near && status.state == nic::remote::SubscriptionStatus::State::Ending;
+    };
+    const std::vector<nic::remote::SubscriptionStatus> subscribers = way->publisher->status();
+    return !std::all_of(subscribers.begin(), subscribers.end(), is_served);
   });
 }
 

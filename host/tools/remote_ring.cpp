@@ -203,11 +203,13 @@ class NodeMember final : public Member {
 /// With a port at the appliance's node, which a broker opens; again when the appliance is back.
 class ClientMember final : public Member {
  public:
-  ClientMember(std::string socket, nic::remote::SubscriberOptions options)
+  ClientMember(std::string socket, nic::remote::SubscriberOptions options, bool is_patient)
       : socket_(std::move(socket)), options_(std::move(options)) {
     bool is_refused = false;
-    const std::string problem = open(is_refused);
-    if (!problem.empty()) throw ToolError(is_refused ? kExitRejected : kExitEnvironment, problem);
+    problem_ = open(is_refused);
+    if (problem_.empty()) return;
+    if (is_refused || !is_patient) throw ToolError(is_refused ? kExitRejected : kExitEnvironment, problem_);
+    options_.log("waiting: " + problem_);
   }
   std::size_t step(std::uint64_t now_ns) override {
     if (now_ns >= next_look_ns_) {
@@ -444,7 +446,8 @@ std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const s
     throw ToolError(kExitEnvironment,
                     "the ring '" + there.value().path() + "' has a live writer; --ring gives another name");
   }
-  if (is_broker) return std::make_unique<Receiving>(std::make_unique<ClientMember>(where.place, options));
+  if (is_broker)
+    return std::make_unique<Receiving>(std::make_unique<ClientMember>(where.place, options, how.is_patient));
   auto carrier = where.carrier == RemoteAddress::Carrier::Fabric
                      ? join_fabric(where.place, how.arguments.provider, how.is_patient, tell)
                      : join_shm(where.place, how.is_patient, tell);
