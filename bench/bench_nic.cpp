@@ -1095,7 +1095,7 @@ void measure_producers(const TickClock& clock, const Arguments& arguments, std::
                        std::size_t rounds, Report& report) {
   constexpr std::uint64_t kMessages = 50'000;  // of each producer
   constexpr unsigned kProducerAt = 56;
-  for (const std::size_t producers : {1, 2}) {
+  for (const std::size_t producers : {std::size_t{1}, std::size_t{2}}) {
     const std::string name = "nic/producers_" + std::to_string(producers) + "/rate";
     if (!arguments.wants(name)) continue;
     pin(processors.first);
