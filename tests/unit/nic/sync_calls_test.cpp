@@ -103,8 +103,6 @@ class Cluster {
 
 /// A port with words for some objects.
 struct Seat {
-  static constexpr std::size_t kObjects = 4;
-
   Seat(const std::string& socket, const SyncPatience& how) : patience(how) {
     Result<std::unique_ptr<Client>> opened = Client::open(socket, 64, 60'000);
     if (!opened) throw std::runtime_error(opened.message());
