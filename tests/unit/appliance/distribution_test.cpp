@@ -65,6 +65,7 @@ TEST(Distribution, offers_the_rings_to_those_who_are_entitled_and_counts_their_u
   auto opened = nic::Client::open(offering.socket);
   ASSERT_TRUE(opened) << opened.message();
   nic::Client& client = *opened.value();
+  const nic::Vpid port = client.vpid();
   auto feed = client.attach("ring");
   ASSERT_TRUE(feed) << feed.message();
   EXPECT_FALSE(client.attach("other"));
@@ -107,8 +108,8 @@ TEST(Distribution, offers_the_rings_to_those_who_are_entitled_and_counts_their_u
     return nic.clients == 0 && nic.ports_gone == 1 && nic.offers[0].attachments == 0 && nic.offers[0].attached == 1;
   }));
   EXPECT_THAT(offering.told_until("gone with process"),
-              Contains(HasSubstr("feed 'ring' left by port 0 of user " + std::to_string(::geteuid()) +
-                                 ", after 1 gets of 4096 bytes")));
+              Contains(HasSubstr("feed 'ring' left by port " + std::to_string(port) + " of user " +
+                                 std::to_string(::geteuid()) + ", after 1 gets of 4096 bytes")));
 }
 
 TEST(Distribution, takes_other_entitlements_while_it_runs) {
