@@ -133,6 +133,10 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
         plan.index = static_cast<std::uint32_t>(outlets_.size());
         plan.ring = channel.ring;
         plan.slots = settings_.slots_of(channel.ring);
+        if (const auto patience = settings_.nic ? settings_.nic->patience_ns(channel.ring) : std::nullopt) {
+          plan.lossless =
+              ring::Patience{.stuck_ns = *patience, .on_event = {}, .keep_waiting = [this] { return !stop_.load(); }};
+        }
         plan.engine = settings_.engine;
         plan.strict = settings_.strict;
         plan.limits = settings_.limits;

@@ -70,7 +70,7 @@ std::string restrict_files(const Confinement& confinement) {
   return {};
 }
 
-std::string filter_calls(bool makes_connections) {
+std::string filter_calls(const Confinement& confinement) {
   // By what for. Everything else ends with EPERM.
   constexpr std::array kAllowed = {
       // Receive; clients of the doors that are open.
@@ -83,7 +83,8 @@ std::string filter_calls(bool makes_connections) {
       SCMP_SYS(writev), SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat),
       SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(getdents64),
       SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(rename), SCMP_SYS(renameat),
-      SCMP_SYS(renameat2), SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(ftruncate), SCMP_SYS(fallocate),
+      SCMP_SYS(renameat2), SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(rmdir), SCMP_SYS(ftruncate),
+      SCMP_SYS(fallocate),
       // Memory: rings, native code, pages of ports, and what their clients share.
       SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mprotect), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
       SCMP_SYS(set_mempolicy), SCMP_SYS(get_mempolicy), SCMP_SYS(memfd_create), SCMP_SYS(fstatfs),
@@ -102,15 +103,15 @@ std::string filter_calls(bool makes_connections) {
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)),
                                                                 ::seccomp_release);
   if (!filter) return "system calls are not filtered: no memory";
-  for (const int call : kAllowed) {
-    const int error = ::seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
-    if (error != 0) return std::string("system calls are not filtered: ") + std::strerror(-error);
-  }
+  std::vector<int> allowed(kAllowed.begin(), kAllowed.end());
   constexpr std::array kOfConnections = {SCMP_SYS(socket),       SCMP_SYS(socketpair), SCMP_SYS(bind),
                                          SCMP_SYS(listen),       SCMP_SYS(connect),    SCMP_SYS(epoll_create1),
                                          SCMP_SYS(epoll_create), SCMP_SYS(pipe),       SCMP_SYS(pipe2)};
-  for (const int call : kOfConnections) {
-    const int error = makes_connections ? ::seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0) : 0;
+  constexpr std::array kOfSharing = {SCMP_SYS(userfaultfd), SCMP_SYS(pwrite64), SCMP_SYS(munlock)};
+  if (confinement.makes_connections) allowed.insert(allowed.end(), kOfConnections.begin(), kOfConnections.end());
+  if (confinement.shares_memory) allowed.insert(allowed.end(), kOfSharing.begin(), kOfSharing.end());
+  for (const int call : allowed) {
+    const int error = ::seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
     if (error != 0) return std::string("system calls are not filtered: ") + std::strerror(-error);
   }
   const int error = ::seccomp_load(filter.get());
@@ -132,7 +133,7 @@ std::vector<std::string> confine(const Confinement& confinement) {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) note(failed("new privileges are not ruled out"));
   note(restrict_files(confinement));
   note(drop_capabilities());
-  if (confinement.filters_calls) note(filter_calls(confinement.makes_connections));
+  if (confinement.filters_calls) note(filter_calls(confinement));
 #ifdef __SANITIZE_ADDRESS__
   calls_are_filtered = confinement.filters_calls;
 #endif

@@ -122,6 +122,9 @@ std::string Distribution::open_publisher(Way& way) {
   nic::remote::PublisherOptions options;
   options.domain = kPublishDomain;
   options.subscribers = settings_.subscribers;
+  options.subscribers_per_address = settings_.subscribers_per_address;
+  options.requests_per_second = settings_.requests_per_second;
+  options.stuck_ns = kPatienceNs;
   options.log = [this, &way](const std::string& line) { say(way.voice, way.name + ": " + line); };
   for (const PublishSettings& published : settings_.publish) {
     if (!(published.*way.wanted)) continue;
@@ -131,12 +134,21 @@ std::string Distribution::open_publisher(Way& way) {
       if (!read) return read.message();
       token = std::move(read).value();
     }
-    options.rings.push_back({.name = published.name, .ring = published.ring, .token = std::move(token)});
+    options.rings.push_back(
+        {.name = published.name,
+         .ring = published.ring,
+         .token = std::move(token),
+         // Who comes by shm is of the appliance's user: the kernel lets nobody else.
+         .allow = way.wanted == &PublishSettings::to_fabric ? published.allow : std::vector<nic::AddressPrefix>(),
+         .allows_lossless = published.lossless,
+         .detach_after_ns = published.detach_after_ns,
+         .bytes_per_second = published.bytes_per_second});
   }
   for (const OfferedRing& ring : settings_.rings) {
     options.reserved.push_back(ring.ring);
     if (&way == ways_[0].get() && !settings_.broker.empty()) {
-      options.rings.push_back({.name = ring.name, .ring = ring.ring, .token = "", .is_for_clients = true});
+      options.rings.push_back(
+          {.name = ring.name, .ring = ring.ring, .token = "", .is_for_clients = true, .allows_lossless = false});
     }
   }
   auto publisher = nic::remote::Publisher::open(*way.node, options);
@@ -151,6 +163,7 @@ std::string Distribution::open_broker() {
   options.entitlements = settings_.entitlements;
   options.clients = settings_.clients;
   options.publisher = ways_[0]->publisher.get();
+  options.resident_bytes = settings_.resident_bytes;
   options.log = [this](const std::string& line) { say(broker_voice_, line); };
   options.log_refusal = [this](const std::string& line) { say(refusal_voice_, line); };
   auto broker = nic::Broker::open(*ways_[0]->node, options);
@@ -346,6 +359,10 @@ void Distribution::publish_subscribers(Way& way) {
   way.tally.admitted.set(counters.accepted);
   way.tally.refused.set(counters.refused);
   way.tally.ended.set(counters.ended);
+  way.tally.detached.set(counters.detached);
+  for (std::size_t i = 0; i < way.tally.refusals.size(); ++i) {
+    way.tally.refusals[i].set(counters.refused_by[i + 1]);
+  }
   way.tally.malformed.set(counters.malformed);
   using Occupant = Way::Occupant;
   const auto occupant_of = [](const nic::remote::SubscriptionStatus& status) {
@@ -365,7 +382,8 @@ void Distribution::publish_subscribers(Way& way) {
     const SubscriberTally& tally = way.tally.places[static_cast<std::size_t>(place - way.occupants.begin())];
     if (!*place) {
       *place = occupant_of(status);
-      tally.who.set(way.name + " node " + std::to_string(status.node) + " port " + std::to_string(status.vpid) +
+      tally.who.set(way.name + (status.address ? " " + nic::to_text(*status.address) : "") + " node " +
+                    std::to_string(status.node) + " port " + std::to_string(status.vpid) +
                     (status.is_near ? " near" : ""));
       tally.ring.set(status.ring);
       tally.since.set(wall_ns - std::min(wall_ns, now_ns_ - std::min(now_ns_, status.since_ns)));
@@ -390,6 +408,14 @@ void Distribution::publish_broker() {
   for (const std::uint64_t count : counters.refused) refused += count;
   tally_.refused.set(refused);
   tally_.shared_bytes.set(counters.shared_bytes);
+  const nic::PagingUse paging = broker_->paging();
+  tally_.unpinned.set(paging.memories);
+  tally_.unpinned_bytes.set(paging.file_bytes);
+  tally_.resident_bytes.set(paging.resident_bytes);
+  tally_.pages_fetched.set(paging.fetched);
+  tally_.pages_evicted.set(paging.evicted);
+  tally_.pages_written.set(paging.written);
+  tally_.pages_failed.set(paging.failures);
   const nic::Broker::Uses uses = broker_->uses();
   for (std::size_t i = 0; i < settings_.rings.size(); ++i) {
     nic::FeedUse sum;

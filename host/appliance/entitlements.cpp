@@ -17,6 +17,8 @@ namespace {
 constexpr std::uint64_t kMaxPorts = 256;
 constexpr std::uint64_t kMaxMemory = 1ULL << 34;
 constexpr std::uint64_t kMaxWindows = 1'024;
+constexpr std::uint64_t kMaxUnpinned = 1ULL << 38;
+constexpr std::uint64_t kUsualResident = 16U << 20;
 constexpr std::size_t kMaxFeedNames = 1'024;
 constexpr std::size_t kMaxRecordBytes = 1U << 20;  // of the user and group databases
 
@@ -60,6 +62,16 @@ nic::Entitlement read_entitlement(config::Table& table, const std::vector<std::s
   entitlement.ports = table.integer("ports", {0, kMaxPorts}, entitlement.ports);
   entitlement.memory_bytes = table.bytes("memory", {0, kMaxMemory}, entitlement.memory_bytes);
   entitlement.windows = table.integer("windows", {0, kMaxWindows}, entitlement.windows);
+  entitlement.unpinned_bytes = table.bytes("unpinned", {0, kMaxUnpinned}, 0);
+  const std::uint64_t resident =
+      table.bytes("resident", {0, kMaxMemory}, entitlement.unpinned_bytes == 0 ? 0 : kUsualResident);
+  entitlement.resident_bytes = resident / nic::kPageBytes * nic::kPageBytes;
+  if (table.has("resident") && entitlement.unpinned_bytes == 0) {
+    table.error("resident", "is of files that a port shares, and 'unpinned' lets it share none");
+  } else if (entitlement.unpinned_bytes != 0 &&
+             entitlement.resident_bytes < nic::PagedOptions::kMinFrames * nic::kPageBytes) {
+    table.error("resident", "unpinned memory has at least 64KiB here at once");
+  }
   table.finish();
   return entitlement;
 }

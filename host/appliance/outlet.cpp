@@ -56,6 +56,7 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
     Result<ring::Writer> ring = ring::Writer::create(plan_.ring, *program,
                                                      {.slot_count = plan_.slots,
                                                       .image_generation = generation,
+                                                      .lossless = plan_.lossless,
                                                       .replaces = load_ && load_->ring ? &*load_->ring : nullptr});
     if (!ring) return Failure{ring.message()};
     load->ring.emplace(std::move(ring).value());

@@ -66,8 +66,9 @@ struct OutletPlan {
   std::uint32_t index = 0;  ///< In the appliance.
   std::string ring;         ///< Empty: records are decoded and thrown away.
   std::uint64_t slots = 0;
-  std::array<bool, 3> rules{};  ///< Which reset rules its channels have.
-  std::uint16_t channels = 1;   ///< One more than the highest channel number.
+  std::optional<ring::Patience> lossless;  ///< The ring's writer waits for readers with a seat. Nothing: for nobody.
+  std::array<bool, 3> rules{};             ///< Which reset rules its channels have.
+  std::uint16_t channels = 1;              ///< One more than the highest channel number.
   EngineKind engine = EngineKind::Native;
   bool strict = false;
   EngineLimits limits;

@@ -9,6 +9,7 @@
 #include "host/appliance/entitlements.hpp"
 #include "host/config/nearest.hpp"
 #include "host/config/toml.hpp"
+#include "host/nic/remote/admission.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/name.hpp"
 
@@ -20,6 +21,8 @@ constexpr std::uint64_t kHour = 3'600 * kSecond;
 constexpr std::uint32_t kMaxCore = 4'095;
 constexpr std::size_t kMaxQueues = 16;
 constexpr std::size_t kMaxPublished = 64;
+constexpr std::size_t kMaxAllowed = 1'024;
+constexpr std::uint64_t kMaxPatienceNs = 60 * kSecond;
 
 std::string in_folder(const std::string& folder, const std::string& path) {
   return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
@@ -384,8 +387,51 @@ class Reader {
       }
       read_ways(table, nic, published);
       published.token_file = in_folder(folder_, table.text("token_file", ""));
+      read_admission(table, nic, published);
       table.finish();
       nic.publish.push_back(std::move(published));
+    }
+  }
+
+  void read_admission(config::Table& table, const NicSettings& nic, PublishSettings& published) {
+    // An empty list could mean nobody, or everybody: it is none.
+    const std::size_t least = table.has("allow") ? 1 : 0;
+    for (const std::string& text : table.texts("allow", {.least = least, .most = kMaxAllowed})) {
+      const Result<nic::AddressPrefix> prefix = nic::parse_prefix(text);
+      if (prefix) {
+        published.allow.push_back(prefix.value());
+      } else {
+        table.error("allow", prefix.message());
+      }
+    }
+    if (table.has("allow") && !published.to_fabric) {
+      table.error("allow",
+                  "addresses are of subscribers that come by 'fabric'; 'shm' is for the appliance's user alone");
+    } else if (table.has("allow") && nic.provider.starts_with("shm")) {
+      table.error("allow", "the provider '" + nic.provider + "' knows no addresses");
+    }
+    published.lossless = table.flag("lossless", false);
+    if (published.lossless && !published.ring.empty()) check_waits(table, published.ring);
+    published.detach_after_ns = table.duration_ns("detach_after", {kSecond / 10, kHour}, 0);
+    if (published.lossless && published.detach_after_ns > kMaxPatienceNs) {
+      table.error("detach_after", "the agent of a lossless ring waits for at most a minute");
+    }
+    published.bytes_per_second = table.bytes("bytes_per_second", {64U << 10, nic::remote::ByteRate::kMost}, 0);
+  }
+
+  /// Who waits for readers takes nothing from its ports meanwhile: only captures wait, too.
+  void check_waits(config::Table& table, const std::string& ring) {
+    for (const FeedSettings& feed : settings_.feeds) {
+      const auto& channels = feed.description.channels;
+      if (std::none_of(channels.begin(), channels.end(), [&](const auto& channel) { return channel.ring == ring; })) {
+        continue;
+      }
+      for (const PortSettings& port : settings_.ports) {
+        if (port.agent != feed.agent || port.kind == PortKind::Capture) continue;
+        table.error("lossless", "its agent would wait for readers while port '" + port.name +
+                                    "' goes on: a lossless ring is of an agent that has captures alone");
+        return;
+      }
     }
   }
 
@@ -424,6 +470,7 @@ class Reader {
     if (!diagnostics_.has_errors()) nic.rings = offered_rings(*table);
     nic.broker = in_folder(folder_, table->text("broker", ""));
     nic.clients = table->integer("clients", {1, 1'024}, nic.clients);
+    nic.resident_bytes = table->bytes("resident", {64U << 10, 1ULL << 36}, nic.resident_bytes);
     nic.listen = table->text("listen", "");
     if (!nic.listen.empty()) {
       const Result<net::Endpoint> endpoint = net::parse_endpoint(nic.listen);
@@ -436,6 +483,9 @@ class Reader {
     }
     nic.provider = table->text("provider", "");
     nic.subscribers = table->integer("subscribers", {1, 256}, nic.subscribers);
+    nic.subscribers_per_address = table->integer("subscribers_per_address", {0, 256}, nic.subscribers_per_address);
+    nic.requests_per_second =
+        static_cast<std::uint32_t>(table->integer("requests_per_second", {0, 1'000'000}, nic.requests_per_second));
     nic.entitlements_file = in_folder(folder_, table->text("entitlements", ""));
     if (nic.broker.empty() != nic.entitlements_file.empty()) {
       table->error(nic.broker.empty() ? "entitlements" : "broker",

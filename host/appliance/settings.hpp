@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -110,29 +111,49 @@ struct OfferedRing {
 struct PublishSettings {
   std::string name;  ///< What subscribers ask for.
   std::string ring;
-  bool to_shm = true;      ///< Processes of this host and user, by NicSettings::network.
-  bool to_fabric = false;  ///< Those who come to NicSettings::listen.
-  std::string token_file;  ///< Holds what subscribers have to know; empty: nothing.
+  bool to_shm = true;                     ///< Processes of this host and user, by NicSettings::network.
+  bool to_fabric = false;                 ///< Those who come to NicSettings::listen.
+  std::string token_file;                 ///< Holds what subscribers have to know; empty: nothing.
+  std::vector<nic::AddressPrefix> allow;  ///< Where those who come by `fabric` may come from; none: from anywhere.
+  bool lossless = false;                  ///< The ring's agent waits for subscribers and readers who want all of it.
+  std::uint64_t detach_after_ns = 0;   ///< Who takes nothing for so long, while there is something, is detached; 0: who
+                                       ///< is lossless after kPatienceNs, others never.
+  std::uint64_t bytes_per_second = 0;  ///< To each subscriber; 0: no limit.
 };
+/// How long a lossless ring waits for a reader that does not move, if nothing else is said.
+inline constexpr std::uint64_t kPatienceNs = 5'000'000'000;
 
 /// The node of the user-level network interface, through which other processes reach the rings.
 struct NicSettings {
-  std::string network;            ///< Its carrier between processes of this host: segments NETWORK.NODE.
-  std::string broker;             ///< Path of the Unix socket for clients of this host; empty: none.
-  std::size_t clients = 64;       ///< Of the broker, at once.
-  std::string entitlements_file;  ///< What they may.
+  std::string network;                        ///< Its carrier between processes of this host: segments NETWORK.NODE.
+  std::string broker;                         ///< Path of the Unix socket for clients of this host; empty: none.
+  std::size_t clients = 64;                   ///< Of the broker, at once.
+  std::uint64_t resident_bytes = 256U << 20;  ///< Of files that they share, here at once.
+  std::string entitlements_file;              ///< What they may.
   std::vector<nic::Entitlement> entitlements;
   AgentSettings thread;
-  std::vector<OfferedRing> rings;  ///< All rings of the appliance.
-  std::string listen;              ///< HOST:PORT of the carrier to other hosts; empty: none.
-  std::string provider;            ///< Of it, as libfabric calls it; empty: TCP.
-  std::size_t subscribers = 16;    ///< Of all published rings, at once, on each of the two carriers.
+  std::vector<OfferedRing> rings;           ///< All rings of the appliance.
+  std::string listen;                       ///< HOST:PORT of the carrier to other hosts; empty: none.
+  std::string provider;                     ///< Of it, as libfabric calls it; empty: TCP.
+  std::size_t subscribers = 16;             ///< Of all published rings, at once, on each of the two carriers;
+  std::size_t subscribers_per_address = 0;  ///< of one address of `listen`'s carrier; 0: no limit,
+  std::uint32_t requests_per_second = 100;  ///< and what it may ask; 0: no limit.
   std::vector<PublishSettings> publish;
 
   [[nodiscard]] std::vector<std::string> ring_names() const {
     std::vector<std::string> names;
     for (const OfferedRing& ring : rings) names.push_back(ring.name);
     return names;
+  }
+  /// How long the writer of a ring waits for a reader that does not move; nothing: for nobody.
+  [[nodiscard]] std::optional<std::uint64_t> patience_ns(const std::string& ring) const {
+    std::optional<std::uint64_t> patience;
+    for (const PublishSettings& published : publish) {
+      if (published.ring != ring || !published.lossless) continue;
+      const std::uint64_t own_ns = published.detach_after_ns != 0 ? published.detach_after_ns : kPatienceNs;
+      patience = std::max(patience.value_or(0), own_ns);
+    }
+    return patience;
   }
 };
 

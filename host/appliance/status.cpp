@@ -155,6 +155,13 @@ NicStatus read_nic(const Reader& reader) {
   status.malformed = reader.sum("broker_malformed");
   status.refused = reader.sum("broker_refused");
   status.shared_bytes = reader.sum("broker_shared");
+  status.unpinned = reader.sum("broker_unpinned");
+  status.unpinned_bytes = reader.sum("broker_unpinned_file");
+  status.resident_bytes = reader.sum("broker_unpinned_resident");
+  status.pages_fetched = reader.sum("broker_pages_fetched");
+  status.pages_evicted = reader.sum("broker_pages_evicted");
+  status.pages_written = reader.sum("broker_pages_written");
+  status.pages_failed = reader.sum("broker_pages_failed");
   status.lines_kept = reader.sum("nic_lines_kept");
   return status;
 }
@@ -168,6 +175,10 @@ PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
     if (family == "publisher_admitted") status.admitted = index.reader.value(*metric);
     if (family == "publisher_refused") status.refused = index.reader.value(*metric);
     if (family == "publisher_ended") status.ended = index.reader.value(*metric);
+    if (family == "publisher_detached") status.detached = index.reader.value(*metric);
+    if (family == "publisher_refusals" && index.reader.value(*metric) != 0) {
+      status.refusals[std::string(metric->name.label("why"))] = index.reader.value(*metric);
+    }
     if (family == "publisher_malformed") status.malformed = index.reader.value(*metric);
     if (const auto place = metric->name.label("place"); !place.empty()) places[number(place)][family] = metric;
   }
@@ -182,7 +193,7 @@ PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
       return is_text ? index.reader.text(*found->second) : std::string();
     };
     const std::uint64_t state = value("subscriber_state");
-    if (state == 0 || state > static_cast<std::uint64_t>(SubscriberState::Ending)) continue;
+    if (state == 0 || state > static_cast<std::uint64_t>(SubscriberState::Slowed)) continue;
     SubscriberStatus& subscriber = status.subscribers.emplace_back();
     subscriber.who = text("subscriber");
     subscriber.ring = text("subscriber_ring");
@@ -239,6 +250,7 @@ std::string_view to_text(SubscriberState state) noexcept {
     case SubscriberState::Running: return "running";
     case SubscriberState::Waiting: return "waiting";
     case SubscriberState::Ending: return "ending";
+    case SubscriberState::Slowed: return "slowed";
   }
   return "unknown";
 }
@@ -547,6 +559,8 @@ std::string to_json(const Status& status) {
       publishers.push_back({{"carrier", publisher.carrier},
                             {"admitted", publisher.admitted},
                             {"refused", publisher.refused},
+                            {"refusals", publisher.refusals},
+                            {"detached", publisher.detached},
                             {"ended", publisher.ended},
                             {"malformed", publisher.malformed},
                             {"subscribers", std::move(subscribers)}});
@@ -559,6 +573,13 @@ std::string to_json(const Status& status) {
                    {"malformed", nic.malformed},
                    {"refused", nic.refused},
                    {"shared_bytes", nic.shared_bytes},
+                   {"unpinned", nic.unpinned},
+                   {"unpinned_bytes", nic.unpinned_bytes},
+                   {"resident_bytes", nic.resident_bytes},
+                   {"pages_fetched", nic.pages_fetched},
+                   {"pages_evicted", nic.pages_evicted},
+                   {"pages_written", nic.pages_written},
+                   {"pages_failed", nic.pages_failed},
                    {"lines_kept", nic.lines_kept},
                    {"offers", std::move(offers)},
                    {"publishers", std::move(publishers)}};

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -100,6 +101,7 @@ enum class SubscriberState : std::uint8_t {
   Running = 1,
   Waiting = 2,  ///< There are records for it, but it has no room for them.
   Ending = 3,   ///< The ring has ended.
+  Slowed = 4,   ///< It has had as many bytes as it may in this time.
 };
 [[nodiscard]] std::string_view to_text(SubscriberState state) noexcept;
 
@@ -112,8 +114,9 @@ struct SubscriberStatus {
 /// A carrier that rings are published by.
 struct PublisherStatus {
   std::string carrier;
-  std::uint64_t admitted = 0, refused = 0, ended = 0, malformed = 0;
-  std::vector<SubscriberStatus> subscribers;  ///< Those that there are.
+  std::uint64_t admitted = 0, refused = 0, ended = 0, detached = 0, malformed = 0;
+  std::map<std::string, std::uint64_t> refusals;  ///< Of `refused`, by the reason; those that there were.
+  std::vector<SubscriberStatus> subscribers;      ///< Those that there are.
 };
 
 /// The node and its broker.
@@ -121,6 +124,8 @@ struct NicStatus {
   bool exists = false;
   std::uint64_t commands = 0, clients = 0, ports_opened = 0, ports_gone = 0, turned_away = 0, malformed = 0,
                 refused = 0, shared_bytes = 0, lines_kept = 0;
+  std::uint64_t unpinned = 0, unpinned_bytes = 0, resident_bytes = 0, pages_fetched = 0, pages_evicted = 0,
+                pages_written = 0, pages_failed = 0;
   std::vector<OfferStatus> offers;
   std::vector<PublisherStatus> publishers;
 };

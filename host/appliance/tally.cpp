@@ -145,6 +145,13 @@ void TallyBuilder::nic(NicTally& tally) {
   add(tally.malformed, "broker_malformed", {}, "Requests that no client sends");
   add(tally.refused, "broker_refused", {}, "Requests that were refused");
   gauge(tally.shared_bytes, "broker_shared", {}, "Memory of clients that the node has mapped", Unit::Bytes);
+  gauge(tally.unpinned, "broker_unpinned", {}, "Files that processes share as unpinned memory");
+  gauge(tally.unpinned_bytes, "broker_unpinned_file", {}, "Size of them", Unit::Bytes);
+  gauge(tally.resident_bytes, "broker_unpinned_resident", {}, "Of that, as much as may be here at once", Unit::Bytes);
+  add(tally.pages_fetched, "broker_pages_fetched", {}, "Pages of them read for transfers");
+  add(tally.pages_evicted, "broker_pages_evicted", {}, "Pages of them that made room for others");
+  add(tally.pages_written, "broker_pages_written", {}, "Pages of them written back");
+  add(tally.pages_failed, "broker_pages_failed", {}, "Pages that a file did not give or take");
   add(tally.lines_kept, "nic_lines_kept", {}, "Lines that the log was spared, because there were too many");
 }
 
@@ -184,16 +191,21 @@ void TallyBuilder::publisher(PublisherTally& tally, std::string_view carrier) {
   const Labels labels = {{"carrier", carrier}};
   gauge(tally.subscribers, "publisher_subscribers", labels, "Subscribers of published rings now");
   add(tally.admitted, "publisher_admitted", labels, "Subscriptions that were admitted");
-  add(tally.refused, "publisher_refused", labels,
-      "Requests that were refused: no such ring for this token, or no room");
+  add(tally.refused, "publisher_refused", labels, "Requests that were refused, and subscriptions taken back");
+  for (std::size_t i = 0; i < tally.refusals.size(); ++i) {
+    const char* const why = nic::remote::to_name(static_cast<nic::remote::Refusal>(i + 1));
+    add(tally.refusals[i], "publisher_refusals", {{"carrier", carrier}, {"why", why}}, "Of those, by the reason");
+  }
   add(tally.ended, "publisher_ended", labels, "Subscriptions that have ended, by whatever end");
+  add(tally.detached, "publisher_detached", labels,
+      "Of those, because the subscriber took nothing while there was something");
   add(tally.malformed, "publisher_malformed", labels, "Messages that no subscriber sends");
   for (std::size_t i = 0; i < tally.places.size(); ++i) {
     SubscriberTally& place = tally.places[i];
     const std::string number = std::to_string(i);
     const Labels of_place = {{"carrier", carrier}, {"place", number}};
     gauge(place.state, "subscriber_state", of_place,
-          "0 nobody, 1 running, 2 there is no room for its records, 3 ending");
+          "0 nobody, 1 running, 2 there is no room for its records, 3 ending, 4 it has had its bytes of this time");
     gauge(place.since, "subscriber_since_time", of_place, "When it came", Unit::Time);
     gauge(place.records, "subscriber_records", of_place, "Records that it was sent");
     gauge(place.slots, "subscriber_slots", of_place, "Slots of them");

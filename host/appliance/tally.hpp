@@ -9,6 +9,7 @@
 
 #include "host/counters/writer.hpp"
 #include "host/net/packet.hpp"
+#include "host/nic/remote/protocol.hpp"
 
 /// The counters of an appliance: which there are, and their handles. Names and help stand in tally.cpp, in one list.
 namespace stopbit::appliance {
@@ -66,6 +67,7 @@ struct RecorderTally {
 /// The node and its broker.
 struct NicTally {
   counters::Counter commands, clients, ports_opened, ports_gone, turned_away, malformed, refused, shared_bytes;
+  counters::Counter unpinned, unpinned_bytes, resident_bytes, pages_fetched, pages_evicted, pages_written, pages_failed;
   counters::Counter lines_kept;
 };
 
@@ -90,8 +92,9 @@ struct SubscriberTally {
 
 /// A carrier that rings are published by.
 struct PublisherTally {
-  counters::Counter subscribers, admitted, refused, ended, malformed;
-  std::vector<SubscriberTally> places;  ///< As many as there may be.
+  counters::Counter subscribers, admitted, refused, ended, detached, malformed;
+  std::array<counters::Counter, nic::remote::kRefusals - 1> refusals;  ///< Of `refused`, by nic::remote::Refusal.
+  std::vector<SubscriberTally> places;                                 ///< As many as there may be.
 };
 
 /// Collects what there is, then makes the segment and fills the handles, which must stay where they are until then.

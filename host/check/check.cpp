@@ -58,6 +58,7 @@ class Look {
     huge_pages();
     huge_pages_of_nodes();
     locked_memory();
+    page_faults();
     at_least("/proc/sys/net/core/rmem_max", "socket buffer limit", kWantedReceiveBuffer,
              "Bursts that do not fit the buffer of a socket are lost.", "sysctl -w net.core.rmem_max=16777216");
     at_least("/proc/sys/net/core/netdev_max_backlog", "kernel backlog", kWantedBacklog,
@@ -289,6 +290,13 @@ class Look {
         "at least " + std::to_string(kWantedHugeMemory >> 20) + " MiB",
         "A page that has been swapped out or not touched yet stops the agent that needs it.",
         "LimitMEMLOCK=infinity in the service, or ulimit -l unlimited");
+  }
+
+  void page_faults() {
+    // The file is there with the call; with user faults alone, as here, its number does not matter.
+    const bool is_there = read("/proc/sys/vm/unprivileged_userfaultfd").has_value();
+    add("userfaultfd", is_there ? State::Good : State::Unknown, is_there ? "there" : "", "there",
+        "Without it clients of a broker cannot share files as memory.", "a kernel with CONFIG_USERFAULTFD");
   }
 
   void look_at(const std::string& interface) {

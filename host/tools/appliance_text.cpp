@@ -176,13 +176,26 @@ std::string stat_text(const Status& status) {
                   thousands(offer.gets), thousands(offer.bytes)});
     }
     out += "\nBroker\n" + clients.text(0) + '\n' + offers.text(1);
+    if (nic.unpinned != 0 || nic.pages_fetched != 0) {
+      Grid files({"files shared", "bytes", "here at most", "pages read", "evicted", "written", "failed"});
+      files.add({thousands(nic.unpinned), thousands(nic.unpinned_bytes), thousands(nic.resident_bytes),
+                 thousands(nic.pages_fetched), thousands(nic.pages_evicted), thousands(nic.pages_written),
+                 thousands(nic.pages_failed)});
+      out += '\n' + files.text(0);
+    }
   }
-  Grid publishers({"published by", "admitted", "refused", "ended", "malformed"});
+  Grid publishers({"published by", "admitted", "refused", "ended", "detached", "malformed"});
+  Grid refusals({"refused by", "why", "requests"});
   Grid subscribers({"subscriber", "ring", "state", "since", "records", "behind", "lost", "filtered"});
   bool has_subscribers = false;
+  bool has_refusals = false;
   for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
     publishers.add({plain(publisher.carrier), thousands(publisher.admitted), thousands(publisher.refused),
-                    thousands(publisher.ended), thousands(publisher.malformed)});
+                    thousands(publisher.ended), thousands(publisher.detached), thousands(publisher.malformed)});
+    for (const auto& [why, count] : publisher.refusals) {
+      refusals.add({plain(publisher.carrier), plain(why), thousands(count)});
+      has_refusals = true;
+    }
     for (const appliance::SubscriberStatus& subscriber : publisher.subscribers) {
       has_subscribers = true;
       const std::uint64_t age = status.now_ns > subscriber.since_ns ? status.now_ns - subscriber.since_ns : 0;
@@ -192,6 +205,7 @@ std::string stat_text(const Status& status) {
     }
   }
   if (!status.nic.publishers.empty()) out += "\nPublished rings\n" + publishers.text(1);
+  if (has_refusals) out += '\n' + refusals.text(2);
   if (has_subscribers) out += "\nSubscribers\n" + subscribers.text(3);
   const std::string errors = errors_text(status);
   if (!errors.empty()) out += "\nDistinct errors\n" + errors;
@@ -275,15 +289,20 @@ std::string screen_text(const Status& status, const Status& before, std::size_t 
     std::size_t subscribers = 0;
     std::uint64_t behind = 0;
     std::uint64_t lost = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t detached = 0;
     for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
       subscribers += publisher.subscribers.size();
+      refused += publisher.refused;
+      detached += publisher.detached;
       for (const appliance::SubscriberStatus& subscriber : publisher.subscribers) {
         behind += subscriber.behind;
         lost += subscriber.lost;
       }
     }
-    out.push_back(fmt::format("published: {} subscribers, {} records behind, {} lost", subscribers,
-                              short_number(static_cast<double>(behind)), short_number(static_cast<double>(lost))));
+    out.push_back(fmt::format("published: {} subscribers, {} behind, {} lost, {} detached, {} refused", subscribers,
+                              short_number(static_cast<double>(behind)), short_number(static_cast<double>(lost)),
+                              detached, refused));
   }
   out.push_back({});
   out.push_back(fmt::format("{:<18} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}", "channel", "state", "A", "B",

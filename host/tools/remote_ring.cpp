@@ -393,6 +393,10 @@ std::vector<Option> remote_options(RemoteArguments& arguments) {
        .value = "",
        .help = "Of a published ring: begins with the oldest record that is still there, not with the next one.",
        .target = &arguments.from_start},
+      {.names = "--lossless",
+       .value = "",
+       .help = "Of a published ring with lossless = true: its writer waits for this process, so that nothing is lost.",
+       .target = &arguments.lossless},
       {.names = "--token-file",
        .value = "FILE",
        .help = "Of a published ring: its first line is what the publisher wants to be told.",
@@ -416,6 +420,7 @@ std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const s
   options.name = name;
   options.filter = parse_filter(how.arguments.filter);
   options.wants_history = how.arguments.from_start;
+  options.is_lossless = how.arguments.lossless;
   options.follows = how.follows;
   options.way =
       how.arguments.is_far ? nic::remote::SubscriberOptions::Way::Far : nic::remote::SubscriberOptions::Way::Best;

@@ -34,6 +34,7 @@ struct RemoteAddress {
 struct RemoteArguments {
   std::vector<std::string> filter;
   bool from_start = false;
+  bool lossless = false;
   std::string token_file;
   std::string provider;
   bool is_far = false;

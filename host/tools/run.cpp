@@ -223,6 +223,7 @@ appliance::Confinement confinement_of(const appliance::Settings& settings) {
       if (channel.ring.find('/') != std::string::npos) confinement.written.push_back(folder_of(channel.ring));
     }
   }
+  confinement.shares_memory = settings.nic && !settings.nic->broker.empty();
   confinement.makes_connections = settings.nic && !settings.nic->listen.empty();
   for (const appliance::PortSettings& port : settings.ports) {
     if (port.kind == appliance::PortKind::Dpdk) confinement.filters_calls = false;

@@ -38,6 +38,8 @@ struct Host {
     any.domain = 3;
     any.feeds = {"feed"};
     any.memory_bytes = 16 * kPageBytes;
+    any.unpinned_bytes = 64 * kPageBytes;
+    any.resident_bytes = 64 * kPageBytes;
     any.hold_us = 1'000;
     options.entitlements = {any};
     options.log = options.log_refusal = [this](const std::string& line) { logged += line.size(); };
@@ -125,9 +127,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       BrokerRequest request;
       std::memcpy(reinterpret_cast<std::byte*>(&request) + offsetof(BrokerRequest, call), chunk,
                   std::min(length, sizeof(request) - offsetof(BrokerRequest, call)));
-      if (request.call != BrokerCall::Segments) request.hold_us = 0;
+      if (request.call < BrokerCall::Segments) request.limit = 0;
       SharedMemory memory;
-      if (request.call == BrokerCall::Share && kind < 128) require(memory.create("fuzz", 4 * kPageBytes));
+      const bool is_shared = request.call == BrokerCall::Share || request.call == BrokerCall::ShareFile;
+      if (is_shared && kind < 128) require(memory.create("fuzz", 4 * kPageBytes));
       const int unsealed = kind >= 192 ? ::memfd_create("unsealed", MFD_CLOEXEC) : -1;
       (void)send_packet(socket.get(), &request, sizeof(request), unsealed >= 0 ? unsealed : memory.descriptor());
       if (unsealed >= 0) ::close(unsealed);
@@ -149,9 +152,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     take_replies(socket.get(), pages);
   }
   ::shutdown(socket.get(), SHUT_RDWR);
-  for (int i = 0; i < 100 && (host.broker->clients() != 0 || host.broker->unflushed() != 0); ++i) host.step();
+  for (int i = 0; i < 100'000 && (host.broker->clients() != 0 || host.broker->unflushed() != 0); ++i) {
+    host.step();
+    if (i >= 100) ::usleep(100);  // for the thread that writes back what was changed in a file
+  }
   require(host.broker->clients() == 0 && host.broker->unflushed() == 0);
-  require(host.broker->counters().shared_bytes == 0);
+  require(host.broker->counters().shared_bytes == 0 && host.broker->paging().memories == 0);
   // The other port still talks to itself.
   const CommandQueue queue(host.other.page());
   Command command;

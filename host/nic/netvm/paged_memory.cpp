@@ -10,12 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 namespace stopbit::nic {
 namespace {
 
-constexpr std::size_t kMinFrames = 16;
 constexpr std::size_t kMaxFrames = std::size_t{1} << 22U;
 constexpr std::size_t kRequestsPerStep = 64;
 constexpr int kTriesWhileItChanges = 100'000;
@@ -39,12 +39,18 @@ Result<std::unique_ptr<PagedMemory>> PagedMemory::open(ring::Descriptor file, st
   if (mode != O_RDWR && (mode != O_RDONLY || allows(options.access, Access::Write))) {
     return Failure{"the file is not open for this access"};
   }
-  if (options.frames < kMinFrames || options.frames > kMaxFrames) {
+  if (options.frames < PagedOptions::kMinFrames || options.frames > kMaxFrames) {
     return Failure{"unpinned memory has 16 to 4194304 pages at once"};
   }
   std::unique_ptr<PagedMemory> memory(new PagedMemory(std::move(file), bytes == 0 ? size : bytes, options));
+  if (!memory->faults_.open()) return Failure{std::string("the kernel gives no userfaultfd: ") + std::strerror(errno)};
   if (!memory->set_up()) return Failure{std::string("cannot make unpinned memory: ") + std::strerror(errno)};
-  if (options.has_thread) memory->thread_ = std::thread([self = memory.get()] { self->run(); });
+  if (!options.has_thread) return memory;
+  try {
+    memory->thread_ = std::thread([self = memory.get()] { self->run(); });
+  } catch (const std::system_error& error) {
+    return Failure{std::string("cannot make the thread of unpinned memory: ") + error.what()};
+  }
   return memory;
 }
 
@@ -64,12 +70,15 @@ bool PagedMemory::set_up() noexcept {
   const std::size_t length = pages_ * kPageBytes;
   memory_ = ring::Descriptor(::memfd_create("stopbit-paged", MFD_CLOEXEC));
   bell_ = ring::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!memory_.ok() || !bell_.ok() || ::ftruncate(memory_.get(), static_cast<off_t>(length)) != 0 || !faults_.open()) {
-    return false;
-  }
+  if (!memory_.ok() || !bell_.ok() || ::ftruncate(memory_.get(), static_cast<off_t>(length)) != 0) return false;
   const auto map = [&](int protection) -> std::byte* {
-    void* const mapped = ::mmap(nullptr, length, protection, MAP_SHARED | MAP_NORESERVE, memory_.get(), 0);
+    // In a process that locks its memory, a mapping that can be used would be filled at once.
+    void* const mapped = ::mmap(nullptr, length, PROT_NONE, MAP_SHARED | MAP_NORESERVE, memory_.get(), 0);
     if (mapped == MAP_FAILED) return nullptr;
+    if (::munlock(mapped, length) != 0 || ::mprotect(mapped, length, protection) != 0) {
+      ::munmap(mapped, length);
+      return nullptr;
+    }
     // A child would see zeros where nobody gives it pages; and nobody wants a core of this size.
     (void)::madvise(mapped, length, MADV_DONTFORK);
     (void)::madvise(mapped, length, MADV_DONTDUMP);
@@ -89,8 +98,7 @@ PagedMemory::~PagedMemory() {
   is_over_.store(true);
   wake();
   if (thread_.joinable()) thread_.join();
-  hear();
-  (void)flush_all();
+  if (!has_ended_.load()) end();
   faults_ = FaultSource();
   if (alias_ != nullptr) ::munmap(alias_, pages_ * kPageBytes);
   for (const Range& range : ranges_) ::munmap(reinterpret_cast<void*>(range.begin), range.end - range.begin);
@@ -157,6 +165,22 @@ void PagedMemory::run() {
   while (!is_over_.load()) {
     if (step() == 0) sleep();
   }
+  end();
+}
+
+/// The pager's last work.
+void PagedMemory::end() {
+  hear();
+  (void)flush_all();
+  has_ended_.store(true);
+}
+
+bool PagedMemory::finish() {
+  if (!is_over_.exchange(true)) {
+    wake();
+    if (!thread_.joinable()) end();
+  }
+  return has_ended_.load();
 }
 
 void PagedMemory::sleep() noexcept {

@@ -22,7 +22,8 @@
 namespace stopbit::nic {
 
 struct PagedOptions {
-  std::size_t frames = 16'384;   ///< Pages that may be here at once; 16 to 2^22.
+  static constexpr std::size_t kMinFrames = 16;
+  std::size_t frames = 16'384;   ///< Pages that may be here at once; kMinFrames to 2^22.
   Access access = Access::Read;  ///< ReadWrite: changed pages are written back into the file.
   bool has_view = false;         ///< Threads of this process may use it, too: see view().
   bool has_thread = true;        ///< Its pager is a thread. Otherwise it is whoever calls step().
@@ -101,6 +102,10 @@ class PagedMemory {
   void shrink(std::size_t pages) noexcept;
   /// The pager's thread, if it is none of this object's. Returns how much it did.
   std::size_t step();
+  /// For an end that keeps nobody waiting: the pager writes back what has changed and ends. True once it has; then the
+  /// destructor has nothing left to do that takes long. Nobody may use the memory any more. Ask again and again, from
+  /// one thread.
+  [[nodiscard]] bool finish();
   /// Any thread.
   [[nodiscard]] PagedCounters counters() const noexcept;
 
@@ -127,6 +132,7 @@ class PagedMemory {
   PagedMemory(ring::Descriptor file, std::uint64_t bytes, const PagedOptions& options);
   [[nodiscard]] bool set_up() noexcept;
   void run();
+  void end();
   void sleep() noexcept;
   void wake() noexcept;
   void ask(Asked& asked, std::uint64_t page) noexcept;
@@ -171,6 +177,7 @@ class PagedMemory {
   alignas(kLineBytes) std::atomic<std::uint64_t> served_ = 0;
   std::atomic<bool> is_asleep_ = false;
   std::atomic<bool> is_over_ = false;
+  std::atomic<bool> has_ended_ = false;
   std::atomic<std::size_t> to_shrink_ = 0;
 
   // The pager's.

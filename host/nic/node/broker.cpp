@@ -1,11 +1,13 @@
 #include "host/nic/node/broker.hpp"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,9 +27,18 @@ constexpr std::uint64_t kLoggedRefusals = 32;
 constexpr std::size_t kUnopened = 4;  // connections of a user that have no port
 constexpr mode_t kSocketMode = 0666;  // entitlements say who may do what
 constexpr std::size_t kMaxGroups = 65'536;
+constexpr std::size_t kUnpinned = 64;  // memories, each of which has a thread
+constexpr std::size_t kUnpinnedOfClient = 8;
 constexpr std::size_t kPassedAtOnce = 4;  // descriptors that are taken out of a packet, to close them
 constexpr std::size_t kRegions = 256;     // of a client: each is a mapping, of which a process has some 65,000
 constexpr std::size_t kBroughtInPerTurn = 4U << 20U;  // bytes of shared memory; more of it comes when it is used
+
+/// Whether reading a file there waits for nothing but a disk.
+bool is_local(const struct statfs& system) noexcept {
+  constexpr std::array<decltype(system.f_type), 4> kLocal = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC, BTRFS_SUPER_MAGIC,
+                                                             TMPFS_MAGIC};
+  return std::find(kLocal.begin(), kLocal.end(), system.f_type) != kLocal.end();
+}
 
 std::string name_of(const BrokerRequest& request) {
   return std::string(request.name, ::strnlen(request.name, sizeof(request.name)));
@@ -44,6 +55,7 @@ const char* to_text(BrokerCall call) noexcept {
     case BrokerCall::Detach: return "detach";
     case BrokerCall::Segments: return "segments";
     case BrokerCall::Subscribe: return "subscribe";
+    case BrokerCall::ShareFile: return "share-file";
   }
   return "?";
 }
@@ -54,8 +66,8 @@ bool is_access(Access access) noexcept {
 
 bool is_request(const BrokerRequest& request) noexcept {
   return request.magic == kBrokerMagic && request.version == kBrokerVersion && request.call >= BrokerCall::Open &&
-         request.call <= BrokerCall::Subscribe && is_access(request.access) &&
-         (request.hold_us == 0 || request.call == BrokerCall::Segments);
+         request.call <= BrokerCall::ShareFile && is_access(request.access) &&
+         (request.limit == 0 || request.call >= BrokerCall::Segments);
 }
 
 BrokerReply refusal(Error error, std::string_view why) {
@@ -270,14 +282,44 @@ std::size_t Broker::step() {
     if (client->is_gone) bury(*client);
   }
   work += std::erase_if(clients_, [](const std::unique_ptr<Client>& client) { return client->is_gone; });
-  work += std::erase_if(flushing_, [&](const std::unique_ptr<Region>& region) {
-    for (std::size_t i = 0; i < region->pages; ++i) {
-      if (!node_.atu().is_flushed(region->address + i * kPageBytes)) return false;
-    }
-    counters_.shared_bytes -= region->pages * kPageBytes;
-    return true;
-  });
+  work += std::erase_if(flushing_, [&](const std::unique_ptr<Region>& region) { return is_over(*region); });
   return work + forget_segments();
+}
+
+/// Whether nothing uses the memory any more, and there is nothing left to write back.
+bool Broker::is_over(Region& region) {
+  if (region.paged != nullptr) {  // is flushed as a whole
+    if (!node_.atu().is_flushed(region.address) || !region.paged->finish()) return false;
+    --paging_.memories;
+    paging_.file_bytes -= region.file_bytes;
+    paging_.resident_bytes -= region.resident_bytes;
+    count(*region.paged, paging_);
+    return true;
+  }
+  for (std::size_t i = 0; i < region.pages; ++i) {
+    if (!node_.atu().is_flushed(region.address + i * kPageBytes)) return false;
+  }
+  counters_.shared_bytes -= region.pages * kPageBytes;
+  return true;
+}
+
+void Broker::count(const PagedMemory& memory, PagingUse& use) const {
+  const PagedCounters counters = memory.counters();
+  use.fetched += counters.fetched;
+  use.evicted += counters.evicted;
+  use.written += counters.written;
+  use.failures += counters.read_failures + counters.write_failures;
+}
+
+PagingUse Broker::paging() const {
+  PagingUse use = paging_;
+  const auto add = [&](const std::unique_ptr<Region>& region) {
+    if (region->paged != nullptr) count(*region->paged, use);
+  };
+  for (const std::unique_ptr<Client>& client : clients_)
+    std::for_each(client->regions.begin(), client->regions.end(), add);
+  std::for_each(flushing_.begin(), flushing_.end(), add);
+  return use;
 }
 
 std::size_t Broker::forget_segments() {
@@ -353,7 +395,7 @@ std::size_t Broker::hear(Client& client) {
     std::vector<ring::Descriptor> passed = passed_with(message);
     BrokerRequest request;
     std::memcpy(&request, bytes.data(), sizeof(request));
-    const bool wants_descriptor = request.call == BrokerCall::Share;
+    const bool wants_descriptor = request.call == BrokerCall::Share || request.call == BrokerCall::ShareFile;
     if (got != static_cast<ssize_t>(sizeof(request)) || !is_request(request) || (message.msg_flags & MSG_CTRUNC) != 0 ||
         passed.size() != (wants_descriptor ? 1U : 0U)) {
       ++counters_.malformed;
@@ -378,6 +420,7 @@ void Broker::answer(Client& client, const BrokerRequest& request, ring::Descript
   } else {
     switch (request.call) {
       case BrokerCall::Share: reply = share(client, request, std::move(passed)); break;
+      case BrokerCall::ShareFile: reply = share_file(client, request, std::move(passed)); break;
       case BrokerCall::Unshare: reply = unshare(client, request); break;
       case BrokerCall::OpenWindow: reply = open_window(client, request); break;
       case BrokerCall::CloseWindow: reply = close_window(client, request); break;
@@ -465,12 +508,74 @@ BrokerReply Broker::share(Client& client, const BrokerRequest& request, ring::De
   return reply;
 }
 
+/// The file's pages are read and written by a thread of this process, so what may stop that thread is not taken: file
+/// systems that wait for a process or for the network.
+BrokerReply Broker::share_file(Client& client, const BrokerRequest& request, ring::Descriptor passed) {
+  const std::uint64_t resident = std::uint64_t{request.limit} * kPageBytes;
+  if (request.bytes == 0) return refusal(Error::OriginLength, "a file is shared from its first byte on");
+  const auto more = [](std::uint64_t wanted, std::uint64_t has, std::uint64_t most) {
+    return has > most || wanted > most - has;
+  };
+  if (more(request.bytes, client.unpinned_bytes, client.may->unpinned_bytes)) {
+    return refusal(Error::Full, "more of files than the port may share");
+  }
+  if (more(resident, client.resident_bytes, client.may->resident_bytes)) {
+    return refusal(Error::Full, "more of it in memory than the port may have there");
+  }
+  if (more(resident, paging_.resident_bytes, options_.resident_bytes)) {
+    return refusal(Error::Full, "more of it in memory than all clients may have there");
+  }
+  if (client.unpinned == kUnpinnedOfClient || paging_.memories == kUnpinned) {
+    return refusal(Error::Full, "as many unpinned memories as there may be");
+  }
+  const bool is_written = allows(request.access, Access::Write);
+  struct statfs system {};
+  const int flags = ::fcntl(passed.get(), F_GETFL);
+  if (flags < 0 || ::fstatfs(passed.get(), &system) != 0 || !is_local(system)) {
+    return refusal(Error::PostedInvalid, "no file on ext4, xfs, btrfs or tmpfs");
+  }
+  // Pages would all go to its end.
+  if (is_written && (flags & O_APPEND) != 0) return refusal(Error::PostedInvalid, "the file is open to append");
+  PagedOptions how;
+  how.frames = request.limit;
+  how.access = is_written ? Access::ReadWrite : Access::Read;
+  Result<std::unique_ptr<PagedMemory>> memory = PagedMemory::open(std::move(passed), request.bytes, how);
+  if (!memory) return refusal(Error::PostedInvalid, memory.message());
+  const std::optional<Nla> address = node_.atu().register_paged(*client.vpid, *memory.value(), request.access);
+  if (!address) return refusal(Error::Full, "no room in the node's tables of pages");
+  auto region = std::make_unique<Region>();
+  region->pages = static_cast<std::size_t>(memory.value()->pages());
+  region->paged = std::move(memory).value();
+  region->address = *address;
+  region->file_bytes = request.bytes;
+  region->resident_bytes = resident;
+  ++client.unpinned;
+  client.unpinned_bytes += request.bytes;
+  client.resident_bytes += resident;
+  ++paging_.memories;
+  paging_.file_bytes += request.bytes;
+  paging_.resident_bytes += resident;
+  client.regions.push_back(std::move(region));
+  log("port " + std::to_string(*client.vpid) + " of user " + std::to_string(client.user) + " shares a file of " +
+      std::to_string(request.bytes) + " bytes, " + std::to_string(resident) + " of them here at once");
+  BrokerReply reply;
+  reply.address = *address;
+  reply.bytes = request.bytes;
+  return reply;
+}
+
 BrokerReply Broker::unshare(Client& client, const BrokerRequest& request) {
   const auto found = std::find_if(client.regions.begin(), client.regions.end(),
                                   [&](const auto& region) { return region->address == request.address; });
   if (found == client.regions.end()) return refusal(Error::OriginWindow, "no memory was shared at this address");
   (void)node_.rma().revoke(*client.vpid, (*found)->address, (*found)->pages);
-  client.shared_bytes -= (*found)->pages * kPageBytes;
+  if ((*found)->paged == nullptr) {
+    client.shared_bytes -= (*found)->pages * kPageBytes;
+  } else {
+    --client.unpinned;
+    client.unpinned_bytes -= (*found)->file_bytes;
+    client.resident_bytes -= (*found)->resident_bytes;
+  }
   flushing_.push_back(std::move(*found));
   client.regions.erase(found);
   return {};
@@ -582,14 +687,14 @@ BrokerReply Broker::detach(Client& client, const BrokerRequest& request) {
 }
 
 BrokerReply Broker::use_segments(Client& client, const BrokerRequest& request) {
-  if (request.hold_us > client.may->hold_us) {
+  if (request.limit > client.may->hold_us) {
     return refusal(Error::Domain, "messages may be held for " + std::to_string(client.may->hold_us) + " us here");
   }
   if (request.window > 1 || request.bytes > kMaxSegments) {
     return refusal(Error::Command, "a priority is 0 or 1, a list has 2 to 128 places");
   }
   const SegmentRing ring{request.address, static_cast<std::uint32_t>(request.bytes), request.slot_bytes,
-                         std::uint64_t{request.hold_us} * 1'000};
+                         std::uint64_t{request.limit} * 1'000};
   const Priority priority = request.window == 1 ? Priority::High : Priority::Low;
   const Error error = node_.messages().start_ring(*client.vpid, priority, ring, node_.atu());
   if (error != Error::None) return refusal(error, "no such places, size of slots, or address of a list");

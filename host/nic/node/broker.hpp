@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "host/nic/netvm/paged_memory.hpp"
 #include "host/nic/node/broker_message.hpp"
 #include "host/nic/node/node.hpp"
 #include "host/nic/node/shared_memory.hpp"
@@ -29,7 +30,9 @@ struct Entitlement {
   std::size_t ports = 8;                  ///< Of one user, at once.
   std::size_t memory_bytes = 64U << 20U;  ///< That each port may share, in up to 256 pieces.
   std::size_t windows = 32;               ///< Of each port, attachments to feeds included.
-  std::uint32_t hold_us = 0;  ///< How long a mailbox of segments may hold messages up, and those behind them.
+  std::uint32_t hold_us = 0;         ///< How long a mailbox of segments may hold messages up, and those behind them.
+  std::uint64_t unpinned_bytes = 0;  ///< Of files that each port may share as unpinned memory.
+  std::size_t resident_bytes = 0;    ///< Of these, as much as may be here at once.
 };
 
 /// Who makes copies of feeds for clients. Of the node's thread.
@@ -49,7 +52,8 @@ struct BrokerOptions {
   std::string socket;  ///< Path of the Unix socket. Whoever may write there may try.
   std::vector<Entitlement> entitlements;
   std::size_t clients = 64;
-  FeedPublisher* publisher = nullptr;  ///< Outlives the broker. Null: feeds are attached alone.
+  FeedPublisher* publisher = nullptr;        ///< Outlives the broker. Null: feeds are attached alone.
+  std::size_t resident_bytes = 256U << 20U;  ///< Of the unpinned memories of all clients, here at once.
   /// One line for each port that is opened or gone, and each feed that is attached or left.
   std::function<void(const std::string&)> log;
   /// One for each client that is turned away and each request that is refused, of each client the first 32. Strangers
@@ -64,6 +68,18 @@ struct BrokerCounters {
   std::uint64_t malformed = 0;    ///< Requests that no client of this version sends; its client is closed.
   std::array<std::uint64_t, kErrors> refused{};  ///< Requests, by code.
   std::uint64_t shared_bytes = 0;                ///< Of clients, mapped here now.
+};
+
+/// Files of clients that are memory of the node: unpinned memory.
+struct PagingUse {
+  std::size_t memories = 0;          ///< Now, with those whose changes are still written back.
+  std::uint64_t file_bytes = 0;      ///< Of their files,
+  std::uint64_t resident_bytes = 0;  ///< and how much of them may be here.
+  // Of all that there ever were.
+  std::uint64_t fetched = 0;  ///< Pages.
+  std::uint64_t evicted = 0;
+  std::uint64_t written = 0;
+  std::uint64_t failures = 0;  ///< Pages that the file did not give, or did not take.
 };
 
 /// How a feed was asked for and used, by user.
@@ -113,6 +129,7 @@ class Broker {
   /// Files that were replaced, and to which there are attachments.
   [[nodiscard]] std::size_t kept_segments() const noexcept { return replaced_.size(); }
   [[nodiscard]] const BrokerCounters& counters() const noexcept { return counters_; }
+  [[nodiscard]] PagingUse paging() const;
   using Uses = std::map<std::pair<std::string, uid_t>, FeedUse>;
   /// By feed and user. Allocates.
   [[nodiscard]] Uses uses() const;
@@ -121,8 +138,11 @@ class Broker {
   /// Registered memory; of a feed, or of a client.
   struct Region {
     SharedMemory memory;
+    std::unique_ptr<PagedMemory> paged;  ///< A file instead of `memory`.
     Nla address = 0;
     std::size_t pages = 0;
+    std::uint64_t file_bytes = 0;      ///< Of `paged`: in its client's sum,
+    std::uint64_t resident_bytes = 0;  ///< and in all.
   };
   /// The file of a feed, and where the ports have it.
   struct Segment {
@@ -149,6 +169,9 @@ class Broker {
     SharedMemory pages;
     std::vector<std::unique_ptr<Region>> regions;
     std::size_t shared_bytes = 0;
+    std::size_t unpinned = 0;  ///< Memories.
+    std::uint64_t unpinned_bytes = 0;
+    std::size_t resident_bytes = 0;
     std::vector<Attachment> attached;
     std::set<std::string> subscribed;  ///< Feeds that it may have copied.
     std::uint64_t refusals = 0;
@@ -178,6 +201,9 @@ class Broker {
 
   [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass);
   [[nodiscard]] BrokerReply share(Client& client, const BrokerRequest& request, ring::Descriptor passed);
+  [[nodiscard]] BrokerReply share_file(Client& client, const BrokerRequest& request, ring::Descriptor passed);
+  [[nodiscard]] bool is_over(Region& region);
+  void count(const PagedMemory& memory, PagingUse& use) const;
   [[nodiscard]] BrokerReply unshare(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply open_window(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply close_window(Client& client, const BrokerRequest& request);
@@ -200,7 +226,8 @@ class Broker {
   std::vector<std::unique_ptr<Region>> flushing_;
   std::size_t to_bring_in_ = 0;  ///< Bytes of shared memory in this turn.
   BrokerCounters counters_;
-  Uses uses_;  ///< Gets and bytes of attachments that have ended.
+  PagingUse paging_;  ///< What there is now; pages of memories that are gone.
+  Uses uses_;         ///< Gets and bytes of attachments that have ended.
 };
 
 }  // namespace stopbit::nic

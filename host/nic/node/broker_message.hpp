@@ -24,21 +24,23 @@ enum class BrokerCall : std::uint8_t {
   Attach = 6,       ///< The feed `name`. The reply has a window of its own to it, and a descriptor to read it from.
   Detach = 7,       ///< The feed's `window`.
   Segments = 8,   ///< The mailbox of priority `window` (0 low, 1 high) lies in segments of `slot_bytes`, whose list has
-                  ///< `bytes` places at `address`; it may hold messages for `hold_us`.
+                  ///< `bytes` places at `address`; it may hold messages for `limit` us.
   Subscribe = 9,  ///< The reply names the port that copies the feed `name` for this client, if it is asked by messages.
+  ShareFile = 10,  ///< The first `bytes` of the file whose descriptor comes with it, as unpinned memory of which at
+                   ///< most `limit` pages are here. The reply has its address; Unshare takes it back.
 };
 
 struct BrokerRequest {
   std::uint32_t magic = kBrokerMagic;
   std::uint16_t version = kBrokerVersion;
   BrokerCall call = {};
-  Access access = Access::Read;  ///< Share, OpenWindow.
+  Access access = Access::Read;  ///< Share, ShareFile, OpenWindow.
   std::uint64_t id = 0;          ///< Comes back.
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::uint16_t window = 0;
   std::uint16_t slot_bytes = 64;   ///< Open: of the mailboxes, 64 or 128. Segments: 16 to 128.
-  std::uint32_t hold_us = 0;       ///< Segments; else 0.
+  std::uint32_t limit = 0;         ///< Segments, ShareFile; else 0.
   char name[kFeedNameBytes] = {};  ///< Ends at the first zero, or at its end.
 };
 static_assert(sizeof(BrokerRequest) == 104 && std::is_trivially_copyable_v<BrokerRequest>);

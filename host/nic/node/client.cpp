@@ -13,6 +13,7 @@
 #include <chrono>
 #include <climits>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "host/nic/node/passing.hpp"
@@ -277,7 +278,7 @@ std::string Client::use_segments(Priority priority, const SegmentHow& how) {
   request.address = segments->list.address;
   request.bytes = how.places;
   request.slot_bytes = static_cast<std::uint16_t>(how.slot_bytes);
-  request.hold_us = how.hold_us;
+  request.limit = how.hold_us;
   request.window = priority == Priority::High ? 1 : 0;
   const Result<BrokerReply> reply = ask(request, -1, nullptr);
   if (!reply) {
@@ -329,6 +330,20 @@ Result<SharedRegion> Client::share(std::size_t bytes, Access access) {
   if (!reply) return Failure{reply.message()};
   region.address = reply.value().address;
   return region;
+}
+
+Result<Nla> Client::share_file(int file, std::uint64_t bytes, std::size_t resident_bytes, Access access) {
+  if (resident_bytes % kPageBytes != 0 || resident_bytes / kPageBytes > std::numeric_limits<std::uint32_t>::max()) {
+    return Failure{"what is here at once are whole pages of " + std::to_string(kPageBytes) + " bytes"};
+  }
+  BrokerRequest request;
+  request.call = BrokerCall::ShareFile;
+  request.access = access;
+  request.bytes = bytes;
+  request.limit = static_cast<std::uint32_t>(resident_bytes / kPageBytes);
+  const Result<BrokerReply> reply = ask(request, file, nullptr);
+  if (!reply) return Failure{reply.message()};
+  return reply.value().address;
 }
 
 std::string Client::unshare(Nla address) {

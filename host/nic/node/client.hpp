@@ -121,6 +121,10 @@ class Client {
   [[nodiscard]] NotificationReader& notifications() noexcept { return notifications_; }
 
   [[nodiscard]] Result<SharedRegion> share(std::size_t bytes, Access access);
+  /// The first `bytes` of a file as unpinned memory, of which at most `resident_bytes`, whole pages, are here at once:
+  /// its address. The file stays this process's, and has all changes when the memory is taken back and its end was
+  /// written. What others write into it meanwhile may be seen or not.
+  [[nodiscard]] Result<Nla> share_file(int file, std::uint64_t bytes, std::size_t resident_bytes, Access access);
   /// Empty on success, else why not.
   [[nodiscard]] std::string unshare(Nla address);
   [[nodiscard]] Result<WindowName> open_window(Nla address, std::uint64_t bytes, Access access);

@@ -67,6 +67,10 @@ class Node {
   [[nodiscard]] NodeId id() const noexcept { return transport_.node(); }
   /// As Transport says.
   [[nodiscard]] bool shares_memory(NodeId other) const noexcept { return transport_.shares_memory(other); }
+  /// Transport::address_of.
+  [[nodiscard]] std::optional<HostAddress> address_of(NodeId node) const noexcept {
+    return transport_.address_of(node);
+  }
   [[nodiscard]] Atu& atu() noexcept { return atu_; }
   [[nodiscard]] Ports& ports() noexcept { return ports_; }
   [[nodiscard]] Rma& rma() noexcept { return rma_; }

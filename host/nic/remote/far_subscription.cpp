@@ -88,6 +88,7 @@ std::size_t FarSubscription::step(std::uint64_t now_ns) {
   bool has_credit = true;
   for (; work < kMessagesPerStep && !has_sent_end_; ++work) {
     if (staged_bytes_ == 0) {
+      if (!may_send(now_ns)) break;
       const std::span<std::byte> message = sender_->place();
       has_credit = !message.empty();
       if (!has_credit || !fill(message)) break;
@@ -184,6 +185,7 @@ void FarSubscription::stage(std::span<std::byte> message, const BatchHead& head)
   std::memcpy(message.data(), &head, sizeof(head));
   staged_bytes_ = sizeof(head) + head.slots * record::kSlotBytes;
   told_ = head.reached.number;
+  has_sent(staged_bytes_);
   ++counted_.messages;
   counted_.slots += head.slots;
 }
@@ -243,6 +245,7 @@ SubscriptionStatus FarSubscription::status() const {
   }
   status.state = has_sent_end_          ? SubscriptionStatus::State::Ending
                  : stuck_since_ns_ != 0 ? SubscriptionStatus::State::Waiting
+                 : is_slowed()          ? SubscriptionStatus::State::Slowed
                                         : SubscriptionStatus::State::Running;
   return status;
 }

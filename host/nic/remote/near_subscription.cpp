@@ -90,8 +90,11 @@ std::size_t NearSubscription::step(std::uint64_t now_ns) {
   }
   std::size_t work = 0;
   ring::Poll poll = ring::Poll::Record;
-  while (work < kRecordsPerStep && (poll = copy_next()) != ring::Poll::Nothing) {
+  std::uint64_t slots = counted_.slots;
+  while (work < kRecordsPerStep && may_send(now_ns) && (poll = copy_next()) != ring::Poll::Nothing) {
     ++work;
+    has_sent((counted_.slots - slots) * record::kSlotBytes);
+    slots = counted_.slots;
     if (poll == ring::Poll::Lost) write_lost();
     if (poll == ring::Poll::Damaged) {
       end_ = "the ring is damaged";
@@ -181,7 +184,9 @@ SubscriptionStatus NearSubscription::status() const {
   SubscriptionStatus status = counted_;
   const std::uint64_t published = source_->fixed().published();
   status.behind = published > reader_.next_record() ? published - reader_.next_record() : 0;
-  status.state = how_ != 0 ? SubscriptionStatus::State::Ending : SubscriptionStatus::State::Running;
+  status.state = how_ != 0     ? SubscriptionStatus::State::Ending
+                 : is_slowed() ? SubscriptionStatus::State::Slowed
+                               : SubscriptionStatus::State::Running;
   return status;
 }
 

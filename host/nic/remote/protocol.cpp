@@ -171,6 +171,18 @@ std::string landing_problem(const Subscribe& message) {
 
 }  // namespace
 
+const char* to_name(Refusal refusal) noexcept {
+  switch (refusal) {
+    case Refusal::None: return "None";
+#define STOPBIT_REMOTE_REFUSAL(enumerator, code, meaning) \
+  case Refusal::enumerator:                               \
+    return #enumerator;
+#include "host/nic/remote/refusal.def"
+#undef STOPBIT_REMOTE_REFUSAL
+  }
+  return "?";
+}
+
 const char* to_meaning(Refusal refusal) noexcept {
   switch (refusal) {
     case Refusal::None: return "served";

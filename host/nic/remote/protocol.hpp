@@ -32,6 +32,9 @@ enum class Refusal : std::uint8_t {
 #include "host/nic/remote/refusal.def"
 #undef STOPBIT_REMOTE_REFUSAL
 };
+inline constexpr std::size_t kRefusals = 18;  ///< With None.
+/// "Ring", "Full", ...; "?" for a number that is none.
+[[nodiscard]] const char* to_name(Refusal refusal) noexcept;
 /// "no-ring"-like words for people; "?" for a number that is none.
 [[nodiscard]] const char* to_meaning(Refusal refusal) noexcept;
 

@@ -9,8 +9,10 @@
 namespace stopbit::nic::remote {
 namespace {
 
-std::string to_text(const Subscription::Peer& peer) {
-  return "port " + std::to_string(peer.vpid) + " of node " + std::to_string(peer.node);
+/// "port 1 of node 2 at 10.1.2.3"
+std::string to_text(const Subscription::Peer& peer, const std::optional<HostAddress>& address) {
+  return "port " + std::to_string(peer.vpid) + " of node " + std::to_string(peer.node) +
+         (address ? " at " + nic::to_text(*address) : "");
 }
 
 }  // namespace
@@ -40,7 +42,7 @@ Result<std::unique_ptr<Publisher>> Publisher::open(Node& node, const PublisherOp
 }
 
 Publisher::Publisher(Node& node, const PublisherOptions& options, std::unique_ptr<Port> port)
-    : node_(node), options_(options), port_(std::move(port)) {
+    : node_(node), options_(options), port_(std::move(port)), rates_(options.requests_per_second) {
   for (const PublishedRing& ring : options_.rings) rings_.push_back({ring, nullptr});
   subscribers_.reserve(options_.subscribers);
 }
@@ -94,6 +96,8 @@ std::size_t Publisher::hear(Port& door, std::uint64_t now_ns) {
       ++counters_.malformed;
       // Who speaks another version is told so; what is no greeting at all gets no answer.
       if (version != 0) refuse(door, peer, 0, Refusal::Version, greeting.message(), now_ns);
+    } else if (greeting.value().call != Call::Echo && !is_in_time(peer, now_ns)) {
+      refuse(door, peer, greeting.value().session, Refusal::Hasty, "", now_ns);
     } else if (greeting.value().call == Call::Subscribe || greeting.value().call == Call::SubscribeNear) {
       subscribe(door, peer, bytes, now_ns);
     } else if (greeting.value().call == Call::Leave) {
@@ -105,6 +109,12 @@ std::size_t Publisher::hear(Port& door, std::uint64_t now_ns) {
     }
   }
   return heard;
+}
+
+/// Whether its address may make a request now.
+bool Publisher::is_in_time(const Subscription::Peer& peer, std::uint64_t now_ns) {
+  const std::optional<HostAddress> address = node_.address_of(peer.node);
+  return !address || rates_.take(*address, now_ns);
 }
 
 void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<const std::byte> bytes,
@@ -129,9 +139,10 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   if (!goes_on) before = nullptr;
   Ring* const found = find_ring(door, peer, request);
   if (found == nullptr) return no(Refusal::Ring, "");
-  if (subscribers_.size() >= options_.subscribers + (goes_on ? 1 : 0)) return no(Refusal::Full, "");
+  Refusal why = judge(*found, peer, request);
+  if (why != Refusal::None) return no(why, "");
   std::string text;
-  Refusal why = find_source(*found, text);
+  why = find_source(*found, text);
   if (why != Refusal::None) return no(why, text);
   if (before != nullptr && before->resume(request, *found->source, now_ns)) {
     (void)door.send(peer.node, peer.vpid, before->answer(), now_ns);
@@ -146,8 +157,9 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   Result<std::unique_ptr<Subscription>> made = make(door, *found, peer, request, std::move(*reader), before, why);
   if (!made) return no(why, made.message());
   if (known = find(peer); known != subscribers_.end()) end(known, "it begins anew");
+  made.value()->set_terms({node_.address_of(peer.node), found->what.bytes_per_second, found->what.detach_after_ns});
   ++counters_.accepted;
-  log(to_text(peer) + " has subscribed to '" + request.ring + "'" +
+  log(to_text(peer, node_.address_of(peer.node)) + " has subscribed to '" + request.ring + "'" +
       (request.near ? ", near, as '" + request.near->name + "'" : ""));
   (void)door.send(peer.node, peer.vpid, made.value()->answer(), now_ns);
   subscribers_.push_back(std::move(made).value());
@@ -202,6 +214,27 @@ std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscr
     return one->peer() != peer && dynamic_cast<const NearSubscription*>(one.get()) != nullptr;
   });
   return static_cast<std::size_t>(near) < options_.near_rings ? "" : "as many rings as there may be were made here";
+}
+
+/// Whether who knows of the ring may have it, and there is a place besides the one that it has already.
+Refusal Publisher::judge(const Ring& ring, const Subscription::Peer& peer, const Subscribe& request) const {
+  const std::optional<HostAddress> address = node_.address_of(peer.node);
+  const auto covers = [&](const AddressPrefix& prefix) { return address && prefix.covers(*address); };
+  if (!ring.what.allow.empty() && std::none_of(ring.what.allow.begin(), ring.what.allow.end(), covers)) {
+    return Refusal::Address;
+  }
+  if (request.is_lossless && !ring.what.allows_lossless) return Refusal::Waiting;
+  std::size_t others = 0;
+  std::size_t of_address = 0;
+  for (const std::unique_ptr<Subscription>& other : subscribers_) {
+    if (other->peer() == peer) continue;
+    const std::optional<HostAddress>& its = other->terms().address;
+    ++others;
+    if (address && its && its->customer() == address->customer()) ++of_address;
+  }
+  if (others >= options_.subscribers) return Refusal::Full;
+  const std::size_t most = options_.subscribers_per_address;
+  return most != 0 && of_address >= most ? Refusal::Crowded : Refusal::None;
 }
 
 /// The ring as it is now.
@@ -270,9 +303,11 @@ void Publisher::echo(const Subscription::Peer& peer, std::span<const std::byte> 
 void Publisher::refuse(Port& door, const Subscription::Peer& peer, std::uint64_t session, Refusal why,
                        const std::string& text, std::uint64_t now_ns) {
   ++counters_.refused;
+  ++counters_.refused_by[static_cast<std::size_t>(why)];
   if (now_ns >= next_refusal_ns_) {
     next_refusal_ns_ = now_ns + options_.beat_ns;
-    log(to_text(peer) + " is refused: " + to_meaning(why) + (text.empty() ? "" : " (" + text + ")"));
+    log(to_text(peer, node_.address_of(peer.node)) + " is refused (" + to_name(why) + "): " + to_meaning(why) +
+        (text.empty() ? "" : " (" + text + ")"));
   }
   (void)door.send(peer.node, peer.vpid, to_bytes(Refuse{session, why, text}), now_ns);
 }
@@ -320,11 +355,14 @@ void Publisher::look_after(std::uint64_t now_ns) {
   for (std::size_t i = 0; i < subscribers_.size();) {
     Subscription& subscriber = *subscribers_[i];
     const std::uint64_t since = subscriber.stuck_since_ns();
-    if (subscriber.is_lossless() && since != 0 && now_ns - since >= options_.stuck_ns) {
+    const std::uint64_t own_ns = subscriber.terms().detach_after_ns;
+    const std::uint64_t patience_ns = own_ns != 0 || !subscriber.is_lossless() ? own_ns : options_.stuck_ns;
+    if (patience_ns != 0 && since != 0 && now_ns - since >= patience_ns) {
+      ++counters_.detached;
       const Subscription::Peer peer = subscriber.peer();
       (void)port_of(peer).send(peer.node, peer.vpid, to_bytes(Refuse{subscriber.session(), Refusal::Stuck, ""}),
                                now_ns);
-      end(subscribers_.begin() + static_cast<std::ptrdiff_t>(i), "it made no progress while it was waited for");
+      end(subscribers_.begin() + static_cast<std::ptrdiff_t>(i), "it made no progress while there were records for it");
       continue;
     }
     subscriber.beat(now_ns);
@@ -339,9 +377,9 @@ Publisher::Subscribers::iterator Publisher::find(const Subscription::Peer& peer)
 
 void Publisher::end(Subscribers::iterator which, const std::string& why) {
   const SubscriptionStatus status = (*which)->status();
-  log(to_text((*which)->peer()) + " is no longer subscribed to '" + status.ring + "': " + why + "; " +
-      std::to_string(status.records) + " records sent, " + std::to_string(status.filtered) + " filtered, " +
-      std::to_string(status.lost) + " lost");
+  log(to_text((*which)->peer(), (*which)->terms().address) + " is no longer subscribed to '" + status.ring +
+      "': " + why + "; " + std::to_string(status.records) + " records sent, " + std::to_string(status.filtered) +
+      " filtered, " + std::to_string(status.lost) + " lost");
   ++counters_.ended;
   subscribers_.erase(which);
 }
@@ -349,7 +387,10 @@ void Publisher::end(Subscribers::iterator which, const std::string& why) {
 std::vector<SubscriptionStatus> Publisher::status() const {
   std::vector<SubscriptionStatus> status;
   status.reserve(subscribers_.size());
-  for (const std::unique_ptr<Subscription>& subscriber : subscribers_) status.push_back(subscriber->status());
+  for (const std::unique_ptr<Subscription>& subscriber : subscribers_) {
+    status.push_back(subscriber->status());
+    status.back().address = subscriber->terms().address;
+  }
   return status;
 }
 

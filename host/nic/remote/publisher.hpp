@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/nic/node/broker.hpp"
+#include "host/nic/remote/admission.hpp"
 #include "host/nic/remote/near_subscription.hpp"
 #include "host/nic/remote/port.hpp"
 #include "host/nic/remote/protocol.hpp"
@@ -26,13 +27,23 @@ struct PublishedRing {
   std::string ring;   ///< Its name on this host (host/ring/name.hpp). It need not be there yet, and may be replaced.
   std::string token;  ///< Who does not show it is answered as if the ring were not there; up to kMaxTokenBytes.
   bool is_for_clients = false;  ///< For those that were admitted, and nobody else; near.
+  /// Where subscribers may come from; none: from anywhere. If there are some, a node whose carrier knows no address for
+  /// it may not.
+  std::vector<AddressPrefix> allow = {};
+  bool allows_lossless = true;         ///< Subscribers may make the ring's writer wait, if it is one that waits.
+  std::uint64_t detach_after_ns = 0;   ///< Who takes nothing for so long, while there is something, is detached; 0: who
+                                       ///< is lossless after PublisherOptions::stuck_ns, others never.
+  std::uint64_t bytes_per_second = 0;  ///< To each subscriber, heads of messages included; 0: no limit.
 };
 
 struct PublisherOptions {
   Pdid domain = 0;  ///< Of its ports: subscribers have the same.
   std::vector<PublishedRing> rings;
-  std::size_t subscribers = 16;        ///< Of all rings, at once.
-  std::uint64_t beat_ns = 50'000'000;  ///< How often subscribers and writers are looked after.
+  std::size_t subscribers = 16;             ///< Of all rings, at once.
+  std::size_t subscribers_per_address = 0;  ///< Of one HostAddress::customer; 0: no limit. As the next one, it holds
+                                            ///< for nodes whose carrier knows their address.
+  std::uint32_t requests_per_second = 0;    ///< Of one HostAddress::customer; 0: no limit.
+  std::uint64_t beat_ns = 50'000'000;       ///< How often subscribers and writers are looked after.
   std::size_t near_rings = 16;  ///< That are made here for subscribers, of all those; others get their records sent.
   std::vector<std::string> reserved;          ///< Names of rings of this host that no subscriber's ring gets, besides
                                               ///< those that are published.
@@ -45,7 +56,9 @@ struct PublisherOptions {
 struct PublisherCounters {
   std::uint64_t accepted = 0;
   std::uint64_t refused = 0;
+  std::array<std::uint64_t, kRefusals> refused_by{};  ///< By Refusal.
   std::uint64_t ended = 0;      ///< Subscriptions: by the subscriber, by the ring's end, or because one was lost.
+  std::uint64_t detached = 0;   ///< Of those, because the subscriber made no progress.
   std::uint64_t malformed = 0;  ///< Messages that no subscriber of this version sends.
 };
 
@@ -102,6 +115,8 @@ class Publisher final : public FeedPublisher {
                                                            const Subscribe& request, ring::Reader reader,
                                                            const NearSubscription* before, Refusal& why);
   [[nodiscard]] std::string near_problem(const Subscription::Peer& peer, const Subscribe& request) const;
+  [[nodiscard]] bool is_in_time(const Subscription::Peer& peer, std::uint64_t now_ns);
+  [[nodiscard]] Refusal judge(const Ring& ring, const Subscription::Peer& peer, const Subscribe& request) const;
   [[nodiscard]] Refusal find_source(Ring& ring, std::string& text);
   [[nodiscard]] std::optional<ring::Reader> find_reader(const Ring& ring, const Subscription::Peer& peer,
                                                         const Subscribe& request, std::string& text);
@@ -125,6 +140,7 @@ class Publisher final : public FeedPublisher {
   std::vector<Ring> rings_;
   Subscribers subscribers_;
   std::vector<Waiting> waiting_;
+  RequestRates rates_;
   std::size_t first_ = 0;  ///< Who is served first in the next step.
   std::uint64_t next_beat_ns_ = 0;
   std::uint64_t next_refusal_ns_ = 0;  ///< Before, no refusal is logged: whoever likes can be refused.

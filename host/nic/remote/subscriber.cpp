@@ -29,6 +29,8 @@ bool is_for_now(Refusal why) noexcept {
     case Refusal::Resources:
     case Refusal::Stuck:
     case Refusal::Near:
+    case Refusal::Crowded:
+    case Refusal::Hasty:
     case Refusal::Closing: return true;
     default: return false;
   }

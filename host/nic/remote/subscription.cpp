@@ -9,6 +9,7 @@ const char* to_text(SubscriptionStatus::State state) noexcept {
     case SubscriptionStatus::State::Running: return "running";
     case SubscriptionStatus::State::Waiting: return "waiting";
     case SubscriptionStatus::State::Ending: return "ending";
+    case SubscriptionStatus::State::Slowed: return "slowed";
   }
   return "?";
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "host/nic/remote/admission.hpp"
 #include "host/nic/remote/port.hpp"
 #include "host/nic/remote/protocol.hpp"
 #include "host/nic/remote/record_filter.hpp"
@@ -21,12 +22,14 @@ struct SubscriptionStatus {
     Running,
     Waiting,  ///< There are records for it, but it has no room for them.
     Ending,   ///< The ring has ended; the last records are on their way.
+    Slowed,   ///< There may be records for it, but it has had as many bytes as it may in this time.
   };
   State state = State::Running;
   std::string ring;
   NodeId node = 0;
   Vpid vpid = 0;
-  bool is_near = false;  ///< The publisher writes its ring, a NearSubscription.
+  std::optional<HostAddress> address;  ///< Of the node, when it subscribed.
+  bool is_near = false;                ///< The publisher writes its ring, a NearSubscription.
   bool is_lossless = false;
   bool has_filter = false;
   std::uint64_t since_ns = 0;  ///< Of the clock that the publisher is stepped with.
@@ -49,6 +52,12 @@ class Subscription {
     Vpid vpid = 0;
     [[nodiscard]] friend bool operator==(const Peer&, const Peer&) = default;
   };
+  /// What the publisher lets it have.
+  struct Terms {
+    std::optional<HostAddress> address;  ///< Of its node, when it subscribed.
+    std::uint64_t bytes_per_second = 0;  ///< 0: no limit.
+    std::uint64_t detach_after_ns = 0;   ///< PublishedRing.
+  };
   Subscription() = default;
   Subscription(const Subscription&) = delete;
   Subscription& operator=(const Subscription&) = delete;
@@ -57,6 +66,11 @@ class Subscription {
   [[nodiscard]] virtual const Peer& peer() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t session() const noexcept = 0;
   [[nodiscard]] virtual bool is_lossless() const noexcept = 0;
+  void set_terms(const Terms& terms) noexcept {
+    terms_ = terms;
+    rate_ = ByteRate(terms.bytes_per_second);
+  }
+  [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
   /// What accepts the subscriber: a message for it.
   [[nodiscard]] virtual std::vector<std::byte> answer() const = 0;
 
@@ -70,6 +84,20 @@ class Subscription {
   /// Since when records wait and nothing moves; 0: that is not so.
   [[nodiscard]] virtual std::uint64_t stuck_since_ns() const noexcept = 0;
   [[nodiscard]] virtual SubscriptionStatus status() const = 0;
+
+ protected:
+  /// Whether it may have more bytes now; if not, its state shows it.
+  [[nodiscard]] bool may_send(std::uint64_t now_ns) noexcept {
+    is_slowed_ = !rate_.has_room(now_ns);
+    return !is_slowed_;
+  }
+  void has_sent(std::size_t bytes) noexcept { rate_.take(bytes); }
+  [[nodiscard]] bool is_slowed() const noexcept { return is_slowed_; }
+
+ private:
+  Terms terms_;
+  ByteRate rate_{0};
+  bool is_slowed_ = false;
 };
 
 /// The request's filter, for a ring of that layout; null: everything passes. `why` and the failure's text are for the

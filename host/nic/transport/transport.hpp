@@ -5,6 +5,7 @@
 #include <span>
 
 #include "host/nic/names.hpp"
+#include "host/nic/transport/address.hpp"
 
 namespace stopbit::nic {
 
@@ -32,6 +33,9 @@ class Transport {
   [[nodiscard]] virtual std::size_t receive(std::span<std::byte> into) = 0;
   /// Who sent the frame that `receive` gave last, if the carrier knows it better than the frame.
   [[nodiscard]] virtual std::optional<NodeId> sender() const noexcept { return std::nullopt; }
+  /// Where a node is, as its connection says, not the node. Nothing: there is no such node now, or the carrier has no
+  /// addresses, or cannot vouch for them.
+  [[nodiscard]] virtual std::optional<HostAddress> address_of(NodeId /*node*/) const noexcept { return std::nullopt; }
 };
 
 }  // namespace stopbit::nic

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # A confined appliance offers its ring to processes of this host: those who are entitled attach it, others learn
-# nothing, entitlements change while it runs, and strangers at the socket do not fill the log.
+# nothing, entitlements change while it runs, strangers at the socket do not fill the log, and files of clients are read
+# through the node without being in memory as a whole.
 #
-#     broker.sh BIN_FOLDER        status 77: no namespaces here
+#     broker.sh BIN_FOLDER UNPINNED_CLIENT        status 77: no namespaces here
 set -euo pipefail
 bin=$(readlink -f "$1")
+unpinned_client=$(readlink -f "$2")
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=wire.bash
 . "$here/wire.bash"
@@ -16,6 +18,8 @@ cat >entitlements.toml <<TOML
 [[entitlement]]
 user = "$(id -u)"
 feeds = ["ring"]
+unpinned = "32MiB"
+resident = "1MiB"
 TOML
 cat >>appliance.toml <<TOML
 [nic]
@@ -53,6 +57,18 @@ done
 grep -A2 "^attached by name" stat.txt >attached.txt
 grep -Eq "^ring +0 +[1-9]" attached.txt || { cat stat.txt; exit 1; }
 "$bin/stopbit" top "$name" --once | grep -q "^broker: 0 clients" || { echo "top has no broker"; exit 1; }
+
+status=0
+"$unpinned_client" broker.sock || status=$?
+if ((status == 0)); then
+  # Three files of 8192 pages; what one client had is given back before the next one gets it.
+  "$bin/stopbit" stat "$name" --json >unpinned.json
+  python3 -c 'import json
+nic = json.load(open("unpinned.json"))["nic"]
+assert nic["pages_fetched"] >= 3 * 8192 and nic["pages_evicted"] >= 3 * (8192 - 256) and nic["pages_failed"] == 0, nic'
+elif ((status != 77)); then
+  echo "unpinned memory: status $status"; tail -n 5 log; exit 1
+fi
 
 # A client sees the end of a killed appliance, and the next one takes over the socket.
 python3 "$here/broker_test.py" broker.sock --killed $appliance

@@ -13,6 +13,12 @@ enter_namespace "" "$@"
 make_workplace http
 use_loopback
 "$here/feed.sh" "$bin" "$name" lo lo
+cat >>appliance.toml <<TOML
+[nic]
+network = "$name"
+[[publish]]
+ring = "ring"
+TOML
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 exchange=$!

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -12,9 +13,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <fstream>
 #include <thread>
 
+#include "host/nic/netvm/paged_memory.hpp"
 #include "tests/unit/appliance/fixture.hpp"
 
 namespace stopbit::appliance {
@@ -124,6 +127,38 @@ TEST(Confinement, an_appliance_starts_with_locked_memory_under_a_limit) {
               0)
         << is_privileged;
   }
+}
+
+TEST(Confinement, lets_only_those_with_a_broker_have_files_as_memory) {
+  if (nic::FaultSource faults; !faults.open()) GTEST_SKIP() << "this kernel gives no userfaultfd";
+  const auto page = [](bool) {
+    nic::FaultSource faults;
+    if (!faults.open()) return errno == EPERM ? 1 : 2;
+    const ring::Descriptor file(::memfd_create("paged", MFD_CLOEXEC));
+    const std::string bytes(64 * nic::kPageBytes, 'b');
+    if (::write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return 3;
+    auto memory = nic::PagedMemory::open(ring::Descriptor(::dup(file.get())), 0,
+                                         {.frames = 16, .access = nic::Access::ReadWrite});
+    if (!memory) {
+      std::fprintf(stderr, "%s\n", memory.message().c_str());
+      return 4;
+    }
+    for (std::uint64_t i = 0; i < memory.value()->pages(); ++i) {
+      nic::HeldPage held;
+      for (int tried = 0; tried < 20'000 && held.state == nic::HeldPage::State::Absent; ++tried) {
+        held = memory.value()->hold(i);
+        if (held.state == nic::HeldPage::State::Absent) ::usleep(1'000);
+      }
+      if (held.state != nic::HeldPage::State::Here || held.memory[7] != std::byte{'b'}) return 5;
+      held.memory[7] = std::byte{'c'};
+      memory.value()->release(held, true);
+    }
+    if (!memory.value()->flush().empty()) return 6;
+    char changed = 0;
+    return ::pread(file.get(), &changed, 1, 7) == 1 && changed == 'c' ? 0 : 7;
+  };
+  EXPECT_EQ(confined({.written = {}, .read = {}, .filters_calls = true}, page), 1);
+  EXPECT_EQ(confined({.written = {}, .read = {}, .shares_memory = true, .filters_calls = true}, page), 0);
 }
 
 }  // namespace

@@ -186,6 +186,66 @@ TEST(ApplianceSettings, publish_rings) {
               HasSubstr("two rings are published as 'r'"));
 }
 
+TEST(ApplianceSettings, say_who_may_subscribe_and_how_much) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const std::string rest = std::string(kGood).substr(begin.size());
+  const std::string nic = "[nic]\nlisten = \"10.1.2.3:7700\"\n";
+  const Parsed plain(begin + rest + nic + "[[publish]]\nring = \"r\"\n");
+  ASSERT_TRUE(plain.settings) << plain.errors();
+  EXPECT_EQ(plain.settings->nic->subscribers_per_address, 0U);
+  EXPECT_EQ(plain.settings->nic->requests_per_second, 100U);
+  EXPECT_TRUE(plain.settings->nic->publish[0].allow.empty());
+  EXPECT_FALSE(plain.settings->nic->publish[0].lossless);
+  EXPECT_EQ(plain.settings->nic->publish[0].detach_after_ns, 0U);
+  EXPECT_EQ(plain.settings->nic->publish[0].bytes_per_second, 0U);
+  EXPECT_FALSE(plain.settings->nic->patience_ns("r"));
+
+  const Parsed parsed(begin + rest + nic +
+                      "subscribers_per_address = 2\nrequests_per_second = 7\n[[publish]]\nring = \"r\"\n"
+                      "allow = [\"10.1.0.0/16\", \"fd00::1\"]\ndetach_after = \"2s\"\nbytes_per_second = \"1MiB\"\n");
+  ASSERT_TRUE(parsed.settings) << parsed.errors();
+  EXPECT_EQ(parsed.settings->nic->subscribers_per_address, 2U);
+  EXPECT_EQ(parsed.settings->nic->requests_per_second, 7U);
+  const PublishSettings& published = parsed.settings->nic->publish[0];
+  ASSERT_EQ(published.allow.size(), 2U);
+  EXPECT_EQ(nic::to_text(published.allow[0].address), "10.1.0.0");
+  EXPECT_EQ(published.allow[0].bits, 112U);
+  EXPECT_EQ(nic::to_text(published.allow[1].address), "fd00::1");
+  EXPECT_EQ(published.detach_after_ns, 2'000'000'000U);
+  EXPECT_EQ(published.bytes_per_second, 1U << 20U);
+
+  const auto errors = [&](const std::string& text) { return Parsed(begin + rest + text).errors(); };
+  const std::string publish = nic + "[[publish]]\nring = \"r\"\n";
+  EXPECT_THAT(errors(publish + "allow = [\"md1\"]\n"), HasSubstr("17:9: error: 'md1' is no address and no prefix"));
+  EXPECT_THAT(errors(publish + "allow = [\"10.1.2.3/16\"]\n"), HasSubstr("which begins at 10.1.0.0"));
+  EXPECT_THAT(errors(publish + "to = [\"shm\"]\nallow = [\"10.1.2.3\"]\n"),
+              HasSubstr("18:9: error: addresses are of subscribers that come by 'fabric'"));
+  EXPECT_THAT(errors(nic + "provider = \"shm\"\n[[publish]]\nring = \"r\"\nallow = [\"10.1.2.3\"]\n"),
+              HasSubstr("the provider 'shm' knows no addresses"));
+  EXPECT_THAT(errors(publish + "detach_after = \"1ms\"\n"), HasSubstr("17:16: error"));
+  EXPECT_THAT(errors(publish + "bytes_per_second = \"1KiB\"\n"), HasSubstr("17:20: error"));
+  EXPECT_THAT(errors(nic + "subscribers_per_address = 257\n"), HasSubstr("15:27: error"));
+  EXPECT_THAT(errors(nic + "requests_per_second = 1000001\n"), HasSubstr("15:23: error"));
+  EXPECT_THAT(errors(publish + "lossless = true\n"),
+              HasSubstr("17:12: error: its agent would wait for readers while port"));
+  EXPECT_THAT(errors(publish + "allow = []\n"), HasSubstr("17:9: error"));
+  EXPECT_THAT(errors(publish + "alow = []\n"), HasSubstr("near is 'allow'"));
+}
+
+TEST(ApplianceSettings, let_agents_of_captures_wait_for_subscribers) {
+  std::string text(kGood);
+  const std::string interface = "interface = \"eth1\"";
+  text.replace(text.find(interface), interface.size(), "kind = \"capture\"\nfile = \"c\"");
+  const Parsed parsed(text +
+                      "[nic]\n[[publish]]\nring = \"r\"\nlossless = true\n[[publish]]\nring = \"r\"\nas = \"s\"\n");
+  ASSERT_TRUE(parsed.settings) << parsed.errors();
+  EXPECT_TRUE(parsed.settings->nic->publish[0].lossless);
+  EXPECT_FALSE(parsed.settings->nic->publish[1].lossless);
+  EXPECT_EQ(parsed.settings->nic->patience_ns("r"), kPatienceNs);
+  const Parsed slow(text + "[nic]\n[[publish]]\nring = \"r\"\nlossless = true\ndetach_after = \"2min\"\n");
+  EXPECT_THAT(slow.errors(), HasSubstr("waits for at most a minute"));
+}
+
 TEST(ApplianceSettings, take_ports_of_one_device_for_its_queues) {
   const std::string begin =
       "name = \"demo\"\nstate = \"s\"\n[dpdk]\nmemory = \"1GiB\"\n[[agent]]\nname = \"x\"\n[[agent]]\nname = \"y\"\n";

@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -18,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+#include "host/nic/netvm/fault_source.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/client.hpp"
 #include "host/nic/node/passing.hpp"
@@ -835,7 +837,7 @@ TEST_F(Clients, that_speak_nonsense_are_closed_and_harm_nobody) {
     ASSERT_GE(fd, 0);
     for (int i = 0; i < 3; ++i) {
       BrokerRequest request;
-      request.call = static_cast<BrokerCall>(round % 2 == 0 ? random() % 9 : 1 + random() % 7);
+      request.call = static_cast<BrokerCall>(round % 2 == 0 ? random() % 11 : 1 + random() % 9);
       request.bytes = random() % 5 == 0 ? random() : kPageBytes * (random() % 4);
       request.address = random() % 2 == 0 ? 0 : random();
       request.window = static_cast<std::uint16_t>(random());
@@ -949,6 +951,255 @@ TEST_F(Clients, with_a_low_ring_that_is_stuck_still_send_high) {
   client.reset();
   is_over = true;
   thread.join();
+}
+
+// Unpinned memory: files that clients share.
+
+constexpr std::size_t kResident = 32 * kPageBytes;
+
+/// A file without a name, in memory, each word of which says where it stands.
+class NumberedFile {
+ public:
+  explicit NumberedFile(std::size_t pages) : file_(::memfd_create("numbered", MFD_CLOEXEC)) {
+    std::vector<std::uint64_t> words(kPageBytes / 8);
+    for (std::size_t page = 0; page < pages; ++page) {
+      for (std::size_t i = 0; i < words.size(); ++i) words[i] = word_at(page, i);
+      const auto at = static_cast<off_t>(page * kPageBytes);
+      EXPECT_EQ(::pwrite(file_.get(), words.data(), kPageBytes, at), static_cast<ssize_t>(kPageBytes));
+    }
+  }
+  static std::uint64_t word_at(std::size_t page, std::size_t word) { return (page + 1) << 32U | word; }
+  [[nodiscard]] int get() const { return file_.get(); }
+  [[nodiscard]] std::uint64_t read_word(std::size_t page) const {
+    std::uint64_t word = 0;
+    EXPECT_EQ(::pread(file_.get(), &word, sizeof(word), static_cast<off_t>(page * kPageBytes)), 8);
+    return word;
+  }
+
+ private:
+  ring::Descriptor file_;
+};
+
+class UnpinnedClients : public Clients {
+ protected:
+  void SetUp() override {
+    FaultSource faults;
+    if (!faults.open()) GTEST_SKIP() << "this kernel gives no userfaultfd";
+    options.entitlements[0].unpinned_bytes = 64U << 20U;
+    options.entitlements[0].resident_bytes = kResident;
+  }
+  /// Whoever waits for a page, and for a processor, is not lost.
+  static NodeOptions patient() {
+    NodeOptions how;
+    how.link.silence_ns = 20'000'000'000;
+    return how;
+  }
+  /// Waits until memory of clients that are gone was given back.
+  static bool is_given_back(Host& host) {
+    for (int i = 0; i < 10'000; ++i) {
+      host.stop();
+      const bool is_free = host.broker->paging().memories == 0 && host.broker->unflushed() == 0;
+      if (is_free) return true;
+      host.start();
+      ::usleep(1'000);
+    }
+    return false;
+  }
+  static std::string refusal(const Result<Nla>& result) { return result ? "" : result.message(); }
+};
+
+TEST_F(UnpinnedClients, read_a_file_of_many_times_what_may_be_here) {
+  constexpr std::size_t kPages = 1'024;  // 32 times what may be here
+  Host host(options, patient());
+  host.start();
+  auto owner = open();
+  const auto reader = open();
+  ASSERT_TRUE(owner && reader);
+  const NumberedFile file(kPages);
+  const Result<Nla> address = owner->share_file(file.get(), kPages * kPageBytes, kResident, Access::Read);
+  ASSERT_TRUE(address) << address.message();
+  const auto window = owner->open_window(address.value(), kPages * kPageBytes, Access::Read);
+  ASSERT_TRUE(window) << window.message();
+  EXPECT_FALSE(owner->open_window(address.value(), kPages * kPageBytes, Access::ReadWrite));
+  auto into = reader->share(16 * kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(into) << into.message();
+  // Twice, and the second time backwards: what was evicted comes again.
+  for (std::size_t i = 0; i < 2 * kPages; i += 16) {
+    const std::size_t first = i < kPages ? i : 2 * kPages - i - 16;
+    Command get = transfer(Operation::Get, *owner, window.value());
+    get.offset = first * kPageBytes;
+    get.address = into.value().address;
+    get.length = 16 * kPageBytes;
+    get.modifiers = kNotifyCompleter;
+    ASSERT_EQ(issue(*reader, get), Error::None) << first;
+    const auto* const words = reinterpret_cast<const std::uint64_t*>(into.value().memory.span().data());
+    for (std::size_t page = 0; page < 16; ++page) {
+      ASSERT_EQ(words[page * 512], NumberedFile::word_at(first + page, 0));
+      ASSERT_EQ(words[page * 512 + 511], NumberedFile::word_at(first + page, 511));
+    }
+  }
+  host.stop();
+  const PagingUse use = host.broker->paging();
+  EXPECT_EQ(use.memories, 1U);
+  EXPECT_EQ(use.file_bytes, kPages * kPageBytes);
+  EXPECT_EQ(use.resident_bytes, kResident);
+  EXPECT_GE(use.fetched, 2 * kPages - 64);
+  EXPECT_GE(use.evicted, use.fetched - kResident / kPageBytes);
+  EXPECT_EQ(use.failures, 0U);
+  // It dies: all of it is given back, and others are told.
+  host.start();
+  owner.reset();
+  ASSERT_TRUE(is_given_back(host));
+  EXPECT_EQ(host.broker->paging().resident_bytes, 0U);
+  EXPECT_GE(host.broker->paging().fetched, use.fetched) << "what was counted stays";
+}
+
+TEST_F(UnpinnedClients, have_all_changes_in_the_file_when_the_memory_is_gone) {
+  constexpr std::size_t kPages = 256;
+  Host host(options, patient());
+  host.start();
+  auto owner = open();
+  const auto writer = open();
+  const NumberedFile file(kPages);
+  const Result<Nla> address = owner->share_file(file.get(), kPages * kPageBytes, kResident, Access::ReadWrite);
+  ASSERT_TRUE(address) << address.message();
+  const auto window = owner->open_window(address.value(), kPages * kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(window) << window.message();
+  for (std::size_t page = 0; page < kPages; page += 2) {
+    Command put = transfer(Operation::ImmediatePut, *owner, window.value());
+    put.offset = page * kPageBytes;
+    put.address = 7'000'000 + page;
+    ASSERT_EQ(issue(*writer, put), Error::None);
+  }
+  if (::testing::Test::HasFailure()) return;
+  EXPECT_EQ(owner->unshare(address.value()), "");
+  ASSERT_TRUE(is_given_back(host));
+  for (std::size_t page = 0; page < kPages; ++page) {
+    ASSERT_EQ(file.read_word(page), page % 2 == 0 ? 7'000'000 + page : NumberedFile::word_at(page, 0)) << page;
+  }
+  EXPECT_GE(host.broker->paging().written, kPages / 2);
+  // The window is gone, and there is room for another file.
+  host.start();
+  Command put = transfer(Operation::ImmediatePut, *owner, window.value());
+  EXPECT_NE(issue(*writer, put), Error::None);
+  EXPECT_TRUE(owner->share_file(file.get(), kPages * kPageBytes, kResident, Access::Read));
+}
+
+TEST_F(UnpinnedClients, get_no_more_than_they_are_entitled_to) {
+  options.entitlements[0].unpinned_bytes = 100 * kPageBytes;
+  options.resident_bytes = kResident + 16 * kPageBytes;
+  Host host(options, patient());
+  host.start();
+  auto a = open();
+  auto b = open();
+  const NumberedFile file(200);
+  const auto share = [&](Client& client, std::size_t pages, std::size_t resident_pages) {
+    return refusal(client.share_file(file.get(), pages * kPageBytes, resident_pages * kPageBytes, Access::Read));
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(share(*a, 101, 16), HasSubstr("ERR_QUEUE_FULL: more of files than the port may share"));
+  EXPECT_THAT(share(*a, 100, 33), HasSubstr("more of it in memory than the port may have there"));
+  EXPECT_THAT(share(*a, 100, 15), HasSubstr("16 to 4194304 pages"));
+  EXPECT_THAT(share(*a, 0, 16), HasSubstr("ERR_OLENGTH"));
+  EXPECT_EQ(share(*a, 50, 16), "");
+  EXPECT_THAT(share(*a, 51, 16), HasSubstr("more of files"));
+  EXPECT_EQ(share(*a, 50, 16), "");
+  EXPECT_EQ(share(*b, 10, 16), "");
+  EXPECT_THAT(share(*b, 10, 16), HasSubstr("than all clients may have there"));
+  a.reset();
+  std::string last;
+  for (int i = 0; i < 10'000 && (last = share(*b, 10, 16)) != ""; ++i) ::usleep(1'000);
+  EXPECT_EQ(last, "");
+  b.reset();
+  EXPECT_TRUE(is_given_back(host));
+}
+
+TEST_F(UnpinnedClients, of_other_entitlements_get_none) {
+  options.entitlements[0].unpinned_bytes = 0;
+  Host host(options, patient());
+  host.start();
+  const auto client = open();
+  const NumberedFile file(16);
+  EXPECT_THAT(refusal(client->share_file(file.get(), kPageBytes, 16 * kPageBytes, Access::Read)),
+              ::testing::HasSubstr("more of files than the port may share"));
+}
+
+TEST_F(UnpinnedClients, share_only_files_that_cannot_stop_the_node) {
+  using ::testing::HasSubstr;
+  Host host(options, patient());
+  host.start();
+  const auto client = open();
+  const auto share = [&](int file, std::uint64_t bytes = kPageBytes, Access access = Access::Read) {
+    return refusal(client->share_file(file, bytes, 16 * kPageBytes, access));
+  };
+  std::array<int, 2> pipe{};
+  ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
+  const ring::Descriptor reads(pipe[0]);
+  const ring::Descriptor writes(pipe[1]);
+  EXPECT_THAT(share(reads.get()), HasSubstr("ERR_POSTED_PA_INV"));
+  const ring::Descriptor proc(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  EXPECT_THAT(share(proc.get()), HasSubstr("no file on ext4, xfs, btrfs or tmpfs"));
+  const ring::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  EXPECT_THAT(share(socket.get()), HasSubstr("ERR_POSTED_PA_INV"));
+  const NumberedFile file(4);
+  EXPECT_THAT(share(file.get(), 5 * kPageBytes), HasSubstr("the file is shorter"));
+  EXPECT_THAT(share(file.get(), ~std::uint64_t{0}), HasSubstr("more of files"));
+  const std::string path = "/proc/self/fd/" + std::to_string(file.get());
+  const ring::Descriptor reading(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  EXPECT_THAT(share(reading.get(), kPageBytes, Access::ReadWrite), HasSubstr("not open for this access"));
+  const ring::Descriptor appending(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  EXPECT_THAT(share(appending.get(), kPageBytes, Access::ReadWrite), HasSubstr("open to append"));
+  EXPECT_EQ(share(appending.get(), kPageBytes, Access::Read), "");
+  const ring::Descriptor named(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (const auto shared = client->share_file(named.get(), kPageBytes, 16 * kPageBytes, Access::Read)) {
+    // It cannot be read: who tries is told so.
+    const auto window = client->open_window(shared.value(), kPageBytes, Access::Read);
+    ASSERT_TRUE(window) << window.message();
+    auto into = client->share(kPageBytes, Access::ReadWrite);
+    ASSERT_TRUE(into) << into.message();
+    Command get = transfer(Operation::Get, *client, window.value());
+    get.address = into.value().address;
+    get.length = kPageBytes;
+    EXPECT_NE(issue(*client, get), Error::None);
+  }
+}
+
+TEST_F(UnpinnedClients, that_die_with_transfers_under_way_harm_nobody) {
+  constexpr std::size_t kPages = 2'048;
+  Host host(options, patient());
+  host.start();
+  const auto reader = open();
+  auto into = reader->share(64 * kPageBytes, Access::ReadWrite);
+  ASSERT_TRUE(into) << into.message();
+  const NumberedFile file(kPages);
+  for (int round = 0; round < 20; ++round) {
+    auto owner = open();
+    ASSERT_NE(owner, nullptr);
+    Result<Nla> address = Failure{"not yet"};
+    // The one before may still be given back.
+    for (int i = 0; i < 10'000 && !address; ++i) {
+      address = owner->share_file(file.get(), kPages * kPageBytes, kResident, Access::ReadWrite);
+      if (!address) ::usleep(1'000);
+    }
+    ASSERT_TRUE(address) << address.message();
+    const auto window = owner->open_window(address.value(), kPages * kPageBytes, Access::ReadWrite);
+    ASSERT_TRUE(window) << window.message();
+    for (std::size_t i = 0; i < 8; ++i) {
+      Command get = transfer(Operation::Get, *owner, window.value());
+      get.offset = i * 64 * kPageBytes;
+      get.address = into.value().address;
+      get.length = 64 * kPageBytes;
+      get.modifiers = kNotifyCompleter;
+      ASSERT_EQ(reader->queue(CommandRing::Transfer).insert({&get, 1}).reply, Reply::NoError);
+    }
+    if (round % 3 != 0) ::usleep(static_cast<useconds_t>(50 * round));
+    owner.reset();
+    for (int i = 0; i < 8; ++i) (void)notified(*reader);  // each ends, well or not
+  }
+  EXPECT_TRUE(is_given_back(host));
+  for (std::size_t page = 0; page < kPages; page += 100) {
+    EXPECT_EQ(file.read_word(page), NumberedFile::word_at(page, 0));
+  }
 }
 
 }  // namespace

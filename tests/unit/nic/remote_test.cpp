@@ -34,7 +34,11 @@ class Remote : public ::testing::Test {
   void start(std::size_t nodes = 2, ModelOptions network = {}, PublisherOptions how = {}) {
     network.is_one_host = is_one_host;
     net.emplace(nodes, network);
-    how.rings.push_back({"cme", source.get(), token});
+    PublishedRing ring = published;
+    ring.name = "cme";
+    ring.ring = source.get();
+    ring.token = token;
+    how.rings.push_back(ring);
     how.log = [this](const std::string& line) { lines.push_back(line); };
     Result<std::unique_ptr<Publisher>> opened = Publisher::open(net->node(0), how);
     ASSERT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.message());
@@ -92,6 +96,7 @@ class Remote : public ::testing::Test {
   bool is_one_host = false;
   RingName source;
   std::string token = "secret";
+  PublishedRing published;  ///< What else there is to say of it.
   std::optional<Net> net;
   std::vector<std::string> lines;
   std::unique_ptr<Publisher> publisher;
@@ -755,6 +760,189 @@ TEST_F(RemoteNear, a_ring_that_was_left_by_a_far_subscriber_makes_room_for_a_nea
   subscribers.clear();
   EXPECT_TRUE(ring::exists(name.get()));
   until_live(subscribe(1, options(name)));
+}
+
+// Who may subscribe, and how much.
+
+HostAddress host(std::uint8_t last) {
+  HostAddress address;
+  address.bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, last};
+  return address;
+}
+
+TEST_F(Remote, only_addresses_that_are_allowed_are_served) {
+  Feed feed(source.get());
+  RingName one;
+  RingName two;
+  RingName three;
+  published.allow = {parse_prefix("192.0.2.0/24").value(), parse_prefix("10.0.0.1").value()};
+  start(4);
+  net->network().set_address(1, host(1));
+  net->network().set_address(2, host(2));
+  Subscriber& allowed = subscribe(1, options(one));
+  Subscriber& refused = subscribe(2, options(two));
+  Subscriber& unknown = subscribe(3, options(three));  // of no address
+  until_live(allowed);
+  until([&] { return refused.state() == SubscriberState::Refused; }, "refused");
+  until([&] { return unknown.state() == SubscriberState::Refused; }, "refused without an address");
+  EXPECT_EQ(refused.refusal(), Refusal::Address);
+  EXPECT_EQ(unknown.refusal(), Refusal::Address);
+  EXPECT_EQ(publisher->counters().refused, 2U);
+  EXPECT_EQ(publisher->counters().refused_by[static_cast<std::size_t>(Refusal::Address)], 2U);
+  ASSERT_EQ(publisher->status().size(), 1U);
+  EXPECT_EQ(publisher->status()[0].address, host(1));
+  const auto is_told = [&](const char* what) {
+    return std::any_of(lines.begin(), lines.end(),
+                       [&](const std::string& line) { return line.find(what) != std::string::npos; });
+  };
+  EXPECT_TRUE(is_told("of node 1 at 10.0.0.1 has subscribed to 'cme'"));
+  EXPECT_TRUE(is_told("is refused (Address): the ring is not for the subscriber's address"));
+}
+
+TEST_F(Remote, a_wrong_token_does_not_learn_that_its_address_is_none_of_those) {
+  Feed feed(source.get());
+  RingName name;
+  published.allow = {parse_prefix("10.0.0.1").value()};
+  start();
+  net->network().set_address(1, host(2));
+  SubscriberOptions how = options(name);
+  how.token = "guessed";
+  Subscriber& stranger = subscribe(1, how);
+  until([&] { return stranger.state() == SubscriberState::Refused; }, "refused");
+  EXPECT_EQ(stranger.refusal(), Refusal::Ring);
+}
+
+TEST_F(Remote, an_address_has_so_many_subscribers_and_no_more) {
+  Feed feed(source.get());
+  std::array<RingName, 4> names;
+  PublisherOptions how;
+  how.subscribers_per_address = 2;
+  start(5, {}, how);
+  for (NodeId node = 1; node <= 3; ++node) net->network().set_address(node, host(1));
+  net->network().set_address(4, host(2));
+  for (NodeId node = 1; node <= 2; ++node) until_live(subscribe(node, options(names[node - 1U])));
+  SubscriberOptions wanted = options(names[2]);
+  wanted.ask_ns = 1'000'000;
+  Subscriber& third = subscribe(3, wanted);
+  until([&] { return third.refusal() == Refusal::Crowded; }, "one too many");
+  EXPECT_EQ(third.state(), SubscriberState::Asking) << "it may be served later";
+  until_live(subscribe(4, options(names[3])));  // another address
+  EXPECT_GT(publisher->counters().refused_by[static_cast<std::size_t>(Refusal::Crowded)], 0U);
+  subscribers[0].reset();  // makes room
+  until_live(third);
+}
+
+TEST_F(Remote, an_address_that_asks_too_often_waits_and_others_do_not_notice) {
+  Feed feed(source.get());
+  RingName hasty_name;
+  RingName quiet_name;
+  PublisherOptions how;
+  how.requests_per_second = 10;
+  start(3, {}, how);
+  net->network().set_address(1, host(1));
+  net->network().set_address(2, host(2));
+  // A port that asks for rings that are not there, without end.
+  auto port = Port::open(net->node(1), 0);
+  ASSERT_TRUE(port);
+  Subscribe request;
+  request.ring = "none";
+  request.layout = ChannelLayout(256, 64);
+  std::array<std::byte, kMaxMessageBytes> answer;
+  int served = 0;
+  int held_back = 0;
+  const std::uint64_t begin_ns = net->now();
+  for (; net->now() - begin_ns < 2'000'000'000; step()) {
+    request.session = net->now();
+    (void)port.value()->send(0, publisher->vpid(), to_bytes(request), net->now());
+    while (const auto head = port.value()->receive(answer)) {
+      const auto read = read_refuse(std::span(answer).first(head->length));
+      ASSERT_TRUE(read);
+      (read.value().why == Refusal::Hasty ? held_back : served) += 1;
+    }
+    if (subscribers.empty() && net->now() - begin_ns > 1'000'000'000) (void)subscribe(2, options(quiet_name));
+  }
+  EXPECT_GE(served, 25);
+  EXPECT_LE(served, 31);
+  EXPECT_GT(held_back, 100);
+  EXPECT_EQ(subscribers[0]->state(), SubscriberState::Live);
+}
+
+TEST_F(Remote, waiting_is_for_those_whom_the_ring_lets) {
+  RingName name;
+  published.allows_lossless = false;
+  start();
+  ring::WriterOptions lossless;
+  lossless.lossless.emplace();
+  lossless.slot_count = kLosslessSlots;
+  Result<ring::Writer> made = ring::Writer::create(source.get(), market(), lossless);
+  ASSERT_TRUE(made.ok()) << made.message();
+  SubscriberOptions wanted = options(name);
+  wanted.is_lossless = true;
+  Subscriber& one = subscribe(1, wanted);
+  until([&] { return one.state() == SubscriberState::Refused; }, "refused");
+  EXPECT_EQ(one.refusal(), Refusal::Waiting);
+  EXPECT_EQ(made.value().seated(), 0U);
+  RingName other;
+  until_live(subscribe(1, options(other)));  // one that waits for nothing
+}
+
+TEST_F(Remote, a_subscriber_that_takes_nothing_is_detached_after_its_time) {
+  Feed feed(source.get());
+  RingName name;
+  RingName awake_name;
+  published.detach_after_ns = 200'000'000;
+  start(3);
+  SubscriberOptions wanted = options(name);
+  wanted.ask_ns = 1'000'000;
+  Subscriber& here = subscribe(1, wanted);
+  Subscriber& awake = subscribe(2, options(awake_name));
+  until_live(here);
+  until_live(awake);
+  run(30'000);  // 0.3 s without records: nobody has to take anything
+  EXPECT_EQ(publisher->status().size(), 2U);
+  std::unique_ptr<Subscriber> asleep = std::move(subscribers.front());
+  const std::uint64_t asleep_since_ns = net->now();
+  std::uint32_t number = 0;
+  until(
+      [&] {
+        feed.tick(++number);
+        return publisher->status().size() == 1;
+      },
+      "detached");
+  EXPECT_GE(net->now() - asleep_since_ns, published.detach_after_ns);
+  EXPECT_EQ(publisher->counters().detached, 1U);
+  EXPECT_EQ(awake.state(), SubscriberState::Live);
+  EXPECT_EQ(awake.counters().lost, 0U);
+  subscribers.front() = std::move(asleep);
+  step();
+  EXPECT_EQ(here.refusal(), Refusal::Stuck);
+  until_live(here);  // it is welcome again
+  EXPECT_EQ(publisher->counters().accepted, 3U);
+}
+
+TEST_F(Remote, a_subscriber_gets_no_more_bytes_in_a_second_than_it_may) {
+  Feed feed(source.get(), market(), 1U << 16U);
+  RingName name;
+  published.bytes_per_second = 1U << 20U;
+  start(2);
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  run(20'000);
+  const std::uint64_t begin_ns = net->now();
+  const std::uint64_t slots_before = publisher->status()[0].slots;
+  bool was_slowed = false;
+  for (std::uint32_t i = 0; net->now() - begin_ns < 400'000'000; ++i) {
+    if (i % 2 == 0) feed.tick(i);  // 64 bytes each 20 us: three times as much
+    step();
+    was_slowed = was_slowed || publisher->status()[0].state == SubscriptionStatus::State::Slowed;
+  }
+  const std::uint64_t bytes = (publisher->status()[0].slots - slots_before) * record::kSlotBytes;
+  EXPECT_TRUE(was_slowed);
+  EXPECT_GE(bytes, published.bytes_per_second * 2 / 10);
+  EXPECT_LE(bytes, published.bytes_per_second * 55 / 100);  // a tenth of a second is there at once
+  // It catches up: nothing was lost in a ring of this size.
+  until_records(here, feed.writer->records());
+  EXPECT_EQ(here.counters().lost, 0U);
 }
 
 }  // namespace

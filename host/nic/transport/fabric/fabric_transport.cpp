@@ -195,6 +195,9 @@ const FabricCounters& FabricTransport::counters() const noexcept {
 std::optional<NodeId> FabricTransport::sender() const noexcept {
   return parts_->sender;
 }
+std::optional<HostAddress> FabricTransport::address_of(NodeId node) const noexcept {
+  return host_of(parts_->membership->where(node));
+}
 void FabricTransport::progress() {
   parts_->poll();
 }

@@ -81,6 +81,7 @@ class FabricTransport final : public Transport {
   /// Also does what progress() does.
   [[nodiscard]] std::size_t receive(std::span<std::byte> into) override;
   [[nodiscard]] std::optional<NodeId> sender() const noexcept override;
+  [[nodiscard]] std::optional<HostAddress> address_of(NodeId node) const noexcept override;
 
   /// Takes in what has come, answers, keeps the membership alive. Must be called several times per lease.
   void progress();

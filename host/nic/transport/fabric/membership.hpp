@@ -74,6 +74,11 @@ class Membership {
   [[nodiscard]] FabricHandle handle(NodeId node) const noexcept {
     return node < places_.size() && places_[node].state == State::Member ? places_[node].handle : kNoHandle;
   }
+  /// The address of a member, from which its frames come: the endpoint says so, and node 0 has asked there. Empty: no
+  /// member, or the endpoint does not know.
+  [[nodiscard]] std::span<const std::byte> where(NodeId node) const noexcept {
+    return handle(node) != kNoHandle && self_.knows_sources ? places_[node].where() : std::span<const std::byte>();
+  }
 
  private:
   enum class State : std::uint8_t { Free, Offered, Member };

@@ -49,6 +49,9 @@ std::size_t FabricTransport::receive(std::span<std::byte>) {
 std::optional<NodeId> FabricTransport::sender() const noexcept {
   return std::nullopt;
 }
+std::optional<HostAddress> FabricTransport::address_of(NodeId) const noexcept {
+  return std::nullopt;
+}
 void FabricTransport::progress() {}
 bool FabricTransport::is_joined() const noexcept {
   return false;

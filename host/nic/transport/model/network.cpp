@@ -37,13 +37,18 @@ class ModelNetwork::Port final : public Transport {
     return 0;
   }
 
+  [[nodiscard]] std::optional<HostAddress> address_of(NodeId node) const noexcept override {
+    return node < nodes() ? network_.addresses_[node] : std::nullopt;
+  }
+
  private:
   ModelNetwork& network_;
   NodeId node_;
   std::size_t next_ = 0;
 };
 
-ModelNetwork::ModelNetwork(const ModelOptions& options) : options_(options), is_cut_(options.nodes) {
+ModelNetwork::ModelNetwork(const ModelOptions& options)
+    : options_(options), is_cut_(options.nodes), addresses_(options.nodes) {
   for (std::size_t from = 0; from < options.nodes; ++from) {
     for (std::size_t to = 0; to < options.nodes; ++to) {
       impair::Options way;

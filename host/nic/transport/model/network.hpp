@@ -28,6 +28,8 @@ class ModelNetwork {
   [[nodiscard]] Transport& port(NodeId node) noexcept;
   /// Must not go back.
   void set_time(std::uint64_t now_ns) noexcept { now_ns_ = now_ns; }
+  /// What Transport::address_of says of the node from now on.
+  void set_address(NodeId node, const HostAddress& address) { addresses_[node] = address; }
   /// From now on nothing leaves or reaches the node.
   void cut(NodeId node);
   /// No more. What is on its way still arrives.
@@ -46,6 +48,7 @@ class ModelNetwork {
   std::vector<impair::Impairer> ways_;
   std::vector<std::unique_ptr<Port>> ports_;
   std::vector<bool> is_cut_;
+  std::vector<std::optional<HostAddress>> addresses_;
 };
 
 }  // namespace stopbit::nic

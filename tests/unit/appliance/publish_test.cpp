@@ -1,0 +1,226 @@
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+
+#include "host/appliance/distribution.hpp"
+#include "host/appliance/status.hpp"
+#include "host/nic/remote/subscriber.hpp"
+#include "host/nic/transport/shm/shm_transport.hpp"
+#include "tests/unit/appliance/fixture.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+using nic::remote::SubscriberState;
+using test::OneChannel;
+
+constexpr std::chrono::seconds kPatience{20};
+constexpr std::uint64_t kLeastSlots = 32'768;  // for records of any size
+constexpr std::uint64_t kStepNs = 20'000;      // of the clock that nodes see
+
+/// A subscriber on a node of its own, as another process of this host and user has it.
+class Guest {
+ public:
+  Guest(const std::string& network, nic::NodeId node, const std::string& name, bool is_lossless = false) {
+    nic::ShmOptions options;
+    options.network = network;
+    options.node = node;
+    options.nodes = nic::ShmOptions::kUsualNodes;
+    auto opened = nic::ShmTransport::open(options);
+    if (!opened) throw std::runtime_error(opened.message());
+    carrier_ = std::move(opened).value();
+    nic::NodeOptions how;
+    how.ports = 8;
+    how.link.silence_ns = 10'000'000'000;
+    node_ = std::make_unique<nic::Node>(*carrier_, how);
+    nic::remote::SubscriberOptions wanted;
+    wanted.ring = "mine";
+    wanted.name = name;
+    wanted.is_lossless = is_lossless;
+    wanted.ask_ns = 10'000'000;
+    auto made = nic::remote::Subscriber::open(*node_, wanted);
+    if (!made) throw std::runtime_error(made.message());
+    subscriber_ = std::move(made).value();
+  }
+  void step(std::uint64_t now_ns) {
+    if (is_asleep) return;
+    (void)node_->step(now_ns);
+    (void)subscriber_->step(now_ns);
+  }
+  [[nodiscard]] nic::remote::Subscriber& subscriber() { return *subscriber_; }
+  [[nodiscard]] bool is_live() const { return subscriber_->state() == SubscriberState::Live; }
+
+  bool is_asleep = false;
+
+ private:
+  std::unique_ptr<nic::Transport> carrier_;
+  std::unique_ptr<nic::Node> node_;
+  std::unique_ptr<nic::remote::Subscriber> subscriber_;
+};
+
+/// An appliance that publishes its ring as 'mine', its nodes and those of its guests in one thread, on a clock of their
+/// own: whatever waits, waits for so many steps, and the test fails after some seconds in any case.
+class Publishing : public ::testing::Test {
+ protected:
+  void start(const std::string& publish = "", const std::string& nic = "", std::uint64_t slots = 65'536) {
+    one.emplace("",
+                "[rings]\nslots = " + std::to_string(slots) + "\n[nic]\nnetwork = \"" + network + "\"\n" + nic +
+                    "[[publish]]\nring = \"ring\"\nas = \"mine\"\n" + publish,
+                [this](Settings& settings) {
+                  if (change) change(settings);
+                });
+    if (!one->made) throw std::runtime_error(one->problem);
+  }
+  Distribution& distribution() { return *one->made->distribution(); }
+  Guest& guest(nic::NodeId node, bool is_lossless = false) {
+    guests.push_back(std::make_unique<Guest>(network, node, files.path("ring-" + std::to_string(node)), is_lossless));
+    return *guests.back();
+  }
+  void step() {
+    now += kStepNs;
+    (void)distribution().step(now);
+    for (const auto& guest : guests) {
+      if (guest) guest->step(now);
+    }
+    std::string line;
+    while (distribution().next_line(line)) lines.push_back(line);
+  }
+  template <class Happens>
+  void until(Happens happens, const char* what) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    while (!happens()) {
+      if (std::chrono::steady_clock::now() > end) {
+        FAIL() << "never: " << what << "\n" << ::testing::PrintToString(lines) << guests_text();
+      }
+      step();
+    }
+  }
+  std::string guests_text() {
+    std::string text;
+    for (const auto& guest : guests) {
+      if (!guest) continue;
+      nic::remote::Subscriber& subscriber = guest->subscriber();
+      text += std::string("\n") + to_text(subscriber.state()) + ": " + subscriber.problem() + ", " +
+              std::to_string(subscriber.counters().records) + " records";
+    }
+    for (nic::NodeId node = 1; node <= guests.size(); ++node) text += "\n" + ::testing::PrintToString(ticks_of(node));
+    return text;
+  }
+  void until_live(Guest& guest) {
+    until([&] { return guest.is_live(); }, "live");
+  }
+  void tick(std::uint32_t number) {
+    one->give(0, test::tick(++sequence, number));
+    one->work();
+  }
+  /// The status, once the counters say so.
+  template <class Holds>
+  Status until_counted(Holds holds) {
+    Status status;
+    until(
+        [&] {
+          status = read_status(one->counts(), one->now);
+          return holds(status.nic.publishers.at(0));
+        },
+        "counted");
+    return status;
+  }
+  /// Numbers of the ticks in a guest's ring.
+  std::vector<std::uint64_t> ticks_of(nic::NodeId node) {
+    auto opened = ring::Reader::open(files.path("ring-" + std::to_string(node)), ring::Start::Oldest);
+    if (!opened) return {};
+    std::vector<std::uint64_t> numbers;
+    for (ring::Reader& reader = opened.value(); reader.poll() == ring::Poll::Record;) {
+      if (!record::HeaderView(reader.record()[0]).is_event()) numbers.push_back(reader.record()[0].words[4]);
+    }
+    return numbers;
+  }
+
+  testing::Scratch files;
+  std::string network = "test-publish-" + std::to_string(::getpid());
+  std::function<void(Settings&)> change;
+  std::optional<OneChannel> one;
+  std::vector<std::unique_ptr<Guest>> guests;
+  std::vector<std::string> lines;
+  std::uint64_t now = 1'000'000'000;
+  std::uint32_t sequence = 0;
+};
+
+TEST_F(Publishing, detaches_who_takes_nothing_after_the_time_that_was_set) {
+  start("detach_after = \"500ms\"\n");
+  Guest& asleep = guest(1);
+  Guest& awake = guest(2);
+  until_live(asleep);
+  until_live(awake);
+  asleep.is_asleep = true;
+  std::uint32_t number = 0;
+  until(
+      [&] {
+        tick(++number);
+        return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+          return line.find("it made no progress while there were records for it") != std::string::npos;
+        });
+      },
+      "detached");
+  const Status status = until_counted([](const PublisherStatus& shm) { return shm.detached == 1; });
+  EXPECT_EQ(status.nic.publishers[0].subscribers.size(), 1U);
+  asleep.is_asleep = false;
+  until_live(asleep);
+  until([&] { return ticks_of(2).size() == number; }, "the other has all");
+  EXPECT_EQ(awake.subscriber().counters().lost, 0U);
+}
+
+TEST_F(Publishing, refuses_by_code_what_is_one_too_many_or_may_not_wait) {
+  start("", "subscribers = 1\n");
+  Guest& first = guest(1);
+  until_live(first);
+  Guest& second = guest(2);
+  until([&] { return second.subscriber().refusal() == nic::remote::Refusal::Full; }, "one too many");
+  Guest& waits = guest(3, true);
+  until([&] { return waits.subscriber().state() == SubscriberState::Refused; }, "not lossless");
+  EXPECT_EQ(waits.subscriber().refusal(), nic::remote::Refusal::Waiting);
+  const Status status = until_counted(
+      [](const PublisherStatus& shm) { return shm.refusals.contains("Full") && shm.refusals.contains("Waiting"); });
+  std::uint64_t sum = 0;
+  for (const auto& [why, count] : status.nic.publishers[0].refusals) sum += count;
+  EXPECT_EQ(sum, status.nic.publishers[0].refused);
+  guests[0].reset();
+  until_live(second);
+}
+
+TEST_F(Publishing, of_a_lossless_ring_loses_nothing_whoever_is_slow) {
+  // As an agent with captures alone may have it: it waits for the subscriber, which another thread would serve.
+  change = [](Settings& settings) {
+    settings.nic->publish[0].lossless = true;
+    settings.nic->publish[0].detach_after_ns = 1'000'000'000;
+  };
+  start("", "", kLeastSlots);
+  Guest& here = guest(1, true);
+  until(
+      [&] {
+        one->made->agents()[0]->do_work();  // beats, and lets readers sit down
+        one->now += 10'000'000;
+        return here.is_live();
+      },
+      "live");
+  EXPECT_EQ(one->reader->mode(), ring::Mode::Lossless);
+  // More than the ring has room for, in parts that it has.
+  std::uint32_t number = 0;
+  for (int part = 0; part < 10; ++part) {
+    for (std::size_t i = 0; i < kLeastSlots / 5; ++i) tick(++number);
+    until([&] { return here.subscriber().counters().records >= number; }, "records");
+  }
+  EXPECT_EQ(here.subscriber().counters().lost, 0U);
+  // It sleeps: the agent waits for a second, gives it up, and goes on.
+  here.is_asleep = true;
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < 2 * kLeastSlots; ++i) tick(++number);
+  const auto waited = std::chrono::steady_clock::now() - begin;
+  EXPECT_GE(waited, std::chrono::milliseconds(500));
+  EXPECT_LT(waited, kPatience);
+}
+
+}  // namespace
+}  // namespace stopbit::appliance
