@@ -8,6 +8,20 @@
 #include "host/tools/remote_ring.hpp"
 #include "tests/fuzz/checks.hpp"
 
+namespace {
+
+std::string scheme_of(stopbit::tools::RemoteAddress::Carrier carrier) {
+  using Carrier = stopbit::tools::RemoteAddress::Carrier;
+  switch (carrier) {
+    case Carrier::Fabric: return "fabric://";
+    case Carrier::Shm: return "shm://";
+    case Carrier::Broker: return "broker:";
+  }
+  return {};
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace stopbit;
   using namespace stopbit::tools;
@@ -24,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const RemoteAddress address = parse_remote(words.front());
     fuzz::require(is_remote(words.front()), "only an address is one");
-    fuzz::require((address.is_fabric ? "fabric://" : "shm://") + address.place + "/" + address.ring == words.front(),
+    fuzz::require(scheme_of(address.carrier) + address.place + "/" + address.ring == words.front(),
                   "an address is its parts", words.front());
     request.ring = address.ring;
   } catch (const ToolError& error) {
