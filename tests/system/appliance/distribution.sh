@@ -145,8 +145,10 @@ killed=$!
 "${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >stopped.jsonl 2>stopped.log &
 stopped=$!
 children+=("$shm" "$printed" "$left_ring" "$killed" "$stopped")
+have_records() { stat "all(s['records'] > 0 for p in status['nic']['publishers'] for s in p['subscribers'])"; }
 # Counters are a tenth of a second old.
 wait_for '[[ -s printed.jsonl && -s stopped.jsonl && -e left && -e right && -e shm && $(subscribers) == "2 3" ]]'
+wait_for '[[ $(have_records) == True ]]'
 "$bin/stopbit" stat "$name" --json >middle.json
 "$bin/stopbit" stat "$name" >middle.txt
 "$bin/stopbit" top "$name" --once >middle.top

@@ -134,11 +134,12 @@ TEST(Confinement, lets_only_those_with_a_broker_have_files_as_memory) {
   const auto page = [](bool) {
     nic::FaultSource faults;
     if (!faults.open()) return errno == EPERM ? 1 : 2;
-    const ring::Descriptor file(::memfd_create("paged", MFD_CLOEXEC));
+    // The memory owns it, and is there to the end; to double it is not allowed here.
+    const int file = ::memfd_create("paged", MFD_CLOEXEC);
     const std::string bytes(64 * nic::kPageBytes, 'b');
-    if (::write(file.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return 3;
-    auto memory = nic::PagedMemory::open(ring::Descriptor(::dup(file.get())), 0,
-                                         {.frames = 16, .access = nic::Access::ReadWrite});
+    if (::write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return 3;
+    auto memory =
+        nic::PagedMemory::open(ring::Descriptor(file), 0, {.frames = 16, .access = nic::Access::ReadWrite});
     if (!memory) {
       std::fprintf(stderr, "%s\n", memory.message().c_str());
       return 4;
@@ -155,7 +156,7 @@ TEST(Confinement, lets_only_those_with_a_broker_have_files_as_memory) {
     }
     if (!memory.value()->flush().empty()) return 6;
     char changed = 0;
-    return ::pread(file.get(), &changed, 1, 7) == 1 && changed == 'c' ? 0 : 7;
+    return ::pread(file, &changed, 1, 7) == 1 && changed == 'c' ? 0 : 7;
   };
   EXPECT_EQ(confined({.written = {}, .read = {}, .filters_calls = true}, page), 1);
   EXPECT_EQ(confined({.written = {}, .read = {}, .shares_memory = true, .filters_calls = true}, page), 0);
