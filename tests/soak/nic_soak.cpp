@@ -107,6 +107,7 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
     return 3;
   }
   Broker& broker = *opened.value();
+  const std::size_t files = open_files();
   std::atomic<bool> is_over = false;
   std::thread thread([&] {
     while (!is_over) {
@@ -118,13 +119,11 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
   std::uint64_t ticks = 0;
   std::uint64_t foreign = 0;
   std::uint64_t slowest_ns = 0;
-  std::size_t files = 0;
   bool is_good = witness.ok();
   std::vector<pid_t> children(4, -1);
   Random random(seed);
   std::array<std::byte, kMaxMessageBytes> into;
   if (is_good) {
-    files = open_files();
     Client& self = *witness.value();
     const std::string vpid = std::to_string(self.vpid());
     SendHow high;
@@ -166,21 +165,26 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
     ::kill(child, SIGKILL);
     ::waitpid(child, nullptr, 0);
   }
-  for (const std::uint64_t end = clock_ns() + kPatienceNs; broker.clients() > 1 && clock_ns() < end;) ::usleep(1000);
+  if (is_good) witness.value().reset();
+  for (const std::uint64_t end = clock_ns() + kPatienceNs; broker.clients() > 0 && clock_ns() < end;) ::usleep(1000);
   ::usleep(100'000);
   is_over = true;
   thread.join();
   for (int quiet = 0; quiet < 3;) quiet = node.step(clock_ns()) + broker.step() == 0 ? quiet + 1 : 0;
   const BrokerCounters& counters = broker.counters();
-  is_good = is_good && broker.clients() == 1 && broker.unflushed() == 0 && counters.shared_bytes == 0 &&
-            counters.opened == counters.gone + 1 && open_files() == files && node.is_idle();
+  is_good = is_good && broker.clients() == 0 && broker.unflushed() == 0 && counters.shared_bytes == 0 &&
+            counters.opened == counters.gone && open_files() == files && node.is_idle();
   std::printf(
       "{\"soak\":\"nic "
       "kills\",\"seed\":%llu,\"kills\":%llu,\"ports_opened\":%llu,\"ticks\":%llu,\"other_messages\":%llu,"
-      "\"slowest_tick_ms\":%.3f,\"clients_left\":%zu,\"bytes_left\":%llu,\"regions_left\":%zu,\"good\":%s}\n",
+      "\"slowest_tick_ms\":%.3f,\"clients_left\":%zu,\"bytes_left\":%llu,\"regions_left\":%zu,"
+      "\"ports_left\":%lld,\"files_left\":%lld,\"idle\":%s,\"good\":%s}\n",
       static_cast<Count>(seed), static_cast<Count>(killed), static_cast<Count>(counters.opened),
-      static_cast<Count>(ticks), static_cast<Count>(foreign), static_cast<double>(slowest_ns) / 1e6,
-      broker.clients() - 1, static_cast<Count>(counters.shared_bytes), broker.unflushed(), is_good ? "true" : "false");
+      static_cast<Count>(ticks), static_cast<Count>(foreign), static_cast<double>(slowest_ns) / 1e6, broker.clients(),
+      static_cast<Count>(counters.shared_bytes), broker.unflushed(),
+      static_cast<long long>(counters.opened - counters.gone),
+      static_cast<long long>(open_files()) - static_cast<long long>(files), node.is_idle() ? "true" : "false",
+      is_good ? "true" : "false");
   return is_good ? 0 : 1;
 }
 

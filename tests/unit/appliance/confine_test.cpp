@@ -138,8 +138,7 @@ TEST(Confinement, lets_only_those_with_a_broker_have_files_as_memory) {
     const int file = ::memfd_create("paged", MFD_CLOEXEC);
     const std::string bytes(64 * nic::kPageBytes, 'b');
     if (::write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return 3;
-    auto memory =
-        nic::PagedMemory::open(ring::Descriptor(file), 0, {.frames = 16, .access = nic::Access::ReadWrite});
+    auto memory = nic::PagedMemory::open(ring::Descriptor(file), 0, {.frames = 16, .access = nic::Access::ReadWrite});
     if (!memory) {
       std::fprintf(stderr, "%s\n", memory.message().c_str());
       return 4;
