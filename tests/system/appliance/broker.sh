@@ -53,10 +53,8 @@ for said in "feed 'ring' attached by port" "attach refused, ERR_TWINID_INV" "tur
   wait_for 'grep -q "what=\"nic\" text=\".*$said" log'
 done
 (($(grep -c "turned away" log) < 200)) || { echo "strangers fill the log"; exit 1; }
-"$bin/stopbit" stat "$name" >stat.txt
-grep -A2 "^attached by name" stat.txt >attached.txt
-grep -Eq "^ring +0 +[1-9]" attached.txt || { cat stat.txt; exit 1; }
-"$bin/stopbit" top "$name" --once | grep -q "^broker: 0 clients" || { echo "top has no broker"; exit 1; }
+wait_for '"$bin/stopbit" stat "$name" | grep -A2 "^attached by name" | grep -Eq "^ring +0 +[1-9]"'
+wait_for '"$bin/stopbit" top "$name" --once | grep -q "^broker: 0 clients"'
 
 status=0
 "$unpinned_client" broker.sock || status=$?
