@@ -148,6 +148,24 @@ class Publishing : public ::testing::Test {
   std::uint32_t sequence = 0;
 };
 
+TEST_F(Publishing, gives_what_was_there_before_and_what_comes_and_counts_it) {
+  start();
+  for (std::uint32_t number = 1; number <= 5; ++number) tick(number);
+  one->now += 200'000'000;  // the first numbers wait for the other line
+  one->work();
+  Guest& late = guest(1);
+  until_live(late);
+  for (std::uint32_t number = 6; number <= 9; ++number) tick(number);
+  until([&] { return ticks_of(1).size() == 9; }, "all ticks");
+  EXPECT_THAT(ticks_of(1), ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
+  const std::uint64_t records = late.subscriber().counters().records;
+  EXPECT_GE(late.subscriber().counters().fetched, 5U);
+  const Status status =
+      until_counted([](const PublisherStatus& shm) { return shm.subscribers.size() == 1 && shm.admitted == 1; });
+  EXPECT_EQ(status.nic.publishers[0].subscribers[0].ring, "mine");
+  EXPECT_EQ(records, one->reader->published());
+}
+
 TEST_F(Publishing, detaches_who_takes_nothing_after_the_time_that_was_set) {
   start("detach_after = \"500ms\"\n");
   Guest& asleep = guest(1);
