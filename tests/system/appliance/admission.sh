@@ -25,8 +25,9 @@ for side in left right; do
 done
 readonly at=10.91.0.1:7707
 nsenter -t "$right" -n ip route add 10.91.0.1 via 10.92.0.1 dev wire
-in_left() { nsenter -t "$left" -n timeout 100 "$@"; }
-in_right() { nsenter -t "$right" -n timeout 100 "$@"; }
+# No functions: a signal to what they started in the background would reach a shell.
+in_left=(nsenter -t "$left" -n)
+in_right=(nsenter -t "$right" -n timeout 100)
 
 cat >feed.toml <<TOML
 name = "replayed"
@@ -68,17 +69,17 @@ TOML
 start_appliance || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; exit 1; }
 if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
 
-in_left "$bin/stopbit" tail "fabric://$at/left-only" --from-start >left.jsonl 2>left.log &
+"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/left-only" --from-start >left.jsonl 2>left.log &
 left_reader=$!
 children+=("$left_reader")
 wait_for '[[ -s left.jsonl ]]'
 status=0
-in_right "$bin/stopbit" tail "fabric://$at/left-only" >right.jsonl 2>right.log || status=$?
+"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/left-only" >right.jsonl 2>right.log || status=$?
 [[ $status == 1 && ! -s right.jsonl ]] || { echo "another address: status $status"; cat right.log; exit 1; }
 grep -q "the ring is not for the subscriber's address" right.log || { cat right.log; exit 1; }
 wait_for 'grep -Eq "text=.fabric: port [0-9]+ of node [0-9]+ at 10.92.0.2 is refused \(Address\)" log'
 # The left host has its one place.
-in_left "$bin/stopbit" subscribe "fabric://$at/left-only" --ring "$folder/second" 2>second.log &
+"${in_left[@]}" "$bin/stopbit" subscribe "fabric://$at/left-only" --ring "$folder/second" 2>second.log &
 children+=("$!")
 wait_for '"$bin/stopbit" stat "$name" | grep -Eq "^fabric +Crowded +[1-9]"'
 "$bin/stopbit" stat "$name" >stat
