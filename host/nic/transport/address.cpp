@@ -50,7 +50,8 @@ std::string to_text(const HostAddress& address) {
 
 std::optional<HostAddress> host_of(std::span<const std::byte> socket_address) noexcept {
   sockaddr_storage storage{};
-  std::memcpy(&storage, socket_address.data(), std::min(socket_address.size(), sizeof(storage)));
+  std::copy_n(socket_address.begin(), std::min(socket_address.size(), sizeof(storage)),
+              std::as_writable_bytes(std::span(&storage, 1)).begin());
   if (storage.ss_family == AF_INET && socket_address.size() >= sizeof(sockaddr_in)) {
     sockaddr_in ipv4{};
     std::memcpy(&ipv4, &storage, sizeof(ipv4));
