@@ -322,7 +322,7 @@ TEST(Links, survive_random_frames) {
       header.channel %= 3;
       header.sequence %= 128;
       if (i < 90'000) header.acknowledged = 0;  // then some that end the session
-      if (random() % 4 != 0) {  // mostly of the session
+      if (random() % 4 != 0) {                  // mostly of the session
         header.session = net.links[0]->session(1).own;
         header.peer_session = net.links[0]->session(1).theirs;
       }

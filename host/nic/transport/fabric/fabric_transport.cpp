@@ -164,8 +164,7 @@ Result<std::unique_ptr<FabricTransport>> FabricTransport::join(const FabricOptio
 std::string FabricTransport::why_not_joined() const {
   if (!problem().empty()) return problem();
   const FabricRefusal refusal = parts_->membership->last_refusal();
-  return refusal == FabricRefusal::None ? "nobody answers there"
-                                        : std::string("node 0 refuses: ") + to_text(refusal);
+  return refusal == FabricRefusal::None ? "nobody answers there" : std::string("node 0 refuses: ") + to_text(refusal);
 }
 
 NodeId FabricTransport::node() const noexcept {
