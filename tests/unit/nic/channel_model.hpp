@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "host/nic/channel/ends.hpp"
-#include "tests/unit/nic/state_set.hpp"
+#include "tests/unit/nic/explore.hpp"
 
 /// The two ends of a channel as they run (channel/ends.hpp), between them the nodes: commands wait in queues that may
 /// be full, the node reads what is to be sent late, data may arrive before their turn, events and credits in theirs.
@@ -317,28 +317,7 @@ template <std::uint32_t kReplenish>
 Result explore(const Scenario& scenario, Fault fault = Fault::None) {
   Result result;
   Model<kReplenish> model(scenario, fault);
-  StateSet seen;
-  std::vector<std::byte> state;
-  std::vector<std::byte> next;
-  model.save(state);
-  seen.insert(state);
-  std::vector<std::vector<std::byte>> stack{state};
-  while (!stack.empty() && model.failure().empty()) {
-    state = std::move(stack.back());
-    stack.pop_back();
-    ++result.states;
-    model.load(state);
-    const std::size_t actions = model.actions();
-    for (std::size_t action = 0; action < actions && model.failure().empty(); ++action) {
-      model.load(state);
-      if (!model.apply(action)) continue;
-      model.save(next);
-      if (seen.insert(next)) stack.push_back(next);
-    }
-    if (!model.failure().empty()) break;
-    model.load(state);
-    model.close();
-  }
+  result.states = explore_states(model);
   result.failure = model.failure();
   return result;
 }

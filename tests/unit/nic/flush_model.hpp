@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "host/nic/atu/atu.hpp"
-#include "tests/unit/nic/state_set.hpp"
+#include "tests/unit/nic/explore.hpp"
 
 /// The translation unit that runs, the three units that ask it, each with transfers under way, and ports that register
 /// pages, revoke them, and use them otherwise once they are told that these are free. A unit notes the number of a
@@ -278,26 +278,7 @@ struct Result {
 inline Result explore(const Scenario& scenario, Fault fault = Fault::None) {
   Result result;
   Model model(scenario, fault);
-  StateSet seen;
-  std::vector<std::byte> state;
-  std::vector<std::byte> next;
-  model.save(state);
-  seen.insert(state);
-  std::vector<std::vector<std::byte>> stack{state};
-  while (!stack.empty() && model.failure().empty()) {
-    state = std::move(stack.back());
-    stack.pop_back();
-    ++result.states;
-    for (std::size_t action = 0; action < model.actions() && model.failure().empty(); ++action) {
-      model.load(state);
-      if (!model.apply(action)) continue;
-      model.save(next);
-      if (seen.insert(next)) stack.push_back(next);
-    }
-    if (!model.failure().empty()) break;
-    model.load(state);
-    model.close();
-  }
+  result.states = explore_states(model);
   result.failure = model.failure();
   result.touches = model.touches();
   return result;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "host/nic/link/links.hpp"
-#include "tests/unit/nic/state_set.hpp"
+#include "tests/unit/nic/explore.hpp"
 
 /// Two nodes with the windows and sessions that run (link/links.hpp), and a network that loses, doubles and swaps what
 /// it carries and may have no room. Time is whatever suits: each timer may have run out at any moment, or not yet.
@@ -202,6 +202,11 @@ class Model {
   enum Action : std::size_t { kSend, kStep, kAcknowledge, kAsk, kLose, kRestart, kBlock, kResend };
   static constexpr std::size_t kFrames = kResend + kSize;
   [[nodiscard]] std::size_t actions(std::size_t n) const { return kFrames + 3 * nodes_[1 - n].out.size(); }
+  /// Those of both nodes.
+  [[nodiscard]] std::size_t actions() const {
+    return std::ranges::max(ghost_.epoch) > kExploredEpochs ? 0 : actions(0) + actions(1);
+  }
+  bool apply(std::size_t action) { return action < actions(0) ? apply(0, action) : apply(1, action - actions(0)); }
   /// False: it cannot happen now, or would change nothing.
   bool apply(std::size_t n, std::size_t action) {
     if (action >= kFrames) return carry(n, (action - kFrames) / 3, (action - kFrames) % 3);
@@ -259,7 +264,6 @@ class Model {
   }
   /// No more packets than were sent so far.
   void send_no_more() { scenario_.packets = ghost_.sent; }
-  [[nodiscard]] bool is_late() const { return std::ranges::max(ghost_.epoch) > kExploredEpochs; }
   [[nodiscard]] std::size_t under_way(std::size_t n) const { return nodes_[n].out.size(); }
   [[nodiscard]] std::uint64_t delivered() const { return ghost_.taken[0] + ghost_.taken[1]; }
 
@@ -562,32 +566,7 @@ template <std::uint32_t kSize>
 Result explore(const Scenario& scenario, Fault fault = Fault::None) {
   Result result;
   Model<kSize> model(scenario, fault);
-  StateSet seen;
-  std::vector<std::byte> state;
-  std::vector<std::byte> next;
-  model.save(state);
-  seen.insert(state);
-  std::vector<std::vector<std::byte>> stack{state};
-  while (!stack.empty() && model.failure().empty()) {
-    state = std::move(stack.back());
-    stack.pop_back();
-    ++result.states;
-    model.load(state);
-    const std::size_t nodes = model.is_late() ? 0 : 2;
-    for (std::size_t n = 0; n < nodes; ++n) {
-      model.load(state);
-      const std::size_t actions = model.actions(n);
-      for (std::size_t action = 0; action < actions && model.failure().empty(); ++action) {
-        model.load(state);
-        if (!model.apply(n, action)) continue;
-        model.save(next);
-        if (seen.insert(next)) stack.push_back(next);
-      }
-    }
-    if (!model.failure().empty()) break;
-    model.load(state);
-    model.close();
-  }
+  result.states = explore_states(model);
   result.failure = model.failure();
   return result;
 }
