@@ -277,7 +277,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         request.session = kind;
         request.ring = "ring";
         request.token = "token";
-        request.near = Subscribe::Near{world.name + "-near", true, kSlots};
+        request.near = WantedRing{world.name + "-near", true, kSlots};
         std::vector<std::byte> bytes = to_bytes(request);
         patch(std::span(bytes).first(kNearNameAt), chunk);
         check_messages(bytes);

@@ -66,6 +66,14 @@ struct Place {
   [[nodiscard]] friend bool operator==(const Place&, const Place&) = default;
 };
 
+/// A ring that the publisher shall make on its own host.
+struct WantedRing {
+  std::string name;             ///< Of the ring.
+  bool wants_history = false;   ///< With what is still in the published ring.
+  std::uint64_t max_slots = 0;  ///< A longer one is not wanted.
+  [[nodiscard]] friend bool operator==(const WantedRing&, const WantedRing&) = default;
+};
+
 /// Subscriber to publisher.
 struct Subscribe {
   std::uint64_t session = 0;  ///< Drawn by the subscriber; the same again means: answer again.
@@ -79,13 +87,7 @@ struct Subscribe {
   std::uint8_t event = 0;  ///< That tells the subscriber of a message.
   /// The subscriber is on the publisher's host, and wants the publisher to write its ring. `landing`, `layout` and
   /// `event` say nothing then.
-  struct Near {
-    std::string name;             ///< Of the ring.
-    bool wants_history = false;   ///< With what is still in the published ring.
-    std::uint64_t max_slots = 0;  ///< A longer one is not wanted.
-    [[nodiscard]] friend bool operator==(const Near&, const Near&) = default;
-  };
-  std::optional<Near> near;
+  std::optional<WantedRing> near;
 };
 
 /// Publisher to subscriber.

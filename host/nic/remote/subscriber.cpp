@@ -134,7 +134,7 @@ void Subscriber::ask(std::uint64_t now_ns) {
   request.is_lossless = options_.is_lossless;
   request.layout_hash = options_.layout_hash;
   if (asks_near_) {
-    request.near = Subscribe::Near{options_.name, options_.wants_history, options_.max_slots};
+    request.near = WantedRing{options_.name, options_.wants_history, options_.max_slots};
   } else {
     request.landing = *window_;
     request.layout = layout_;

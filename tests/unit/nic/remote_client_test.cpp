@@ -169,7 +169,7 @@ TEST(RemoteClient, that_ends_without_a_word_leaves_no_ring) {
   Subscribe request;
   request.session = 1;
   request.ring = "cme";
-  request.near = Subscribe::Near{name.get(), true, kRingSlots};
+  request.near = WantedRing{name.get(), true, kRingSlots};
   ASSERT_EQ(client->send(port.value().node, port.value().vpid, to_bytes(request)), Reply::NoError);
   for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end && house.status().empty();) {
     std::this_thread::yield();
