@@ -8,14 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
 
 #include "host/appliance/appliance.hpp"
 #include "host/appliance/entitlements.hpp"
+#include "host/appliance/publications.hpp"
 #include "host/appliance/rest.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
@@ -24,7 +23,6 @@
 namespace stopbit::appliance {
 namespace {
 
-constexpr std::size_t kMinTokenBytes = 16;
 constexpr std::uint64_t kSilenceNs = 10'000'000'000;
 
 /// One that nobody turns back.
@@ -38,19 +36,6 @@ std::uint64_t steady_ns() noexcept {
 std::pair<dev_t, ino_t> file_at(const std::string& path) noexcept {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino) : std::pair<dev_t, ino_t>();
-}
-
-/// The first line of a file; nothing: it is no token.
-Result<std::string> read_token(const std::string& path) {
-  std::ifstream file(path);
-  std::string token;
-  if (!std::getline(file, token)) return Failure{"cannot read the token in '" + path + "'"};
-  if (!token.empty() && token.back() == '\r') token.pop_back();
-  if (token.size() < kMinTokenBytes || token.size() > nic::remote::kMaxTokenBytes) {
-    return Failure{path + ": a token has " + std::to_string(kMinTokenBytes) + " to " +
-                   std::to_string(nic::remote::kMaxTokenBytes) + " characters"};
-  }
-  return token;
 }
 
 nic::NodeOptions node_options() {
@@ -67,11 +52,8 @@ Distribution::Distribution(const NicSettings& settings) : settings_(settings), o
     Way& way = *ways_.emplace_back(std::make_unique<Way>());
     way.name = name;
     way.wanted = wanted;
-    const bool has_clients = ways_.size() == 1 && !settings.broker.empty();
-    if (has_clients || std::any_of(settings.publish.begin(), settings.publish.end(), std::mem_fn(wanted))) {
-      way.tally.places.resize(settings.subscribers);
-      way.occupants.resize(settings.subscribers);
-    }
+    way.tally.places.resize(settings.subscribers);
+    way.occupants.resize(settings.subscribers);
   };
   add_way("shm", &PublishSettings::to_shm);
   if (!settings.listen.empty()) add_way("fabric", &PublishSettings::to_fabric);
@@ -81,7 +63,7 @@ void Distribution::add_counters(TallyBuilder& builder) {
   builder.nic(tally_);
   for (const std::unique_ptr<Way>& way : ways_) {
     builder.units(way->units, way->name);
-    if (way->publishes()) builder.publisher(way->tally, way->name);
+    builder.publisher(way->tally, way->name);
   }
   if (settings_.broker.empty()) return;
   for (std::size_t i = 0; i < settings_.rings.size(); ++i) builder.offer(offer_tallies_[i], settings_.rings[i].name);
@@ -90,7 +72,7 @@ void Distribution::add_counters(TallyBuilder& builder) {
 std::string Distribution::open() {
   std::string problem = open_ways();
   for (const std::unique_ptr<Way>& way : ways_) {
-    if (problem.empty() && way->publishes()) problem = open_publisher(*way);
+    if (problem.empty()) problem = open_publisher(*way);
   }
   // Behind the publishers: subscribers know these by the first port of a node.
   if (problem.empty() && !settings_.broker.empty()) problem = open_broker();
@@ -118,6 +100,18 @@ std::string Distribution::open_ways() {
   return {};
 }
 
+/// What these settings publish this way, and the rings that the broker's clients may have near.
+Result<std::vector<nic::remote::PublishedRing>> Distribution::rings_of(const Way& way,
+                                                                       const NicSettings& settings) const {
+  Result<std::vector<nic::remote::PublishedRing>> rings = publications_of(settings, way.wanted);
+  if (!rings || &way != ways_[0].get() || settings_.broker.empty()) return rings;
+  for (const OfferedRing& ring : settings_.rings) {
+    rings.value().push_back(
+        {.name = ring.name, .ring = ring.ring, .token = "", .is_for_clients = true, .allows_lossless = false});
+  }
+  return rings;
+}
+
 std::string Distribution::open_publisher(Way& way) {
   nic::remote::PublisherOptions options;
   options.domain = kPublishDomain;
@@ -126,31 +120,10 @@ std::string Distribution::open_publisher(Way& way) {
   options.requests_per_second = settings_.requests_per_second;
   options.stuck_ns = kPatienceNs;
   options.log = [this, &way](const std::string& line) { say(way.voice, way.name + ": " + line); };
-  for (const PublishSettings& published : settings_.publish) {
-    if (!(published.*way.wanted)) continue;
-    std::string token;
-    if (!published.token_file.empty()) {
-      Result<std::string> read = read_token(published.token_file);
-      if (!read) return read.message();
-      token = std::move(read).value();
-    }
-    options.rings.push_back(
-        {.name = published.name,
-         .ring = published.ring,
-         .token = std::move(token),
-         // Who comes by shm is of the appliance's user: the kernel lets nobody else.
-         .allow = way.wanted == &PublishSettings::to_fabric ? published.allow : std::vector<nic::AddressPrefix>(),
-         .allows_lossless = published.lossless,
-         .detach_after_ns = published.detach_after_ns,
-         .bytes_per_second = published.bytes_per_second});
-  }
-  for (const OfferedRing& ring : settings_.rings) {
-    options.reserved.push_back(ring.ring);
-    if (&way == ways_[0].get() && !settings_.broker.empty()) {
-      options.rings.push_back(
-          {.name = ring.name, .ring = ring.ring, .token = "", .is_for_clients = true, .allows_lossless = false});
-    }
-  }
+  Result<std::vector<nic::remote::PublishedRing>> rings = rings_of(way, settings_);
+  if (!rings) return rings.message();
+  options.rings = std::move(rings).value();
+  for (const OfferedRing& ring : settings_.rings) options.reserved.push_back(ring.ring);
   auto publisher = nic::remote::Publisher::open(*way.node, options);
   if (!publisher) return publisher.message();
   way.publisher = std::move(publisher).value();
@@ -240,10 +213,10 @@ std::size_t Distribution::step(std::uint64_t now_ns) {
     work += way->node->step(now_ns);
     if (way->publisher) work += way->publisher->step(now_ns);
   }
-  if (broker_ && now_ns >= next_broker_ns_) {
+  if (now_ns >= next_broker_ns_) {
     next_broker_ns_ = now_ns + kBrokerNs;
-    if (has_entitlements_.load(std::memory_order_acquire)) take_entitlements();
-    work += broker_->step();
+    if (has_orders_.load(std::memory_order_acquire)) take_orders();
+    if (broker_) work += broker_->step();
   }
   if (now_ns >= next_look_ns_) {
     next_look_ns_ = now_ns + kLookNs;
@@ -273,21 +246,44 @@ void Distribution::look_at_rings() {
   }
 }
 
-void Distribution::take_entitlements() {
-  std::vector<nic::Entitlement> entitlements;
+void Distribution::take_orders() {
+  std::optional<std::vector<nic::Entitlement>> entitlements;
+  std::optional<Publications> publications;
   {
     const std::lock_guard lock(mutex_);
-    entitlements = std::move(*entitlements_);
-    entitlements_.reset();
-    has_entitlements_.store(false, std::memory_order_relaxed);
+    entitlements = std::exchange(entitlements_, std::nullopt);
+    publications = std::exchange(publications_, std::nullopt);
+    has_orders_.store(false, std::memory_order_relaxed);
   }
-  broker_->entitle(std::move(entitlements));
+  if (entitlements && broker_) broker_->entitle(std::move(*entitlements));
+  for (std::size_t i = 0; publications && i < ways_.size(); ++i) {
+    ways_[i]->publisher->republish(std::move((*publications)[i]));
+  }
 }
 
 void Distribution::entitle(std::vector<nic::Entitlement> entitlements) {
   const std::lock_guard lock(mutex_);
   entitlements_ = std::move(entitlements);
-  has_entitlements_.store(true, std::memory_order_release);
+  has_orders_.store(true, std::memory_order_release);
+}
+
+Result<std::string> Distribution::republish(const NicSettings& settings) {
+  if (std::string why = why_not_republish(settings_, settings); !why.empty()) return Failure{std::move(why)};
+  Publications publications;
+  for (const std::unique_ptr<Way>& way : ways_) {
+    Result<std::vector<nic::remote::PublishedRing>> rings = rings_of(*way, settings);
+    if (!rings) return Failure{rings.message()};
+    std::string problem = nic::remote::Publisher::problem_of(rings.value());
+    if (!problem.empty()) return Failure{std::move(problem)};
+    publications.push_back(std::move(rings).value());
+  }
+  std::string names;
+  for (const PublishSettings& published : settings.publish) names += (names.empty() ? ": " : ", ") + published.name;
+  const std::lock_guard lock(mutex_);
+  publications_ = std::move(publications);
+  has_orders_.store(true, std::memory_order_release);
+  const std::size_t count = settings.publish.size();
+  return std::to_string(count) + (count == 1 ? " ring is" : " rings are") + " published from now on" + names;
 }
 
 /// Each line costs some of a credit that comes back with time.

@@ -52,12 +52,15 @@ class Distribution {
   [[nodiscard]] bool next_line(std::string& line);
   /// Other entitlements from the next look at the clients on. From any thread.
   void entitle(std::vector<nic::Entitlement> entitlements);
+  /// Publishes what [[publish]] says in settings that were read anew, from the next look on. All of it or, with the
+  /// reason, none. @returns for people, what holds then. From any thread.
+  [[nodiscard]] Result<std::string> republish(const NicSettings& settings);
 
   /// Where nodes of other hosts join: HOST:PORT; empty: nowhere.
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
  private:
-  static constexpr std::uint64_t kBrokerNs = 1'000'000;        ///< How often clients are looked at,
+  static constexpr std::uint64_t kBrokerNs = 1'000'000;        ///< How often clients and orders are looked at,
   static constexpr std::uint64_t kLookNs = 100'000'000;        ///< rings and counters,
   static constexpr std::uint64_t kSweepNs = 10'000'000'000;    ///< and what the dead have left.
   static constexpr std::uint64_t kLineNs = 100'000'000;        ///< So often a line may be said for long,
@@ -73,16 +76,16 @@ class Distribution {
     std::string name;
     std::unique_ptr<nic::Transport> carrier;
     std::unique_ptr<nic::Node> node;
-    std::unique_ptr<nic::remote::Publisher> publisher;  ///< Null: nothing is published this way.
-    bool PublishSettings::*wanted = nullptr;            ///< Says which rings are.
+    std::unique_ptr<nic::remote::Publisher> publisher;
+    bool PublishSettings::*wanted = nullptr;  ///< Says which rings are.
     PublisherTally tally;
     UnitsTally units;
     Voice voice;
     using Occupant = std::tuple<nic::NodeId, nic::Vpid, std::uint64_t>;  ///< And since when.
     std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
-
-    [[nodiscard]] bool publishes() const noexcept { return !occupants.empty(); }
   };
+  /// What is published each way, as `ways_` stand.
+  using Publications = std::vector<std::vector<nic::remote::PublishedRing>>;
   /// A ring, and which segment has its name.
   struct Offer {
     OfferedRing ring;
@@ -92,6 +95,8 @@ class Distribution {
   };
 
   [[nodiscard]] std::string open_ways();
+  [[nodiscard]] Result<std::vector<nic::remote::PublishedRing>> rings_of(const Way& way,
+                                                                         const NicSettings& settings) const;
   [[nodiscard]] std::string open_publisher(Way& way);
   [[nodiscard]] std::string open_broker();
   [[nodiscard]] bool has_subscribers() const;
@@ -103,7 +108,7 @@ class Distribution {
   static void publish_units(const nic::Node& node, const UnitsTally& tally);
   void publish_broker();
   void publish_subscribers(Way& way);
-  void take_entitlements();
+  void take_orders();
 
   const NicSettings& settings_;
   NicTally tally_;
@@ -122,7 +127,8 @@ class Distribution {
   std::mutex mutex_;  ///< For what other threads take and give; nobody on the way of data does.
   std::deque<std::string> lines_;
   std::optional<std::vector<nic::Entitlement>> entitlements_;
-  std::atomic<bool> has_entitlements_ = false;
+  std::optional<Publications> publications_;
+  std::atomic<bool> has_orders_ = false;  ///< One of these two.
 
   std::thread thread_;
   std::atomic<bool> stop_ = false;

@@ -20,11 +20,12 @@ Result<Command> parse_command(std::string_view line) {
   if (word == "status" && rest.empty()) return Command{};
   if (word == "freeze" && rest.empty()) return Command{.kind = Command::Kind::Freeze, .image = {}};
   if (word == "entitle" && rest.empty()) return Command{.kind = Command::Kind::Entitle, .image = {}};
+  if (word == "publish" && rest.empty()) return Command{.kind = Command::Kind::Publish, .image = {}};
   if (word == "stop" && rest.empty()) return Command{.kind = Command::Kind::Stop, .image = {}};
   if (word == "load" && !rest.empty() && rest.size() <= kMaxNameBytes && is_printable(rest)) {
     return Command{.kind = Command::Kind::Load, .image = std::string(rest)};
   }
-  return Failure{"that is no command; legal are: status, load IMAGE, freeze, entitle, stop"};
+  return Failure{"that is no command; legal are: status, load IMAGE, freeze, entitle, publish, stop"};
 }
 
 }  // namespace stopbit::control

@@ -15,6 +15,7 @@ struct Command {
     Load,     ///< `load IMAGE`: reads its files again; the new image starts between two datagrams, or is refused.
     Freeze,   ///< `freeze`: what was recorded around this moment stays.
     Entitle,  ///< `entitle`: reads the file of entitlements again; they hold from then on, or are refused.
+    Publish,  ///< `publish`: reads [[publish]] of the settings again; it holds from then on, or is refused as a whole.
     Stop,     ///< `stop`: ends the appliance in good order.
   };
   Kind kind = Kind::Status;

@@ -77,8 +77,12 @@ std::string exposure_of(const appliance::ControlSettings& doors) {
 /// What clients are told; on the thread of the keeper.
 class Desk {
  public:
-  Desk(appliance::Appliance& appliance, const appliance::Keeper& keeper)
-      : appliance_(appliance), keeper_(keeper), reader_(open_own(appliance)), errors_(appliance) {}
+  Desk(std::string settings_file, appliance::Appliance& appliance, const appliance::Keeper& keeper)
+      : settings_file_(std::move(settings_file)),
+        appliance_(appliance),
+        keeper_(keeper),
+        reader_(open_own(appliance)),
+        errors_(appliance) {}
 
   /// Does what nobody has to ask for; now and then. `refused`: clients that were turned away so far.
   void step(std::uint64_t refused) {
@@ -102,6 +106,7 @@ class Desk {
       case Kind::Load: return load(command.image);
       case Kind::Freeze: return freeze();
       case Kind::Entitle: return entitle();
+      case Kind::Publish: return publish();
     }
     return "error: unknown command";
   }
@@ -171,6 +176,20 @@ class Desk {
     appliance_.distribution()->entitle(std::move(*entitlements));
     return answer;
   }
+  std::string publish() {
+    if (appliance_.distribution() == nullptr) return "error: there is no node to publish with; [nic] would be one";
+    if (settings_file_ == "-") return "error: the settings came from standard input, which cannot be read again";
+    Diagnostics diagnostics;
+    const auto settings = appliance::load(settings_file_, diagnostics);
+    const std::string findings = diagnostics.format();
+    std::fputs(findings.c_str(), stderr);
+    Result<std::string> answer = Failure{findings.substr(0, findings.find('\n'))};
+    if (settings && settings->nic) answer = appliance_.distribution()->republish(*settings->nic);
+    if (settings && !settings->nic) answer = Failure{"[nic] is not there any more"};
+    const std::string text = answer ? answer.value() : "nothing changes: " + answer.message();
+    log({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error, "publish", {{"answer", text}}});
+    return (answer ? "" : "error: ") + text;
+  }
   std::string load(const std::string& image) {
     Diagnostics diagnostics;
     const Result<std::string> answer = appliance_.reload(image, diagnostics);
@@ -187,6 +206,7 @@ class Desk {
   static constexpr std::uint64_t kRefusalsNs = 10'000'000'000;  ///< Strangers may not fill the log.
   static constexpr auto kPageAge = std::chrono::milliseconds(100);
 
+  std::string settings_file_;
   appliance::Appliance& appliance_;
   const appliance::Keeper& keeper_;
   counters::Reader reader_;
@@ -199,7 +219,7 @@ class Desk {
 };
 
 /// Files that the appliance goes on to use: it makes rings and writes gaps, and reads images and captures.
-appliance::Confinement confinement_of(const appliance::Settings& settings) {
+appliance::Confinement confinement_of(const std::string& file, const appliance::Settings& settings) {
   const auto folder_of = [](const std::string& path) {
     const std::string folder = std::filesystem::path(path).parent_path().string();
     return folder.empty() ? std::string(".") : folder;
@@ -211,6 +231,14 @@ appliance::Confinement confinement_of(const appliance::Settings& settings) {
     confinement.written.push_back(folder_of(settings.nic->broker));
     // Entitlements are read again, with the names of users and groups.
     confinement.read = {folder_of(settings.nic->entitlements_file), "/etc/passwd", "/etc/group", "/etc/nsswitch.conf"};
+  }
+  if (settings.nic && file != "-") {
+    // [[publish]] is read again, which takes all of the settings.
+    confinement.read.push_back(folder_of(file));
+    for (const appliance::FeedSettings& feed : settings.feeds) confinement.read.push_back(folder_of(feed.file));
+    for (const appliance::PublishSettings& published : settings.nic->publish) {
+      if (!published.token_file.empty()) confinement.read.push_back(folder_of(published.token_file));
+    }
   }
   if (settings.recorder) confinement.written.push_back(settings.recorder->folder);
   confinement.read.insert(confinement.read.end(), {"/proc/self", "/sys/devices/system/cpu", "/etc/localtime"});
@@ -261,7 +289,7 @@ int run(const RunArguments& arguments) {
          "card",
          {{"decodes", appliance.on_card()}, {"xclbin", appliance.settings().card->xclbin}}});
   }
-  Desk desk(appliance, keeper);
+  Desk desk(arguments.settings, appliance, keeper);
   const appliance::ControlSettings& doors = appliance.settings().control;
   auto server = control::Server::open(
       {.socket = doors.socket,
@@ -280,7 +308,7 @@ int run(const RunArguments& arguments) {
     log({appliance::Change::Level::Warning, "note", {{"text", text}}});
   }
   if (appliance.settings().confined) {
-    for (const std::string& problem : appliance::confine(confinement_of(appliance.settings()))) {
+    for (const std::string& problem : appliance::confine(confinement_of(arguments.settings, appliance.settings()))) {
       log({appliance::Change::Level::Warning, "not confined", {{"why", problem}}});
     }
   }
@@ -319,6 +347,10 @@ Command run_command() {
           "\n"
           "`stopbit ready`, `stat`, `gaps` and `top` show a running appliance; they read shared memory and ask "
           "nothing of it.\n"
+          "\n"
+          "A running appliance takes commands at the socket of [control], a line each: status, load IMAGE, freeze, "
+          "entitle (reads entitlements again), publish (reads [[publish]] again; what cannot change while it runs is "
+          "refused by name, and then nothing changes), stop.\n"
           "\n"
           "appliance.toml:\n"
           "\n"

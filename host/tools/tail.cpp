@@ -74,8 +74,23 @@ bool wait_for_ring(const TailArguments& arguments) {
   return true;
 }
 
-/// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more.
-int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name, ring::ReaderSign* sign) {
+/// Why the publisher gives the ring no more, if that is why it has ended; else empty. One that the publisher writes
+/// ends a moment before its word is here.
+std::string why_taken(const RemoteRing& ring) {
+  constexpr auto kMoment = std::chrono::seconds(1);
+  const auto end = std::chrono::steady_clock::now() + kMoment;
+  RemoteRing::Look now = ring.look();
+  while (!now.is_refused && !now.has_ended && !stop_requested() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kIdleWait);
+    now = ring.look();
+  }
+  return now.is_refused ? now.problem : "";
+}
+
+/// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more. `remote`:
+/// the ring is made out of that one; or null.
+int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name, ring::ReaderSign* sign,
+                  const RemoteRing* remote) {
   constexpr std::uint64_t kShowEvery = 256;
   bool writer_ended = false;
   while (!stop_requested() && !printer.failed()) {
@@ -98,12 +113,16 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
     if (writer_ended) break;
     printer.flush();
     if (sign != nullptr) sign->show(reader);
-    writer_ended = reader.writer() != ring::WriterState::Running;
+    writer_ended = reader.writer() != ring::WriterState::Running || (remote != nullptr && remote->look().is_refused);
     if (!writer_ended) std::this_thread::sleep_for(kIdleWait);
   }
   if (writer_ended && reader.writer() == ring::WriterState::Dead) {
     fmt::print(stderr, "stopbit: {}: the writer has ended without saying so\n", name);
     return kExitEnvironment;
+  }
+  if (const std::string why = writer_ended && remote != nullptr ? why_taken(*remote) : ""; !why.empty()) {
+    fmt::print(stderr, "stopbit: {}: {}\n", name, why);
+    return kExitRejected;
   }
   return reader.total_lost() == 0 ? kExitDone : kExitRejected;
 }
@@ -140,7 +159,8 @@ int tail(TailArguments arguments) {
     if (!made) throw ToolError(kExitEnvironment, made.message());
     sign.emplace(std::move(made).value());
   }
-  const int status = print_records(reader, printer, arguments.ring, sign ? &*sign : nullptr);
+  const int status =
+      print_records(reader, printer, arguments.ring, sign ? &*sign : nullptr, fetched ? &fetched->ring() : nullptr);
   printer.finish();
   if (reader.total_lost() != 0) {
     fmt::print(stderr, "stopbit: {}: {} records read, {} lost, of {} from record {} on\n", arguments.ring,

@@ -17,22 +17,27 @@ std::string to_text(const Subscription::Peer& peer, const std::optional<HostAddr
 
 }  // namespace
 
-Result<std::unique_ptr<Publisher>> Publisher::open(Node& node, const PublisherOptions& options) {
-  for (const PublishedRing& ring : options.rings) {
+std::string Publisher::problem_of(const std::vector<PublishedRing>& rings) {
+  for (const PublishedRing& ring : rings) {
     if (ring.name.empty() || ring.name.size() > kMaxNameBytes) {
-      return Failure{"the name of a published ring has 1 to " + std::to_string(kMaxNameBytes) + " bytes, '" +
-                     ring.name + "' has " + std::to_string(ring.name.size())};
+      return "the name of a published ring has 1 to " + std::to_string(kMaxNameBytes) + " bytes, '" + ring.name +
+             "' has " + std::to_string(ring.name.size());
     }
     if (ring.token.size() > kMaxTokenBytes) {
-      return Failure{"the token of '" + ring.name + "' is longer than " + std::to_string(kMaxTokenBytes) + " bytes"};
+      return "the token of '" + ring.name + "' is longer than " + std::to_string(kMaxTokenBytes) + " bytes";
     }
     const Result<std::string> path = ring::path_of(ring.ring);
-    if (!path) return Failure{path.message()};
-    const auto same = std::count_if(options.rings.begin(), options.rings.end(), [&](const PublishedRing& other) {
+    if (!path) return path.message();
+    const auto same = std::count_if(rings.begin(), rings.end(), [&](const PublishedRing& other) {
       return other.name == ring.name && other.is_for_clients == ring.is_for_clients;
     });
-    if (same != 1) return Failure{"two rings are published as '" + ring.name + "'"};
+    if (same != 1) return "two rings are published as '" + ring.name + "'";
   }
+  return {};
+}
+
+Result<std::unique_ptr<Publisher>> Publisher::open(Node& node, const PublisherOptions& options) {
+  if (std::string problem = problem_of(options.rings); !problem.empty()) return Failure{std::move(problem)};
   if (!landing_layout(node.links().packet_bytes(), ChannelLayout::kMinSlots)) {
     return Failure{"the carrier's frames are too short for records"};
   }
@@ -157,7 +162,10 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   Result<std::unique_ptr<Subscription>> made = make(door, *found, peer, request, std::move(*reader), before, why);
   if (!made) return no(why, made.message());
   if (known = find(peer); known != subscribers_.end()) end(known, "it begins anew");
-  made.value()->set_terms({node_.address_of(peer.node), found->what.bytes_per_second, found->what.detach_after_ns});
+  made.value()->set_terms({.address = node_.address_of(peer.node),
+                           .is_client = found->what.is_for_clients,
+                           .bytes_per_second = found->what.bytes_per_second,
+                           .detach_after_ns = found->what.detach_after_ns});
   ++counters_.accepted;
   log(to_text(peer, node_.address_of(peer.node)) + " has subscribed to '" + request.ring + "'" +
       (request.near ? ", near, as '" + request.near->name + "'" : ""));
@@ -219,11 +227,7 @@ std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscr
 /// Whether who knows of the ring may have it, and there is a place besides the one that it has already.
 Refusal Publisher::judge(const Ring& ring, const Subscription::Peer& peer, const Subscribe& request) const {
   const std::optional<HostAddress> address = node_.address_of(peer.node);
-  const auto covers = [&](const AddressPrefix& prefix) { return address && prefix.covers(*address); };
-  if (!ring.what.allow.empty() && std::none_of(ring.what.allow.begin(), ring.what.allow.end(), covers)) {
-    return Refusal::Address;
-  }
-  if (request.is_lossless && !ring.what.allows_lossless) return Refusal::Waiting;
+  if (const Refusal why = judge_right(ring.what, address, request.is_lossless); why != Refusal::None) return why;
   std::size_t others = 0;
   std::size_t of_address = 0;
   for (const std::unique_ptr<Subscription>& other : subscribers_) {
@@ -235,6 +239,13 @@ Refusal Publisher::judge(const Ring& ring, const Subscription::Peer& peer, const
   if (others >= options_.subscribers) return Refusal::Full;
   const std::size_t most = options_.subscribers_per_address;
   return most != 0 && of_address >= most ? Refusal::Crowded : Refusal::None;
+}
+
+/// Whether who has shown the token may have the ring.
+Refusal Publisher::judge_right(const PublishedRing& ring, const std::optional<HostAddress>& address, bool is_lossless) {
+  const auto covers = [&](const AddressPrefix& prefix) { return address && prefix.covers(*address); };
+  if (!ring.allow.empty() && std::none_of(ring.allow.begin(), ring.allow.end(), covers)) return Refusal::Address;
+  return is_lossless && !ring.allows_lossless ? Refusal::Waiting : Refusal::None;
 }
 
 /// The ring as it is now.
@@ -336,6 +347,48 @@ void Publisher::dismiss(Vpid client, const std::string& ring) {
                 [&](const Admitted& one) { return one.client == client && (ring.empty() || one.ring == ring); });
 }
 
+void Publisher::republish(std::vector<PublishedRing> rings) {
+  const std::vector<Ring> before = std::exchange(rings_, {});
+  for (PublishedRing& ring : rings) {
+    const auto same =
+        std::find_if(before.begin(), before.end(), [&](const Ring& one) { return one.what.ring == ring.ring; });
+    std::shared_ptr<Source> source = same != before.end() ? same->source : nullptr;
+    rings_.push_back({std::move(ring), std::move(source)});
+  }
+  waiting_.clear();  // who still may have a seat asks again
+  for (std::size_t i = 0; i < subscribers_.size();) {
+    Subscription& subscriber = *subscribers_[i];
+    if (const Refusal why = judge_again(before, subscriber); why != Refusal::None) {
+      detach(subscribers_.begin() + static_cast<std::ptrdiff_t>(i), why, to_meaning(why));
+      continue;
+    }
+    const Ring* const ring = ring_of(rings_, subscriber);
+    Subscription::Terms terms = subscriber.terms();
+    terms.bytes_per_second = ring->what.bytes_per_second;
+    terms.detach_after_ns = ring->what.detach_after_ns;
+    subscriber.set_terms(terms);
+    ++i;
+  }
+}
+
+/// What a subscriber has, among these; null: it is none of them.
+const Publisher::Ring* Publisher::ring_of(const std::vector<Ring>& rings, const Subscription& subscriber) {
+  const std::string name = subscriber.status().ring;
+  const auto found = std::find_if(rings.begin(), rings.end(), [&](const Ring& ring) {
+    return ring.what.name == name && ring.what.is_for_clients == subscriber.terms().is_client;
+  });
+  return found != rings.end() ? &*found : nullptr;
+}
+
+/// Whether it may have its ring by what is published now.
+Refusal Publisher::judge_again(const std::vector<Ring>& before, const Subscription& subscriber) const {
+  const Ring* const then = ring_of(before, subscriber);
+  const Ring* const now = ring_of(rings_, subscriber);
+  if (then == nullptr || now == nullptr) return Refusal::Ring;
+  if (then->what.ring != now->what.ring || then->what.token != now->what.token) return Refusal::Ring;
+  return judge_right(now->what, subscriber.terms().address, subscriber.is_lossless());
+}
+
 /// Through which port a subscriber is spoken to.
 Port& Publisher::port_of(const Subscription::Peer& peer) {
   for (const Admitted& one : admitted_) {
@@ -359,10 +412,8 @@ void Publisher::look_after(std::uint64_t now_ns) {
     const std::uint64_t patience_ns = own_ns != 0 || !subscriber.is_lossless() ? own_ns : options_.stuck_ns;
     if (patience_ns != 0 && since != 0 && now_ns - since >= patience_ns) {
       ++counters_.detached;
-      const Subscription::Peer peer = subscriber.peer();
-      (void)port_of(peer).send(peer.node, peer.vpid, to_bytes(Refuse{subscriber.session(), Refusal::Stuck, ""}),
-                               now_ns);
-      end(subscribers_.begin() + static_cast<std::ptrdiff_t>(i), "it made no progress while there were records for it");
+      detach(subscribers_.begin() + static_cast<std::ptrdiff_t>(i), Refusal::Stuck,
+             "it made no progress while there were records for it");
       continue;
     }
     subscriber.beat(now_ns);
@@ -373,6 +424,13 @@ void Publisher::look_after(std::uint64_t now_ns) {
 Publisher::Subscribers::iterator Publisher::find(const Subscription::Peer& peer) {
   return std::find_if(subscribers_.begin(), subscribers_.end(),
                       [&](const std::unique_ptr<Subscription>& one) { return one->peer() == peer; });
+}
+
+/// Tells the subscriber, and forgets it.
+void Publisher::detach(Subscribers::iterator which, Refusal code, const std::string& why) {
+  const Subscription::Peer peer = (*which)->peer();
+  (void)port_of(peer).send(peer.node, peer.vpid, to_bytes(Refuse{(*which)->session(), code, ""}), now_ns_);
+  end(which, why);
 }
 
 void Publisher::end(Subscribers::iterator which, const std::string& why) {

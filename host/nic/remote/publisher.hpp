@@ -80,6 +80,13 @@ class Publisher final : public FeedPublisher {
   [[nodiscard]] std::optional<Vpid> admit(Vpid client, Pdid domain, const std::string& ring) override;
   void dismiss(Vpid client, const std::string& ring) override;
 
+  /// Why these rings cannot be published together; empty if they can.
+  [[nodiscard]] static std::string problem_of(const std::vector<PublishedRing>& rings);
+  /// Publishes these from now on instead, all of them as they say here; they have no `problem_of`. Subscribers of a
+  /// ring that they still may have go on where they are, under its limits of now. The others are told why not, and
+  /// forgotten: who showed another token than the ring has now, too.
+  void republish(std::vector<PublishedRing> rings);
+
   /// Answers, reads, sends. Returns how much it did. `now_ns` must not go back.
   std::size_t step(std::uint64_t now_ns);
 
@@ -117,6 +124,10 @@ class Publisher final : public FeedPublisher {
   [[nodiscard]] std::string near_problem(const Subscription::Peer& peer, const Subscribe& request) const;
   [[nodiscard]] bool is_in_time(const Subscription::Peer& peer, std::uint64_t now_ns);
   [[nodiscard]] Refusal judge(const Ring& ring, const Subscription::Peer& peer, const Subscribe& request) const;
+  [[nodiscard]] static Refusal judge_right(const PublishedRing& ring, const std::optional<HostAddress>& address,
+                                           bool is_lossless);
+  [[nodiscard]] Refusal judge_again(const std::vector<Ring>& before, const Subscription& subscriber) const;
+  [[nodiscard]] static const Ring* ring_of(const std::vector<Ring>& rings, const Subscription& subscriber);
   [[nodiscard]] Refusal find_source(Ring& ring, std::string& text);
   [[nodiscard]] std::optional<ring::Reader> find_reader(const Ring& ring, const Subscription::Peer& peer,
                                                         const Subscribe& request, std::string& text);
@@ -127,6 +138,7 @@ class Publisher final : public FeedPublisher {
   void look_after(std::uint64_t now_ns);
   [[nodiscard]] Port& port_of(const Subscription::Peer& peer);
   [[nodiscard]] Subscribers::iterator find(const Subscription::Peer& peer);
+  void detach(Subscribers::iterator which, Refusal code, const std::string& why);
   void end(Subscribers::iterator which, const std::string& why);
   void log(const std::string& line) const;
 

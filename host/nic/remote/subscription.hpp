@@ -55,6 +55,7 @@ class Subscription {
   /// What the publisher lets it have.
   struct Terms {
     std::optional<HostAddress> address;  ///< Of its node, when it subscribed.
+    bool is_client = false;              ///< It was admitted (PublishedRing::is_for_clients).
     std::uint64_t bytes_per_second = 0;  ///< 0: no limit.
     std::uint64_t detach_after_ns = 0;   ///< PublishedRing.
   };
@@ -66,9 +67,10 @@ class Subscription {
   [[nodiscard]] virtual const Peer& peer() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t session() const noexcept = 0;
   [[nodiscard]] virtual bool is_lossless() const noexcept = 0;
+  /// Holds from now on. Who has the same rate as before has saved up what it had.
   void set_terms(const Terms& terms) noexcept {
+    if (terms.bytes_per_second != terms_.bytes_per_second) rate_ = ByteRate(terms.bytes_per_second);
     terms_ = terms;
-    rate_ = ByteRate(terms.bytes_per_second);
   }
   [[nodiscard]] const Terms& terms() const noexcept { return terms_; }
   /// What accepts the subscriber: a message for it.

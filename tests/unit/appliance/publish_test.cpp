@@ -240,5 +240,42 @@ TEST_F(Publishing, of_a_lossless_ring_loses_nothing_whoever_is_slow) {
   EXPECT_LT(waited, kPatience);
 }
 
+TEST_F(Publishing, takes_other_publications_while_subscribers_are_there) {
+  start();
+  Guest& here = guest(1);
+  until_live(here);
+  const NicSettings& began_with = *one->made->settings().nic;
+  NicSettings now_wanted = began_with;
+  now_wanted.publish.push_back(began_with.publish[0]);
+  now_wanted.publish[1].name = "also";
+  const auto more = distribution().republish(now_wanted);
+  ASSERT_TRUE(more) << more.message();
+  EXPECT_EQ(more.value(), "2 rings are published from now on: mine, also");
+  tick(1);
+  one->now += 200'000'000;  // the first number waits for the other line
+  one->work();
+  until([&] { return ticks_of(1).size() == 1; }, "goes on");
+  EXPECT_EQ(here.subscriber().counters().sessions, 1U);
+
+  // What is wrong anywhere changes nothing.
+  NicSettings wrong = began_with;
+  wrong.publish[0].name = "other";
+  wrong.subscribers = 3;
+  EXPECT_THAT(distribution().republish(wrong).message(), ::testing::HasSubstr("'subscribers' of [nic]"));
+  wrong.subscribers = began_with.subscribers;
+  wrong.publish[0].token_file = files.path("none");
+  EXPECT_THAT(distribution().republish(wrong).message(), ::testing::HasSubstr("cannot read the token"));
+  for (int i = 0; i < 1'000; ++i) step();
+  EXPECT_TRUE(here.is_live());
+
+  now_wanted.publish.erase(now_wanted.publish.begin());
+  ASSERT_TRUE(distribution().republish(now_wanted));
+  until([&] { return here.subscriber().state() == SubscriberState::Refused; }, "it may not have it any more");
+  EXPECT_EQ(here.subscriber().refusal(), nic::remote::Refusal::Ring);
+  EXPECT_THAT(lines,
+              ::testing::Contains(::testing::HasSubstr("no longer subscribed to 'mine': there is no such ring")));
+  (void)until_counted([](const PublisherStatus& shm) { return shm.subscribers.empty() && shm.ended == 1; });
+}
+
 }  // namespace
 }  // namespace stopbit::appliance

@@ -27,12 +27,13 @@ TEST(ControlCommand, is_read_word_by_word) {
   EXPECT_EQ(parse_command("status").value().kind, Command::Kind::Status);
   EXPECT_EQ(parse_command("stop").value().kind, Command::Kind::Stop);
   EXPECT_EQ(parse_command("freeze").value().kind, Command::Kind::Freeze);
+  EXPECT_EQ(parse_command("publish").value().kind, Command::Kind::Publish);
   const auto load = parse_command("load emdi");
   ASSERT_TRUE(load);
   EXPECT_EQ(load.value().kind, Command::Kind::Load);
   EXPECT_EQ(load.value().image, "emdi");
-  for (const char* wrong :
-       {"", " ", "status ", "status x", "load", "load ", "load a b", "load \x01", "STOP", "stop\t", "freeze now"}) {
+  for (const char* wrong : {"", " ", "status ", "status x", "load", "load ", "load a b", "load \x01", "STOP", "stop\t",
+                            "freeze now", "publish mine"}) {
     if (std::string_view(wrong) == "status ") continue;  // nothing behind the blank
     EXPECT_FALSE(parse_command(wrong)) << wrong;
   }
@@ -124,7 +125,7 @@ TEST_F(ControlServer, answers_commands_line_by_line) {
   say(file, "us\r\n");
   EXPECT_EQ(hear(file), "done\n");
   say(file, "rm -rf\n");
-  EXPECT_EQ(hear(file), "error: that is no command; legal are: status, load IMAGE, freeze, entitle, stop\n");
+  EXPECT_EQ(hear(file), "error: that is no command; legal are: status, load IMAGE, freeze, entitle, publish, stop\n");
   ASSERT_EQ(asked_.size(), 2U);
   EXPECT_EQ(asked_[0].image, "emdi");
 }

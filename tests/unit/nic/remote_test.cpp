@@ -945,5 +945,134 @@ TEST_F(Remote, a_subscriber_gets_no_more_bytes_in_a_second_than_it_may) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
+TEST_P(RemoteBoth, who_may_still_have_its_ring_does_not_notice_that_others_may_not) {
+  Feed feed(source.get());
+  std::array<RingName, 5> names;
+  published.allow = {parse_prefix("10.0.0.0/24").value()};
+  PublisherOptions how;
+  how.rings = {{.name = "gone", .ring = source.get(), .token = token}};
+  start(6, {}, how);
+  for (NodeId node = 1; node <= 5; ++node) net->network().set_address(node, host(static_cast<std::uint8_t>(node)));
+  SubscriberOptions of_gone = options(names[2]);
+  of_gone.ring = "gone";
+  Subscriber& stays = subscribe(1, options(names[0]));
+  Subscriber& loses_address = subscribe(2, options(names[1]));
+  Subscriber& loses_ring = subscribe(3, of_gone);
+  for (const auto& one : subscribers) until_live(*one);
+  feed.tick(1);
+  until_records(stays, 1);
+
+  PublishedRing kept = published;
+  kept.name = "cme";
+  kept.ring = source.get();
+  kept.token = token;
+  kept.allow = {parse_prefix("10.0.0.1").value(), parse_prefix("10.0.0.4").value()};
+  publisher->republish({kept, {.name = "new", .ring = source.get(), .token = "another"}});
+  until([&] { return loses_address.state() == SubscriberState::Refused; }, "another address");
+  until([&] { return loses_ring.state() == SubscriberState::Refused; }, "no ring");
+  EXPECT_EQ(loses_address.refusal(), Refusal::Address);
+  EXPECT_EQ(loses_ring.refusal(), Refusal::Ring);
+  EXPECT_EQ(publisher->status().size(), 1U);
+  EXPECT_EQ(publisher->counters().ended, 2U);
+  EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("of node 2 at 10.0.0.2 is no longer subscribed to 'cme': the ring is not for") != line.npos;
+  }));
+  // Who stays has all of it, in one session, and others come by what holds now.
+  feed.tick(2);
+  until_records(stays, 2);
+  EXPECT_EQ(stays.counters().sessions, 1U);
+  EXPECT_EQ(stays.counters().lost, 0U);
+  SubscriberOptions of_new = options(names[3]);
+  of_new.ring = "new";
+  of_new.token = "another";
+  until_live(subscribe(4, of_new));
+  Subscriber& late = subscribe(5, options(names[4]));
+  until([&] { return late.state() == SubscriberState::Refused; }, "as before");
+  EXPECT_EQ(late.refusal(), Refusal::Address);
+}
+
+TEST_P(RemoteBoth, another_token_is_for_those_who_show_it) {
+  Feed feed(source.get());
+  RingName old_name;
+  RingName new_name;
+  start(3);
+  Subscriber& knows_the_old = subscribe(1, options(old_name));
+  until_live(knows_the_old);
+  publisher->republish({{.name = "cme", .ring = source.get(), .token = "fresh"}});
+  until([&] { return knows_the_old.state() == SubscriberState::Refused; }, "refused");
+  EXPECT_EQ(knows_the_old.refusal(), Refusal::Ring);
+  SubscriberOptions how = options(new_name);
+  how.token = "fresh";
+  until_live(subscribe(2, how));
+}
+
+TEST_P(RemoteBoth, other_limits_hold_for_those_who_are_there) {
+  Feed feed(source.get(), market(), 1U << 16U);
+  RingName name;
+  start();
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  const auto bytes_in_400_ms = [&] {
+    const std::uint64_t slots_before = publisher->status()[0].slots;
+    const std::uint64_t begin_ns = net->now();
+    for (std::uint32_t i = 0; net->now() - begin_ns < 400'000'000; ++i) {
+      if (i % 2 == 0) feed.tick(i);  // 64 bytes each 20 us: 3.2 MB in a second
+      step();
+    }
+    return (publisher->status()[0].slots - slots_before) * record::kSlotBytes;
+  };
+  EXPECT_GE(bytes_in_400_ms(), 1'000'000U);
+  PublishedRing slow = {.name = "cme", .ring = source.get(), .token = token, .bytes_per_second = 1'000'000};
+  publisher->republish({slow});
+  EXPECT_LE(bytes_in_400_ms(), 550'000U);  // a tenth of a second is there at once
+  slow.bytes_per_second = 0;
+  publisher->republish({slow});
+  until_records(here, feed.writer->records());
+  EXPECT_EQ(here.counters().sessions, 1U);
+  EXPECT_EQ(here.counters().lost, 0U);
+}
+
+TEST_F(RemoteFar, the_time_after_which_one_is_detached_changes_while_it_takes_nothing) {
+  Feed feed(source.get());
+  RingName name;
+  start();
+  until_live(subscribe(1, options(name)));
+  const std::unique_ptr<Subscriber> asleep = std::move(subscribers.front());
+  for (std::uint32_t i = 0; i < 100'000; ++i) {
+    feed.tick(i);
+    step();
+  }
+  ASSERT_EQ(publisher->status().size(), 1U) << "it has its place for ever";
+  publisher->republish({{.name = "cme", .ring = source.get(), .token = token, .detach_after_ns = 200'000'000}});
+  until([&] { return publisher->status().empty(); }, "detached");
+  EXPECT_EQ(publisher->counters().detached, 1U);
+}
+
+TEST_P(RemoteBoth, a_writer_that_may_be_kept_waiting_no_longer_is_not) {
+  RingName name;
+  start();
+  ring::WriterOptions lossless;
+  lossless.lossless.emplace();
+  lossless.slot_count = kLosslessSlots;
+  Result<ring::Writer> made = ring::Writer::create(source.get(), market(), lossless);
+  ASSERT_TRUE(made.ok()) << made.message();
+  SubscriberOptions wanted = options(name);
+  wanted.is_lossless = true;
+  wanted.ask_ns = 1'000'000;
+  Subscriber& one = subscribe(1, wanted);
+  until(
+      [&] {
+        made.value().beat(net->now());
+        return one.state() == SubscriberState::Live;
+      },
+      "live");
+  EXPECT_EQ(made.value().seated(), 1U);
+  publisher->republish({{.name = "cme", .ring = source.get(), .token = token, .allows_lossless = false}});
+  until([&] { return one.state() == SubscriberState::Refused; }, "refused");
+  EXPECT_EQ(one.refusal(), Refusal::Waiting);
+  made.value().beat(net->now());
+  EXPECT_EQ(made.value().seated(), 0U);
+}
+
 }  // namespace
 }  // namespace stopbit::nic::remote

@@ -1,0 +1,96 @@
+#include "host/appliance/publications.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <fstream>
+#include <utility>
+
+namespace stopbit::appliance {
+namespace {
+
+constexpr std::size_t kMinTokenBytes = 16;
+constexpr const char* kStartAgain = ": put it back, or start the appliance again";
+
+/// The first line of a file; nothing: it is no token.
+Result<std::string> read_token(const std::string& path) {
+  std::ifstream file(path);
+  std::string token;
+  if (!std::getline(file, token)) return Failure{"cannot read the token in '" + path + "'"};
+  if (!token.empty() && token.back() == '\r') token.pop_back();
+  if (token.size() < kMinTokenBytes || token.size() > nic::remote::kMaxTokenBytes) {
+    return Failure{path + ": a token has " + std::to_string(kMinTokenBytes) + " to " +
+                   std::to_string(nic::remote::kMaxTokenBytes) + " characters"};
+  }
+  return token;
+}
+
+/// The first key of [nic] that says something else; empty: none. What clients of the broker may is not looked at.
+std::string other_key(const NicSettings& then, const NicSettings& now) {
+  const std::pair<const char*, bool> keys[] = {
+      {"network", then.network == now.network},
+      {"listen", then.listen == now.listen},
+      {"provider", then.provider == now.provider},
+      {"broker", then.broker == now.broker},
+      {"entitlements", then.entitlements_file == now.entitlements_file},
+      {"clients", then.clients == now.clients},
+      {"resident", then.resident_bytes == now.resident_bytes},
+      {"subscribers", then.subscribers == now.subscribers},
+      {"subscribers_per_address", then.subscribers_per_address == now.subscribers_per_address},
+      {"requests_per_second", then.requests_per_second == now.requests_per_second},
+      {"core", then.thread.core == now.thread.core},
+      {"idle", then.thread.idle == now.thread.idle},
+      {"sleep", then.thread.sleep_ns == now.thread.sleep_ns},
+  };
+  const auto* const other = std::find_if(std::begin(keys), std::end(keys), [](const auto& key) { return !key.second; });
+  return other != std::end(keys) ? other->first : "";
+}
+
+}  // namespace
+
+Result<std::vector<nic::remote::PublishedRing>> publications_of(const NicSettings& settings,
+                                                                bool PublishSettings::*wanted) {
+  std::vector<nic::remote::PublishedRing> rings;
+  for (const PublishSettings& published : settings.publish) {
+    if (!(published.*wanted)) continue;
+    std::string token;
+    if (!published.token_file.empty()) {
+      Result<std::string> read = read_token(published.token_file);
+      if (!read) return Failure{read.message()};
+      token = std::move(read).value();
+    }
+    // Who comes by shm is of the appliance's user: the kernel lets nobody else.
+    const bool has_addresses = wanted == &PublishSettings::to_fabric;
+    rings.push_back({.name = published.name,
+                     .ring = published.ring,
+                     .token = std::move(token),
+                     .allow = has_addresses ? published.allow : std::vector<nic::AddressPrefix>(),
+                     .allows_lossless = published.lossless,
+                     .detach_after_ns = published.detach_after_ns,
+                     .bytes_per_second = published.bytes_per_second});
+  }
+  return rings;
+}
+
+std::string why_not_republish(const NicSettings& then, const NicSettings& now) {
+  if (const std::string key = other_key(then, now); !key.empty()) {
+    return "'" + key + "' of [nic] cannot change while the appliance runs" + kStartAgain;
+  }
+  for (const PublishSettings& published : now.publish) {
+    const std::string table = " of [[publish]] '" + published.name + "'";
+    const auto is_its = [&](const OfferedRing& ring) { return ring.ring == published.ring; };
+    if (std::none_of(then.rings.begin(), then.rings.end(), is_its)) {
+      return "'ring'" + table + " is one that the running appliance does not write" + kStartAgain;
+    }
+    if (!published.lossless) continue;
+    // How long a ring's agent waits, and whether it does, was settled when it made the ring.
+    const std::optional<std::uint64_t> patience_ns = then.patience_ns(published.ring);
+    if (!patience_ns) return "'lossless'" + table + ": the ring was made as one that waits for nobody" + kStartAgain;
+    if (now.patience_ns(published.ring) > patience_ns) {
+      return "'detach_after'" + table + ": the agent of this lossless ring waits for at most " +
+             std::to_string(*patience_ns / 1'000'000) + "ms since it began" + kStartAgain;
+    }
+  }
+  return {};
+}
+
+}  // namespace stopbit::appliance

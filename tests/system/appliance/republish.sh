@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# `publish` at the control socket of a confined appliance: it reads [[publish]] again. Subscribers that may still have
+# their ring have every record of it, those that may not are told why, and a file that is wrong or wants what cannot
+# change is refused as a whole.
+#
+#     republish.sh BIN_FOLDER SAMPLE_FOLDER        status 77: no namespaces here, or no libfabric
+set -euo pipefail
+bin=$(readlink -f "$1")
+sample=$(readlink -f "$2")
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "" "$@"
+make_workplace republish
+
+# The appliance is here; `left` and `right` are two other hosts.
+ip link set lo up
+for side in left right; do
+  make_namespace
+  nsenter -t "$there" -n ip link set lo up
+  lay_wire "to-$side" wire "10.9$((${#children[@]})).0"
+  declare "$side=$there"
+done
+readonly at=10.91.0.1:7707
+nsenter -t "$right" -n ip route add 10.91.0.1 via 10.92.0.1 dev wire
+# No functions: a signal to what they started in the background would reach a shell.
+in_left=(nsenter -t "$left" -n)
+in_right=(nsenter -t "$right" -n)
+
+cat >feed.toml <<TOML
+name = "replayed"
+[[image]]
+name = "exchange"
+templates = ["$sample/templates.xml"]
+[[channel]]
+number = 0
+name = "incremental"
+framing = "cme"
+ring = "$folder/cme"
+window = { packets = 1024, time = "100ms" }
+a = { group = "239.20.1.1", port = 20001 }
+b = { group = "239.20.2.1", port = 20002 }
+TOML
+echo "this is a token of the test" >token
+# write_settings LISTEN: appliance.toml, with the [[publish]] that stand in the input.
+write_settings() {
+  cat >appliance.toml <<TOML
+name = "$name"
+state = "state"
+[control]
+socket = "control.sock"
+[nic]
+network = "$name"
+listen = "$1"
+[[agent]]
+name = "md"
+[[port]]
+name = "capture"
+kind = "capture"
+file = "$sample/capture.pcap.gz"
+speed = 1
+[[feed]]
+file = "feed.toml"
+a = "capture"
+TOML
+  cat >>appliance.toml
+}
+# answer: what the appliance says to `publish`.
+answer() {
+  python3 - <<'PYTHON'
+import socket
+with socket.socket(socket.AF_UNIX) as door:
+    door.settimeout(30)
+    door.connect("control.sock")
+    door.sendall(b"publish\n")
+    print(door.makefile().readline().rstrip())
+PYTHON
+}
+# fails NAME PROCESS WORDS: it ends with status 1, and says them.
+fails() {
+  local status=0
+  wait_for "! kill -0 $2 2>/dev/null"
+  wait "$2" || status=$?
+  [[ $status == 1 ]] && grep -q "$3" "$1.log" || { echo "$1: status $status"; cat "$1.log" log; exit 1; }
+}
+
+write_settings "$at" <<'TOML'
+[[publish]]
+ring = "cme"
+token_file = "token"
+[[publish]]
+ring = "cme"
+as = "extra"
+TOML
+start_appliance || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; exit 1; }
+if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
+"${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --from-start --token-file token >left.jsonl 2>left.log &
+left_reader=$!
+"$bin/stopbit" tail "shm://$name/cme" --from-start --token-file token >near.jsonl 2>near.log &
+near_reader=$!
+"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" --token-file token >right.jsonl 2>right.log &
+right_reader=$!
+"$bin/stopbit" tail "shm://$name/extra" >extra.jsonl 2>extra.log &
+extra_reader=$!
+children+=("$left_reader" "$near_reader" "$right_reader" "$extra_reader")
+wait_for '[[ -s left.jsonl && -s near.jsonl && -s right.jsonl && -s extra.jsonl ]]'
+
+# Nothing of a file that is wrong somewhere, or that says what cannot change.
+write_settings "$at" <<'TOML'
+[[publish]]
+ring = "cme"
+as = "new"
+allow = ["10.91.0.0/33"]
+TOML
+said=$(answer)
+[[ $said == "error: nothing changes: "*appliance.toml:*"10.91.0.0/33"* ]] || { echo "a bad file: $said"; exit 1; }
+write_settings 10.91.0.1:7708 <<<''
+said=$(answer)
+[[ $said == "error: nothing changes: 'listen' of [nic] cannot change"* ]] || { echo "another address: $said"; exit 1; }
+sleep 0.5
+for process in left near right extra; do
+  reader=${process}_reader
+  kill -0 "${!reader}" 2>/dev/null || { echo "$process has ended"; cat "$process.log" log; exit 1; }
+done
+
+# The right host and `extra` are out, `new` is in.
+write_settings "$at" <<'TOML'
+[[publish]]
+ring = "cme"
+token_file = "token"
+allow = ["10.91.0.0/24"]
+[[publish]]
+ring = "cme"
+as = "new"
+bytes_per_second = "1MiB"
+TOML
+said=$(answer)
+[[ $said == "2 rings are published from now on: cme, new" ]] || { echo "$said"; exit 1; }
+fails right "$right_reader" "the ring is not for the subscriber's address"
+fails extra "$extra_reader" "there is no such ring"
+grep -q 'what="publish" answer="2 rings are published from now on: cme, new"' log || { cat log; exit 1; }
+wait_for 'grep -q "at 10.92.0.2 is no longer subscribed to .cme.: the ring is not for the subscriber" log'
+"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/new" >new.jsonl 2>new.log &
+new_reader=$!
+children+=("$new_reader")
+wait_for '[[ -s new.jsonl ]]'
+at_change=$(wc -l <left.jsonl)
+wait_for '(($(wc -l <left.jsonl) > at_change))'
+"$bin/stopbit" stat "$name" >stat
+[[ $(grep -Ec "^(fabric 10|shm node).* running" stat) == 3 ]] || { cat stat; exit 1; }
+
+stop_appliance
+for process in left near new; do
+  reader=${process}_reader
+  wait_for "! kill -0 ${!reader} 2>/dev/null"
+  wait "${!reader}" || { echo "$process failed"; cat "$process.log"; exit 1; }
+done
+"$bin/stopbit" tail ./cme >local.jsonl
+for process in left near; do
+  cmp local.jsonl "$process.jsonl" || { echo "$process has other records"; exit 1; }
+done
+echo "$(wc -l <local.jsonl) records, $at_change of them before the change"
