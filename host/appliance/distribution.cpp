@@ -170,15 +170,19 @@ void Distribution::stop() {
   if (thread_.joinable()) thread_.join();
   if (!ways_[0]->node || is_closed_) return;
   is_closed_ = true;
-  // Rings have ended: subscribers get what is on its way.
-  for (const std::uint64_t end = steady_ns() + kFarewellNs; has_subscribers() && steady_ns() < end;) {
-    if (step(steady_ns()) == 0) rest(settings_.thread, 0);
+  // Rings have ended: subscribers get what is on its way. The clock of the steps so far goes on, whose ever it is: to
+  // nodes, a leap of it is a time in which nobody has said anything.
+  const std::uint64_t then_ns = now_ns_;
+  const std::uint64_t begin_ns = steady_ns();
+  const auto clock_ns = [&] { return then_ns + (steady_ns() - begin_ns); };
+  while (has_subscribers() && steady_ns() - begin_ns < kFarewellNs) {
+    if (step(clock_ns()) == 0) rest(settings_.thread, 0);
   }
   publish_counters();
   broker_.reset();
   for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // says goodbye
   for (const std::unique_ptr<Way>& way : ways_) {
-    if (way->node) (void)way->node->step(steady_ns());
+    if (way->node) (void)way->node->step(clock_ns());
   }
 }
 

@@ -1,8 +1,11 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <string>
+#include <thread>
 
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/status.hpp"
@@ -23,7 +26,9 @@ constexpr std::uint64_t kStepNs = 20'000;      // of the clock that nodes see
 /// A subscriber on a node of its own, as another process of this host and user has it.
 class Guest {
  public:
-  Guest(const std::string& network, nic::NodeId node, const std::string& name, bool is_lossless = false) {
+  using Way = nic::remote::SubscriberOptions::Way;
+  Guest(const std::string& network, nic::NodeId node, const std::string& name, bool is_lossless = false,
+        Way way = Way::Best) {
     nic::ShmOptions options;
     options.network = network;
     options.node = node;
@@ -39,6 +44,7 @@ class Guest {
     wanted.ring = "mine";
     wanted.name = name;
     wanted.is_lossless = is_lossless;
+    wanted.way = way;
     wanted.ask_ns = 10'000'000;
     auto made = nic::remote::Subscriber::open(*node_, wanted);
     if (!made) throw std::runtime_error(made.message());
@@ -74,8 +80,12 @@ class Publishing : public ::testing::Test {
     if (!one->made) throw std::runtime_error(one->problem);
   }
   Distribution& distribution() { return *one->made->distribution(); }
-  Guest& guest(nic::NodeId node, bool is_lossless = false) {
-    guests.push_back(std::make_unique<Guest>(network, node, files.path("ring-" + std::to_string(node)), is_lossless));
+  std::string ring_of(nic::NodeId node, Guest::Way way = Guest::Way::Best) {
+    // A ring that the publisher makes has no path.
+    return way == Guest::Way::Near ? network + "-" + std::to_string(node) : files.path("ring-" + std::to_string(node));
+  }
+  Guest& guest(nic::NodeId node, bool is_lossless = false, Guest::Way way = Guest::Way::Best) {
+    guests.push_back(std::make_unique<Guest>(network, node, ring_of(node, way), is_lossless, way));
     return *guests.back();
   }
   void step() {
@@ -129,10 +139,12 @@ class Publishing : public ::testing::Test {
   }
   /// Numbers of the ticks in a guest's ring.
   std::vector<std::uint64_t> ticks_of(nic::NodeId node) {
-    auto opened = ring::Reader::open(files.path("ring-" + std::to_string(node)), ring::Start::Oldest);
-    if (!opened) return {};
+    auto opened = ring::Reader::open(ring_of(node), ring::Start::Oldest);
+    return opened ? ticks_in(opened.value()) : std::vector<std::uint64_t>();
+  }
+  static std::vector<std::uint64_t> ticks_in(ring::Reader& reader) {
     std::vector<std::uint64_t> numbers;
-    for (ring::Reader& reader = opened.value(); reader.poll() == ring::Poll::Record;) {
+    while (reader.poll() == ring::Poll::Record) {
       if (!record::HeaderView(reader.record()[0]).is_event()) numbers.push_back(reader.record()[0].words[4]);
     }
     return numbers;
@@ -238,6 +250,45 @@ TEST_F(Publishing, of_a_lossless_ring_loses_nothing_whoever_is_slow) {
   const auto waited = std::chrono::steady_clock::now() - begin;
   EXPECT_GE(waited, std::chrono::milliseconds(500));
   EXPECT_LT(waited, kPatience);
+}
+
+/// The appliance ends in this thread, while each guest lives in one of its own, as elsewhere.
+TEST_F(Publishing, ends_with_all_records_and_the_word_that_this_was_all) {
+  start();
+  const std::array<Guest::Way, 2> ways = {Guest::Way::Near, Guest::Way::Far};
+  std::vector<ring::Reader> readers;  // of rings whose names go with the publisher
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    const auto node = static_cast<nic::NodeId>(1 + i);
+    Guest& here = guest(node, false, ways[i]);
+    until_live(here);
+    EXPECT_EQ(here.subscriber().is_near(), ways[i] == Guest::Way::Near);
+    auto opened = ring::Reader::open(ring_of(node, ways[i]), ring::Start::Oldest);
+    ASSERT_TRUE(opened) << opened.message();
+    readers.push_back(std::move(opened).value());
+  }
+  for (std::uint32_t number = 1; number <= 1'000; ++number) tick(number);
+  one->now += 200'000'000;  // the first numbers wait for the other line
+  one->work();
+  std::atomic<bool> goes_on = true;
+  std::vector<std::thread> lives;
+  for (const auto& guest : guests) {
+    lives.emplace_back([&goes_on, &guest = *guest, then_ns = now] {
+      const auto begin = std::chrono::steady_clock::now();
+      while (goes_on && guest.is_live()) {
+        const std::chrono::nanoseconds passed = std::chrono::steady_clock::now() - begin;
+        guest.step(then_ns + static_cast<std::uint64_t>(passed.count()));
+      }
+    });
+  }
+  one->made->stop();
+  const auto is_told = [](const auto& guest) { return !guest->is_live(); };
+  for (int i = 0; i < 5'000 && !std::all_of(guests.begin(), guests.end(), is_told); ++i) ::usleep(1'000);
+  goes_on = false;
+  for (std::thread& life : lives) life.join();
+  for (std::size_t i = 0; i < guests.size(); ++i) {
+    EXPECT_EQ(guests[i]->subscriber().problem(), "the ring has ended") << i;
+    EXPECT_EQ(ticks_in(readers[i]).size(), 1'000U) << i;
+  }
 }
 
 TEST_F(Publishing, takes_other_publications_while_subscribers_are_there) {
