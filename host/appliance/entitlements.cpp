@@ -19,6 +19,8 @@ constexpr std::uint64_t kMaxMemory = 1ULL << 34;
 constexpr std::uint64_t kMaxWindows = 1'024;
 constexpr std::uint64_t kMaxUnpinned = 1ULL << 38;
 constexpr std::uint64_t kUsualResident = 16U << 20;
+constexpr std::uint64_t kMaxHoldNs = 1'000'000'000;
+constexpr std::uint64_t kMicrosecondNs = 1'000;
 constexpr std::size_t kMaxFeedNames = 1'024;
 constexpr std::size_t kMaxRecordBytes = 1U << 20;  // of the user and group databases
 
@@ -62,6 +64,7 @@ nic::Entitlement read_entitlement(config::Table& table, const std::vector<std::s
   entitlement.ports = table.integer("ports", {0, kMaxPorts}, entitlement.ports);
   entitlement.memory_bytes = table.bytes("memory", {0, kMaxMemory}, entitlement.memory_bytes);
   entitlement.windows = table.integer("windows", {0, kMaxWindows}, entitlement.windows);
+  entitlement.hold_us = static_cast<std::uint32_t>(table.duration_ns("hold", {0, kMaxHoldNs}, 0) / kMicrosecondNs);
   entitlement.unpinned_bytes = table.bytes("unpinned", {0, kMaxUnpinned}, 0);
   const std::uint64_t resident =
       table.bytes("resident", {0, kMaxMemory}, entitlement.unpinned_bytes == 0 ? 0 : kUsualResident);

@@ -28,6 +28,25 @@ std::string in_folder(const std::string& folder, const std::string& path) {
   return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
 }
 
+/// Why nodes of other hosts cannot be listened to there; empty: they can.
+std::string listen_problem(const std::string& text) {
+  const std::string no_wildcard = "libfabric listens at one address of this host: ";  // else it takes the loopback
+  if (!text.starts_with('[')) {
+    const Result<net::Endpoint> endpoint = net::parse_endpoint(text);
+    if (!endpoint) return endpoint.message() + ", and no IPv6 one, like [fd00::1]:7700";
+    return endpoint.value().address == 0 ? no_wildcard + "0.0.0.0 is none" : "";
+  }
+  const std::size_t end = std::min(text.find(']'), text.size());
+  const std::string host = text.substr(1, end - 1);
+  const Result<nic::AddressPrefix> address = nic::parse_prefix(host);
+  // What stands behind the bracket is the same as of IPv4.
+  const bool has_port = end < text.size() && net::parse_endpoint("127.0.0.1" + text.substr(end + 1)).ok();
+  if (!address || host.find('/') != std::string::npos || address.value().address.is_ipv4() || !has_port) {
+    return "'" + text + "' is not an IPv6 address and a port, like [fd00::1]:7700";
+  }
+  return address.value().address == nic::HostAddress() ? no_wildcard + ":: is none" : "";
+}
+
 class Reader {
  public:
   Reader(config::Table root, std::string folder, Diagnostics& diagnostics)
@@ -473,13 +492,8 @@ class Reader {
     nic.resident_bytes = table->bytes("resident", {64U << 10, 1ULL << 36}, nic.resident_bytes);
     nic.listen = table->text("listen", "");
     if (!nic.listen.empty()) {
-      const Result<net::Endpoint> endpoint = net::parse_endpoint(nic.listen);
-      if (!endpoint) {
-        table->error("listen", endpoint.message());
-      } else if (endpoint.value().address == 0) {
-        // libfabric would take the loopback instead.
-        table->error("listen", "libfabric listens at one address of this host: 0.0.0.0 is none");
-      }
+      const std::string problem = listen_problem(nic.listen);
+      if (!problem.empty()) table->error("listen", problem);
     }
     nic.provider = table->text("provider", "");
     nic.subscribers = table->integer("subscribers", {1, 256}, nic.subscribers);

@@ -191,10 +191,11 @@ std::string errors_of(const std::string& text) {
 
 TEST(Entitlements, are_read_with_numbers_and_names) {
   Diagnostics diagnostics;
-  const auto read = parse_entitlements("entitlements.toml",
-                                       "[[entitlement]]\nuser = \"root\"\nfeeds = [\"cme\", \"moex\"]\nports = 2\n"
-                                       "memory = \"1MiB\"\nwindows = 5\n[[entitlement]]\ngroup = \"12\"\ndomain = 3\n",
-                                       {"cme", "moex"}, diagnostics);
+  const auto read = parse_entitlements(
+      "entitlements.toml",
+      "[[entitlement]]\nuser = \"root\"\nfeeds = [\"cme\", \"moex\"]\nports = 2\n"
+      "memory = \"1MiB\"\nwindows = 5\nhold = \"5ms\"\n[[entitlement]]\ngroup = \"12\"\ndomain = 3\n",
+      {"cme", "moex"}, diagnostics);
   ASSERT_TRUE(read) << diagnostics.format();
   ASSERT_EQ(read->size(), 2U);
   EXPECT_EQ((*read)[0].user, 0U);
@@ -202,15 +203,18 @@ TEST(Entitlements, are_read_with_numbers_and_names) {
   EXPECT_EQ((*read)[0].ports, 2U);
   EXPECT_EQ((*read)[0].memory_bytes, 1U << 20);
   EXPECT_EQ((*read)[0].windows, 5U);
+  EXPECT_EQ((*read)[0].hold_us, 5'000U);
   EXPECT_EQ((*read)[0].feeds.size(), 2U);
   EXPECT_FALSE((*read)[1].user);
   EXPECT_EQ((*read)[1].group, 12U);
   EXPECT_EQ((*read)[1].domain, 3U);
+  EXPECT_EQ((*read)[1].hold_us, 0U);
 }
 
 TEST(Entitlements, say_what_is_wrong_and_where) {
   EXPECT_THAT(errors_of("[[entitlement]]\nuser = \"nobody-of-this-name\"\n"),
               HasSubstr("entitlements.toml:2:8: error: this machine has no user 'nobody-of-this-name'"));
+  EXPECT_THAT(errors_of("[[entitlement]]\nhold = \"2s\"\n"), HasSubstr("2:8: error"));
   EXPECT_THAT(errors_of("[[entitlement]]\ngroup = \"4294967295\"\n"),
               HasSubstr("2:9: error: this machine has no group"));
   EXPECT_THAT(errors_of("[[entitlement]]\nfeeds = [\"cmee\"]\n"), HasSubstr("there is no feed 'cmee'; near is 'cme'"));

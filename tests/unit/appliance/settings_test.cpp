@@ -182,6 +182,16 @@ TEST(ApplianceSettings, publish_rings) {
   EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\nto = [\"mail\"]\n"), HasSubstr("one or both of: shm, fabric"));
   EXPECT_THAT(errors("[nic]\nlisten = \"host\"\n"), HasSubstr("14:10: error"));
   EXPECT_THAT(errors("[nic]\nlisten = \"0.0.0.0:7700\"\n"), HasSubstr("0.0.0.0 is none"));
+  EXPECT_EQ(errors("[nic]\nlisten = \"[fd00::1]:7700\"\n"), "");
+  EXPECT_EQ(errors("[nic]\nlisten = \"[::1]:1\"\n"), "");
+  EXPECT_THAT(errors("[nic]\nlisten = \"[::]:7700\"\n"), HasSubstr(":: is none"));
+  for (const char* wrong :
+       {"[", "[]", "[]:1", "[fd00::1]", "[fd00::1]:", "[fd00::1]:0", "[fd00::1]:65536", "[fd00::1", "[fd00::1]7700",
+        "[fd00::1]x:1", "[fd00::1/64]:1", "[10.1.2.3]:1", "[::ffff:10.1.2.3]:1", "[[::1]]:1", "[fe80::1%lo]:1"}) {
+    EXPECT_THAT(errors("[nic]\nlisten = \"" + std::string(wrong) + "\"\n"), HasSubstr("is not an IPv6 address"))
+        << wrong;
+  }
+  EXPECT_THAT(errors("[nic]\nlisten = \"fd00::1:7700\"\n"), HasSubstr("like [fd00::1]:7700"));
   EXPECT_THAT(errors("[nic]\n[[publish]]\nring = \"r\"\n[[publish]]\nring = \"r\"\n"),
               HasSubstr("two rings are published as 'r'"));
 }
