@@ -54,7 +54,8 @@ void Appliance::lock_memory() {
   }
 }
 
-Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, MakeOptions options, Diagnostics& diagnostics) {
+Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const MakeOptions& options,
+                                                   Diagnostics& diagnostics) {
   std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clock));
   made->plan_places(options.topology);
   std::string problem = made->make_outlets(diagnostics);
@@ -77,6 +78,8 @@ Appliance::Appliance(Settings settings, Clock clock) : settings_(std::move(setti
 
 Appliance::~Appliance() {
   stop();
+  // Nothing was counted: there is nothing for late readers.
+  if (segment_ && !has_started_) segment_->unlink();
 }
 
 void Appliance::note(std::string text) {
@@ -383,6 +386,7 @@ Result<bool> Appliance::start() {
                      std::strerror(error)};
     }
   }
+  has_started_ = true;
   return true;
 }
 

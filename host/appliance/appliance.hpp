@@ -53,7 +53,7 @@ class Appliance {
  public:
   /// Makes everything: images, engines, rings, counters, ports, memberships. The failure says what could not be had.
   /// Errors of images are in `diagnostics` and fail, too.
-  [[nodiscard]] static Result<std::unique_ptr<Appliance>> make(Settings settings, MakeOptions options,
+  [[nodiscard]] static Result<std::unique_ptr<Appliance>> make(Settings settings, const MakeOptions& options,
                                                                Diagnostics& diagnostics);
   Appliance(const Appliance&) = delete;
   Appliance& operator=(const Appliance&) = delete;
@@ -160,6 +160,7 @@ class Appliance {
   std::vector<AgentTally> agent_tallies_;
   std::vector<counters::Counter> infos_;
   std::optional<counters::Segment> segment_;
+  bool has_started_ = false;
   std::unique_ptr<Recording> recording_;
   std::unique_ptr<Distribution> distribution_;
   std::vector<std::unique_ptr<Agent>> agents_;

@@ -250,5 +250,8 @@ void Segment::beat(std::uint64_t now_ns) const noexcept {
 void Segment::finish() const noexcept {
   __atomic_store_n(&header().state, static_cast<std::uint64_t>(State::Finished), __ATOMIC_RELEASE);
 }
+void Segment::unlink() const noexcept {
+  if (ring::is_at(file_, path_)) ::unlink(path_.c_str());
+}
 
 }  // namespace stopbit::counters

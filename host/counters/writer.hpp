@@ -159,6 +159,8 @@ class Segment {
   void beat(std::uint64_t now_ns) const noexcept;
   /// No change follows; the destructor says the same.
   void finish() const noexcept;
+  /// Takes the name away, if it is still this segment's: of a writer that ends before it has begun.
+  void unlink() const noexcept;
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory_, bytes_}; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 

@@ -1,7 +1,9 @@
 #include "host/appliance/appliance.hpp"
 
 #include <gmock/gmock.h>
+#include <sched.h>
 
+#include <filesystem>
 #include <set>
 
 #include "host/impair/impairer.hpp"
@@ -311,6 +313,47 @@ TEST(Appliance, refuses_a_bad_image_and_runs_on) {
   one.work();
   EXPECT_EQ(one.seen().size(), 1U);
   EXPECT_EQ(one.counts().value("image_generation"), 0U);
+}
+
+TEST(Appliance, leaves_counters_behind_only_if_it_was_started) {
+  OneChannel one("mode = \"fast\"\n");
+  appliance::Settings settings = one.made->settings();
+  settings.name = one.folder.path("counters");
+  settings.feeds[0].description.channels[0].ring = one.folder.path("ring-2");
+  const auto fake = [](const appliance::PortSettings&, std::vector<std::string>&) {
+    return Result<std::unique_ptr<ingest::Port>>(std::make_unique<test::FakePort>());
+  };
+  const auto none = [](const appliance::PortSettings&, std::vector<std::string>&) {
+    return Result<std::unique_ptr<ingest::Port>>(Failure{"there is no port"});
+  };
+  const std::string counters = settings.name + ".counters";
+  Diagnostics diagnostics;
+  EXPECT_THAT(appliance::Appliance::make(settings, {.open_port = none}, diagnostics).message(),
+              HasSubstr("there is no port"));
+  EXPECT_FALSE(std::filesystem::exists(counters));
+
+  {
+    const auto made = appliance::Appliance::make(settings, {.open_port = fake}, diagnostics);
+    ASSERT_TRUE(made) << made.message();
+    EXPECT_TRUE(std::filesystem::exists(counters));
+  }
+  EXPECT_FALSE(std::filesystem::exists(counters)) << "it was never started";
+
+  {
+    appliance::Settings nowhere = settings;
+    nowhere.agents[0].core = CPU_SETSIZE;
+    const auto made = appliance::Appliance::make(nowhere, {.open_port = fake}, diagnostics);
+    ASSERT_TRUE(made) << made.message();
+    EXPECT_FALSE(made.value()->start());
+  }
+  EXPECT_FALSE(std::filesystem::exists(counters)) << "its start has failed";
+
+  {
+    const auto made = appliance::Appliance::make(settings, {.open_port = fake}, diagnostics);
+    ASSERT_TRUE(made) << made.message();
+    ASSERT_TRUE(made.value()->start());
+  }
+  EXPECT_TRUE(std::filesystem::exists(counters));
 }
 
 class ApplianceIdle : public ::testing::TestWithParam<appliance::Idle> {};

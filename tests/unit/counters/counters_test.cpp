@@ -224,6 +224,23 @@ TEST(CounterSegment, tells_a_running_a_finished_and_a_dead_writer) {
   ::close(up[1]);
 }
 
+TEST(CounterSegment, takes_its_name_away_but_not_that_of_its_successor) {
+  const testing::Scratch scratch;
+  const std::string name = scratch.path("counters");
+  const std::string successor = scratch.path("successor");
+  const Made made;
+  Result<Segment> first = Segment::create(name, made.schema);
+  ASSERT_TRUE(first) << first.message();
+  Result<Segment> second = Segment::create(successor, made.schema);
+  ASSERT_TRUE(second) << second.message();
+  std::filesystem::rename(second.value().path(), first.value().path());
+  first.value().unlink();
+  EXPECT_TRUE(std::filesystem::exists(first.value().path()));
+  std::filesystem::rename(first.value().path(), second.value().path());
+  second.value().unlink();
+  EXPECT_FALSE(std::filesystem::exists(second.value().path()));
+}
+
 TEST(CounterSegment, leaves_files_alone_that_are_something_else) {
   const testing::Scratch scratch;
   const std::string name = scratch.path("other");
