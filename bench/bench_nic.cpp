@@ -654,7 +654,10 @@ class Contest {
     if (child < 0) throw std::runtime_error("cannot start a process");
     if (child == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      ::_exit(be_answerer(processors.second));
+      const int code = be_answerer(processors.second);
+      node_.reset();
+      transport_.reset();  // with its inbox
+      ::_exit(code);
     }
     std::optional<std::string> problem;
     try {
