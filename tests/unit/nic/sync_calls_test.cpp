@@ -1,5 +1,5 @@
-// The calls of locks, queues, semaphores and monitors that wait: threads with ports of their own at two nodes, over
-// memory and over a bad network; and processes that are killed.
+// The calls of locks, queues, semaphores, monitors and barriers that wait: threads with ports of their own at two
+// nodes, over memory and over a bad network; and processes that are killed.
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -24,6 +24,7 @@
 
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/client.hpp"
+#include "host/nic/sync/barrier.hpp"
 #include "host/nic/sync/sync.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/nic/carrier.hpp"
@@ -38,9 +39,9 @@ constexpr std::size_t kNodes = 2;
 constexpr std::uint8_t kFirstEvent = 5;
 constexpr auto kLimit = 120s;  // for what must happen; a machine may be slow
 
-std::uint64_t clock_ns() {
+std::uint64_t clock_ns(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  ::clock_gettime(clock, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
@@ -179,6 +180,14 @@ class Calls : public ::testing::TestWithParam<const char*> {
       if (told.error == Error::TargetVpid) return;
     }
     FAIL() << "the port stays open";
+  }
+
+  /// The member of a barrier of all seats that there are.
+  Barrier barrier(std::size_t self) {
+    std::vector<BarrierMember> members;
+    for (const auto& seat : seats) members.push_back({seat->client->node(), seat->client->vpid()});
+    Seat& mine = *seats[self];
+    return {mine.client->queue(CommandRing::Transfer), *mine.events, std::move(members), self, kFirstEvent};
   }
 
   SyncPatience patience{20us, 20ms};
@@ -457,6 +466,75 @@ TEST_P(Calls, of_a_monitor_pass_everything_on_once) {
     EXPECT_EQ(of_one.size(), static_cast<std::size_t>(kItems));
     EXPECT_TRUE(std::is_sorted(of_one.begin(), of_one.end()));
   }
+}
+
+TEST_P(Calls, of_a_barrier_let_nobody_through_before_all_have_come) {
+  constexpr std::size_t kMembers = 5;
+  constexpr std::uint64_t kRounds = 40;
+  seat(kMembers);
+  std::atomic<std::uint64_t> arrived = 0;
+  std::atomic<std::uint64_t> hurried = 0;
+  std::atomic<int> failures = 0;
+  const auto begin = Clock::now();
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    threads.emplace_back([&, i] {
+      Barrier mine = barrier(i);
+      for (std::uint64_t round = 0; round < kRounds; ++round) {
+        ++arrived;
+        // Now and then somebody has no time, and goes on later.
+        bool is_through = round % 8 == 3 && mine.wait(1us);
+        if (!is_through) {
+          if (round % 8 == 3) ++hurried;
+          is_through = mine.wait(kLimit);
+        }
+        if (!is_through || arrived < kMembers * (round + 1)) {
+          ++failures;
+          return;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_EQ(arrived, kMembers * kRounds);
+  EXPECT_GT(hurried, 0U);
+  EXPECT_LT(Clock::now() - begin, kLimit / 2) << "somebody was not woken";
+}
+
+TEST_P(Calls, of_a_barrier_sleep_until_the_last_one_has_come) {
+  constexpr std::size_t kMembers = 3;
+  constexpr auto kShort = 20ms;
+  constexpr auto kAsleep = 500ms;
+  seat(kMembers);
+  std::atomic<std::size_t> asleep = 0;
+  std::atomic<bool> is_last_there = false;
+  std::atomic<int> failures = 0;
+  std::atomic<std::uint64_t> most_ns = 0;
+  const auto begin = Clock::now();
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i + 1 < kMembers; ++i) {
+    threads.emplace_back([&, i] {
+      Barrier mine = barrier(i);
+      const auto before = Clock::now();
+      if (mine.wait(kShort) || Clock::now() - before < kShort) ++failures;
+      ++asleep;
+      const std::uint64_t worked_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+      if (!mine.wait(kLimit) || !is_last_there) ++failures;
+      const std::uint64_t own_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - worked_ns;
+      for (std::uint64_t most = most_ns; most < own_ns && !most_ns.compare_exchange_weak(most, own_ns);) {
+      }
+    });
+  }
+  while (asleep != kMembers - 1) ::usleep(1000);
+  std::this_thread::sleep_for(kAsleep);
+  is_last_there = true;
+  Barrier last = barrier(kMembers - 1);
+  EXPECT_TRUE(last.wait(kLimit));
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(failures, 0);
+  EXPECT_LT(std::chrono::nanoseconds(most_ns), kAsleep / 20) << "it does not sleep";
+  EXPECT_LT(Clock::now() - begin, kLimit / 2) << "somebody was not woken";
 }
 
 INSTANTIATE_TEST_SUITE_P(Carriers, Calls, ::testing::Values("shm", "model, bad network"));
