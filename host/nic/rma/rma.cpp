@@ -11,6 +11,7 @@
 
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/sync/word.hpp"
+#include "host/nic/words.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -591,7 +592,7 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
                             ? Error::TargetLength
                             : check_window(from, header, Access::Read, header.length);
     if (error == Error::None) {
-      std::atomic_thread_fence(std::memory_order_acquire);
+      order_reads();
       jobs_[from] = {true, header, 0};
       (void)pump(from);
     } else {
@@ -740,7 +741,7 @@ std::optional<Error> Rma::execute_words(NodeId from, const RmaHeader& header, Gi
   std::array<std::uint64_t, 3> words{};
   if (is_put) words = {header.word, header.more, header.tag};
   const std::span<std::byte> bytes = std::as_writable_bytes(std::span(words)).first(header.length);
-  if (!is_put) std::atomic_thread_fence(std::memory_order_acquire);
+  if (!is_put) order_reads();
   const Moved moved = move_words(owner, windows_[header.window].first + header.offset, header, bytes);
   if (moved == Moved::Absent) return std::nullopt;
   if (moved == Moved::Refused) return Error::TargetTranslation;

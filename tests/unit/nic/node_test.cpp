@@ -853,9 +853,12 @@ TEST_F(Clients, that_speak_nonsense_are_closed_and_harm_nobody) {
   }
   ASSERT_EQ(good->send(0, good->vpid(), bytes_of("still here")), Reply::NoError);
   EXPECT_EQ(receive(*good), "still here");
-  for (int i = 0; i < 2000 && host.broker->clients() > 1; ++i) ::usleep(1000);
   host.stop();
   host.settle();
+  for (int i = 0; i < 2000 && host.broker->clients() > 1; ++i) {
+    ::usleep(1000);
+    host.settle();
+  }
   EXPECT_EQ(host.broker->clients(), 1U);
   EXPECT_GT(host.broker->counters().malformed, 50U);
   EXPECT_EQ(host.broker->counters().shared_bytes, 0U);
