@@ -1,5 +1,5 @@
-// Whatever frames a network brings, and whatever a port writes into its pages: nothing is read or written outside, each
-// packet number is delivered at most once and in order, and taking commands ends.
+// Whatever frames a network brings, also for what was sent, and whatever a port writes into its pages: nothing is read
+// or written outside, each packet number is delivered at most once and in order, and taking commands ends.
 
 #include <array>
 #include <cstdlib>
@@ -64,6 +64,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (kind % 4 == 0) {  // the port writes nonsense somewhere
       const std::size_t where = length < 2 ? 0 : (std::size_t{chunk[0]} << 8U | chunk[1]) % (PageLayout::kBytes - 256);
       std::memcpy(memory.span().data() + where, chunk, length);
+    } else if (kind % 4 == 1 && (kind & 8U) != 0) {  // something to acknowledge
+      const auto packet = std::as_bytes(std::span(chunk, std::min(length, links.packet_bytes())));
+      (void)links.send(0, (kind & 16U) != 0 ? Channel::High : Channel::Low, packet, (kind & 32U) != 0, now);
     } else if (kind % 4 == 1) {
       std::vector<Command> commands(length % 70);
       for (Command& command : commands) command.operation = static_cast<Operation>(1 + kind % 6);

@@ -1,9 +1,11 @@
 // Whatever a port writes into its commands, and whatever another node puts into its packets: only bytes inside of the
-// window change, and only for who knows its capability; nothing is read or written outside; everything ends.
+// window change, and only for who knows its capability; answers change only what a Get has asked for; nothing is read
+// or written outside; everything ends.
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 #include "host/nic/transport/model/network.hpp"
 #include "tests/nic/host.hpp"
@@ -34,6 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto hidden = target.rma.open_window(2, theirs->nla + kPageBytes, 2048, Access::ReadWrite);
   require(window && hidden);
   std::ranges::fill(theirs->bytes(), kCanary);
+  std::vector<bool> asked(kPageBytes);  // bytes of the origin's memory that Gets were to write
   std::uint64_t now = 0;
   const auto step = [&] {
     network.set_time(now += 1'000);
@@ -54,25 +57,35 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         command.window = window->id;
         command.target_node %= 3;
         command.target_vpid %= 4;
-        command.address = mine->nla + command.address % (2 * kPageBytes);
+        if (command.operation == Operation::Put || command.operation == Operation::Get) {
+          command.address = mine->nla + command.address % (2 * kPageBytes);
+        }
       } else if (command.capability == window->capability || command.capability == hidden->capability) {
         continue;  // as likely as 2^-63
       }
-      if (!origin.rma.is_busy(1)) origin.rma.start(1, command, now);
-    } else {  // a packet of a node that lies, once in each way
+      if (origin.rma.is_busy(1)) continue;
+      const Nla begin = command.address - mine->nla;
+      if (command.operation == Operation::Get && begin < kPageBytes && command.length <= kPageBytes - begin) {
+        std::fill_n(asked.begin() + static_cast<std::ptrdiff_t>(begin), command.length, true);
+      }
+      origin.rma.start(1, command, now);
+    } else {                                   // a packet of a node that lies, once in each way
+      const bool answers = (kind & 16U) != 0;  // it is for who has asked
+      Rma& victim = answers ? origin.rma : target.rma;
+      const NodeId liar = answers ? 1 : 0;
       std::vector<std::byte> packet(chunk.begin(), chunk.end());
       if (kind % 4 == 1 && packet.size() >= sizeof(RmaHeader)) {
         RmaHeader header;
         std::memcpy(&header, packet.data(), sizeof(header));
         header.capability = window->capability;
         header.window = window->id;
-        header.target_vpid = 2;
+        header.target_vpid = answers ? 1 : 2;
         header.source_vpid %= 12;
         std::memcpy(packet.data(), &header, sizeof(header));
       }
-      const std::uint8_t status = (kind & 4U) != 0 ? target.rma.early(0, Channel::Low, packet) : std::uint8_t{0};
+      const std::uint8_t status = (kind & 4U) != 0 ? victim.early(liar, Channel::Low, packet) : std::uint8_t{0};
       const Channel channel = (kind & 8U) != 0 ? Channel::High : Channel::Low;
-      (void)target.rma.ordered(0, channel, packet, status);
+      (void)victim.ordered(liar, channel, packet, status);
     }
     step();
     Notification told;
@@ -84,5 +97,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::span<const std::byte> bytes = theirs->bytes();
   require(std::all_of(bytes.begin(), bytes.begin() + 1024, [](std::byte b) { return b == kCanary; }));
   require(std::all_of(bytes.begin() + 3072, bytes.end(), [](std::byte b) { return b == kCanary; }));
+  const std::span<const std::byte> own = mine->bytes();
+  for (std::size_t i = 0; i < own.size(); ++i) require(asked[i] || own[i] == std::byte{});
   return 0;
 }
