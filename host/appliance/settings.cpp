@@ -235,6 +235,7 @@ class Reader {
     const std::string name = table.text(key);
     if (name.empty()) return 0;
     std::vector<std::string> names;
+    names.reserve(items.size());
     for (const Item& item : items) names.push_back(item.name);
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
@@ -317,6 +318,7 @@ class Reader {
   void choose_channels(config::Table& table, FeedSettings& feed) {
     std::vector<feed::Channel>& channels = feed.description.channels;
     std::vector<std::string> names;
+    names.reserve(channels.size());
     for (const feed::Channel& channel : channels) names.push_back(channel.name);
     for (const std::string& name : feed.channels) {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
@@ -382,6 +384,7 @@ class Reader {
       }
     }
     std::vector<OfferedRing> rings;
+    rings.reserve(by_name.size());
     for (auto& [name, ring] : by_name) rings.push_back({name, ring});
     return rings;
   }

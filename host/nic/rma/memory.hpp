@@ -14,7 +14,7 @@ namespace stopbit::nic {
   return reinterpret_cast<std::uintptr_t>(memory) / kPageBytes;
 }
 [[nodiscard]] inline std::byte* to_memory(PageNumber page) noexcept {
-  return reinterpret_cast<std::byte*>(page * kPageBytes);
+  return reinterpret_cast<std::byte*>(page * kPageBytes);  // NOLINT(performance-no-int-to-ptr): it was one
 }
 
 /// How it went with a piece of memory. Absent: it is being fetched, try again later; nothing happened.
