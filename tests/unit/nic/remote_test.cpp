@@ -846,7 +846,7 @@ TEST_F(Remote, an_address_that_asks_too_often_waits_and_others_do_not_notice) {
   ASSERT_TRUE(port);
   Subscribe request;
   request.ring = "none";
-  request.layout = ChannelLayout(256, 64);
+  request.layout = {256, 64};
   std::array<std::byte, kMaxMessageBytes> answer;
   int served = 0;
   int held_back = 0;
