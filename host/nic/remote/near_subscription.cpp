@@ -1,5 +1,6 @@
 #include "host/nic/remote/near_subscription.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "host/nic/remote/events.hpp"
@@ -46,7 +47,9 @@ NearSubscription::NearSubscription(From from, const Subscribe& request, const Pe
       applier_(ring_, source_->fixed().max_record_slots()),
       history_end_(source_->fixed().published()),
       silence_ns_(from.silence_ns),
-      heard_ns_(now_ns) {
+      heard_ns_(now_ns),
+      seen_(ring_.head()) {
+  told_[0].head = seen_;
   counted_.ring = request.ring;
   counted_.node = peer.node;
   counted_.vpid = peer.vpid;
@@ -81,6 +84,24 @@ void NearSubscription::hear(const Echo& echo, std::uint64_t now_ns) noexcept {
   if (echo.session != request_.session || echo.number > beats_) return;
   heard_ = echo.number;
   heard_ns_ = now_ns;
+  const Told& told = told_[echo.number % kTold];
+  if (told.number == echo.number) seen_ = std::max(seen_, told.head);
+}
+
+/// Whether the longest record may be written now. A reader beside the subscriber may be half a ring behind it.
+bool NearSubscription::has_credit() const noexcept {
+  return !is_lossless() || ring_.head() + source_->fixed().max_record_slots() - seen_ <= ring_.slot_count() / 2;
+}
+
+/// Asks for credit before there is none, and notes since when there is none.
+void NearSubscription::look_at_credit(std::uint64_t now_ns, bool has_moved) noexcept {
+  const bool is_told = heard_ != beats_;  // its answer is on its way
+  if (!is_told && ring_.head() - told_[beats_ % kTold].head >= ring_.slot_count() / 8) has_news_ = true;
+  if (has_credit() || source_->fixed().published() == reader_.next_record()) {
+    stuck_since_ns_ = 0;
+  } else if (stuck_since_ns_ == 0 || has_moved) {
+    stuck_since_ns_ = now_ns;
+  }
 }
 
 std::size_t NearSubscription::step(std::uint64_t now_ns) {
@@ -91,7 +112,7 @@ std::size_t NearSubscription::step(std::uint64_t now_ns) {
   std::size_t work = 0;
   ring::Poll poll = ring::Poll::Record;
   std::uint64_t slots = counted_.slots;
-  while (work < kRecordsPerStep && may_send(now_ns) && (poll = copy_next()) != ring::Poll::Nothing) {
+  while (work < kRecordsPerStep && may_send(now_ns) && has_credit() && (poll = copy_next()) != ring::Poll::Nothing) {
     ++work;
     has_sent((counted_.slots - slots) * record::kSlotBytes);
     slots = counted_.slots;
@@ -104,6 +125,7 @@ std::size_t NearSubscription::step(std::uint64_t now_ns) {
       fetched_ = counted_.records;
     }
   }
+  if (is_lossless()) look_at_credit(now_ns, work != 0);
   if (!has_history_ && (reader_.next_record() >= history_end_)) has_history_ = has_news_ = true;
   // The writer's end counts once everything before it was read.
   if (poll == ring::Poll::Nothing && source_->writer() != ring::WriterState::Running) {
@@ -176,6 +198,7 @@ void NearSubscription::tell(std::uint64_t now_ns) {
   beat.lost = counted_.lost;
   if (!port_->send(peer_.node, peer_.vpid, to_bytes(beat), now_ns)) return;
   ++beats_;
+  told_[beats_ % kTold] = {beats_, ring_.head()};
   told_ns_ = now_ns;
   has_news_ = false;
 }
@@ -184,9 +207,10 @@ SubscriptionStatus NearSubscription::status() const {
   SubscriptionStatus status = counted_;
   const std::uint64_t published = source_->fixed().published();
   status.behind = published > reader_.next_record() ? published - reader_.next_record() : 0;
-  status.state = how_ != 0     ? SubscriptionStatus::State::Ending
-                 : is_slowed() ? SubscriptionStatus::State::Slowed
-                               : SubscriptionStatus::State::Running;
+  status.state = how_ != 0              ? SubscriptionStatus::State::Ending
+                 : stuck_since_ns_ != 0 ? SubscriptionStatus::State::Waiting
+                 : is_slowed()          ? SubscriptionStatus::State::Slowed
+                                        : SubscriptionStatus::State::Running;
   return status;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -16,6 +17,10 @@ namespace stopbit::nic::remote {
 /// A subscription of the publisher's own host: the publisher makes the subscriber's ring and writes it, out of the
 /// published one. No memory of the subscriber is mapped here, so it can do the publisher no harm; all that it does is
 /// to answer a beat now and then.
+///
+/// A lossless one is written half a ring ahead of what the subscriber is known to have had before it, and no further: a
+/// beat that was answered tells where the ring was when the beat was sent. So credits are answers to what was said
+/// here, and no position is believed that somebody else has written.
 ///
 /// The ring ends with the published one; its name is taken away with the subscription. Of the node's thread. After
 /// `make` there is no allocation, lock or system call per record.
@@ -52,12 +57,14 @@ class NearSubscription final : public Subscription {
   void beat(std::uint64_t now_ns) override;
 
   [[nodiscard]] const std::string& end() const noexcept override { return end_; }
-  [[nodiscard]] std::uint64_t stuck_since_ns() const noexcept override { return 0; }
+  [[nodiscard]] std::uint64_t stuck_since_ns() const noexcept override { return stuck_since_ns_; }
   [[nodiscard]] SubscriptionStatus status() const override;
 
  private:
   NearSubscription(From from, const Subscribe& request, const Peer& peer, ring::Writer writer, std::uint64_t now_ns);
 
+  [[nodiscard]] bool has_credit() const noexcept;
+  void look_at_credit(std::uint64_t now_ns, bool has_moved) noexcept;
   [[nodiscard]] ring::Poll copy_next();
   [[nodiscard]] ring::Poll copy_if_it_passes();
   void write_lost();
@@ -65,6 +72,12 @@ class NearSubscription final : public Subscription {
 
   static constexpr std::size_t kRecordsPerStep = 256;
   static constexpr std::uint64_t kTellAgainNs = 200'000'000;
+  static constexpr std::size_t kTold = 8;  ///< Beats that may be answered late.
+  /// A beat, and where the near ring was then.
+  struct Told {
+    std::uint64_t number = 0;
+    std::uint64_t head = 0;
+  };
 
   std::shared_ptr<Source> source_;
   Port* port_;
@@ -83,6 +96,9 @@ class NearSubscription final : public Subscription {
   std::uint64_t told_ns_ = 0;  ///< When the last one was sent.
   std::uint64_t heard_ = 0;    ///< The last one that was answered,
   std::uint64_t heard_ns_;     ///< and when.
+  std::array<Told, kTold> told_{};
+  std::uint64_t seen_;  ///< Of the near ring: a beat that was sent there was answered.
+  std::uint64_t stuck_since_ns_ = 0;
   std::uint64_t fetched_ = 0;  ///< Of the records: published before the subscriber came.
   std::string end_;
   SubscriptionStatus counted_;

@@ -624,6 +624,169 @@ TEST_F(RemoteNear, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
   EXPECT_EQ(record::EventView(reader.record().front()).missing(), here.counters().lost);
 }
 
+/// A lossless ring, its subscriber on the publisher's host.
+class RemoteNearLossless : public RemoteNear {
+ protected:
+  ring::Writer make_writer() {
+    ring::WriterOptions lossless;
+    lossless.lossless.emplace();
+    lossless.lossless->keep_waiting = [this] { return goes_on.load(); };
+    lossless.slot_count = kLosslessSlots;
+    Result<ring::Writer> made = ring::Writer::create(source.get(), market(), lossless);
+    if (!made) throw std::runtime_error(made.message());
+    return std::move(made).value();
+  }
+  Subscriber& subscribe_lossless(const RingName& name, ring::Writer& writer) {
+    SubscriberOptions wanted = options(name);
+    wanted.is_lossless = true;
+    wanted.ask_ns = 1'000'000;
+    Subscriber& here = subscribe(1, wanted);
+    until(
+        [&] {
+          writer.beat(1);
+          return here.state() == SubscriberState::Live;
+        },
+        "live");
+    EXPECT_TRUE(here.is_near());
+    EXPECT_EQ(writer.seated(), 1U);
+    return here;
+  }
+  /// As much as the ring has room for: the writer would wait then.
+  static std::uint64_t fill(ring::Writer& writer) {
+    std::uint64_t written = 0;
+    for (; writer.head() < 2 * kLosslessSlots - 64; ++written) ring::test::write_record(writer, 4, written);
+    return written;
+  }
+  std::atomic<bool> goes_on = true;  // else a failure would hang
+};
+
+TEST_F(RemoteNearLossless, a_subscriber_that_sleeps_stops_the_writer_and_loses_nothing) {
+  RingName name;
+  start();
+  ring::Writer made = make_writer();
+  Subscriber& here = subscribe_lossless(name, made);
+  ring::Reader reader = reader_of(name.get());
+  std::unique_ptr<Subscriber> asleep = std::move(subscribers.back());
+  constexpr std::uint64_t kRecords = 20'000;  // several times what the ring has room for
+  std::atomic<std::uint64_t> written = 0;
+  std::thread writing([&] {
+    for (; written < kRecords && goes_on; ++written) ring::test::write_record(made, 4, written);
+  });
+  until([&] { return publisher->status().at(0).state == SubscriptionStatus::State::Waiting; }, "the publisher waits");
+  run(20'000);  // 0.2 s
+  EXPECT_LE(publisher->status().at(0).slots, kLosslessSlots / 2);
+  EXPECT_GT(publisher->status().at(0).slots, kLosslessSlots / 4);
+  EXPECT_LT(written, kRecords);
+  subscribers.back() = std::move(asleep);
+  // A reader beside it.
+  std::uint64_t next = 0;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (next < kRecords && std::chrono::steady_clock::now() < limit && !HasFailure()) {
+    step();
+    for (ring::Poll poll; (poll = reader.poll()) != ring::Poll::Nothing;) {
+      ASSERT_EQ(poll, ring::Poll::Record) << "after " << next;
+      EXPECT_EQ(ring::test::seed_of(reader.record()), next++);
+    }
+  }
+  goes_on = false;
+  writing.join();
+  EXPECT_EQ(next, kRecords);
+  EXPECT_EQ(here.counters().lost, 0U);
+  EXPECT_EQ(here.counters().sessions, 1U);
+}
+
+TEST_F(RemoteNearLossless, a_subscriber_that_sleeps_for_too_long_is_detached_and_told) {
+  RingName name;
+  PublisherOptions how;
+  how.stuck_ns = 100'000'000;
+  start(2, {}, how);
+  ring::Writer writer = make_writer();
+  Subscriber& here = subscribe_lossless(name, writer);
+  std::unique_ptr<Subscriber> asleep = std::move(subscribers.back());
+  run(20'000);  // 0.2 s without records: nothing has to be taken
+  EXPECT_EQ(publisher->status().size(), 1U);
+  const std::uint64_t written = fill(writer);
+  const std::uint64_t since_ns = net->now();
+  until([&] { return publisher->status().empty(); }, "detached");
+  EXPECT_GE(net->now() - since_ns, how.stuck_ns);
+  EXPECT_EQ(publisher->counters().detached, 1U);
+  writer.beat(1);
+  EXPECT_EQ(writer.seated(), 0U);
+  subscribers.back() = std::move(asleep);
+  until([&] { return here.refusal() == Refusal::Stuck; }, "told");
+  until(
+      [&] {
+        writer.beat(1);
+        return here.state() == SubscriberState::Live;
+      },
+      "welcome again");
+  const std::uint64_t had = here.counters().records;
+  ring::test::write_record(writer, 1, written);
+  until_records(here, had + 1);
+}
+
+TEST_F(RemoteNearLossless, a_subscriber_that_lies_gets_no_more_and_keeps_nobody_waiting_for_long) {
+  RingName name;
+  PublisherOptions how;
+  how.stuck_ns = 100'000'000;
+  start(2, {}, how);
+  ring::Writer writer = make_writer();
+  auto port = Port::open(net->node(1), 0);
+  ASSERT_TRUE(port);
+  Subscribe request;
+  request.session = 7;
+  request.ring = "cme";
+  request.token = token;
+  request.is_lossless = true;
+  request.near = WantedRing{name.get(), true, 1U << 20U};
+  std::array<std::byte, kMaxMessageBytes> message;
+  std::uint64_t beats = 0;
+  // It answers beats that there were not, and the first one again and again: never the last.
+  const auto live = [&] {
+    writer.beat(1);
+    step();
+    while (const auto head = port.value()->receive(message)) {
+      if (!read_beat(std::span(message).first(head->length))) continue;
+      ++beats;
+      for (const std::uint64_t number : {beats + 1'000'000, ~std::uint64_t{0}, std::uint64_t{0}, std::uint64_t{1}}) {
+        (void)port.value()->send(0, publisher->vpid(), to_bytes(Echo{7, number}), net->now());
+      }
+    }
+  };
+  for (int i = 0; i < 10'000 && publisher->status().empty(); ++i) {
+    if (i % 100 == 0) (void)port.value()->send(0, publisher->vpid(), to_bytes(request), net->now());
+    live();
+  }
+  ASSERT_EQ(publisher->status().size(), 1U);
+  for (int i = 0; i < 100 || beats == 0; ++i) live();
+  (void)fill(writer);
+  std::uint64_t most = 0;
+  for (int i = 0; i < 100'000 && !publisher->status().empty(); ++i) {
+    most = std::max(most, publisher->status()[0].slots);
+    live();
+  }
+  EXPECT_TRUE(publisher->status().empty());
+  EXPECT_EQ(publisher->counters().detached, 1U);
+  EXPECT_GT(beats, 1U);
+  EXPECT_LE(most, kLosslessSlots / 2);
+}
+
+TEST_F(RemoteNearLossless, a_subscriber_that_dies_keeps_nobody_waiting) {
+  RingName name;
+  PublisherOptions how;
+  how.silence_ns = 100'000'000;
+  start(2, {}, how);
+  ring::Writer writer = make_writer();
+  (void)subscribe_lossless(name, writer);
+  const std::unique_ptr<Subscriber> dead = std::move(subscribers.back());
+  net->cut(1);
+  (void)fill(writer);
+  until([&] { return publisher->status().empty(); }, "gone");
+  EXPECT_EQ(publisher->counters().detached, 0U) << "it was not waited for until it was stuck";
+  writer.beat(1);
+  EXPECT_EQ(writer.seated(), 0U);
+}
+
 TEST_F(RemoteNear, goes_on_with_the_same_ring_when_the_subscriber_has_lost_sight_of_it) {
   RingName name;
   Feed feed(source.get());
