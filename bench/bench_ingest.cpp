@@ -29,7 +29,6 @@
 namespace stopbit::bench {
 namespace {
 
-constexpr std::size_t kBurst = 32;
 constexpr std::size_t kPackets = 2'048;  ///< Of the sample; few enough to stay in the cache, as frames from a card do.
 constexpr std::size_t kRingSlots = 1U << 16;
 const std::string kCapture = STOPBIT_SAMPLE_FOLDER "/capture.pcap.gz";
@@ -111,6 +110,8 @@ void decode(benchmark::State& state) {
 BENCHMARK(decode)->Name("ingest/decode-from-memory");
 
 #ifdef STOPBIT_DPDK
+
+constexpr std::size_t kBurst = 32;
 
 /// A plain capture that net_pcap reads; vanishes at the end.
 class PlainCapture {

@@ -119,7 +119,7 @@ void measure_cold(const TickClock& clock, Pace& pace, const std::string& name, c
     }
     paces.add(pace.probe());
     const double medians[2] = {median(ns[0]), median(ns[1])};
-    for (std::size_t which : {0, 1}) times[which].add(medians[which], paces.slowest_ns());
+    for (std::size_t which = 0; which < 2; ++which) times[which].add(medians[which], paces.slowest_ns());
     gain.add(medians[0] / medians[1], paces.slowest_ns());
   }
   report.add(name + "/cold/general", "ns", times[0], pace);
