@@ -17,7 +17,7 @@
 #include <functional>
 #include <string>
 
-#include "host/nic/transport/fabric/endpoint.hpp"
+#include "host/nic/transport/fabric/pool.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
 #include "tests/nic/host.hpp"
@@ -183,22 +183,22 @@ void use(const std::string& address, NodeId node, const Say& say) {
 /// A node of version 2, which asks to be let in.
 void ask_in_another_version(const std::string& address, const Say& say) {
   FabricCounters counters;
-  FabricEndpoint endpoint;
+  FabricPool endpoint;
   const FabricOptions how = options();
   std::string problem = endpoint.open(how, address, counters);
   if (!problem.empty()) return say(problem);
-  const FabricHandle host = endpoint.add(endpoint.resolve(address, problem));
+  const FabricHandle host = endpoint.add(endpoint.names().host);
   FabricJoin join;
   join.head.version = 2;
   join.head.kind = FabricKind::Join;
   join.head.incarnation = 99;
   join.nodes = 4;
-  join.address_bytes = static_cast<std::uint16_t>(endpoint.address().size());
+  join.address_bytes = static_cast<std::uint16_t>(endpoint.names().own.size());
   for (std::uint64_t asked = 0; asked < clock_ns();) {
-    if (endpoint.send(0, host, std::as_bytes(std::span(&join, 1)), endpoint.address(), 0)) {
+    if (endpoint.send(0, host, std::as_bytes(std::span(&join, 1)), endpoint.names().own, 0)) {
       asked = clock_ns() + 200'000'000;
     }
-    for (FabricEndpoint::Arrived arrived; clock_ns() < asked || asked == 0;) {
+    for (FabricPool::Arrived arrived; clock_ns() < asked || asked == 0;) {
       if (!endpoint.poll(arrived)) {
         if (asked == 0) break;
         continue;

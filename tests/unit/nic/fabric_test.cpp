@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "host/nic/transport/fabric/endpoint.hpp"
+#include "host/nic/transport/fabric/pool.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
 
@@ -245,14 +245,13 @@ TEST_P(Fabric, believes_no_frame_of_who_is_no_member_and_no_frame_that_is_wrong)
   const Node a = start(options(), host, 1);
   ASSERT_TRUE(until({host.get(), a.get()}, [&] { return a->is_joined(); }));
   FabricCounters counters;
-  FabricEndpoint liar;
+  FabricPool liar;
   FabricOptions how = options();
   how.frame_bytes = 4000;  // longer than those of the network
   if (is_shm()) how.listen = "stopbit-liar-" + std::to_string(::getpid());
   ASSERT_EQ(liar.open(how, host->address(), counters), "");
-  std::string problem;
-  const FabricHandle to = liar.add(liar.resolve(host->address(), problem));
-  ASSERT_NE(to, kNoHandle) << problem;
+  const FabricHandle to = liar.add(liar.names().host);
+  ASSERT_NE(to, kNoHandle);
   std::mt19937_64 random(4);
   std::array<std::byte, 1024> into;
   std::uint64_t sent = 0;
@@ -268,7 +267,7 @@ TEST_P(Fabric, believes_no_frame_of_who_is_no_member_and_no_frame_that_is_wrong)
     if (liar.send(0, to, std::as_bytes(std::span(&head, 1)), body, 0)) ++sent;
   };
   const auto listen_on = [&] {
-    FabricEndpoint::Arrived arrived;
+    FabricPool::Arrived arrived;
     while (liar.poll(arrived)) liar.give_back(arrived.slot);
     EXPECT_EQ(host->receive(into), 0U);
   };

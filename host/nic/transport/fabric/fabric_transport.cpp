@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "host/nic/transport/fabric/endpoint.hpp"
+#include "host/nic/transport/fabric/library.hpp"
 #include "host/nic/transport/fabric/membership.hpp"
+#include "host/nic/transport/fabric/pool.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -17,6 +18,7 @@ namespace {
 /// Left in each share for what keeps the membership alive.
 constexpr std::size_t kSpare = 2;
 constexpr std::uint64_t kLookEveryNs = 1'000'000;
+constexpr std::uint64_t kGoodbyeNs = 50'000'000;
 
 std::uint64_t now_ns() noexcept {
   timespec now{};
@@ -56,36 +58,32 @@ class FabricTransport::Parts {
 
   /// "" or what is wrong. `host`: the address of node 0, or nothing.
   [[nodiscard]] std::string open(const std::string& host) {
-    if (std::string problem = endpoint.open(options, host, counters); !problem.empty()) return problem;
+    if (std::string problem = pool.open(options, host, counters); !problem.empty()) return problem;
     Membership::Self self;
-    self.address = endpoint.address();
-    self.knows_sources = endpoint.knows_sources();
-    if (!host.empty()) {
-      std::string problem;
-      self.host = endpoint.resolve(host, problem);
-      if (self.host.empty()) return problem;
-    }
+    self.address = pool.names().own;
+    self.host = pool.names().host;
+    self.knows_sources = pool.names().knows_sources;
+    if (!host.empty() && self.host.empty()) return "'" + host + "' has no address";
     while (self.incarnation == 0) {
       if (::getrandom(&self.incarnation, sizeof(self.incarnation), 0) != sizeof(self.incarnation)) {
         return "no random numbers";
       }
     }
     for (std::vector<std::byte>& frame : own) frame.reserve(options.frame_bytes);
-    address = endpoint.address_text();
-    membership = std::make_unique<Membership>(endpoint, options, std::move(self), counters);
+    membership = std::make_unique<Membership>(pool, options, std::move(self), counters);
     return membership->problem();
   }
 
   /// Takes in what has come, as far as there is room.
   void poll() {
     const std::uint64_t now = now_ns();
-    FabricEndpoint::Arrived arrived;
-    while (ready_written - ready_read < ready.size() && endpoint.poll(arrived)) {
+    FabricPool::Arrived arrived;
+    while (ready_written - ready_read < ready.size() && pool.poll(arrived)) {
       const std::optional<NodeId> from = membership->take(arrived.source, arrived.frame, now);
       if (from) {
         ready[ready_written++ % ready.size()] = {*from, arrived.frame.subspan(sizeof(FabricHead)), arrived.slot};
       } else {
-        endpoint.give_back(arrived.slot);
+        pool.give_back(arrived.slot);
       }
     }
     if (now - looked_ns < kLookEveryNs) return;
@@ -96,14 +94,13 @@ class FabricTransport::Parts {
   struct Ready {
     NodeId from = 0;
     std::span<const std::byte> frame;
-    std::size_t slot = 0;
+    std::uint32_t slot = 0;
   };
 
   FabricOptions options;
   FabricCounters counters;
-  FabricEndpoint endpoint;
+  FabricPool pool;
   std::unique_ptr<Membership> membership;
-  std::string address;
   std::vector<Ready> ready;  ///< A ring: frames of members that were not taken yet.
   std::uint64_t ready_written = 0;
   std::uint64_t ready_read = 0;
@@ -119,8 +116,10 @@ FabricTransport::FabricTransport(std::unique_ptr<Parts> parts) : parts_(std::mov
 FabricTransport::~FabricTransport() {
   // What comes now is nobody's; but the provider may need to be asked to send the goodbye.
   parts_->membership->leave();
-  FabricEndpoint::Arrived arrived;
-  (void)parts_->endpoint.poll(arrived);
+  FabricPool::Arrived arrived;
+  for (const std::uint64_t end = now_ns() + kGoodbyeNs; !parts_->pool.is_idle(0) && now_ns() < end;) {
+    if (parts_->pool.poll(arrived)) parts_->pool.give_back(arrived.slot);
+  }
 }
 
 std::string FabricTransport::why_not() {
@@ -128,7 +127,6 @@ std::string FabricTransport::why_not() {
 }
 
 Result<std::unique_ptr<FabricTransport>> FabricTransport::open(const FabricOptions& options, const std::string& host) {
-  if (std::string problem = why_not(); !problem.empty()) return Failure{std::move(problem)};
   if (std::string problem = check(options); !problem.empty()) return Failure{std::move(problem)};
   auto parts = std::make_unique<Parts>(options);
   if (std::string problem = parts->open(host); !problem.empty()) return Failure{std::move(problem)};
@@ -186,10 +184,13 @@ bool FabricTransport::is_member(NodeId node) const noexcept {
   return node == this->node() || parts_->membership->handle(node) != kNoHandle;
 }
 const std::string& FabricTransport::address() const noexcept {
-  return parts_->address;
+  return parts_->pool.names().text;
 }
 const FabricCounters& FabricTransport::counters() const noexcept {
   return parts_->counters;
+}
+const FabricDeaths& FabricTransport::deaths() const noexcept {
+  return parts_->pool.deaths();
 }
 std::optional<NodeId> FabricTransport::sender() const noexcept {
   return parts_->sender;
@@ -215,7 +216,7 @@ bool FabricTransport::send(NodeId to, std::span<const std::byte> frame) {
     return false;
   }
   const FabricHead head = parts.membership->head();
-  if (!parts.endpoint.send(to, handle, std::as_bytes(std::span(&head, 1)), frame, kSpare)) {
+  if (!parts.pool.send(to, handle, std::as_bytes(std::span(&head, 1)), frame, kSpare)) {
     ++parts.counters.no_room;
     return false;
   }
@@ -238,7 +239,7 @@ std::size_t FabricTransport::receive(std::span<std::byte> into) {
   const std::size_t length = std::min(into.size(), ready.frame.size());
   std::copy_n(ready.frame.begin(), length, into.begin());
   parts.sender = ready.from;
-  parts.endpoint.give_back(ready.slot);
+  parts.pool.give_back(ready.slot);
   ++parts.counters.received;
   return length;
 }

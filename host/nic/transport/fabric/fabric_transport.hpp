@@ -25,6 +25,18 @@ struct FabricOptions {
   std::size_t rx_slots = 256;              ///< Frames that have come and were not taken; 16 to 65536.
   std::uint64_t lease_ns = 3'000'000'000;  ///< A member from which node 0 hears nothing for so long is gone.
   std::uint64_t patience_ns = 10'000'000'000;  ///< `join` gives up after so long.
+  /// What runs libfabric in a process of its own, stopbit-fabric (find_fabric_program()). Empty: it runs in this one,
+  /// which dies of what a peer, or a bit that was turned on the way, can make of a connection.
+  std::string program;
+  std::uint64_t hung_ns = 3'000'000'000;  ///< That process is replaced when it does nothing for so long.
+};
+/// Where stopbit-fabric lies: beside the program that runs, or where an installation puts it. Empty: nowhere.
+[[nodiscard]] std::string find_fabric_program();
+
+/// Of processes in which libfabric ran.
+struct FabricDeaths {
+  std::uint64_t count = 0;
+  std::string why;  ///< Of the last one.
 };
 
 /// Frames by what became of them.
@@ -57,6 +69,10 @@ struct FabricCounters {
 ///
 /// `send` never waits, and copies into a pool that is allocated here; whoever does not read fills its own share of it.
 /// The provider makes system calls, and allocates when it connects. No thread is started. One thread.
+///
+/// With `FabricOptions::program` the provider runs in another process, which may die: there is another one soon, at the
+/// same address, and what was under way is lost, as it may be on any carrier. This process then makes two system calls
+/// on a socket of its own now and then, and no others.
 class FabricTransport final : public Transport {
  public:
   /// Nothing, or why there is no libfabric: not in this build, or not on this machine.
@@ -94,6 +110,8 @@ class FabricTransport final : public Transport {
   /// What to give to `join`: HOST:PORT, or the name.
   [[nodiscard]] const std::string& address() const noexcept;
   [[nodiscard]] const FabricCounters& counters() const noexcept;
+  /// Of the process of `program`; none without it.
+  [[nodiscard]] const FabricDeaths& deaths() const noexcept;
 
  private:
   class Parts;

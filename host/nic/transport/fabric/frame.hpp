@@ -19,6 +19,10 @@ inline constexpr NodeId kNoNode = 0xFFFF;
 inline constexpr std::size_t kFabricAddressBytes = 128;  ///< The longest address of an endpoint.
 inline constexpr std::size_t kFabricNameBytes = 32;      ///< Of a network.
 
+/// What an endpoint calls an address that it can send to.
+using FabricHandle = std::uint64_t;
+inline constexpr FabricHandle kNoHandle = ~FabricHandle{0};
+
 enum class FabricKind : std::uint8_t {
   Data = 0,     ///< A frame of Links follows.
   Join = 1,     ///< To node 0: let me in.

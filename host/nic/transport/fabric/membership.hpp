@@ -13,10 +13,6 @@
 
 namespace stopbit::nic {
 
-/// What an endpoint calls an address that it can send to.
-using FabricHandle = std::uint64_t;
-inline constexpr FabricHandle kNoHandle = ~FabricHandle{0};
-
 /// The endpoint, as the membership sees it.
 class FabricWires {
  public:

@@ -7,6 +7,7 @@ class FabricTransport::Parts {
  public:
   std::string none;
   FabricCounters counters;
+  FabricDeaths deaths;
 };
 
 namespace {
@@ -14,6 +15,9 @@ constexpr const char* kWhyNot = "this build has no carrier 'fabric': libfabric-d
 }
 
 LinkOptions fabric_link_options() noexcept {
+  return {};
+}
+std::string find_fabric_program() {
   return {};
 }
 std::string FabricTransport::why_not() {
@@ -70,6 +74,9 @@ const std::string& FabricTransport::address() const noexcept {
 }
 const FabricCounters& FabricTransport::counters() const noexcept {
   return parts_->counters;
+}
+const FabricDeaths& FabricTransport::deaths() const noexcept {
+  return parts_->deaths;
 }
 
 }  // namespace stopbit::nic

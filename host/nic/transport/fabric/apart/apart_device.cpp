@@ -1,0 +1,300 @@
+#include "host/nic/transport/fabric/apart/apart_device.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint64_t kLookNs = 1'000'000;
+constexpr std::uint64_t kOpeningNs = 30'000'000'000;  // libfabric looks at all hardware
+constexpr std::uint64_t kLongLifeNs = 2'000'000'000;  // who has lived so long is replaced at once
+constexpr std::uint64_t kFirstPauseNs = 10'000'000;
+constexpr std::uint64_t kLongestPauseNs = 500'000'000;
+constexpr std::size_t kStampAt = 32;  // in a handle, above the number of the line
+
+std::uint64_t clock_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+/// Of at most its length, and printable: it comes from who may be anybody.
+std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
+  const std::array<char, ApartMemory::kTextBytes> copy = from;
+  std::string text(copy.data(), ::strnlen(copy.data(), copy.size()));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
+void store(const std::string& text, std::array<char, ApartMemory::kTextBytes>& to) {
+  to.fill('\0');
+  std::copy_n(text.begin(), std::min(text.size(), to.size() - 1), to.begin());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& options, const std::string& host) {
+  for (const std::string* const text : {&options.provider, &options.listen, &host}) {
+    if (text->size() >= ApartMemory::kTextBytes) return Failure{"'" + *text + "' is too long"};
+  }
+  SharedMemory shared;
+  if (!shared.create("stopbit-fabric", (ApartMemory::bytes(options) + kPageBytes - 1) / kPageBytes * kPageBytes)) {
+    return Failure{ring::system_error("get memory for", "an endpoint")};
+  }
+  auto process = SupervisedProcess::spawn(options.program, shared.descriptor());
+  if (!process) return Failure{process.message()};
+  auto device = std::make_unique<ApartDevice>(options, host, shared.span(), std::move(process).value());
+  device->shared_ = std::move(shared);
+  constexpr timespec kPause{0, 1'000'000};
+  while (!device->is_open()) {
+    device->step(clock_ns());
+    if (device->deaths_.count != 0) return Failure{device->deaths_.why};
+    ::nanosleep(&kPause, nullptr);
+  }
+  return device;
+}
+
+ApartDevice::ApartDevice(const FabricOptions& options, const std::string& host, std::span<std::byte> memory,
+                         std::unique_ptr<ServerProcess> process)
+    : options_(options),
+      memory_(memory, options),
+      process_(std::move(process)),
+      lines_(memory_.addresses()),
+      is_there_(memory_.slots().total),
+      broken_(memory_.slots().total),
+      frames_(memory_.slots().receive * memory_.slots().bytes),
+      pause_ns_(kFirstPauseNs) {
+  ApartMemory::Wanted& wanted = memory_.wanted();
+  wanted.nodes = options.nodes;
+  wanted.frame_bytes = options.frame_bytes;
+  wanted.tx_slots = options.tx_slots;
+  wanted.rx_slots = options.rx_slots;
+  store(options.provider, wanted.provider);
+  store(options.listen, wanted.listen);
+  store(host, wanted.host);
+}
+
+void ApartDevice::step(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  if (const std::optional<std::string> how = process_->ended(); how && state_ != State::Ended) end(*how);
+  if (state_ == State::Ended) {
+    if (now_ns_ >= begin_at_ns_ && broken_ == is_there_.size()) begin();
+  } else if (state_ != State::Ending) {
+    watch();
+  }
+  for (std::size_t i = 0; untold_ != 0 && i < lines_.size(); ++i) tell(i);
+}
+
+/// A process, in memory that nobody else has now.
+void ApartDevice::begin() {
+  const std::span<std::byte> control = memory_.control();
+  std::fill(control.begin() + kPageBytes, control.end(), std::byte{0});
+  if (is_open()) store(names_.text, memory_.wanted().listen);
+  to_server_ = memory_.to_server();
+  from_server_ = memory_.from_server();
+  untold_ = 0;
+  for (Line& line : lines_) {
+    const bool is_used = line.state == Line::State::Adding || line.state == Line::State::Known;
+    line.state = is_used ? Line::State::Adding : Line::State::Free;
+    untold_ += is_used ? 1 : 0;
+  }
+  state_ = State::Opening;
+  why_.clear();
+  begun_ns_ = now_ns_;
+  beat_ = 0;
+  beat_ns_ = now_ns_;
+  for (std::size_t slot = 0; slot < memory_.slots().receive; ++slot) {
+    // There is room for all of them, and for the addresses.
+    if (is_there_[slot])
+      is_there_[slot] = to_server_.push({.kind = FabricTask::Kind::Post, .slot = static_cast<std::uint32_t>(slot)});
+  }
+  process_->start();
+}
+
+void ApartDevice::watch() {
+  const auto said = static_cast<ApartMemory::State>(memory_.state().load(std::memory_order_acquire));
+  if (said == ApartMemory::State::Failed) return condemn(text_of(memory_.answer().problem));
+  if (state_ == State::Opening) {
+    if (said != ApartMemory::State::Serves) {
+      if (now_ns_ - begun_ns_ >= kOpeningNs) condemn("it opens no endpoint");
+      return;
+    }
+    if (std::string problem = learn_names(); !problem.empty()) return condemn(problem);
+    state_ = State::Serving;
+  }
+  const std::uint64_t beat = memory_.beat().load(std::memory_order_relaxed);
+  if (beat != beat_) {
+    beat_ = beat;
+    beat_ns_ = now_ns_;
+  } else if (now_ns_ - beat_ns_ >= options_.hung_ns) {
+    condemn("it hangs");
+  }
+}
+
+std::string ApartDevice::learn_names() {
+  ApartMemory::Answer answer;
+  std::memcpy(&answer, &memory_.answer(), sizeof(answer));
+  const auto bytes_of = [](const auto& address, std::size_t length) {
+    return std::vector<std::byte>(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(length));
+  };
+  if (answer.own_bytes == 0 || answer.own_bytes > kFabricAddressBytes || answer.host_bytes > kFabricAddressBytes) {
+    return "it has no address";
+  }
+  FabricNames names;
+  names.own = bytes_of(answer.own, answer.own_bytes);
+  names.host = bytes_of(answer.host, answer.host_bytes);
+  names.text = text_of(answer.text);
+  names.knows_sources = answer.knows_sources != 0;
+  names.has_text_addresses = answer.has_text_addresses != 0;
+  // Others know it by its address. The rest is as it was.
+  if (is_open()) return names.own == names_.own ? "" : "it has another address";
+  names_ = std::move(names);
+  return {};
+}
+
+/// The process has to go. What it says from now on is not looked at.
+void ApartDevice::condemn(const std::string& why) {
+  why_ = why;
+  state_ = State::Ending;
+  process_->kill();
+}
+
+void ApartDevice::end(const std::string& how) {
+  ++deaths_.count;
+  deaths_.why = why_.empty() ? how : why_;
+  state_ = State::Ended;
+  broken_ = memory_.slots().receive;
+  pause_ns_ = now_ns_ - begun_ns_ >= kLongLifeNs ? kFirstPauseNs : std::min(2 * pause_ns_, kLongestPauseNs);
+  begin_at_ns_ = now_ns_ + pause_ns_;
+}
+
+FabricHandle ApartDevice::handle_of(std::size_t index) const noexcept {
+  return std::uint64_t{lines_[index].stamp} << kStampAt | index;
+}
+
+ApartDevice::Line* ApartDevice::line_of(FabricHandle handle) noexcept {
+  const auto index = static_cast<std::size_t>(handle & 0xFFFF'FFFFU);
+  if (index >= lines_.size() || handle != handle_of(index)) return nullptr;
+  Line& line = lines_[index];
+  return line.state == Line::State::Adding || line.state == Line::State::Known ? &line : nullptr;
+}
+
+FabricHandle ApartDevice::add(std::span<const std::byte> address) {
+  // One whose turn is longest ago: the server may still have to look at the address of the last one.
+  Line* oldest = nullptr;
+  for (Line& line : lines_) {
+    if (line.state == Line::State::Free && (oldest == nullptr || line.stamp < oldest->stamp)) oldest = &line;
+  }
+  if (oldest == nullptr || address.empty() || address.size() > kFabricAddressBytes) return kNoHandle;
+  const auto index = static_cast<std::size_t>(oldest - lines_.data());
+  ++oldest->stamp;
+  oldest->state = Line::State::Adding;
+  oldest->address.assign(address.begin(), address.end());
+  ++untold_;
+  tell(index);
+  return handle_of(index);
+}
+
+void ApartDevice::remove(FabricHandle handle) {
+  Line* const line = line_of(handle);
+  if (line == nullptr) return;
+  if (line->state == Line::State::Known) {
+    line->state = Line::State::Removing;
+    ++untold_;
+    tell(static_cast<std::size_t>(line - lines_.data()));
+  } else {
+    line->state = Line::State::Free;
+    --untold_;
+  }
+}
+
+/// The server of a line, if there is something to tell and room for it.
+void ApartDevice::tell(std::size_t index) {
+  Line& line = lines_[index];
+  const bool is_serving = state_ == State::Opening || state_ == State::Serving;
+  if (line.state == Line::State::Adding) {
+    if (!is_serving) return;
+    ApartMemory::Address& shared = memory_.address(index);
+    shared.bytes = line.address.size();
+    std::copy(line.address.begin(), line.address.end(), shared.address.begin());
+    if (!to_server_.push({.kind = FabricTask::Kind::Add, .handle = handle_of(index)})) return;
+    line.state = Line::State::Known;
+    --untold_;
+  } else if (line.state == Line::State::Removing) {
+    // A server that is over has forgotten it.
+    if (is_serving && !to_server_.push({.kind = FabricTask::Kind::Remove, .handle = handle_of(index)})) return;
+    line.state = Line::State::Free;
+    --untold_;
+  }
+}
+
+bool ApartDevice::post(std::uint32_t slot) {
+  if (state_ == State::Opening || state_ == State::Serving) {
+    if (!to_server_.push({.kind = FabricTask::Kind::Post, .slot = slot})) return false;
+  }
+  is_there_[slot] = true;  // or given to the next server
+  return true;
+}
+
+bool ApartDevice::submit(std::uint32_t slot, FabricHandle to, std::size_t length) {
+  const Line* const line = line_of(to);
+  if (state_ != State::Serving || line == nullptr || line->state != Line::State::Known) return false;
+  const FabricTask task{
+      .kind = FabricTask::Kind::Submit, .slot = slot, .handle = to, .length = static_cast<std::uint32_t>(length)};
+  if (!to_server_.push(task)) return false;
+  is_there_[slot] = true;
+  return true;
+}
+
+bool ApartDevice::poll(Event& event) {
+  if (const std::uint64_t now = clock_ns(); now - now_ns_ >= kLookNs) step(now);
+  for (; broken_ < is_there_.size(); ++broken_) {
+    if (!is_there_[broken_]) continue;
+    is_there_[broken_] = false;
+    event.kind = Event::Kind::Broken;
+    event.slot = static_cast<std::uint32_t>(broken_++);
+    return true;
+  }
+  if (state_ != State::Serving) return false;
+  const std::optional<FabricTask> task = from_server_.pop();
+  if (task && is_believable(*task)) return take(*task, event);
+  if (task || from_server_.is_broken() || to_server_.is_broken()) condemn("it breaks the rules of its memory");
+  return false;
+}
+
+bool ApartDevice::is_believable(const FabricTask& task) const noexcept {
+  if (task.slot >= is_there_.size() || !is_there_[task.slot]) return false;
+  const bool is_received = task.slot < memory_.slots().receive;
+  switch (task.kind) {
+    case FabricTask::Kind::Arrived: return is_received && task.length <= memory_.slots().bytes;
+    case FabricTask::Kind::Oversized: return is_received;
+    case FabricTask::Kind::Sent: return !is_received;
+    case FabricTask::Kind::Broken: return true;
+    default: return false;
+  }
+}
+
+bool ApartDevice::take(const FabricTask& task, Event& event) {
+  is_there_[task.slot] = false;
+  event.slot = task.slot;
+  switch (task.kind) {
+    case FabricTask::Kind::Arrived: {
+      std::byte* const copy = frames_.data() + task.slot * memory_.slots().bytes;
+      std::memcpy(copy, memory_.slot(task.slot), task.length);
+      event.kind = Event::Kind::Arrived;
+      event.source = line_of(task.handle) != nullptr ? task.handle : kNoHandle;
+      event.frame = {copy, std::min<std::size_t>(task.length, sizeof(FabricHead) + options_.frame_bytes)};
+      break;
+    }
+    case FabricTask::Kind::Oversized: event.kind = Event::Kind::Oversized; break;
+    case FabricTask::Kind::Sent: event.kind = Event::Kind::Sent; break;
+    default: event.kind = Event::Kind::Broken; break;
+  }
+  return true;
+}
+
+}  // namespace stopbit::nic

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/nic/node/shared_memory.hpp"
+#include "host/nic/transport/fabric/apart/memory.hpp"
+#include "host/nic/transport/fabric/apart/server_process.hpp"
+#include "host/nic/transport/fabric/device.hpp"
+#include "microcode/base/result.hpp"
+
+namespace stopbit::nic {
+
+/// An endpoint of libfabric in a process of its own, as it is seen from here. libfabric believes its peers, so that
+/// process may die at any time, or be somebody else's: nothing that it writes is believed further than that it is a
+/// frame, and when it dies, hangs or breaks the rules of the memory there is another one, at the same address. Frames
+/// that were under way are broken then, and those who have a connection make a new one.
+///
+/// What the other process does to a frame while it is read here cannot be seen: it is copied first.
+class ApartDevice final : public FabricDevice {
+ public:
+  /// Returns when the endpoint is open, or with the reason why it cannot be.
+  [[nodiscard]] static Result<std::unique_ptr<ApartDevice>> open(const FabricOptions& options, const std::string& host);
+  /// Over zeros of ApartMemory::bytes, and a process that is started here. Returns at once; step() until is_open().
+  ApartDevice(const FabricOptions& options, const std::string& host, std::span<std::byte> memory,
+              std::unique_ptr<ServerProcess> process);
+
+  /// Looks after the process. Called by poll, too.
+  void step(std::uint64_t now_ns);
+  /// It has opened its endpoint once.
+  [[nodiscard]] bool is_open() const noexcept { return !names_.own.empty(); }
+  /// The one that is there now serves.
+  [[nodiscard]] bool is_serving() const noexcept { return state_ == State::Serving; }
+
+  [[nodiscard]] const FabricNames& names() const noexcept override { return names_; }
+  [[nodiscard]] std::byte* memory(std::uint32_t slot) noexcept override { return memory_.slot(slot); }
+  [[nodiscard]] FabricHandle add(std::span<const std::byte> address) override;
+  void remove(FabricHandle handle) override;
+  [[nodiscard]] bool post(std::uint32_t slot) override;
+  [[nodiscard]] bool submit(std::uint32_t slot, FabricHandle to, std::size_t length) override;
+  [[nodiscard]] bool poll(Event& event) override;
+  [[nodiscard]] const FabricDeaths& deaths() const noexcept override { return deaths_; }
+
+ private:
+  enum class State : std::uint8_t { Opening, Serving, Ending, Ended };
+  /// A line of the table of addresses.
+  struct Line {
+    enum class State : std::uint8_t { Free, Adding, Known, Removing };  ///< -ing: the server is to be told of it.
+    State state = State::Free;
+    std::uint32_t stamp = 0;  ///< So that each handle is used once.
+    std::vector<std::byte> address;
+  };
+
+  void begin();
+  void end(const std::string& how);
+  void condemn(const std::string& why);
+  void watch();
+  [[nodiscard]] std::string learn_names();
+  void tell(std::size_t index);
+  [[nodiscard]] FabricHandle handle_of(std::size_t index) const noexcept;
+  [[nodiscard]] Line* line_of(FabricHandle handle) noexcept;
+  [[nodiscard]] bool is_believable(const FabricTask& task) const noexcept;
+  [[nodiscard]] bool take(const FabricTask& task, Event& event);
+
+  FabricOptions options_;
+  SharedMemory shared_;  ///< If it was made here.
+  ApartMemory memory_;
+  std::unique_ptr<ServerProcess> process_;
+  TaskQueue to_server_;
+  TaskQueue from_server_;
+  FabricNames names_;
+  State state_ = State::Ended;
+  FabricDeaths deaths_;
+  std::string why_;  ///< Why the process has to go.
+  std::vector<Line> lines_;
+  std::size_t untold_ = 0;         ///< Lines of which the server is to be told.
+  std::vector<bool> is_there_;     ///< Of slots: the server has it.
+  std::size_t broken_ = 0;         ///< Slots before this one are no more with a server that has ended.
+  std::vector<std::byte> frames_;  ///< What has come, copied.
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t begun_ns_ = 0;
+  std::uint64_t beat_ = 0;
+  std::uint64_t beat_ns_ = 0;  ///< When it was another one.
+  std::uint64_t pause_ns_ = 0;
+  std::uint64_t begin_at_ns_ = 0;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,88 @@
+// stopbit-fabric: runs libfabric for another process, apart from it. What comes over the network reaches libfabric's
+// code, which believes it; so this process has nothing that is worth having, and may die.
+//
+// The one who starts it gives it two descriptors: the memory of frames (memory.hpp), and the socket of its supervisor.
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+#include "host/nic/node/shared_memory.hpp"
+#include "host/nic/transport/fabric/apart/confine.hpp"
+#include "host/nic/transport/fabric/apart/server.hpp"
+#include "host/nic/transport/fabric/apart/supervisor.hpp"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define STOPBIT_SANITIZED
+#endif
+
+namespace {
+
+using namespace stopbit;
+
+constexpr rlim_t kDataBytes = rlim_t{1} << 30;
+constexpr std::size_t kSpins = 2'000;
+constexpr timespec kNap{0, 50'000};
+
+int failed(const char* what) {
+  (void)std::fprintf(stderr, "stopbit-fabric: %s\n", what);
+  return 1;
+}
+
+/// Memory is what a peer can make libfabric ask for; a dump of what it had would tell others.
+void limit() {
+#ifndef STOPBIT_SANITIZED  // a sanitizer has a map of all memory
+  const rlimit data{kDataBytes, kDataBytes};
+  (void)::setrlimit(RLIMIT_DATA, &data);
+#endif
+  const rlimit none{0, 0};
+  (void)::setrlimit(RLIMIT_CORE, &none);
+  (void)::prctl(PR_SET_DUMPABLE, 0);
+  (void)::prctl(PR_SET_TIMERSLACK, 1'000);
+}
+
+int serve() {
+  struct stat status {};
+  nic::SharedMemory memory;
+  if (::fstat(nic::kServerMemory, &status) != 0 ||
+      !memory.map(ring::Descriptor(nic::kServerMemory), static_cast<std::size_t>(status.st_size),
+                  nic::SharedMemory::Use::Write)) {
+    return failed("its memory is none");
+  }
+  limit();
+  nic::FabricServer server(memory.span());
+  if (!server.open().empty()) return 1;  // the other process says it
+  if (const std::string problem = nic::confine_server(); !problem.empty()) return failed(problem.c_str());
+  server.begin();
+  for (std::size_t quiet = 0;; ++quiet) {
+    if (server.step() != 0) {
+      quiet = 0;
+    } else if (quiet > kSpins) {
+      ::nanosleep(&kNap, nullptr);
+    }
+  }
+}
+
+}  // namespace
+
+int main() {
+  struct stat memory {};
+  struct stat socket {};
+  if (::fstat(nic::kServerMemory, &memory) != 0 || !S_ISREG(memory.st_mode) ||
+      ::fstat(nic::kServerSocket, &socket) != 0 || !S_ISSOCK(socket.st_mode)) {
+    (void)std::fputs("stopbit-fabric runs libfabric for stopbit, which starts it; it does nothing alone\n", stderr);
+    return 2;
+  }
+  // It ends with the one who started it, not before: there are goodbyes to send.
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) (void)::signal(signal, SIG_IGN);
+  // Loaded once, for all servers to come: it takes a third of a second.
+  (void)nic::fabric_library();
+  const char* const problem = nic::supervise(nic::kServerSocket, serve);
+  ::_exit(problem == nullptr ? 0 : failed(problem));  // without libfabric's goodbyes
+}

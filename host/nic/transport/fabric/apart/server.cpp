@@ -1,0 +1,190 @@
+#include "host/nic/transport/fabric/apart/server.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::size_t kTasksPerTurn = 64;
+
+std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
+  return {from.data(), ::strnlen(from.data(), from.size())};
+}
+void store(const std::string& text, std::array<char, ApartMemory::kTextBytes>& to) {
+  std::copy_n(text.begin(), std::min(text.size(), to.size() - 1), to.begin());
+}
+
+}  // namespace
+
+FabricOptions FabricServer::wanted(std::span<const std::byte> memory) {
+  ApartMemory::Wanted wanted;
+  std::memcpy(&wanted, memory.data(), sizeof(wanted));
+  FabricOptions options;
+  options.nodes = wanted.nodes;
+  options.frame_bytes = wanted.frame_bytes;
+  options.tx_slots = wanted.tx_slots;
+  options.rx_slots = wanted.rx_slots;
+  options.provider = text_of(wanted.provider);
+  options.listen = text_of(wanted.listen);
+  return options;
+}
+
+FabricServer::FabricServer(std::span<std::byte> memory)
+    : options_(wanted(memory)),
+      memory_(memory, options_),
+      to_server_(memory_.to_server()),
+      from_server_(memory_.from_server()),
+      lines_(memory_.addresses()),
+      waiting_(memory_.slots().total) {
+  unposted_.reserve(memory_.slots().receive);
+}
+
+std::string FabricServer::open() {
+  std::string problem = fabric_library().problem;
+  if (problem.empty()) problem = endpoint_.open(options_, text_of(memory_.wanted().host), memory_.slot_memory());
+  ApartMemory::Answer& answer = memory_.answer();
+  if (!problem.empty()) {
+    store(problem, answer.problem);
+    memory_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Failed), std::memory_order_release);
+    return problem;
+  }
+  const FabricNames& names = endpoint_.names();
+  answer.own_bytes = static_cast<std::uint32_t>(names.own.size());
+  answer.host_bytes = static_cast<std::uint32_t>(names.host.size());
+  std::copy(names.own.begin(), names.own.end(), answer.own.begin());
+  std::copy(names.host.begin(), names.host.end(), answer.host.begin());
+  store(names.text, answer.text);
+  answer.knows_sources = names.knows_sources ? 1 : 0;
+  answer.has_text_addresses = names.has_text_addresses ? 1 : 0;
+  return {};
+}
+
+void FabricServer::begin() {
+  memory_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves), std::memory_order_release);
+}
+
+std::size_t FabricServer::step() {
+  memory_.beat().store(++beat_, std::memory_order_relaxed);
+  std::size_t work = 0;
+  for (; work < kTasksPerTurn; ++work) {
+    const std::optional<FabricTask> task = to_server_.pop();
+    if (!task) break;
+    take(*task);
+  }
+  while (!unposted_.empty() && endpoint_.post(unposted_.back())) unposted_.pop_back();
+  if (waits_ != 0) {
+    for (Line& line : lines_) work += send(line);
+  }
+  FabricDevice::Event event;
+  for (std::size_t i = 0; i < kTasksPerTurn && endpoint_.poll(event); ++i) {
+    tell(event);
+    ++work;
+  }
+  return work;
+}
+
+FabricServer::Line* FabricServer::line_of(FabricHandle handle) noexcept {
+  const auto index = static_cast<std::size_t>(handle & 0xFFFF'FFFFU);
+  return index < lines_.size() ? &lines_[index] : nullptr;
+}
+
+FabricHandle FabricServer::name_of(FabricHandle provider) const noexcept {
+  if (provider >= lines_by_provider_.size() || lines_by_provider_[provider] == kNone) return kNoHandle;
+  return lines_[lines_by_provider_[provider]].handle;
+}
+
+void FabricServer::take(const FabricTask& task) {
+  Line* const line = line_of(task.handle);
+  const bool has_slot = task.slot < waiting_.size();
+  switch (task.kind) {
+    case FabricTask::Kind::Add: add(task); break;
+    case FabricTask::Kind::Remove:
+      if (line != nullptr && line->handle == task.handle) remove(*line);
+      break;
+    case FabricTask::Kind::Post:
+      if (has_slot && !endpoint_.post(task.slot)) unposted_.push_back(task.slot);
+      break;
+    case FabricTask::Kind::Submit:
+      if (!has_slot) break;
+      if (line != nullptr && line->handle == task.handle && line->provider != kNoHandle) {
+        wait(*line, task);
+      } else {
+        tell(FabricTask::Kind::Broken, task.slot);
+      }
+      break;
+    default: break;
+  }
+}
+
+void FabricServer::add(const FabricTask& task) {
+  Line* const line = line_of(task.handle);
+  if (line == nullptr) return;
+  const auto index = static_cast<std::uint32_t>(line - lines_.data());
+  const ApartMemory::Address& shared = memory_.address(index);
+  line->handle = task.handle;
+  line->provider = endpoint_.add(std::span(shared.address).first(std::min(shared.bytes, kFabricAddressBytes)));
+  // A table's handles are small: they count its lines.
+  constexpr FabricHandle kMost = 1 << 16;
+  if (line->provider >= kMost) return;
+  if (line->provider >= lines_by_provider_.size()) lines_by_provider_.resize(line->provider + 1, kNone);
+  lines_by_provider_[line->provider] = index;
+}
+
+void FabricServer::remove(Line& line) {
+  while (line.first != kNone) {
+    const std::uint32_t slot = line.first;
+    line.first = waiting_[slot].next;
+    --waits_;
+    tell(FabricTask::Kind::Broken, slot);
+  }
+  if (line.provider != kNoHandle) {
+    endpoint_.remove(line.provider);
+    if (line.provider < lines_by_provider_.size()) lines_by_provider_[line.provider] = kNone;
+  }
+  line = Line();
+}
+
+/// Behind those that wait for the same line: frames go in order.
+void FabricServer::wait(Line& line, const FabricTask& task) {
+  waiting_[task.slot] = {.next = kNone, .length = task.length};
+  if (line.first == kNone) {
+    line.first = task.slot;
+  } else {
+    waiting_[line.last].next = task.slot;
+  }
+  line.last = task.slot;
+  ++waits_;
+}
+
+std::size_t FabricServer::send(Line& line) {
+  std::size_t sent = 0;
+  while (line.first != kNone && endpoint_.submit(line.first, line.provider, waiting_[line.first].length)) {
+    line.first = waiting_[line.first].next;
+    --waits_;
+    ++sent;
+  }
+  return sent;
+}
+
+void FabricServer::tell(FabricTask::Kind kind, std::uint32_t slot) {
+  // Each slot is in the queue once at most, and there is room for all of them.
+  (void)from_server_.push({.kind = kind, .slot = slot});
+}
+
+void FabricServer::tell(const FabricDevice::Event& event) {
+  FabricTask task{.slot = event.slot};
+  switch (event.kind) {
+    case FabricDevice::Event::Kind::Arrived:
+      task.kind = FabricTask::Kind::Arrived;
+      task.handle = name_of(event.source);
+      task.length = static_cast<std::uint32_t>(event.frame.size());
+      break;
+    case FabricDevice::Event::Kind::Oversized: task.kind = FabricTask::Kind::Oversized; break;
+    case FabricDevice::Event::Kind::Sent: task.kind = FabricTask::Kind::Sent; break;
+    case FabricDevice::Event::Kind::Broken: task.kind = FabricTask::Kind::Broken; break;
+  }
+  (void)from_server_.push(task);
+}
+
+}  // namespace stopbit::nic

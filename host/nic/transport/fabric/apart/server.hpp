@@ -1,0 +1,65 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/nic/transport/fabric/apart/memory.hpp"
+#include "host/nic/transport/fabric/endpoint.hpp"
+
+namespace stopbit::nic {
+
+/// Serves an endpoint of libfabric to the process with which it shares the memory: does what the one queue says, and
+/// tells in the other what has happened. One thread; nothing but libfabric allocates after `open`.
+class FabricServer {
+ public:
+  /// What is wanted, as it stands in shared memory.
+  [[nodiscard]] static FabricOptions wanted(std::span<const std::byte> memory);
+
+  explicit FabricServer(std::span<std::byte> memory);
+  /// Opens the endpoint, and answers. "" or what is wrong.
+  [[nodiscard]] std::string open();
+  /// Its endpoint is used from here on.
+  void begin();
+  /// @returns how much it did.
+  std::size_t step();
+
+ private:
+  static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+  struct Line {
+    FabricHandle handle = kNoHandle;
+    FabricHandle provider = kNoHandle;  ///< What the provider calls it; nothing if it does not want it.
+    std::uint32_t first = kNone;        ///< Slots that wait for being sent there.
+    std::uint32_t last = kNone;
+  };
+  struct Waiting {
+    std::uint32_t next = kNone;
+    std::uint32_t length = 0;
+  };
+
+  void take(const FabricTask& task);
+  void add(const FabricTask& task);
+  void remove(Line& line);
+  void wait(Line& line, const FabricTask& task);
+  [[nodiscard]] std::size_t send(Line& line);
+  void tell(const FabricDevice::Event& event);
+  void tell(FabricTask::Kind kind, std::uint32_t slot);
+  [[nodiscard]] Line* line_of(FabricHandle handle) noexcept;
+  [[nodiscard]] FabricHandle name_of(FabricHandle provider) const noexcept;
+
+  FabricOptions options_;
+  ApartMemory memory_;
+  TaskQueue to_server_;
+  TaskQueue from_server_;
+  FabricEndpoint endpoint_;
+  std::vector<Line> lines_;
+  std::vector<std::uint32_t> lines_by_provider_;
+  std::vector<Waiting> waiting_;  ///< By slot.
+  std::size_t waits_ = 0;         ///< How many of them there are.
+  std::vector<std::uint32_t> unposted_;
+  std::uint64_t beat_ = 0;
+};
+
+}  // namespace stopbit::nic

@@ -1,0 +1,134 @@
+#include "host/nic/transport/fabric/apart/server_process.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "host/nic/transport/fabric/apart/supervisor.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr const char* kName = "stopbit-fabric";
+
+/// What the new process has: the two descriptors, nothing on its input and output, no signals of a terminal, and none
+/// that are held back.
+class Spawning {
+ public:
+  Spawning() {
+    ::posix_spawn_file_actions_init(&files_);
+    ::posix_spawnattr_init(&attributes_);
+  }
+  Spawning(const Spawning&) = delete;
+  Spawning& operator=(const Spawning&) = delete;
+  ~Spawning() {
+    ::posix_spawn_file_actions_destroy(&files_);
+    ::posix_spawnattr_destroy(&attributes_);
+  }
+  /// An error number, or 0. The descriptors are above those that the process gets.
+  [[nodiscard]] int run(const std::string& program, int memory, int socket, pid_t& pid) {
+    sigset_t none;
+    sigset_t all;
+    ::sigemptyset(&none);
+    ::sigfillset(&all);
+    std::array<char*, 2> arguments{const_cast<char*>(kName), nullptr};
+    for (const int error :
+         {::posix_spawn_file_actions_addopen(&files_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
+          ::posix_spawn_file_actions_addopen(&files_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0),
+          ::posix_spawn_file_actions_adddup2(&files_, memory, kServerMemory),
+          ::posix_spawn_file_actions_adddup2(&files_, socket, kServerSocket),
+          ::posix_spawn_file_actions_addclosefrom_np(&files_, kServerSocket + 1),
+          ::posix_spawnattr_setsigmask(&attributes_, &none), ::posix_spawnattr_setsigdefault(&attributes_, &all),
+          ::posix_spawnattr_setflags(&attributes_,
+                                     POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)}) {
+      if (error != 0) return error;
+    }
+    return ::posix_spawn(&pid, program.c_str(), &files_, &attributes_, arguments.data(), environ);
+  }
+
+ private:
+  posix_spawn_file_actions_t files_{};
+  posix_spawnattr_t attributes_{};
+};
+
+/// The same file behind a number that the new process has no other use for.
+ring::Descriptor above(int file) {
+  return ring::Descriptor(::fcntl(file, F_DUPFD_CLOEXEC, kServerSocket + 1));
+}
+
+std::string to_text(const ServerEnd& end) {
+  if (end.code == CLD_EXITED) return "it ended with status " + std::to_string(end.status);
+  const char* const name = ::sigabbrev_np(end.status);
+  return std::string("it died of SIG") + (name != nullptr ? name : std::to_string(end.status));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ServerProcess>> SupervisedProcess::spawn(const std::string& program, int memory) {
+  const auto failed = [&](int error) {
+    return Failure{"cannot start '" + program + "', which runs libfabric apart: " + std::strerror(error)};
+  };
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return failed(errno);
+  ring::Descriptor own(ends[0]);
+  const ring::Descriptor other(ends[1]);
+  const ring::Descriptor high_memory = above(memory);
+  const ring::Descriptor high_socket = above(other.get());
+  if (!high_memory.ok() || !high_socket.ok()) return failed(errno);
+  pid_t pid = 0;
+  const int error = Spawning().run(program, high_memory.get(), high_socket.get(), pid);
+  if (error != 0) return failed(error);
+  return std::unique_ptr<ServerProcess>(new SupervisedProcess(std::move(own), pid));
+}
+
+SupervisedProcess::~SupervisedProcess() {
+  socket_ = ring::Descriptor();  // it ends when it sees this
+  // One that is confined cannot wait; the system does it then.
+  while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+void SupervisedProcess::say(SupervisorWord word) noexcept {
+  // If it is gone, ended() tells.
+  (void)::send(socket_.get(), &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void SupervisedProcess::start() {
+  has_ended_ = false;
+  say(SupervisorWord::Start);
+}
+void SupervisedProcess::kill() {
+  say(SupervisorWord::Kill);
+}
+
+std::optional<std::string> SupervisedProcess::ended() {
+  if (has_ended_) return std::nullopt;
+  ServerEnd end;
+  const ssize_t length = ::recv(socket_.get(), &end, sizeof(end), MSG_DONTWAIT);
+  if (length < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  has_ended_ = true;
+  return length == sizeof(end) ? to_text(end) : "its supervisor is gone, nobody starts it again";
+}
+
+std::string find_fabric_program() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) return {};
+  const std::filesystem::path folder = self.parent_path();
+  for (const std::filesystem::path& place : {folder / kName, folder / ".." / "libexec" / "stopbit" / kName}) {
+    if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal();
+  }
+  return {};
+}
+
+}  // namespace stopbit::nic

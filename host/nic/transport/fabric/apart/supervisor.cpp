@@ -1,0 +1,86 @@
+#include "host/nic/transport/fabric/apart/supervisor.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace stopbit::nic {
+namespace {
+
+/// The server that runs, if one does.
+struct Server {
+  pid_t pid = 0;
+  int watch = -1;  ///< Can be polled for its end.
+};
+
+const char* start(Server& server, int socket, int (*serve)()) {
+  const pid_t parent = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return "cannot start a process";
+  if (pid == 0) {
+    ::close(socket);
+    // It does not outlive the supervisor, whatever ends that.
+    (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::_exit(::getppid() == parent ? serve() : 0);
+  }
+  server.pid = pid;
+  server.watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  return server.watch < 0 ? "cannot watch a process" : nullptr;
+}
+
+/// Waits for its end.
+ServerEnd take_end(Server& server) {
+  siginfo_t info{};
+  while (::waitid(P_PID, static_cast<id_t>(server.pid), &info, WEXITED) != 0 && errno == EINTR) {
+  }
+  ::close(server.watch);
+  server = Server();
+  return {.code = info.si_code, .status = info.si_status};
+}
+
+void end(Server& server) {
+  if (server.pid == 0) return;
+  ::kill(server.pid, SIGKILL);
+  (void)take_end(server);
+}
+
+}  // namespace
+
+const char* supervise(int socket, int (*serve)()) {
+  Server server;
+  for (;;) {
+    std::array<pollfd, 2> polled{pollfd{socket, POLLIN, 0}, pollfd{server.watch, POLLIN, 0}};
+    if (::poll(polled.data(), polled.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      end(server);
+      return "cannot poll";
+    }
+    if (polled[1].revents != 0) {
+      const ServerEnd how = take_end(server);
+      (void)::send(socket, &how, sizeof(how), MSG_NOSIGNAL);
+    }
+    if (polled[0].revents == 0) continue;
+    char word = 0;
+    if (::recv(socket, &word, 1, 0) != 1) {
+      end(server);
+      return nullptr;
+    }
+    if (word == static_cast<char>(SupervisorWord::Start) && server.pid == 0) {
+      if (const char* const problem = start(server, socket, serve); problem != nullptr) {
+        end(server);
+        return problem;
+      }
+    } else if (word == static_cast<char>(SupervisorWord::Kill) && server.pid != 0) {
+      ::kill(server.pid, SIGKILL);  // its end is told when it comes
+    }
+  }
+}
+
+}  // namespace stopbit::nic

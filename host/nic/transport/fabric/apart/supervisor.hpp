@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+namespace stopbit::nic {
+
+/// What a process and the supervisor of its servers say to each other, over a socket that keeps messages apart.
+enum class SupervisorWord : char {
+  Start = 's',  ///< To it: there is none, make one.
+  Kill = 'k',   ///< To it: end the one that there is, if there is one.
+};
+/// From it: the server that was there has ended.
+struct ServerEnd {
+  std::int32_t code = 0;    ///< As waitid says it: CLD_EXITED and so on,
+  std::int32_t status = 0;  ///< and the exit status, or the signal.
+};
+
+/// Where the program finds what is its own.
+inline constexpr int kServerMemory = 3;
+inline constexpr int kServerSocket = 4;
+
+/// Starts and ends servers, forks of this process, as it is told, until nobody holds the other end of `socket`. It is
+/// one thread that has never talked to a stranger; a server is `serve`, which returns the exit status.
+/// @returns why it cannot go on, or null.
+[[nodiscard]] const char* supervise(int socket, int (*serve)());
+
+}  // namespace stopbit::nic

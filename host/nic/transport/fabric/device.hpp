@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "host/nic/queue/page.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
+#include "host/nic/transport/fabric/frame.hpp"
+
+namespace stopbit::nic {
+
+/// The memory of frames: slots of one length, of which the first `receive` are for those that come, and the others for
+/// those that go, `FabricOptions::tx_slots` to each node and as many for who is none.
+struct FabricSlots {
+  explicit FabricSlots(const FabricOptions& options) noexcept
+      : receive(options.rx_slots),
+        shares(options.nodes + 1),
+        total(options.rx_slots + (options.nodes + 1) * options.tx_slots),
+        bytes((sizeof(FabricHead) + options.frame_bytes + kLineBytes - 1) / kLineBytes * kLineBytes) {}
+
+  std::size_t receive;
+  std::size_t shares;
+  std::size_t total;
+  std::size_t bytes;  ///< Of each.
+
+  /// Of all together, whole pages.
+  [[nodiscard]] std::size_t memory() const noexcept {
+    return (total * bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  }
+};
+/// How many addresses are known at once: those of members, and of some that are refused.
+[[nodiscard]] inline std::size_t fabric_addresses(const FabricOptions& options) noexcept {
+  constexpr std::size_t kRefusals = 8;
+  return options.nodes + kRefusals;
+}
+
+/// Addresses as the provider has them, at most kFabricAddressBytes long.
+struct FabricNames {
+  std::vector<std::byte> own;
+  std::vector<std::byte> host;  ///< Of node 0; empty: this is it.
+  std::string text;             ///< The own one, as `FabricOptions::listen`.
+  bool knows_sources = false;   ///< The endpoint says whom a frame is from, if it is from somebody who was added.
+  bool has_text_addresses = false;
+};
+
+/// An endpoint that sends and receives what lies in slots: in this process, or apart from it. No call waits. One
+/// thread.
+class FabricDevice {
+ public:
+  struct Event {
+    enum class Kind : std::uint8_t { Arrived, Oversized, Sent, Broken };
+    Kind kind = Kind::Sent;
+    std::uint32_t slot = 0;  ///< Is the caller's again.
+    FabricHandle source = kNoHandle;
+    std::span<const std::byte> frame;  ///< Of one that has arrived; stays until its slot is posted.
+  };
+
+  FabricDevice() = default;
+  FabricDevice(const FabricDevice&) = delete;
+  FabricDevice& operator=(const FabricDevice&) = delete;
+  virtual ~FabricDevice() = default;
+
+  [[nodiscard]] virtual const FabricNames& names() const noexcept = 0;
+  /// Where the frame of a slot for sending is written.
+  [[nodiscard]] virtual std::byte* memory(std::uint32_t slot) noexcept = 0;
+  /// kNoHandle: the provider does not want it.
+  [[nodiscard]] virtual FabricHandle add(std::span<const std::byte> address) = 0;
+  /// Ends the connection. Frames that are under way on it come back as broken.
+  virtual void remove(FabricHandle handle) = 0;
+  /// A slot for receiving. False: not now.
+  [[nodiscard]] virtual bool post(std::uint32_t slot) = 0;
+  /// Sends `length` bytes of a slot. False: not now, or not there.
+  [[nodiscard]] virtual bool submit(std::uint32_t slot, FabricHandle to, std::size_t length) = 0;
+  /// What has happened, if anything has.
+  [[nodiscard]] virtual bool poll(Event& event) = 0;
+  [[nodiscard]] virtual const FabricDeaths& deaths() const noexcept = 0;
+};
+
+}  // namespace stopbit::nic
