@@ -14,9 +14,9 @@
 #include <string>
 #include <vector>
 
-#include "host/nic/transport/fabric/pool.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
+#include "host/nic/transport/fabric/pool.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -27,18 +27,29 @@ std::uint64_t clock_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
+/// How the nodes of a test reach each other.
+struct Way {
+  const char* name;
+  const char* provider;
+  bool is_apart;  ///< libfabric runs in processes of its own.
+};
+[[maybe_unused]] void PrintTo(const Way& way, std::ostream* to) {
+  *to << way.name;
+}
+
 /// Some nodes of one process, in one thread, over a provider.
-class Fabric : public ::testing::TestWithParam<const char*> {
+class Fabric : public ::testing::TestWithParam<Way> {
  protected:
   using Node = std::unique_ptr<FabricTransport>;
 
   void SetUp() override {
     if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
   }
-  [[nodiscard]] bool is_shm() const { return GetParam() == std::string("shm"); }
+  [[nodiscard]] bool is_shm() const { return GetParam().provider == std::string("shm"); }
   [[nodiscard]] FabricOptions options() const {
     FabricOptions result;
-    result.provider = GetParam();
+    result.provider = GetParam().provider;
+    if (GetParam().is_apart) result.program = find_fabric_program();
     result.network = "test";
     result.nodes = 4;
     result.frame_bytes = 1024;
@@ -129,7 +140,7 @@ TEST_P(Fabric, refuses_who_is_of_another_network_or_shape_and_says_why) {
 TEST_P(Fabric, gives_a_place_again_when_its_node_is_gone) {
   FabricOptions how = options();
   how.nodes = 2;
-  how.lease_ns = 500'000'000;
+  how.lease_ns = GetParam().is_apart ? 3'000'000'000 : 500'000'000;  // starting a process takes its time
   const Node host = listen(how);
   Node a = start(how, host, 1);
   ASSERT_TRUE(until({host.get(), a.get()}, [&] { return a->is_joined(); }));
@@ -236,7 +247,11 @@ TEST_P(Fabric, serves_its_members_while_strangers_talk_rubbish_or_say_nothing) {
     return got >= 300;
   }));
   const Node b = start(options(), host, 2);
-  EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return b->is_joined() && a->is_member(2); }));
+  EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] {
+    while (host->receive(into) != 0) {
+    }
+    return b->is_joined() && a->is_member(2);
+  })) << b->why_not_joined();
 }
 
 /// An endpoint of libfabric that does not keep to the rules.
@@ -247,6 +262,7 @@ TEST_P(Fabric, believes_no_frame_of_who_is_no_member_and_no_frame_that_is_wrong)
   FabricCounters counters;
   FabricPool liar;
   FabricOptions how = options();
+  how.program.clear();
   how.frame_bytes = 4000;  // longer than those of the network
   if (is_shm()) how.listen = "stopbit-liar-" + std::to_string(::getpid());
   ASSERT_EQ(liar.open(how, host->address(), counters), "");
@@ -296,8 +312,10 @@ TEST_P(Fabric, believes_no_frame_of_who_is_no_member_and_no_frame_that_is_wrong)
   EXPECT_EQ(host->sender(), 1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Providers, Fabric, ::testing::Values("tcp;ofi_rxm", "shm"),
-                         [](const auto& provider) { return std::string(provider.param) == "shm" ? "shm" : "tcp"; });
+INSTANTIATE_TEST_SUITE_P(Ways, Fabric,
+                         ::testing::Values(Way{"tcp", "tcp;ofi_rxm", false}, Way{"tcp_apart", "tcp;ofi_rxm", true},
+                                           Way{"shm", "shm", false}),
+                         [](const auto& way) { return way.param.name; });
 
 }  // namespace
 }  // namespace stopbit::nic

@@ -215,6 +215,7 @@ bool FabricTransport::send(NodeId to, std::span<const std::byte> frame) {
     ++parts.counters.absent;
     return false;
   }
+  parts.membership->asked(to, parts.looked_ns);
   const FabricHead head = parts.membership->head();
   if (!parts.pool.send(to, handle, std::as_bytes(std::span(&head, 1)), frame, kSpare)) {
     ++parts.counters.no_room;

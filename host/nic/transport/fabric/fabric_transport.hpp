@@ -26,7 +26,8 @@ struct FabricOptions {
   std::uint64_t lease_ns = 3'000'000'000;  ///< A member from which node 0 hears nothing for so long is gone.
   std::uint64_t patience_ns = 10'000'000'000;  ///< `join` gives up after so long.
   /// What runs libfabric in a process of its own, stopbit-fabric (find_fabric_program()). Empty: it runs in this one,
-  /// which dies of what a peer, or a bit that was turned on the way, can make of a connection.
+  /// which dies of what a peer, or a bit that was turned on the way, can make of a connection. Provider `shm`, which
+  /// reaches no other host, runs in this one anyhow.
   std::string program;
   std::uint64_t hung_ns = 3'000'000'000;  ///< That process is replaced when it does nothing for so long.
 };
@@ -56,6 +57,7 @@ struct FabricCounters {
   std::uint64_t joined = 0;     ///< Nodes that were.
   std::uint64_t left = 0;       ///< Nodes that went, and said so.
   std::uint64_t expired = 0;    ///< Nodes that node 0 gave up.
+  std::uint64_t renewed = 0;    ///< Connections made anew, because nothing came back.
 };
 
 /// Times that fit a carrier which connects when it is first used, and sends again by itself.

@@ -74,6 +74,7 @@ void Membership::clear(Place& place) {
   place.incarnation = 0;
   place.ticket = 0;
   place.told = 0;
+  place.asked_ns = 0;
   place.address_bytes = 0;
 }
 
@@ -99,6 +100,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
       ++counters_.forged;
       return std::nullopt;
     }
+    places_[0].asked_ns = 0;
     switch (head.kind) {
       case FabricKind::Refused: take_refused(frame_of<FabricRefused>(frame)); break;
       case FabricKind::Offer: take_offer(frame_of<FabricOffer>(frame), now_ns); break;
@@ -120,6 +122,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
     ++counters_.stale;
     return std::nullopt;
   }
+  place.asked_ns = 0;
   if (head.kind == FabricKind::Alive) {
     hear_member(frame_of<FabricAlive>(frame), now_ns);
   } else if (head.kind == FabricKind::Leave) {
@@ -140,10 +143,27 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
 }
 
 void Membership::step(std::uint64_t now_ns) {
+  if (self_.knows_sources) renew_silent(now_ns);
   if (is_host()) {
     step_host(now_ns);
   } else if (problem_.empty()) {
     step_member(now_ns);
+  }
+}
+
+/// A connection on which bits were lost stands still for ever: its reader waits for the rest of a frame that never was
+/// so long. So who does not answer gets another one.
+void Membership::renew_silent(std::uint64_t now_ns) {
+  for (Place& place : places_) {
+    if (place.asked_ns == 0 || now_ns - place.asked_ns < options_.lease_ns / 2) continue;
+    place.asked_ns = 0;
+    const bool is_to_host = !is_host() && &place == &places_[0];
+    if (!is_to_host && place.state != State::Member) continue;
+    FabricHandle& handle = is_to_host ? host_ : place.handle;
+    if (handle != kNoHandle) wires_.remove(handle);
+    handle = wires_.add(is_to_host ? std::span<const std::byte>(self_.host) : place.where());
+    if (place.state == State::Member) place.handle = handle;
+    ++counters_.renewed;
   }
 }
 
@@ -422,6 +442,7 @@ void Membership::step_member(std::uint64_t now_ns) {
   const std::uint64_t pause_ns = ticket_ != 0 && is_in_ ? options_.lease_ns / 8 : kAskEveryNs;
   if (said_ns_ != 0 && now_ns - said_ns_ < pause_ns) return;
   said_ns_ = now_ns;
+  asked(0, now_ns);
   if (ticket_ == 0) return ask();
   FabricAlive alive;
   alive.head = head();

@@ -57,6 +57,10 @@ class Membership {
   void step(std::uint64_t now_ns);
   /// Says goodbye, without waiting.
   void leave();
+  /// A frame was sent to that node, or could not be: it should be heard of within half a lease.
+  void asked(NodeId node, std::uint64_t now_ns) noexcept {
+    if (places_[node].asked_ns == 0) places_[node].asked_ns = now_ns;
+  }
 
   [[nodiscard]] bool is_host() const noexcept { return self_.host.empty(); }
   [[nodiscard]] NodeId node() const noexcept { return node_; }
@@ -87,6 +91,7 @@ class Membership {
     std::uint64_t ticket = 0;      ///< Node 0.
     std::uint64_t changed_at = 0;  ///< Node 0: stamp of the last change.
     std::uint64_t told = 0;        ///< Node 0: changes up to this one were sent to it.
+    std::uint64_t asked_ns = 0;    ///< When the first frame was sent to it since it was heard; 0: none was.
     std::uint16_t address_bytes = 0;
     std::array<std::byte, kFabricAddressBytes> address{};
     [[nodiscard]] std::span<const std::byte> where() const noexcept { return std::span(address).first(address_bytes); }
@@ -119,6 +124,7 @@ class Membership {
   void ask();
   void step_member(std::uint64_t now_ns);
 
+  void renew_silent(std::uint64_t now_ns);
   void set_place(Place& place, State state, std::uint64_t incarnation, std::span<const std::byte> address,
                  FabricHandle handle) noexcept;
   void clear(Place& place);

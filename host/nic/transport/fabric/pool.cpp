@@ -15,7 +15,8 @@ constexpr int kEventsPerPoll = 16;
 }  // namespace
 
 std::string FabricPool::open(const FabricOptions& options, const std::string& host, FabricCounters& counters) {
-  if (!options.program.empty()) {
+  // Provider shm reaches nobody but processes of this user.
+  if (!options.program.empty() && !options.provider.starts_with("shm")) {
     auto device = ApartDevice::open(options, host);
     if (!device) return device.message();
     use(options, std::move(device).value(), counters);
