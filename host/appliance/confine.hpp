@@ -9,7 +9,7 @@ namespace stopbit::appliance {
 struct Confinement {
   std::vector<std::string> written;  ///< Folders in which it makes, changes and takes away files.
   std::vector<std::string> read;     ///< Folders and files that it reads.
-  bool makes_connections = false;    ///< To other nodes, over libfabric: new sockets, of any kind.
+  bool makes_connections = false;    ///< Over libfabric in this process: new sockets, of any kind.
   bool shares_memory = false;        ///< With clients of a broker: their memory, and their files as memory.
   bool filters_calls = true;         ///< DPDK's drivers need calls that nobody can list: false with them.
 };

@@ -16,7 +16,6 @@
 #include "host/appliance/entitlements.hpp"
 #include "host/appliance/publications.hpp"
 #include "host/appliance/rest.hpp"
-#include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "host/ring/name.hpp"
 
@@ -63,6 +62,7 @@ void Distribution::add_counters(TallyBuilder& builder) {
   builder.nic(tally_);
   for (const std::unique_ptr<Way>& way : ways_) {
     builder.units(way->units, way->name);
+    if (way->wanted == &PublishSettings::to_fabric) builder.fabric(fabric_tally_);
     builder.publisher(way->tally, way->name);
   }
   if (settings_.broker.empty()) return;
@@ -89,9 +89,15 @@ std::string Distribution::open_ways() {
     nic::FabricOptions options;
     if (!settings_.provider.empty()) options.provider = settings_.provider;
     options.listen = settings_.listen;
+    if (nic::leaves_host(options.provider)) {
+      auto program = nic::find_fabric_program();
+      if (!program) return program.message();
+      options.program = std::move(program).value();
+    }
     auto fabric = nic::FabricTransport::listen(options);
     if (!fabric) return fabric.message();
     address_ = fabric.value()->address();
+    fabric_ = fabric.value().get();
     ways_[1]->carrier = std::move(fabric).value();
   }
   for (const std::unique_ptr<Way>& way : ways_) {
@@ -319,6 +325,7 @@ void Distribution::publish_counters() {
     if (way->publisher) publish_subscribers(*way);
   }
   tally_.commands.set(commands);
+  if (fabric_ != nullptr) publish_fabric();
   if (broker_) publish_broker();
 }
 
@@ -349,6 +356,22 @@ void Distribution::publish_units(const nic::Node& node, const UnitsTally& tally)
   tally.hits.set(atu.hits);
   tally.misses.set(atu.misses);
   tally.faults.set(atu.faults);
+}
+
+void Distribution::publish_fabric() {
+  const nic::FabricCounters& counters = fabric_->counters();
+  fabric_tally_.bad_frames.set(counters.malformed + counters.oversized + counters.version + counters.strangers +
+                               counters.stale + counters.forged);
+  fabric_tally_.joined.set(counters.joined);
+  fabric_tally_.refused.set(counters.refused);
+  fabric_tally_.expired.set(counters.expired);
+  fabric_tally_.renewed.set(counters.renewed);
+  const nic::FabricDeaths& deaths = fabric_->deaths();
+  fabric_tally_.deaths.set(deaths.count);
+  if (deaths.count == told_deaths_) return;
+  told_deaths_ = deaths.count;
+  say(fabric_voice_, "fabric: the process of libfabric is replaced, " + deaths.why + "; " +
+                         std::to_string(deaths.count) + (deaths.count == 1 ? " time" : " times") + " now");
 }
 
 /// A subscriber keeps its place as long as it is there.

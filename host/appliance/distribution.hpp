@@ -19,6 +19,7 @@
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/node.hpp"
 #include "host/nic/remote/publisher.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/transport.hpp"
 
 namespace stopbit::appliance {
@@ -106,6 +107,7 @@ class Distribution {
   void look_at_rings();
   void publish_counters();
   static void publish_units(const nic::Node& node, const UnitsTally& tally);
+  void publish_fabric();
   void publish_broker();
   void publish_subscribers(Way& way);
   void take_orders();
@@ -116,13 +118,17 @@ class Distribution {
   std::vector<Offer> offers_;
   std::vector<std::unique_ptr<Way>> ways_;  ///< The first is of this host, and the broker's.
   std::string address_;
+  const nic::FabricTransport* fabric_ = nullptr;  ///< Of the second way, if there is one.
+  FabricTally fabric_tally_;
+  std::uint64_t told_deaths_ = 0;
   std::unique_ptr<nic::Broker> broker_;
   std::uint64_t next_broker_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_sweep_ns_ = 0;
   std::uint64_t now_ns_ = 0;
   Voice broker_voice_;   ///< What becomes of clients and rings;
-  Voice refusal_voice_;  ///< apart from it, what strangers can cause.
+  Voice refusal_voice_;  ///< apart from it, what strangers can cause,
+  Voice fabric_voice_;   ///< at a socket of the broker and over the network.
 
   std::mutex mutex_;  ///< For what other threads take and give; nobody on the way of data does.
   std::deque<std::string> lines_;

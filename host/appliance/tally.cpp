@@ -178,6 +178,16 @@ void TallyBuilder::units(UnitsTally& tally, std::string_view carrier) {
   add(tally.faults, "nic_translations_refused", labels, "Translations of addresses that were not the port's");
 }
 
+void TallyBuilder::fabric(FabricTally& tally) {
+  const Labels labels = {{"carrier", "fabric"}};
+  add(tally.bad_frames, "nic_carrier_bad_frames", labels, "Frames that were none, of strangers, forged or out of date");
+  add(tally.joined, "nic_carrier_joined", labels, "Nodes that were let in");
+  add(tally.refused, "nic_carrier_refused", labels, "Nodes that were not, by version, network, shape or place");
+  add(tally.expired, "nic_carrier_expired", labels, "Nodes that were heard of no more");
+  add(tally.renewed, "nic_connections_renewed", labels, "Connections made anew, because nothing came back");
+  add(tally.deaths, "nic_carrier_deaths", labels, "Processes of libfabric that ended and were replaced");
+}
+
 void TallyBuilder::offer(OfferTally& tally, std::string_view name) {
   const Labels labels = {{"offer", name}};
   gauge(tally.attachments, "offer_attachments", labels, "Attachments of the ring that have not ended");

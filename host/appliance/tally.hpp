@@ -79,6 +79,11 @@ struct UnitsTally {
   counters::Counter hits, misses, faults;                                                   // translation
 };
 
+/// The carrier to other hosts.
+struct FabricTally {
+  counters::Counter bad_frames, joined, refused, expired, renewed, deaths;
+};
+
 /// A ring that clients of the broker attach.
 struct OfferTally {
   counters::Counter attached, refused, attachments, gets, bytes;
@@ -114,6 +119,7 @@ class TallyBuilder {
   void record_queue(counters::Counter& counter, std::string_view agent);
   void nic(NicTally& tally);
   void units(UnitsTally& tally, std::string_view carrier);
+  void fabric(FabricTally& tally);
   void offer(OfferTally& tally, std::string_view name);
   void publisher(PublisherTally& tally, std::string_view carrier);
   /// A gauge that is always 1: its labels are what there is to say.

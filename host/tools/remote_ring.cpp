@@ -97,6 +97,11 @@ std::unique_ptr<nic::Transport> join_fabric(const std::string& place, const std:
                                             const Tell& tell) {
   nic::FabricOptions options;
   if (!provider.empty()) options.provider = provider;
+  if (nic::leaves_host(options.provider)) {
+    auto program = nic::find_fabric_program();
+    if (!program) throw ToolError(kExitEnvironment, "cannot reach '" + place + "': " + program.message());
+    options.program = std::move(program).value();
+  }
   auto started = nic::FabricTransport::start(options, place);
   if (!started) throw ToolError(kExitEnvironment, "cannot reach '" + place + "': " + started.message());
   nic::FabricTransport& carrier = *started.value();

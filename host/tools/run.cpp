@@ -252,7 +252,9 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
     }
   }
   confinement.shares_memory = settings.nic && !settings.nic->broker.empty();
-  confinement.makes_connections = settings.nic && !settings.nic->listen.empty();
+  // A provider of libfabric that talks to other hosts does so in a process of its own.
+  confinement.makes_connections =
+      settings.nic && !settings.nic->listen.empty() && !nic::leaves_host(settings.nic->provider);
   for (const appliance::PortSettings& port : settings.ports) {
     if (port.kind == appliance::PortKind::Dpdk) confinement.filters_calls = false;
   }

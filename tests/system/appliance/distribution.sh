@@ -171,7 +171,7 @@ time.sleep(300)
 PYTHON
 children+=("$!")
 readonly by_version=10.91.0.2:7708
-"${in_left[@]}" python3 "$here/version_proxy.py" "$by_version" "$at" versions &
+"${in_left[@]}" python3 "$here/bad_proxy.py" version "$by_version" "$at" versions &
 children+=("$!")
 wait_for '[[ -s versions ]]'
 status=0

@@ -49,7 +49,7 @@ class Fabric : public ::testing::TestWithParam<Way> {
   [[nodiscard]] FabricOptions options() const {
     FabricOptions result;
     result.provider = GetParam().provider;
-    if (GetParam().is_apart) result.program = find_fabric_program();
+    if (GetParam().is_apart) result.program = find_fabric_program().value();
     result.network = "test";
     result.nodes = 4;
     result.frame_bytes = 1024;

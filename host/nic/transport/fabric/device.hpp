@@ -74,6 +74,8 @@ class FabricDevice {
   [[nodiscard]] virtual bool post(std::uint32_t slot) = 0;
   /// Sends `length` bytes of a slot. False: not now, or not there.
   [[nodiscard]] virtual bool submit(std::uint32_t slot, FabricHandle to, std::size_t length) = 0;
+  /// What time brings; about every millisecond.
+  virtual void step(std::uint64_t /*now_ns*/) {}
   /// What has happened, if anything has.
   [[nodiscard]] virtual bool poll(Event& event) = 0;
   [[nodiscard]] virtual const FabricDeaths& deaths() const noexcept = 0;

@@ -24,7 +24,7 @@ struct Name {
   std::string port;
 };
 Name parse(const FabricOptions& options, const std::string& text) {
-  if (options.provider.starts_with("shm")) return {text, ""};
+  if (!leaves_host(options.provider)) return {text, ""};
   const std::size_t colon = text.rfind(':');
   if (colon == std::string::npos) return {text, ""};
   Name name{text.substr(0, colon), text.substr(colon + 1)};
@@ -149,7 +149,7 @@ std::string FabricEndpoint::enable(const FabricOptions& options) {
 }
 
 std::string FabricEndpoint::learn_names(const FabricOptions& options, const std::string& host) {
-  names_.knows_sources = !options.provider.starts_with("shm");
+  names_.knows_sources = leaves_host(options.provider);
   // All addresses of a provider have one length, or are text with its end.
   names_.has_text_addresses = info_->addr_format == FI_ADDR_STR;
   names_.own.resize(kFabricAddressBytes);

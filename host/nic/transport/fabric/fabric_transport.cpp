@@ -88,6 +88,7 @@ class FabricTransport::Parts {
     }
     if (now - looked_ns < kLookEveryNs) return;
     looked_ns = now;
+    pool.step(now);
     membership->step(now);
   }
 
@@ -120,6 +121,10 @@ FabricTransport::~FabricTransport() {
   for (const std::uint64_t end = now_ns() + kGoodbyeNs; !parts_->pool.is_idle(0) && now_ns() < end;) {
     if (parts_->pool.poll(arrived)) parts_->pool.give_back(arrived.slot);
   }
+}
+
+bool leaves_host(std::string_view provider) noexcept {
+  return !provider.starts_with("shm");
 }
 
 std::string FabricTransport::why_not() {

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "host/nic/link/links.hpp"
 #include "host/nic/transport/transport.hpp"
@@ -25,14 +26,16 @@ struct FabricOptions {
   std::size_t rx_slots = 256;              ///< Frames that have come and were not taken; 16 to 65536.
   std::uint64_t lease_ns = 3'000'000'000;  ///< A member from which node 0 hears nothing for so long is gone.
   std::uint64_t patience_ns = 10'000'000'000;  ///< `join` gives up after so long.
-  /// What runs libfabric in a process of its own, stopbit-fabric (find_fabric_program()). Empty: it runs in this one,
+  /// What runs libfabric in a process of its own: stopbit-fabric. Empty: it runs in this one,
   /// which dies of what a peer, or a bit that was turned on the way, can make of a connection. Provider `shm`, which
   /// reaches no other host, runs in this one anyhow.
   std::string program;
   std::uint64_t hung_ns = 3'000'000'000;  ///< That process is replaced when it does nothing for so long.
 };
-/// Where stopbit-fabric lies: beside the program that runs, or where an installation puts it. Empty: nowhere.
-[[nodiscard]] std::string find_fabric_program();
+/// Where stopbit-fabric lies: beside the program that runs, or where an installation puts it.
+[[nodiscard]] Result<std::string> find_fabric_program();
+/// Whether that provider needs it: whether it talks to other hosts.
+[[nodiscard]] bool leaves_host(std::string_view provider) noexcept;
 
 /// Of processes in which libfabric ran.
 struct FabricDeaths {

@@ -15,8 +15,7 @@ constexpr int kEventsPerPoll = 16;
 }  // namespace
 
 std::string FabricPool::open(const FabricOptions& options, const std::string& host, FabricCounters& counters) {
-  // Provider shm reaches nobody but processes of this user.
-  if (!options.program.empty() && !options.provider.starts_with("shm")) {
+  if (!options.program.empty() && leaves_host(options.provider)) {
     auto device = ApartDevice::open(options, host);
     if (!device) return device.message();
     use(options, std::move(device).value(), counters);

@@ -37,6 +37,9 @@ class FabricPool final : public FabricWires {
     return shares_[share].free.size() == options_.tx_slots;
   }
 
+  /// What time brings; about every millisecond.
+  void step(std::uint64_t now_ns) { device_->step(now_ns); }
+
   struct Arrived {
     FabricHandle source = kNoHandle;
     std::span<const std::byte> frame;  ///< Stays until it is given back.

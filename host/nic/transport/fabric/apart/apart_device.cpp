@@ -9,12 +9,13 @@
 namespace stopbit::nic {
 namespace {
 
-constexpr std::uint64_t kLookNs = 1'000'000;
 constexpr std::uint64_t kOpeningNs = 30'000'000'000;  // libfabric looks at all hardware
 constexpr std::uint64_t kLongLifeNs = 2'000'000'000;  // who has lived so long is replaced at once
 constexpr std::uint64_t kFirstPauseNs = 10'000'000;
 constexpr std::uint64_t kLongestPauseNs = 500'000'000;
 constexpr std::size_t kStampAt = 32;  // in a handle, above the number of the line
+
+using Said = ApartMemory::State;
 
 std::uint64_t clock_ns() noexcept {
   timespec now{};
@@ -116,10 +117,8 @@ void ApartDevice::begin() {
 }
 
 void ApartDevice::watch() {
-  const auto said = static_cast<ApartMemory::State>(memory_.state().load(std::memory_order_acquire));
-  if (said == ApartMemory::State::Failed) return condemn(text_of(memory_.answer().problem));
   if (state_ == State::Opening) {
-    if (said != ApartMemory::State::Serves) {
+    if (memory_.state().load(std::memory_order_acquire) != static_cast<std::uint32_t>(Said::Serves)) {
       if (now_ns_ - begun_ns_ >= kOpeningNs) condemn("it opens no endpoint");
       return;
     }
@@ -164,6 +163,10 @@ void ApartDevice::condemn(const std::string& why) {
 }
 
 void ApartDevice::end(const std::string& how) {
+  // Whoever cannot open its endpoint says why, and ends.
+  if (why_.empty() && memory_.state().load(std::memory_order_acquire) == static_cast<std::uint32_t>(Said::Failed)) {
+    why_ = text_of(memory_.answer().problem);
+  }
   ++deaths_.count;
   deaths_.why = why_.empty() ? how : why_;
   state_ = State::Ended;
@@ -251,7 +254,6 @@ bool ApartDevice::submit(std::uint32_t slot, FabricHandle to, std::size_t length
 }
 
 bool ApartDevice::poll(Event& event) {
-  if (const std::uint64_t now = clock_ns(); now - now_ns_ >= kLookNs) step(now);
   for (; broken_ < is_there_.size(); ++broken_) {
     if (!is_there_[broken_]) continue;
     is_there_[broken_] = false;

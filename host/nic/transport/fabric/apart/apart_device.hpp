@@ -30,8 +30,8 @@ class ApartDevice final : public FabricDevice {
   ApartDevice(const FabricOptions& options, const std::string& host, std::span<std::byte> memory,
               std::unique_ptr<ServerProcess> process);
 
-  /// Looks after the process. Called by poll, too.
-  void step(std::uint64_t now_ns);
+  /// Looks after the process.
+  void step(std::uint64_t now_ns) override;
   /// It has opened its endpoint once.
   [[nodiscard]] bool is_open() const noexcept { return !names_.own.empty(); }
   /// The one that is there now serves.

@@ -120,15 +120,14 @@ std::optional<std::string> SupervisedProcess::ended() {
   return length == sizeof(end) ? to_text(end) : "its supervisor is gone, nobody starts it again";
 }
 
-std::string find_fabric_program() {
+Result<std::string> find_fabric_program() {
   std::error_code error;
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  if (error) return {};
-  const std::filesystem::path folder = self.parent_path();
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
   for (const std::filesystem::path& place : {folder / kName, folder / ".." / "libexec" / "stopbit" / kName}) {
-    if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal();
+    if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal().string();
   }
-  return {};
+  return Failure{std::string(kName) + " is neither in '" + folder.string() +
+                 "' nor in ../libexec/stopbit there: libfabric runs in it"};
 }
 
 }  // namespace stopbit::nic

@@ -1,10 +1,12 @@
-"""A way to a fabric's port on which frames come to say that they are of another version.
+"""A way to a fabric's port on which something is wrong.
 
-    version_proxy.py HOST:PORT TO_HOST:TO_PORT FILE
+    bad_proxy.py HOW HOST:PORT TO_HOST:TO_PORT FILE
 
-FILE has how many frames were changed so far.
+HOW: `version`, frames come to say that they are of another version; or `bits=SHARE`, one bit is turned in that share of
+the chunks. FILE has how often it was so far.
 """
 
+import random
 import socket
 import sys
 import threading
@@ -18,6 +20,22 @@ def address(text):
     return host, int(port)
 
 
+def other_version(data):
+    old, new = MAGIC + bytes([VERSION]), MAGIC + bytes([OTHER_VERSION])
+    return data.replace(old, new), data.count(old)
+
+
+def turned_bits(share):
+    def change(data):
+        if random.random() >= share:
+            return data, 0
+        changed = bytearray(data)
+        changed[random.randrange(len(data))] ^= 1 << random.randrange(8)
+        return bytes(changed), 1
+
+    return change
+
+
 class Changes:
     def __init__(self, path):
         self.path, self.count, self.lock = path, 0, threading.Lock()
@@ -29,12 +47,13 @@ class Changes:
                 file.write(f"{self.count}\n")
 
 
-def carry(source, target, changes):
-    old, new = MAGIC + bytes([VERSION]), MAGIC + bytes([OTHER_VERSION])
+def carry(source, target, change, changes):
     try:
         while data := source.recv(CHUNK):
-            changes.add(data.count(old))
-            target.sendall(data.replace(old, new))
+            data, count = change(data)
+            if count:
+                changes.add(count)
+            target.sendall(data)
     except OSError:
         pass
     for end in (source, target):
@@ -45,7 +64,9 @@ def carry(source, target, changes):
 
 
 def main():
-    here, there, path = sys.argv[1:]
+    how, here, there, path = sys.argv[1:]
+    change = other_version if how == "version" else turned_bits(float(how.removeprefix("bits=")))
+    random.seed(1)
     changes = Changes(path)
     changes.add(0)
     with socket.create_server(address(here), reuse_port=True) as door:
@@ -58,7 +79,7 @@ def main():
                 continue
             server.settimeout(None)
             for source, target in ((client, server), (server, client)):
-                threading.Thread(target=carry, args=(source, target, changes), daemon=True).start()
+                threading.Thread(target=carry, args=(source, target, change, changes), daemon=True).start()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,458 @@
+// libfabric in a process of its own: that process dies, hangs, lies; nobody else does.
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "host/nic/transport/fabric/apart/apart_device.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
+
+namespace stopbit::nic {
+namespace {
+
+constexpr std::uint64_t kPatienceNs = 60'000'000'000;  // of a machine that is busy
+
+std::uint64_t clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+std::vector<pid_t> children_of(pid_t parent) {
+  std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
+  std::vector<pid_t> children;
+  for (pid_t child = 0; file >> child;) children.push_back(child);
+  return children;
+}
+std::string status_line(pid_t process, const std::string& key) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key)) return line.substr(line.find_last_of("\t ") + 1);
+  }
+  return {};
+}
+
+/// Two nodes over tcp, node 0 with libfabric apart, which began last.
+class FabricApart : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+    options_.nodes = 2;
+    options_.frame_bytes = 1024;
+    options_.lease_ns = 2'000'000'000;
+    options_.program = find_fabric_program().value();
+    FabricOptions how = options_;
+    how.listen = "127.0.0.1:0";
+    const std::vector<pid_t> before = children_of(::getpid());
+    auto host = FabricTransport::listen(how);
+    ASSERT_TRUE(host.ok()) << host.message();
+    host_ = std::move(host).value();
+    for (const pid_t child : children_of(::getpid())) {
+      if (std::find(before.begin(), before.end(), child) == before.end()) supervisor_ = child;
+    }
+    ASSERT_NE(supervisor_, 0);
+  }
+  void join() {
+    auto member = FabricTransport::start(options_, host_->address());
+    ASSERT_TRUE(member.ok()) << member.message();
+    member_ = std::move(member).value();
+    ASSERT_TRUE(until([&] { return member_->is_joined(); })) << member_->why_not_joined();
+  }
+  [[nodiscard]] bool until(const std::function<bool()>& is_so) {
+    for (const std::uint64_t end = clock_ns() + kPatienceNs; !is_so();) {
+      if (clock_ns() > end) return false;
+      host_->progress();
+      if (member_ != nullptr) member_->progress();
+    }
+    return true;
+  }
+  /// A frame with a number that none had before reaches the other one; no frame comes twice, or behind a later one.
+  [[nodiscard]] bool passes(FabricTransport& from, FabricTransport& to, std::uint64_t& last_heard) {
+    const std::uint64_t first = ++number_;
+    return until([&] {
+      if (from.send(to.node(), std::as_bytes(std::span(&number_, 1)))) ++number_;
+      std::array<std::byte, 1024> into{};
+      std::uint64_t heard = 0;
+      while (to.receive(into) != 0) {
+        std::memcpy(&heard, into.data(), sizeof(heard));
+        EXPECT_GT(heard, last_heard);
+        last_heard = heard;
+      }
+      return last_heard >= first;
+    });
+  }
+  [[nodiscard]] bool both_pass() {
+    return passes(*member_, *host_, heard_by_host_) && passes(*host_, *member_, heard_by_member_);
+  }
+  [[nodiscard]] pid_t server() const {
+    const std::vector<pid_t> servers = children_of(supervisor_);
+    return servers.size() == 1 ? servers.front() : 0;
+  }
+
+  FabricOptions options_;
+  std::unique_ptr<FabricTransport> host_;
+  std::unique_ptr<FabricTransport> member_;
+  pid_t supervisor_ = 0;
+  std::uint64_t number_ = 0;
+  std::uint64_t heard_by_host_ = 0;
+  std::uint64_t heard_by_member_ = 0;
+};
+
+TEST_F(FabricApart, gives_its_process_nothing_that_is_worth_having) {
+  const pid_t process = server();
+  ASSERT_NE(process, 0);
+  EXPECT_EQ(status_line(process, "Seccomp:"), "2");
+  EXPECT_EQ(status_line(process, "NoNewPrivs:"), "1");
+  EXPECT_EQ(status_line(process, "CapEff:"), "0000000000000000");
+  EXPECT_EQ(status_line(process, "CapBnd:"), "0000000000000000");
+}
+
+TEST_F(FabricApart, is_there_again_at_the_same_address_when_its_process_has_died) {
+  join();
+  const std::string address = host_->address();
+  ASSERT_TRUE(both_pass());
+  for (std::uint64_t deaths = 1; deaths <= 4; ++deaths) {
+    const pid_t process = server();
+    ASSERT_NE(process, 0);
+    ASSERT_EQ(::kill(process, SIGKILL), 0);
+    ASSERT_TRUE(both_pass()) << deaths;
+    EXPECT_EQ(host_->deaths().count, deaths);
+    EXPECT_EQ(host_->deaths().why, "it died of SIGKILL");
+    EXPECT_EQ(host_->address(), address);
+    ASSERT_NE(server(), process);
+  }
+  EXPECT_TRUE(member_->is_joined());
+  EXPECT_EQ(member_->deaths().count, 0U);
+}
+
+TEST_F(FabricApart, replaces_a_process_that_hangs) {
+  options_.hung_ns = 500'000'000;
+  FabricOptions how = options_;
+  how.listen = "127.0.0.1:0";
+  host_.reset();
+  SetUp();
+  join();
+  ASSERT_TRUE(both_pass());
+  ASSERT_EQ(::kill(server(), SIGSTOP), 0);
+  ASSERT_TRUE(until([&] { return host_->deaths().count == 1; }));
+  EXPECT_EQ(host_->deaths().why, "it hangs");
+  EXPECT_TRUE(both_pass());
+}
+
+TEST_F(FabricApart, says_so_when_nobody_can_start_its_process_again) {
+  ASSERT_EQ(::kill(supervisor_, SIGKILL), 0);
+  ASSERT_TRUE(until([&] { return host_->deaths().count != 0; }));
+  EXPECT_EQ(host_->deaths().why, "its supervisor is gone, nobody starts it again");
+  const std::byte frame{};
+  EXPECT_FALSE(host_->send(1, {&frame, 1}));
+}
+
+TEST_F(FabricApart, ends_its_process_with_itself) {
+  const pid_t process = server();
+  ASSERT_NE(process, 0);
+  host_.reset();
+  for (const std::uint64_t end = clock_ns() + kPatienceNs; ::kill(process, 0) == 0 && clock_ns() < end;) {
+  }
+  EXPECT_NE(::kill(process, 0), 0);
+  EXPECT_NE(::kill(supervisor_, 0), 0);
+}
+
+TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
+  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  FabricOptions options;
+  options.listen = "127.0.0.1:0";
+  options.program = "/nowhere/stopbit-fabric";
+  auto none = FabricTransport::listen(options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.message(),
+            "cannot start '/nowhere/stopbit-fabric', which runs libfabric apart: No such file or directory");
+  options.program = "/bin/true";
+  none = FabricTransport::listen(options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.message(), "its supervisor is gone, nobody starts it again");
+  options.program = find_fabric_program().value();
+  options.listen = "192.0.2.1:5177";  // of no host
+  none = FabricTransport::listen(options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.message().find("192.0.2.1:5177"), std::string::npos) << none.message();
+  options.provider = "none;such";
+  none = FabricTransport::listen(options);
+  ASSERT_FALSE(none.ok());
+  EXPECT_NE(none.message().find("provider 'none;such'"), std::string::npos) << none.message();
+}
+
+/// A server that is played by the test.
+class Played final : public ServerProcess {
+ public:
+  struct State {
+    int starts = 0;
+    int kills = 0;
+    bool runs = false;
+    std::optional<std::string> end;
+  };
+  explicit Played(State& state) : state_(state) {}
+  void start() override {
+    EXPECT_FALSE(state_.runs);
+    ++state_.starts;
+    state_.runs = true;
+  }
+  void kill() override {
+    ++state_.kills;
+    if (state_.runs) state_.end = "it died of SIGKILL";
+  }
+  [[nodiscard]] std::optional<std::string> ended() override {
+    if (state_.end) state_.runs = false;
+    return std::exchange(state_.end, std::nullopt);
+  }
+
+ private:
+  State& state_;
+};
+
+class LyingServer : public ::testing::Test {
+ protected:
+  LyingServer() {
+    options_.nodes = 2;
+    options_.frame_bytes = 256;
+    options_.tx_slots = 4;
+    options_.rx_slots = 16;
+    memory_.resize(ApartMemory::bytes(options_) / sizeof(Line) + 1);
+    shared_ = ApartMemory({reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * sizeof(Line)}, options_);
+    device_ = std::make_unique<ApartDevice>(
+        options_, "", std::span(reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * sizeof(Line)),
+        std::make_unique<Played>(state_));
+    device_->step(now_ += 1'000'000'000);
+    open();
+    for (std::uint32_t slot = 0; slot < options_.rx_slots; ++slot) EXPECT_TRUE(device_->post(slot));
+  }
+  void open() {
+    to_server_ = shared_.to_server();
+    from_server_ = shared_.from_server();
+    ApartMemory::Answer& answer = shared_.answer();
+    answer.own_bytes = 16;
+    answer.own[0] = std::byte{1};
+    std::strcpy(answer.text.data(), "127.0.0.1:5177");
+    shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+    device_->step(now_ += 1'000'000);
+    ASSERT_TRUE(device_->is_serving());
+  }
+  /// Time; what is broken comes back.
+  void pass(std::uint64_t time_ns) {
+    device_->step(now_ += time_ns);
+    for (FabricDevice::Event event; device_->poll(event);) {
+    }
+  }
+  /// What the device makes of a task.
+  [[nodiscard]] std::optional<FabricDevice::Event> hear(const FabricTask& task) {
+    EXPECT_TRUE(from_server_.push(task));
+    FabricDevice::Event event;
+    return device_->poll(event) ? std::optional(event) : std::nullopt;
+  }
+  /// It has been condemned; all slots for sending that it had come back, and another one serves.
+  void expect_replaced(const std::vector<std::uint32_t>& sending) {
+    EXPECT_EQ(state_.kills, 1);
+    EXPECT_FALSE(device_->is_serving());
+    device_->step(now_ += 1'000'000);
+    EXPECT_EQ(device_->deaths().count, 1U);
+    std::vector<std::uint32_t> broken;
+    for (FabricDevice::Event event; device_->poll(event);) {
+      EXPECT_EQ(event.kind, FabricDevice::Event::Kind::Broken);
+      broken.push_back(event.slot);
+    }
+    EXPECT_EQ(broken, sending);
+    device_->step(now_ += 1'000'000'000);
+    EXPECT_EQ(state_.starts, 2);
+    open();
+    EXPECT_EQ(device_->names().text, "127.0.0.1:5177");
+    std::size_t posted = 0;
+    while (const auto task = to_server_.pop()) posted += task->kind == FabricTask::Kind::Post ? 1 : 0;
+    EXPECT_EQ(posted, options_.rx_slots);
+  }
+
+  struct alignas(kPageBytes) Line {
+    std::byte bytes[kPageBytes] = {};
+  };
+  FabricOptions options_;
+  std::vector<Line> memory_;
+  ApartMemory shared_;
+  Played::State state_;
+  std::unique_ptr<ApartDevice> device_;
+  TaskQueue to_server_;
+  TaskQueue from_server_;
+  std::uint64_t now_ = 0;
+};
+
+TEST_F(LyingServer, is_believed_as_far_as_it_keeps_to_the_rules) {
+  const std::array<std::byte, 16> address{std::byte{9}};
+  const FabricHandle peer = device_->add(address);
+  ASSERT_NE(peer, kNoHandle);
+  ASSERT_TRUE(device_->submit(17, peer, 100));
+  auto event = hear({.kind = FabricTask::Kind::Sent, .slot = 17});
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->kind, FabricDevice::Event::Kind::Sent);
+  shared_.slot(3)[5] = std::byte{77};
+  event = hear({.kind = FabricTask::Kind::Arrived, .slot = 3, .handle = peer, .length = 200});
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->source, peer);
+  ASSERT_EQ(event->frame.size(), 200U);
+  shared_.slot(3)[5] = std::byte{78};  // too late: it was copied
+  EXPECT_EQ(event->frame[5], std::byte{77});
+  // Of who has been removed since, it is from nobody.
+  device_->remove(peer);
+  const FabricHandle next = device_->add(address);
+  EXPECT_NE(next, peer);
+  event = hear({.kind = FabricTask::Kind::Arrived, .slot = 4, .handle = peer, .length = 1});
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->source, kNoHandle);
+  EXPECT_EQ(state_.kills, 0);
+}
+
+TEST_F(LyingServer, that_tells_of_a_slot_it_does_not_have_is_replaced) {
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Sent, .slot = 17}));
+  expect_replaced({});
+}
+TEST_F(LyingServer, that_tells_of_a_slot_twice_is_replaced) {
+  EXPECT_TRUE(hear({.kind = FabricTask::Kind::Arrived, .slot = 5, .length = 1}));
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Arrived, .slot = 5, .length = 1}));
+  EXPECT_TRUE(device_->post(5));  // for the next one
+  expect_replaced({});
+}
+TEST_F(LyingServer, that_tells_of_a_slot_there_is_not_is_replaced) {
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Arrived, .slot = 1'000'000, .length = 1}));
+  expect_replaced({});
+}
+TEST_F(LyingServer, that_receives_into_what_is_sent_is_replaced_and_what_was_sent_is_broken) {
+  const std::array<std::byte, 16> address{};
+  const FabricHandle peer = device_->add(address);
+  ASSERT_TRUE(device_->submit(16, peer, 10));
+  ASSERT_TRUE(device_->submit(19, peer, 10));
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Arrived, .slot = 16, .length = 1}));
+  expect_replaced({16, 19});
+}
+TEST_F(LyingServer, that_makes_a_frame_longer_than_its_slot_is_replaced) {
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Arrived, .slot = 5, .length = 1'000'000}));
+  expect_replaced({});
+}
+TEST_F(LyingServer, that_counts_wrong_is_replaced) {
+  for (std::size_t at = 2 * kPageBytes; at < shared_.control().size(); at += 8) {
+    std::memset(shared_.control().data() + at, 0xA5, 8);
+  }
+  FabricDevice::Event event;
+  EXPECT_FALSE(device_->poll(event));
+  expect_replaced({});
+}
+TEST_F(LyingServer, that_has_another_address_the_next_time_is_replaced) {
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Sent, .slot = 17}));
+  pass(1'000'000);
+  pass(1'000'000'000);
+  ASSERT_EQ(state_.starts, 2);
+  shared_.answer().own_bytes = 16;
+  shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+  pass(1'000'000);
+  EXPECT_FALSE(device_->is_serving());
+  pass(1'000'000);
+  EXPECT_EQ(device_->deaths().why, "it has another address");
+}
+TEST_F(LyingServer, that_names_more_bytes_than_it_has_is_replaced) {
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Sent, .slot = 17}));
+  pass(1'000'000);
+  pass(1'000'000'000);
+  shared_.answer().own_bytes = 0xFFFF'FFFF;
+  shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+  pass(1'000'000);
+  pass(1'000'000);
+  EXPECT_EQ(device_->deaths().why, "it has no address");
+  // The reason of one that cannot open is cut, and has no bytes that a terminal would obey.
+  pass(1'000'000'000);
+  shared_.answer().problem.fill('\x1B');
+  shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Failed));
+  state_.end = "it ended with status 1";
+  pass(1'000'000);
+  EXPECT_EQ(device_->deaths().why, std::string(ApartMemory::kTextBytes, '?'));
+}
+TEST_F(LyingServer, that_dies_again_and_again_is_started_less_and_less_often) {
+  std::vector<std::uint64_t> pauses;
+  for (int i = 0; i < 8; ++i) {
+    const int starts = state_.starts;
+    state_.end = "it died of SIGSEGV";
+    const std::uint64_t died = now_;
+    while (state_.starts == starts) pass(1'000'000);
+    pauses.push_back(now_ - died);
+  }
+  EXPECT_LT(pauses.front(), 50'000'000U);
+  EXPECT_GE(pauses.back(), 500'000'000U);
+  EXPECT_LT(pauses.back(), 600'000'000U);
+  // One that lived long is replaced at once.
+  pass(5'000'000'000);
+  const int starts = state_.starts;
+  state_.end = "it died of SIGSEGV";
+  const std::uint64_t died = now_;
+  while (state_.starts == starts) pass(1'000'000);
+  EXPECT_LT(now_ - died, 50'000'000U);
+}
+
+TEST_F(LyingServer, of_any_kind_harms_nobody) {
+  std::mt19937_64 random(5);
+  std::vector<bool> is_sending(options_.rx_slots + 3 * options_.tx_slots);
+  const std::array<std::byte, 16> address{std::byte{9}};
+  const FabricHandle peer = device_->add(address);
+  std::uint64_t events = 0;
+  for (int i = 0; i < 300'000; ++i) {
+    const auto free = static_cast<std::uint32_t>(options_.rx_slots + random() % (3 * options_.tx_slots));
+    if (!is_sending[free] && device_->submit(free, peer, random() % 256)) is_sending[free] = true;
+    (void)to_server_.pop();
+    if (device_->is_serving()) {
+      FabricTask task{.kind = static_cast<FabricTask::Kind>(random() % 3 == 0 ? random() % 9 : 4 + random() % 4),
+                      .slot = static_cast<std::uint32_t>(random() % (is_sending.size() + random() % 2)),
+                      .handle = random() % 2 == 0 ? peer : random(),
+                      .length = static_cast<std::uint32_t>(random() % 300)};
+      (void)from_server_.push(task);
+      if (random() % 10'000 == 0) {  // anywhere
+        const std::span<std::byte> control = shared_.control();
+        control[kPageBytes + random() % (control.size() - kPageBytes)] = static_cast<std::byte>(random());
+      }
+    } else if (state_.runs && state_.starts > 0) {
+      ApartMemory::Answer& answer = shared_.answer();
+      answer.own_bytes = 16;
+      answer.own[0] = std::byte{1};
+      shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+      to_server_ = shared_.to_server();
+      from_server_ = shared_.from_server();
+    }
+    device_->step(now_ += 1'000'000);
+    FabricDevice::Event event;
+    while (device_->poll(event)) {
+      ++events;
+      const bool is_received = event.slot < options_.rx_slots;
+      if (event.kind == FabricDevice::Event::Kind::Arrived) {
+        ASSERT_TRUE(is_received);
+        ASSERT_LE(event.frame.size(), sizeof(FabricHead) + options_.frame_bytes);
+        ASSERT_TRUE(event.source == peer || event.source == kNoHandle);
+      }
+      if (is_received) {
+        (void)device_->post(event.slot);
+      } else {
+        ASSERT_TRUE(is_sending[event.slot]);
+        is_sending[event.slot] = false;
+      }
+    }
+  }
+  EXPECT_GT(events, 1'000U);
+  EXPECT_GT(device_->deaths().count, 100U);
+}
+
+}  // namespace
+}  // namespace stopbit::nic
