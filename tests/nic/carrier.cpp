@@ -84,7 +84,9 @@ class Shm final : public Network {
 /// Endpoints of libfabric in one thread, all connected before the first packet: the time of a case is not theirs.
 class Fabric final : public Network {
  public:
-  Fabric(std::size_t nodes, std::string provider) : provider_(std::move(provider)), is_cut_(nodes), ends_(nodes) {
+  /// `program`: of what runs libfabric apart, or nothing.
+  Fabric(std::size_t nodes, std::string provider, std::string program = {})
+      : provider_(std::move(provider)), program_(std::move(program)), is_cut_(nodes), ends_(nodes) {
     for (std::size_t node = 0; node < nodes; ++node) open(static_cast<NodeId>(node));
     connect();
   }
@@ -118,6 +120,7 @@ class Fabric final : public Network {
     const bool is_shm = provider_ == "shm";
     FabricOptions options;
     options.provider = provider_;
+    options.program = program_;
     options.nodes = std::max<std::size_t>(2, ends_.size());
     options.lease_ns = 600'000'000'000;
     if (node == 0) {
@@ -161,6 +164,7 @@ class Fabric final : public Network {
   }
 
   std::string provider_;
+  std::string program_;
   std::vector<bool> is_cut_;
   std::vector<End> ends_;
 };
@@ -197,6 +201,9 @@ std::vector<Carrier> carriers() {
   static const std::string why_not = FabricTransport::why_not();
   if (!why_not.empty()) return all;
   all.push_back({"fabric, tcp", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm"); }});
+  all.push_back({"fabric, tcp, apart", [](std::size_t nodes) {
+                   return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm", find_fabric_program().value());
+                 }});
   all.push_back({"fabric, shm", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "shm"); }});
   return all;
 }
