@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # A confined appliance replays a capture and publishes its ring: to processes of this host, of which one has it written by
 # the appliance, near, and one sent, far; and over TCP to two other network namespaces, of which one joins late and one is
-# killed with -9 and comes back, while others talk rubbish, are of another version, or stop. Each has the records that the
-# appliance's own ring has, word for word.
+# killed with -9 and comes back, while others talk rubbish, are of another version, or stop, and bits are turned on the
+# ways of two more, and the process in which the appliance runs libfabric dies. Each has the records that the appliance's
+# own ring has, word for word; but for who is behind the worst of the ways, where nobody is promised anything.
 #
 #     distribution.sh BIN_FOLDER SLOTS_PROGRAM SAMPLE_FOLDER        status 77: no namespaces here, or no libfabric
 #
@@ -185,6 +186,21 @@ status=0
 grep -q "there is no such ring for this token" wrong.log || { cat wrong.log; exit 1; }
 
 wait_for '(($(refused) > 0))'
+
+# Two ways on which bits are turned, behind the checksums of TCP.
+for share in 0.02 0.3; do
+  by=10.91.0.2:$((7709 + ${#share}))
+  "${in_left[@]}" python3 "$here/bad_proxy.py" "bits=$share" "$by" "$at" "bits-$share" &
+  children+=("$!")
+  wait_for '[[ -s bits-$share ]]'
+  "${in_left[@]}" "$bin/stopbit" subscribe "fabric://$by/cme" --ring "$folder/bad-$share" "${with_token[@]}" 2>"bad-$share.log" &
+  children+=("$!")
+done
+# libfabric dies in its own process, there is another one, and that is all.
+server=$(pgrep -P "$(pgrep -P "$appliance" -x stopbit-fabric)")
+kill -SEGV "$server"
+wait_for 'grep -q "the process of libfabric is replaced, it died of SIGSEGV" log'
+
 kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
 cp right before-kill
@@ -195,7 +211,7 @@ late=$!
 "$bin/stopbit" tail "shm://$network/open" --from-start --filter channel=77 >none.jsonl 2>none.log &
 none=$!
 children+=("$right_ring" "$late" "$none")
-wait_for '[[ -e late && $(subscribers) == "3 "[4-6] ]]'
+wait_for '[[ -e late && $(subscribers) == "3 "[4-8] ]]'
 at_restart=$(stat "status['rings'][0]['records']")
 
 # The whole capture, at everybody who is to have it.
@@ -203,6 +219,12 @@ packets=$(packets_of "$capture")
 wait_for '[[ $(stat "status[\"ports\"][0][\"frames\"]") == "$packets" ]]'
 records=$(stat "status['rings'][0]['records']")
 ((at_restart < records)) || echo "note: the capture had ended before the last subscriber came"
+records_of() { "$slots" "$1" 2>/dev/null | wc -l; }
+wait_for '[[ $(records_of ./bad-0.02) == "$records" ]]'
+for share in 0.02 0.3; do
+  (($(cat "bits-$share") > 0)) || { echo "no bit was turned on the way of $share"; exit 1; }
+done
+echo "$(cat bits-0.02) and $(cat bits-0.3) bits turned, $(grep -c "is replaced" log) processes of libfabric replaced by the appliance"
 kill -TERM "$appliance"
 ends "the appliance" "$appliance"
 wait "$appliance" || { echo "the appliance failed"; cat log; exit 1; }
@@ -216,10 +238,10 @@ done
 "$bin/stopbit" tail ./cme >local.jsonl
 "$slots" ./cme >local.slots
 [[ $(wc -l <local.slots) == "$records" ]] || { echo "$(wc -l <local.slots) records here, $records counted"; exit 1; }
-for ring in shm left right late; do
+for ring in shm left right late bad-0.02; do
   "$slots" "./$ring" >"$ring.slots"
   cmp local.slots "$ring.slots" || { echo "the records of '$ring' are others"; exit 1; }
-  grep -Eq "$ring: $records records, [0-9]+ of them fetched, 0 lost" "$ring.log" || {
+  [[ $ring == bad-* ]] || grep -Eq "$ring: $records records, [0-9]+ of them fetched, 0 lost" "$ring.log" || {
     echo "'$ring' has counted other records than $records"; cat "$ring.log"; exit 1; }
 done
 cmp local.jsonl printed.jsonl || { echo "what was printed is something else"; exit 1; }
@@ -238,7 +260,7 @@ for subscriber in shm["subscribers"] + fabric["subscribers"]:
 # Without a fitting filter there are the events alone.
 events = [line for line in open("local.jsonl") if "event" in json.loads(line)]
 assert open("none.jsonl").readlines() == events, len(events)
-print(sum(1 for _ in open("local.jsonl")), "records, each in four rings of subscribers;", len(events), "events")
+print(sum(1 for _ in open("local.jsonl")), "records, each in five rings of subscribers;", len(events), "events")
 PYTHON
 grep -q "^Subscribers" middle.txt && grep -q "^published: 5 subscribers" middle.top || { cat middle.txt middle.top; exit 1; }
 grep -q "near, as 'tail-$printed'" log || { echo "no ring was near"; cat log; exit 1; }
