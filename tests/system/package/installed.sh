@@ -31,6 +31,14 @@ assert channel["messages"] > 0 and channel["decode_errors"] == 0, channel
 print(channel["messages"], "messages decoded by the installed program")
 PYTHON
 
+say "the process of libfabric"
+status=0
+/usr/libexec/stopbit/stopbit-fabric 2>/tmp/fabric.log || status=$?
+((status == 2)) && grep -q "it does nothing alone" /tmp/fabric.log || fail "stopbit-fabric: status $status, $(cat /tmp/fabric.log)"
+status=0
+stopbit tail fabric://127.0.0.1:9/none >/dev/null 2>/tmp/subscribe.log || status=$?
+grep -q "nobody answers there\|libfabric cannot be loaded" /tmp/subscribe.log || fail "subscribe: status $status, $(cat /tmp/subscribe.log)"
+
 say "manual pages"
 [[ -z $(find /usr/share/man/man1 -name 'stopbit*.1') ]] || fail "manual pages are not compressed"
 for page in stopbit stopbit-run stopbit-replay stopbit-explain; do
