@@ -68,6 +68,7 @@
 #include "host/nic/remote/subscriber.hpp"
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/sync/word.hpp"
+#include "host/nic/transport/fabric/apart/apart_device.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "tests/nic/budgets.hpp"
@@ -1189,6 +1190,7 @@ int main(int argc, char** argv) {
     measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Near, report);
     measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Far, report);
     measure_producers(clock, arguments, *processors, rounds, report);
+    measure_apart(clock, arguments, *processors, rounds, report);
     count_budgets(arguments, report);
     measure_translation(clock, pace, arguments, processors->first, rounds, report);
     measure_idle_step(clock, pace, arguments, processors->first, rounds, report);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -25,6 +26,14 @@ using Address = std::vector<std::byte>;
 
 Address address_of(std::uint8_t name) {
   return Address(4, std::byte{name});
+}
+
+/// Puts the checksum behind a frame; one of Links has none.
+void seal(std::vector<std::byte>& frame) {
+  if (frame.size() < sizeof(FabricHead) || frame[offsetof(FabricHead, kind)] == std::byte{0}) return;
+  const std::uint32_t checksum = fabric_checksum(frame);
+  frame.resize(frame.size() + sizeof(checksum));
+  std::memcpy(frame.data() + frame.size() - sizeof(checksum), &checksum, sizeof(checksum));
 }
 
 /// Counts what is added, and keeps what was sent last to each.
@@ -113,10 +122,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if ((kind & 16U) != 0 && frame.size() >= 24) {
         std::uint64_t proof = self.incarnation;
         const auto& heard = wires.last[source];
-        if (is_host && heard.size() == sizeof(FabricOffer)) std::memcpy(&proof, heard.data() + 24, sizeof(proof));
+        if (is_host && heard.size() == sizeof(FabricOffer) + kFabricChecksumBytes)
+          std::memcpy(&proof, heard.data() + 24, sizeof(proof));
         std::memcpy(frame.data() + sizeof(FabricHead), &proof, sizeof(proof));
       }
     }
+    if ((kind & 8U) != 0) seal(frame);
     const std::optional<NodeId> from = membership.take(source, frame, now);
     if (from) {
       ++frames;
@@ -140,10 +151,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   join.address_bytes = 4;
   Address frame(sizeof(join) + 4, std::byte{222});
   std::memcpy(frame.data(), &join, sizeof(join));
+  seal(frame);
   (void)membership.take(kNoHandle, frame, now);
   const FabricHandle honest = wires.handles.at(222);
   FabricOffer offer;
-  require(wires.last[honest].size() == sizeof(offer));
+  require(wires.last[honest].size() == sizeof(offer) + kFabricChecksumBytes);
   std::memcpy(&offer, wires.last[honest].data(), sizeof(offer));
   require(offer.head.kind == FabricKind::Offer && offer.to == 1'000 && offer.node != 0 && offer.node < kNodes);
   FabricAlive alive;
@@ -151,7 +163,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   alive.head.node = offer.node;
   alive.head.incarnation = 1'000;
   alive.proof = offer.ticket;
-  (void)membership.take(honest, std::as_bytes(std::span(&alive, 1)), now);
+  frame.resize(sizeof(alive));
+  std::memcpy(frame.data(), &alive, sizeof(alive));
+  seal(frame);
+  (void)membership.take(honest, frame, now);
   require(membership.handle(offer.node) == honest);
   return 0;
 }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "host/nic/transport/fabric/fabric_transport.hpp"
@@ -84,7 +85,7 @@ class Shm final : public Network {
 /// Endpoints of libfabric in one thread, all connected before the first packet: the time of a case is not theirs.
 class Fabric final : public Network {
  public:
-  /// `program`: of what runs libfabric apart, or nothing.
+  /// `program`: of what runs libfabric apart, for node 0, or nothing.
   Fabric(std::size_t nodes, std::string provider, std::string program = {})
       : provider_(std::move(provider)), program_(std::move(program)), is_cut_(nodes), ends_(nodes) {
     for (std::size_t node = 0; node < nodes; ++node) open(static_cast<NodeId>(node));
@@ -95,7 +96,11 @@ class Fabric final : public Network {
     while (!ends_.empty()) ends_.pop_back();
   }
   [[nodiscard]] Transport& port(NodeId node) override { return *ends_[node].cable; }
-  void set_time(std::uint64_t) override {}
+  /// Frames that are under way between processes get some of the real time.
+  void set_time(std::uint64_t) override {
+    if (program_.empty() || under_way() == lost_) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
   void cut(NodeId node) override { is_cut_[node] = true; }
   void mend(NodeId node) override { is_cut_[node] = false; }
   void restart(NodeId node) override {
@@ -107,9 +112,19 @@ class Fabric final : public Network {
     });
     open(node);
     connect();
+    lost_ = under_way();
   }
 
  private:
+  /// Frames that were sent and did not come.
+  [[nodiscard]] std::uint64_t under_way() const {
+    std::uint64_t count = 0;
+    for (const End& end : ends_) {
+      if (end.transport == nullptr) continue;
+      count += end.transport->counters().sent - end.transport->counters().received;
+    }
+    return count;
+  }
   struct End {
     FabricTransport* transport = nullptr;
     std::unique_ptr<Cable> cable;
@@ -120,7 +135,7 @@ class Fabric final : public Network {
     const bool is_shm = provider_ == "shm";
     FabricOptions options;
     options.provider = provider_;
-    options.program = program_;
+    if (node == 0) options.program = program_;
     options.nodes = std::max<std::size_t>(2, ends_.size());
     options.lease_ns = 600'000'000'000;
     if (node == 0) {
@@ -165,6 +180,7 @@ class Fabric final : public Network {
 
   std::string provider_;
   std::string program_;
+  std::uint64_t lost_ = 0;  ///< Of those, which will not come any more.
   std::vector<bool> is_cut_;
   std::vector<End> ends_;
 };

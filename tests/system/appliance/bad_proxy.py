@@ -11,7 +11,7 @@ import socket
 import sys
 import threading
 
-MAGIC, VERSION, OTHER_VERSION = b"SBFB", 1, 9
+MAGIC, VERSION, OTHER_VERSION = b"SBFB", 2, 9
 CHUNK = 4096
 
 
@@ -20,9 +20,34 @@ def address(text):
     return host, int(port)
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+# By kind: how long a frame is without its address, and where the length of that stands.
+JOIN, PEER = 1, 5
+LENGTHS = {JOIN: (64, 56), 2: (32, None), 3: (40, None), 4: (32, None), PEER: (56, 50), 6: (24, None)}
+
+
 def other_version(data):
-    old, new = MAGIC + bytes([VERSION]), MAGIC + bytes([OTHER_VERSION])
-    return data.replace(old, new), data.count(old)
+    """Frames are whole in a chunk, or this is of no use; those behind which a checksum stands get another one."""
+    changed, count = bytearray(data), 0
+    at = changed.find(MAGIC + bytes([VERSION]))
+    while at >= 0:
+        changed[at + 4] = OTHER_VERSION
+        count += 1
+        if (kind := changed[at + 5]) in LENGTHS:
+            length, address = LENGTHS[kind]
+            if address is not None:
+                length += int.from_bytes(changed[at + address : at + address + 2], "little")
+            changed[at + length : at + length + 4] = crc32c(changed[at : at + length]).to_bytes(4, "little")
+        at = changed.find(MAGIC + bytes([VERSION]), at + 1)
+    return bytes(changed[: len(data)]), count
 
 
 def turned_bits(share):

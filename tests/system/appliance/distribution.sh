@@ -239,7 +239,7 @@ done
 "$slots" ./cme >local.slots
 [[ $(wc -l <local.slots) == "$records" ]] || { echo "$(wc -l <local.slots) records here, $records counted"; exit 1; }
 for ring in shm left right late bad-0.02; do
-  "$slots" "./$ring" >"$ring.slots"
+  "$slots" "./$ring" >"$ring.slots" || [[ $ring == bad-* ]]  # whoever writes it still waits for the appliance
   cmp local.slots "$ring.slots" || { echo "the records of '$ring' are others"; exit 1; }
   [[ $ring == bad-* ]] || grep -Eq "$ring: $records records, [0-9]+ of them fetched, 0 lost" "$ring.log" || {
     echo "'$ring' has counted other records than $records"; cat "$ring.log"; exit 1; }

@@ -1,12 +1,17 @@
 // libfabric in a process of its own: that process dies, hangs, lies; nobody else does.
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <fstream>
 #include <functional>
@@ -14,6 +19,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -72,7 +78,8 @@ class FabricApart : public ::testing::Test {
     ASSERT_TRUE(until([&] { return member_->is_joined(); })) << member_->why_not_joined();
   }
   [[nodiscard]] bool until(const std::function<bool()>& is_so) {
-    for (const std::uint64_t end = clock_ns() + kPatienceNs; !is_so();) {
+    constexpr timespec kPause{0, 100'000};  // the processes have to have the processors, too
+    for (const std::uint64_t end = clock_ns() + kPatienceNs; !is_so(); ::nanosleep(&kPause, nullptr)) {
       if (clock_ns() > end) return false;
       host_->progress();
       if (member_ != nullptr) member_->progress();
@@ -85,6 +92,7 @@ class FabricApart : public ::testing::Test {
     while (node.receive(into) != 0) {
       std::uint64_t number = 0;
       std::memcpy(&number, into.data(), sizeof(number));
+      if (number == 0) continue;  // of somebody else
       EXPECT_GT(number, last);
       last = number;
     }
@@ -135,13 +143,14 @@ TEST_F(FabricApart, is_there_again_at_the_same_address_when_its_process_has_died
     const pid_t process = server();
     ASSERT_NE(process, 0);
     ASSERT_EQ(::kill(process, SIGKILL), 0);
+    ASSERT_TRUE(until([&] { return host_->deaths().count == deaths; }));
     ASSERT_TRUE(both_pass()) << deaths;
     EXPECT_EQ(host_->deaths().count, deaths);
     EXPECT_EQ(host_->deaths().why, "it died of SIGKILL");
     EXPECT_EQ(host_->address(), address);
     ASSERT_NE(server(), process);
   }
-  EXPECT_TRUE(member_->is_joined());
+  EXPECT_TRUE(until([&] { return member_->is_joined(); }));
   EXPECT_EQ(member_->deaths().count, 0U);
 }
 
@@ -175,6 +184,111 @@ TEST_F(FabricApart, ends_its_process_with_itself) {
   }
   EXPECT_NE(::kill(process, 0), 0);
   EXPECT_NE(::kill(supervisor_, 0), 0);
+}
+
+/// A way to a port on this host on which bits are turned, in a share of the chunks of both directions.
+class BadWay {
+ public:
+  BadWay(const std::string& to, double share) : share_(share) {
+    to_.sin_family = AF_INET;
+    to_.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    to_.sin_port = ::htons(static_cast<std::uint16_t>(std::stoul(to.substr(to.rfind(':') + 1))));
+    sockaddr_in here{};
+    here.sin_family = AF_INET;
+    here.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+    socklen_t length = sizeof(here);
+    EXPECT_EQ(::bind(door_.get(), reinterpret_cast<const sockaddr*>(&here), length), 0);
+    EXPECT_EQ(::listen(door_.get(), 16), 0);
+    EXPECT_EQ(::getsockname(door_.get(), reinterpret_cast<sockaddr*>(&here), &length), 0);
+    address_ = "127.0.0.1:" + std::to_string(::ntohs(here.sin_port));
+    thread_ = std::thread([this] { run(); });
+  }
+  BadWay(const BadWay&) = delete;
+  BadWay& operator=(const BadWay&) = delete;
+  ~BadWay() {
+    stop_.store(true);
+    thread_.join();
+  }
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] std::uint64_t turned() const { return turned_.load(); }
+
+ private:
+  struct Line {
+    ring::Descriptor client;
+    ring::Descriptor server;
+  };
+  void run() {
+    while (!stop_.load()) {
+      std::vector<pollfd> polled{{door_.get(), POLLIN, 0}};
+      for (const Line& line : lines_) {
+        polled.push_back({line.client.get(), POLLIN, 0});
+        polled.push_back({line.server.get(), POLLIN, 0});
+      }
+      (void)::poll(polled.data(), polled.size(), 50);
+      for (std::size_t i = lines_.size(); i-- > 0;) {
+        const bool goes_on = (polled[1 + 2 * i].revents == 0 || carry(lines_[i].client, lines_[i].server)) &&
+                             (polled[2 + 2 * i].revents == 0 || carry(lines_[i].server, lines_[i].client));
+        if (!goes_on) lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+      if (polled[0].revents != 0) admit();
+    }
+  }
+  void admit() {
+    Line line{ring::Descriptor(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC)),
+              ring::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+    if (::connect(line.server.get(), reinterpret_cast<const sockaddr*>(&to_), sizeof(to_)) == 0) {
+      lines_.push_back(std::move(line));
+    }
+  }
+  bool carry(const ring::Descriptor& from, const ring::Descriptor& to) {
+    std::array<std::uint8_t, 4096> chunk{};
+    const ssize_t length = ::recv(from.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (length <= 0) return false;
+    if (std::bernoulli_distribution(share_)(random_)) {
+      chunk[random_() % static_cast<std::size_t>(length)] ^= static_cast<std::uint8_t>(1U << random_() % 8);
+      ++turned_;
+    }
+    return ::send(to.get(), chunk.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL) == length;
+  }
+
+  double share_;
+  sockaddr_in to_{};
+  ring::Descriptor door_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  std::string address_;
+  std::vector<Line> lines_;
+  std::mt19937_64 random_{7};
+  std::atomic<std::uint64_t> turned_ = 0;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+TEST_F(FabricApart, serves_a_member_while_bits_are_turned_on_the_way_of_another) {
+  host_.reset();
+  options_.nodes = 8;
+  SetUp();
+  join();
+  const BadWay bad(host_->address(), 0.3);
+  auto other = FabricTransport::start(options_, bad.address());
+  ASSERT_TRUE(other.ok()) << other.message();
+  FabricTransport& unlucky = *other.value();
+  for (const std::uint64_t end = clock_ns() + 10'000'000'000; clock_ns() < end;) {
+    const std::uint64_t begin = clock_ns();
+    std::array<std::byte, 1024> frame{};
+    const auto chatter = [&] {
+      unlucky.progress();
+      (void)unlucky.send(0, frame);
+      (void)host_->send(unlucky.node(), frame);
+      while (unlucky.receive(frame) != 0) {
+      }
+    };
+    ASSERT_TRUE(until([&] {
+      chatter();
+      return clock_ns() - begin > 100'000'000;
+    }));
+    ASSERT_TRUE(both_pass()) << "deaths " << host_->deaths().count << " " << host_->deaths().why << " "
+                             << member_->why_not_joined();
+  }
+  EXPECT_GT(bad.turned(), 20U);
 }
 
 TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {

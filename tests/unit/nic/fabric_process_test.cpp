@@ -16,10 +16,11 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <vector>
 
-#include "host/nic/transport/fabric/pool.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
+#include "host/nic/transport/fabric/pool.hpp"
 #include "tests/nic/host.hpp"
 
 namespace stopbit::nic {
@@ -180,7 +181,7 @@ void use(const std::string& address, NodeId node, const Say& say) {
   for (;;) host.step(clock_ns());
 }
 
-/// A node of version 2, which asks to be let in.
+/// A node of version 3, which asks to be let in.
 void ask_in_another_version(const std::string& address, const Say& say) {
   FabricCounters counters;
   FabricPool endpoint;
@@ -189,13 +190,18 @@ void ask_in_another_version(const std::string& address, const Say& say) {
   if (!problem.empty()) return say(problem);
   const FabricHandle host = endpoint.add(endpoint.names().host);
   FabricJoin join;
-  join.head.version = 2;
+  join.head.version = 3;
   join.head.kind = FabricKind::Join;
   join.head.incarnation = 99;
   join.nodes = 4;
   join.address_bytes = static_cast<std::uint16_t>(endpoint.names().own.size());
+  std::vector<std::byte> frame(sizeof(join));
+  std::memcpy(frame.data(), &join, sizeof(join));
+  frame.insert(frame.end(), endpoint.names().own.begin(), endpoint.names().own.end());
+  const std::uint32_t checksum = fabric_checksum(frame);
+  const auto behind = std::as_bytes(std::span(&checksum, 1));
   for (std::uint64_t asked = 0; asked < clock_ns();) {
-    if (endpoint.send(0, host, std::as_bytes(std::span(&join, 1)), endpoint.names().own, 0)) {
+    if (endpoint.send(0, host, frame, behind, 0)) {
       asked = clock_ns() + 200'000'000;
     }
     for (FabricPool::Arrived arrived; clock_ns() < asked || asked == 0;) {
@@ -227,7 +233,7 @@ void converse(const std::function<std::unique_ptr<Process>()>& begin_server, con
     EXPECT_EQ(server->line(), "heard 2");
     EXPECT_EQ(second.line(), "same bytes at node 2");
     Process stranger([&](const Say& say) { ask_in_another_version(address, say); });
-    EXPECT_EQ(stranger.line(), "refused by version 1: it speaks another version");
+    EXPECT_EQ(stranger.line(), "refused by version 2: it speaks another version");
   }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "microcode/image/crc32c.hpp"
+
 namespace stopbit::nic {
 namespace {
 
@@ -80,15 +82,27 @@ FabricRead read_head(std::span<const std::byte> frame) noexcept {
   const bool is_in_all_versions = read.head.kind == FabricKind::Join || read.head.kind == FabricKind::Refused;
   if (read.head.version != kFabricVersion && !is_in_all_versions) {
     read.fault = FabricFault::Version;
-  } else if (is_whole(read.head.kind, frame)) {
-    read.fault = FabricFault::None;
+    return read;
   }
+  read.body = frame;
+  if (read.head.kind != FabricKind::Data) {
+    if (frame.size() < sizeof(FabricHead) + kFabricChecksumBytes) return read;
+    read.body = frame.first(frame.size() - kFabricChecksumBytes);
+    std::uint32_t checksum = 0;
+    std::memcpy(&checksum, frame.last(kFabricChecksumBytes).data(), sizeof(checksum));
+    if (checksum != fabric_checksum(read.body)) return read;
+  }
+  if (is_whole(read.head.kind, read.body)) read.fault = FabricFault::None;
   return read;
 }
 
-std::span<const std::byte> address_in(std::span<const std::byte> frame) noexcept {
-  const auto kind = static_cast<FabricKind>(frame[offsetof(FabricHead, kind)]);
-  return frame.subspan(kind == FabricKind::Join ? sizeof(FabricJoin) : sizeof(FabricPeer));
+std::span<const std::byte> address_in(std::span<const std::byte> body) noexcept {
+  const auto kind = static_cast<FabricKind>(body[offsetof(FabricHead, kind)]);
+  return body.subspan(kind == FabricKind::Join ? sizeof(FabricJoin) : sizeof(FabricPeer));
+}
+
+std::uint32_t fabric_checksum(std::span<const std::byte> body) noexcept {
+  return image::crc32c(body);
 }
 
 }  // namespace stopbit::nic

@@ -11,13 +11,14 @@
 namespace stopbit::nic {
 
 /// What the members of a network over libfabric say to each other, byte for byte (transport/README.md has the table).
-/// Little-endian. Head, Join and Refused are the same in all versions, so that the two sides can tell each other which
-/// ones they are.
+/// Little-endian. Behind all but Data stands CRC-32C of what is before it: Links look after their own. Head, Join and
+/// Refused are the same in all versions, so that the two sides can tell each other which ones they are.
 inline constexpr std::uint32_t kFabricMagic = 0x4246'4253;  // "SBFB"
-inline constexpr std::uint8_t kFabricVersion = 1;
+inline constexpr std::uint8_t kFabricVersion = 2;
 inline constexpr NodeId kNoNode = 0xFFFF;
 inline constexpr std::size_t kFabricAddressBytes = 128;  ///< The longest address of an endpoint.
 inline constexpr std::size_t kFabricNameBytes = 32;      ///< Of a network.
+inline constexpr std::size_t kFabricChecksumBytes = 4;
 
 /// What an endpoint calls an address that it can send to.
 using FabricHandle = std::uint64_t;
@@ -116,11 +117,14 @@ enum class FabricFault : std::uint8_t { None, Malformed, Version };
 struct FabricRead {
   FabricFault fault = FabricFault::Malformed;
   FabricHead head;
+  std::span<const std::byte> body;  ///< The frame, without its checksum.
 };
-/// Looks at the head, and whether the frame is as long as its kind wants it. A Join of another version is no fault; any
-/// other frame of one is.
+/// Looks at the head and the checksum, and whether the frame is as long as its kind wants it. A Join or a Refused of
+/// another version is no fault; any other frame of one is.
 [[nodiscard]] FabricRead read_head(std::span<const std::byte> frame) noexcept;
-/// The address behind a Join or Peer that read_head found no fault in.
-[[nodiscard]] std::span<const std::byte> address_in(std::span<const std::byte> frame) noexcept;
+/// The address behind a Join or Peer that read_head found no fault in; of its body.
+[[nodiscard]] std::span<const std::byte> address_in(std::span<const std::byte> body) noexcept;
+/// What stands behind `body`.
+[[nodiscard]] std::uint32_t fabric_checksum(std::span<const std::byte> body) noexcept;
 
 }  // namespace stopbit::nic

@@ -51,6 +51,15 @@ Membership::Membership(FabricWires& wires, const FabricOptions& options, Self se
   }
 }
 
+bool Membership::say(std::size_t share, FabricHandle to, std::span<const std::byte> body) {
+  std::array<std::byte, sizeof(FabricJoin) + kFabricAddressBytes + kFabricChecksumBytes> frame;
+  static_assert(sizeof(FabricJoin) >= sizeof(FabricPeer));
+  const std::uint32_t checksum = fabric_checksum(body);
+  std::copy(body.begin(), body.end(), frame.begin());
+  std::memcpy(frame.data() + body.size(), &checksum, sizeof(checksum));
+  return wires_.send(share, to, std::span(frame).first(body.size() + sizeof(checksum)));
+}
+
 FabricHead Membership::head() const noexcept {
   FabricHead head;
   head.node = node_;
@@ -78,8 +87,9 @@ void Membership::clear(Place& place) {
   place.address_bytes = 0;
 }
 
-std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std::byte> frame, std::uint64_t now_ns) {
-  const FabricRead read = read_head(frame);
+std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std::byte> whole, std::uint64_t now_ns) {
+  const FabricRead read = read_head(whole);
+  const std::span<const std::byte> frame = read.body;
   if (read.fault != FabricFault::None) {
     ++(read.fault == FabricFault::Version ? counters_.version : counters_.malformed);
     return std::nullopt;
@@ -102,7 +112,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
     }
     places_[0].asked_ns = 0;
     switch (head.kind) {
-      case FabricKind::Refused: take_refused(frame_of<FabricRefused>(frame)); break;
+      case FabricKind::Refused: take_refused(frame_of<FabricRefused>(frame), now_ns); break;
       case FabricKind::Offer: take_offer(frame_of<FabricOffer>(frame), now_ns); break;
       case FabricKind::Peer: take_peer(frame); break;
       default: take_answer(frame_of<FabricAlive>(frame), now_ns); break;
@@ -155,7 +165,7 @@ void Membership::step(std::uint64_t now_ns) {
 /// so long. So who does not answer gets another one.
 void Membership::renew_silent(std::uint64_t now_ns) {
   for (Place& place : places_) {
-    if (place.asked_ns == 0 || now_ns - place.asked_ns < options_.lease_ns / 2) continue;
+    if (place.asked_ns == 0 || now_ns - place.asked_ns < options_.lease_ns / 4) continue;
     place.asked_ns = 0;
     const bool is_to_host = !is_host() && &place == &places_[0];
     if (!is_to_host && place.state != State::Member) continue;
@@ -257,7 +267,7 @@ void Membership::offer(Place& place, std::uint64_t now_ns) {
   offer.ticket = place.ticket;
   offer.node = number_of(place);
   place.told_ns = now_ns;
-  (void)wires_.send(number_of(place), place.handle, bytes_of(offer));
+  (void)say(number_of(place), place.handle, bytes_of(offer));
 }
 
 void Membership::change(Place& place) noexcept {
@@ -285,7 +295,7 @@ void Membership::hear_member(const FabricAlive& alive, std::uint64_t now_ns) {
   answer.head.kind = FabricKind::Alive;
   answer.proof = place.incarnation;
   answer.stamp = stamp_;
-  (void)wires_.send(number_of(place), place.handle, bytes_of(answer));
+  (void)say(number_of(place), place.handle, bytes_of(answer));
 }
 
 void Membership::tell_everybody() {
@@ -320,7 +330,7 @@ void Membership::tell_changes(Place& place) {
     }
     std::memcpy(frame.data(), &peer, sizeof(peer));
     std::copy_n(next->address.begin(), peer.address_bytes, frame.begin() + sizeof(peer));
-    if (!wires_.send(number_of(place), place.handle, std::span(frame).first(sizeof(peer) + peer.address_bytes))) return;
+    if (!say(number_of(place), place.handle, std::span(frame).first(sizeof(peer) + peer.address_bytes))) return;
     place.told = next->changed_at;
   }
 }
@@ -345,7 +355,7 @@ void Membership::step_host(std::uint64_t now_ns) {
   if (has_changed) tell_everybody();
   for (Refusal& refusal : refusals_) {
     if (refusal.handle == kNoHandle) continue;
-    if (!refusal.is_sent) refusal.is_sent = wires_.send(places_.size(), refusal.handle, bytes_of(refusal.frame));
+    if (!refusal.is_sent) refusal.is_sent = say(places_.size(), refusal.handle, bytes_of(refusal.frame));
     if (now_ns >= refusal.until_ns) {
       wires_.remove(refusal.handle);
       refusal.handle = kNoHandle;
@@ -355,15 +365,18 @@ void Membership::step_host(std::uint64_t now_ns) {
 
 // Others.
 
-void Membership::take_refused(const FabricRefused& refused) {
+void Membership::take_refused(const FabricRefused& refused, std::uint64_t now_ns) {
   if (refused.to != self_.incarnation || ticket_ != 0) {
     ++counters_.stale;
     return;
   }
-  // The one that holds the place may be dead, and node 0 does not know it yet. But our own is given away for good.
+  // The one that holds the place may be dead, and node 0 does not know it yet. But our own is given away for good, if
+  // that is no offer which nobody takes.
   last_refusal_ = refused.reason;
-  const bool may_change = refused.reason == FabricRefusal::Taken || refused.reason == FabricRefusal::Full;
-  if (may_change && node_ == kNoNode) return;
+  if (refused.reason == FabricRefusal::Taken || refused.reason == FabricRefusal::Full) {
+    if (taken_ns_ == 0) taken_ns_ = now_ns;
+    if (node_ == kNoNode || now_ns - taken_ns_ < 2 * kOfferNs) return;
+  }
   problem_ = std::string("node 0 refuses: ") + to_text(refused.reason);
   if (refused.reason == FabricRefusal::Version) {
     problem_ += ", " + std::to_string(refused.head.version) + ", this node " + std::to_string(kFabricVersion);
@@ -381,6 +394,7 @@ void Membership::take_offer(const FabricOffer& offer, std::uint64_t now_ns) {
   if (places_[0].incarnation != offer.head.incarnation) stamp_ = 0;  // another table than the one we knew
   node_ = offer.node;
   ticket_ = offer.ticket;
+  taken_ns_ = 0;
   places_[0].state = State::Member;
   places_[0].handle = host_;
   places_[0].incarnation = offer.head.incarnation;
@@ -431,7 +445,7 @@ void Membership::ask() {
   join.address_bytes = static_cast<std::uint16_t>(self_.address.size());
   std::memcpy(frame.data(), &join, sizeof(join));
   std::copy(self_.address.begin(), self_.address.end(), frame.begin() + sizeof(join));
-  (void)wires_.send(0, host_, std::span(frame).first(sizeof(join) + self_.address.size()));
+  (void)say(0, host_, std::span(frame).first(sizeof(join) + self_.address.size()));
 }
 
 void Membership::step_member(std::uint64_t now_ns) {
@@ -449,7 +463,7 @@ void Membership::step_member(std::uint64_t now_ns) {
   alive.head.kind = FabricKind::Alive;
   alive.proof = ticket_;
   alive.stamp = stamp_;
-  (void)wires_.send(0, host_, bytes_of(alive));
+  (void)say(0, host_, bytes_of(alive));
 }
 
 void Membership::leave() {
@@ -458,7 +472,7 @@ void Membership::leave() {
   leave.head = head();
   leave.head.kind = FabricKind::Leave;
   leave.ticket = ticket_;
-  (void)wires_.send(0, host_, bytes_of(leave));
+  (void)say(0, host_, bytes_of(leave));
 }
 
 }  // namespace stopbit::nic

@@ -52,12 +52,12 @@ class Membership {
   Membership(FabricWires& wires, const FabricOptions& options, Self self, FabricCounters& counters);
 
   /// Takes a frame. @returns who sent it, if it is one of Links, from a member, and to be believed.
-  [[nodiscard]] std::optional<NodeId> take(FabricHandle source, std::span<const std::byte> frame, std::uint64_t now_ns);
+  [[nodiscard]] std::optional<NodeId> take(FabricHandle source, std::span<const std::byte> whole, std::uint64_t now_ns);
   /// What time brings.
   void step(std::uint64_t now_ns);
   /// Says goodbye, without waiting.
   void leave();
-  /// A frame was sent to that node, or could not be: it should be heard of within half a lease.
+  /// A frame was sent to that node, or could not be: it should be heard of within a quarter of a lease.
   void asked(NodeId node, std::uint64_t now_ns) noexcept {
     if (places_[node].asked_ns == 0) places_[node].asked_ns = now_ns;
   }
@@ -117,7 +117,7 @@ class Membership {
   void step_host(std::uint64_t now_ns);
 
   // Others.
-  void take_refused(const FabricRefused& refused);
+  void take_refused(const FabricRefused& refused, std::uint64_t now_ns);
   void take_offer(const FabricOffer& offer, std::uint64_t now_ns);
   void take_answer(const FabricAlive& alive, std::uint64_t now_ns);
   void take_peer(std::span<const std::byte> frame);
@@ -125,6 +125,8 @@ class Membership {
   void step_member(std::uint64_t now_ns);
 
   void renew_silent(std::uint64_t now_ns);
+  /// With its checksum. False: not now.
+  [[nodiscard]] bool say(std::size_t share, FabricHandle to, std::span<const std::byte> body);
   void set_place(Place& place, State state, std::uint64_t incarnation, std::span<const std::byte> address,
                  FabricHandle handle) noexcept;
   void clear(Place& place);
@@ -154,6 +156,7 @@ class Membership {
   FabricRefusal last_refusal_ = FabricRefusal::None;
   std::uint64_t heard_ns_ = 0;
   std::uint64_t said_ns_ = 0;
+  std::uint64_t taken_ns_ = 0;  ///< Since when the own place is another's; 0: it is not, or nobody has said so.
 };
 
 }  // namespace stopbit::nic

@@ -108,6 +108,8 @@ void ApartDevice::begin() {
   begun_ns_ = now_ns_;
   beat_ = 0;
   beat_ns_ = now_ns_;
+  // The addresses first: what comes from one that is not known yet is from nobody.
+  for (std::size_t i = 0; i < lines_.size(); ++i) tell(i);
   for (std::size_t slot = 0; slot < memory_.slots().receive; ++slot) {
     // There is room for all of them, and for the addresses.
     if (is_there_[slot])
