@@ -19,6 +19,7 @@
 //   nic/translate/...               the translation unit alone: a hit, and a miss
 //   nic/step/idle_ports_16          a step of a node with so many ports that have rested for a while; awake_ports_16:
 //                                   that have asked for something lately
+//   nic/apart/hop                   what a frame takes to the process in which libfabric runs apart, or back
 //   nic/step/message_8              all that both sides do for a message, in one thread: no line has to travel
 //
 // Ways: `shm`, `fabric-shm`, `fabric-tcp`, two nodes in two processes over these carriers, each node with its port on a
@@ -1159,6 +1160,94 @@ void measure_producers(const TickClock& clock, const Arguments& arguments, std::
     }
     report.add(name, "ns each", rates);
   }
+}
+
+/// The server of an endpoint that is played here.
+class Echo final : public ServerProcess {
+ public:
+  void start() override {}
+  void kill() override {}
+  [[nodiscard]] std::optional<std::string> ended() override { return std::nullopt; }
+};
+/// Sends everything back at once.
+void echo(const ApartMemory& memory, const std::atomic<bool>& is_over) {
+  TaskQueue from = memory.to_server();
+  TaskQueue to = memory.from_server();
+  std::vector<std::uint32_t> posted;
+  while (!is_over.load(std::memory_order_relaxed)) {
+    const std::optional<FabricTask> task = from.pop();
+    if (!task) continue;
+    if (task->kind == FabricTask::Kind::Post) posted.push_back(task->slot);
+    if (task->kind != FabricTask::Kind::Submit) continue;
+    const std::uint32_t slot = posted.back();
+    posted.pop_back();
+    std::memcpy(memory.slot(slot), memory.slot(task->slot), task->length);
+    (void)to.push({.kind = FabricTask::Kind::Arrived, .slot = slot, .handle = task->handle, .length = task->length});
+    (void)to.push({.kind = FabricTask::Kind::Sent, .slot = task->slot});
+  }
+}
+
+/// What a frame takes to the process of libfabric, or back from it: half of a round trip to one on another processor
+/// that does nothing else.
+void measure_apart(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
+                   std::size_t rounds, Report& report) {
+  const std::string name = "nic/apart/hop";
+  if (!arguments.wants(name)) return;
+  constexpr std::uint64_t kFrames = 20'000;
+  constexpr std::size_t kFrameBytes = 64;
+  FabricOptions options;
+  options.nodes = 2;
+  struct alignas(kPageBytes) PageOfBytes {
+    std::byte bytes[kPageBytes];
+  };
+  std::vector<PageOfBytes> pages(ApartMemory::bytes(options) / kPageBytes + 1);
+  const std::span<std::byte> bytes(pages.front().bytes, pages.size() * kPageBytes);
+  const ApartMemory memory(bytes, options);
+  ApartDevice device(options, "", bytes, std::make_unique<Echo>());
+  device.step(1);
+  memory.answer().own_bytes = 16;
+  memory.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+  device.step(2);
+  const std::array<std::byte, 16> address{};
+  const FabricHandle peer = device.add(address);
+  for (std::size_t slot = 0; slot < options.rx_slots; ++slot) (void)device.post(static_cast<std::uint32_t>(slot));
+  const auto out = static_cast<std::uint32_t>(options.rx_slots);
+  const auto one_round_trip = [&](std::uint64_t number, Patience& patience) {
+    std::memcpy(device.memory(out), &number, sizeof(number));
+    if (!device.submit(out, peer, kFrameBytes)) throw std::runtime_error(name + ": not taken");
+    FabricDevice::Event event;
+    for (int events = 0; events != 2; patience.look()) {
+      if (!device.poll(event)) continue;
+      ++events;
+      if (event.kind != FabricDevice::Event::Kind::Arrived) continue;
+      if (event.frame.size() != kFrameBytes || std::memcmp(event.frame.data(), &number, sizeof(number)) != 0) {
+        throw std::runtime_error(name + ": another frame");
+      }
+      (void)device.post(event.slot);
+    }
+  };
+  std::atomic<bool> is_over{false};
+  std::jthread other([&] {
+    pin(processors.second);
+    const Undisturbed undisturbed;
+    echo(memory, is_over);
+  });
+  pin(processors.first);
+  const Undisturbed undisturbed;
+  std::vector<double> times;
+  try {
+    for (std::size_t round = 0; round < rounds; ++round) {
+      Patience patience;
+      const std::uint64_t begin = ticks_begin();
+      for (std::uint64_t number = 1; number <= kFrames; ++number) one_round_trip(number, patience);
+      times.push_back(clock.ns(static_cast<double>(ticks_end() - begin)) / (2.0 * kFrames));
+    }
+  } catch (...) {
+    is_over.store(true);
+    throw;
+  }
+  is_over.store(true);
+  report.add(name, "ns", times);
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include <sys/random.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -121,6 +123,17 @@ FabricTransport::~FabricTransport() {
   for (const std::uint64_t end = now_ns() + kGoodbyeNs; !parts_->pool.is_idle(0) && now_ns() < end;) {
     if (parts_->pool.poll(arrived)) parts_->pool.give_back(arrived.slot);
   }
+}
+
+Result<std::string> find_fabric_program() {
+  constexpr const char* kName = "stopbit-fabric";
+  std::error_code error;
+  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const std::filesystem::path& place : {folder / kName, folder / ".." / "libexec" / "stopbit" / kName}) {
+    if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal().string();
+  }
+  return Failure{std::string(kName) + " is neither in '" + folder.string() +
+                 "' nor in ../libexec/stopbit there: libfabric runs in it"};
 }
 
 bool leaves_host(std::string_view provider) noexcept {

@@ -10,11 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "host/nic/transport/fabric/apart/supervisor.hpp"
-#include "host/nic/transport/fabric/fabric_transport.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -118,16 +116,6 @@ std::optional<std::string> SupervisedProcess::ended() {
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   has_ended_ = true;
   return length == sizeof(end) ? to_text(end) : "its supervisor is gone, nobody starts it again";
-}
-
-Result<std::string> find_fabric_program() {
-  std::error_code error;
-  const std::filesystem::path folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  for (const std::filesystem::path& place : {folder / kName, folder / ".." / "libexec" / "stopbit" / kName}) {
-    if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal().string();
-  }
-  return Failure{std::string(kName) + " is neither in '" + folder.string() +
-                 "' nor in ../libexec/stopbit there: libfabric runs in it"};
 }
 
 }  // namespace stopbit::nic
