@@ -75,12 +75,17 @@ std::string restrict_files(const std::vector<std::string>& written, const std::v
   return {};
 }
 
-std::string filter_calls(std::span<const int> allowed) {
+std::string filter_calls(std::span<const int> allowed, std::span<const LimitedCall> limited) {
   const std::unique_ptr<void, void (*)(scmp_filter_ctx)> filter(::seccomp_init(SCMP_ACT_ERRNO(EPERM)),
                                                                 ::seccomp_release);
   if (!filter) return "system calls are not filtered: no memory";
   for (const int call : allowed) {
     const int error = ::seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call, 0);
+    if (error != 0) return std::string("system calls are not filtered: ") + std::strerror(-error);
+  }
+  for (const LimitedCall& call : limited) {
+    const scmp_arg_cmp fits{call.argument, SCMP_CMP_MASKED_EQ, call.mask, call.value};
+    const int error = ::seccomp_rule_add_array(filter.get(), SCMP_ACT_ALLOW, call.call, 1, &fits);
     if (error != 0) return std::string("system calls are not filtered: ") + std::strerror(-error);
   }
   const int error = ::seccomp_load(filter.get());

@@ -1,11 +1,14 @@
 // libfabric in a process of its own: that process dies, hangs, lies; nobody else does.
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +27,9 @@
 #include <vector>
 
 #include "host/nic/transport/fabric/apart/apart_device.hpp"
+#include "host/nic/transport/fabric/apart/confine.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
+#include "host/nic/transport/fabric/membership.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -315,6 +320,115 @@ TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
   EXPECT_NE(none.message().find("provider 'none;such'"), std::string::npos) << none.message();
 }
 
+/// How a process ends that is confined as a server is, and then does this.
+int end_of_confined(const std::function<void()>& does) {
+  const pid_t process = ::fork();
+  if (process == 0) {
+    if (!confine_server().empty()) ::_exit(2);
+    does();
+    ::_exit(0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(process, &status, 0), process);
+  return status;
+}
+/// Somebody else of the same user, who is to be left alone.
+class Bystander {
+ public:
+  Bystander() : process_(::fork()) {
+    while (process_ == 0) ::pause();
+  }
+  Bystander(const Bystander&) = delete;
+  Bystander& operator=(const Bystander&) = delete;
+  ~Bystander() {
+    if (lives()) {
+      (void)::kill(process_, SIGKILL);
+      (void)::waitpid(process_, nullptr, 0);
+    }
+  }
+  [[nodiscard]] pid_t process() const { return process_; }
+  [[nodiscard]] bool lives() {
+    if (!has_ended_) has_ended_ = ::waitpid(process_, nullptr, WNOHANG) == process_;
+    return !has_ended_;
+  }
+
+ private:
+  pid_t process_;
+  bool has_ended_ = false;
+};
+
+TEST(FabricConfined, has_sockets_over_ip_only) {
+  EXPECT_EQ(end_of_confined([] {
+              const bool is_so = ::socket(AF_INET, SOCK_STREAM, 0) >= 0 && ::socket(AF_INET6, SOCK_DGRAM, 0) >= 0 &&
+                                 ::socket(AF_UNIX, SOCK_STREAM, 0) < 0 && ::socket(AF_NETLINK, SOCK_RAW, 0) < 0;
+              std::array<int, 2> pair{};
+              const bool are_pairs = ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) == 0 &&
+                                     ::socketpair(AF_UNIX, SOCK_DGRAM, 0, pair.data()) < 0;
+              ::_exit(is_so && are_pairs ? 0 : 1);
+            }),
+            0);
+}
+TEST(FabricConfined, sends_signals_to_itself_only) {
+  Bystander other;
+  EXPECT_EQ(end_of_confined([&] { (void)::syscall(SYS_tgkill, other.process(), other.process(), SIGKILL); }), 0);
+  EXPECT_EQ(end_of_confined([&] {
+              std::array<int, 2> pair{};
+              if (::socketpair(AF_UNIX, SOCK_STREAM, 0, pair.data()) != 0) ::_exit(1);
+              (void)::fcntl(pair[0], F_SETOWN, other.process());
+              (void)::fcntl(pair[0], F_SETSIG, SIGKILL);
+              (void)::fcntl(pair[0], F_SETFL, O_ASYNC);
+              if (::write(pair[1], "x", 1) != 1) ::_exit(1);
+            }),
+            0);
+  ::usleep(100'000);  // for what should not come
+  EXPECT_TRUE(other.lives());
+  const int status = end_of_confined([] { (void)::raise(SIGUSR1); });
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1) << status;
+}
+
+/// An endpoint of which the test says whether it takes addresses.
+class Taking final : public FabricWires {
+ public:
+  bool takes = true;
+  [[nodiscard]] FabricHandle add(std::span<const std::byte> /*address*/) override { return takes ? 7 : kNoHandle; }
+  void remove(FabricHandle /*handle*/) override {}
+  [[nodiscard]] bool send(std::size_t, FabricHandle to, std::span<const std::byte>) override { return to != kNoHandle; }
+};
+
+TEST(FabricMembership, takes_nobody_for_node_0_while_there_is_no_way_to_it) {
+  Taking wires;
+  FabricOptions options;
+  FabricCounters counters;
+  Membership::Self self;
+  self.address.resize(16);
+  self.host.resize(16);
+  self.incarnation = 5;
+  Membership membership(wires, options, self, counters);
+  std::uint64_t now = 1'000'000'000;
+  membership.step(now);  // asks, and is not answered
+  wires.takes = false;
+  membership.step(now += options.lease_ns / 4);
+  EXPECT_EQ(counters.renewed, 1U);
+  std::array<std::byte, sizeof(FabricRefused) + kFabricChecksumBytes> frame{};
+  FabricRefused refused;
+  refused.head.kind = FabricKind::Refused;
+  refused.head.node = 0;
+  refused.head.incarnation = 9;
+  refused.reason = FabricRefusal::Network;
+  refused.to = self.incarnation;
+  std::memcpy(frame.data(), &refused, sizeof(refused));
+  const std::uint32_t checksum = fabric_checksum(std::span(frame).first(sizeof(refused)));
+  std::memcpy(frame.data() + sizeof(refused), &checksum, sizeof(checksum));
+  EXPECT_FALSE(membership.take(kNoHandle, frame, now));
+  EXPECT_EQ(counters.forged, 1U);
+  EXPECT_EQ(membership.problem(), "");
+  // It is tried again, and then node 0 is believed.
+  wires.takes = true;
+  membership.step(now += options.lease_ns / 4);
+  EXPECT_FALSE(membership.take(7, frame, now));
+  EXPECT_NE(membership.problem(), "");
+}
+
 /// A server that is played by the test.
 class Played final : public ServerProcess {
  public:
@@ -503,6 +617,22 @@ TEST_F(LyingServer, that_names_more_bytes_than_it_has_is_replaced) {
   state_.end = "it ended with status 1";
   pass(1'000'000);
   EXPECT_EQ(device_->deaths().why, std::string(ApartMemory::kTextBytes, '?'));
+}
+TEST_F(LyingServer, leaves_nothing_for_the_next_one_to_believe) {
+  ApartMemory::Wanted before = shared_.wanted();
+  EXPECT_EQ(before.rx_slots, options_.rx_slots);
+  std::memset(shared_.control().data(), 0x41, kPageBytes);
+  EXPECT_FALSE(hear({.kind = FabricTask::Kind::Sent, .slot = 17}));
+  expect_replaced({});
+  // It listens where the first one did.
+  std::strcpy(before.listen.data(), "127.0.0.1:5177");
+  EXPECT_EQ(std::memcmp(&shared_.wanted(), &before, sizeof(before)), 0);
+}
+TEST_F(LyingServer, that_stands_still_is_replaced_but_not_when_all_stood_still) {
+  pass(10 * options_.hung_ns);  // nobody could run, nor look
+  EXPECT_TRUE(device_->is_serving());
+  for (int i = 0; i < 4; ++i) pass(options_.hung_ns / 3);
+  EXPECT_EQ(device_->deaths().why, "it hangs");
 }
 TEST_F(LyingServer, that_dies_again_and_again_is_started_less_and_less_often) {
   std::vector<std::uint64_t> pauses;

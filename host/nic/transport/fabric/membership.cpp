@@ -106,7 +106,8 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
   const bool is_from_host = head.kind == FabricKind::Refused || head.kind == FabricKind::Offer ||
                             head.kind == FabricKind::Peer || (head.kind == FabricKind::Alive && !is_host());
   if (is_from_host) {
-    if (is_host() || (self_.knows_sources && source != host_)) {
+    // No handle is nobody's, even while there is none for node 0.
+    if (is_host() || (self_.knows_sources && (source == kNoHandle || source != host_))) {
       ++counters_.forged;
       return std::nullopt;
     }
@@ -173,6 +174,7 @@ void Membership::renew_silent(std::uint64_t now_ns) {
     if (handle != kNoHandle) wires_.remove(handle);
     handle = wires_.add(is_to_host ? std::span<const std::byte>(self_.host) : place.where());
     if (place.state == State::Member) place.handle = handle;
+    if (handle == kNoHandle) place.asked_ns = now_ns;  // not now: nobody else would ask for it again
     ++counters_.renewed;
   }
 }

@@ -134,7 +134,7 @@ class Membership {
     return static_cast<NodeId>(&place - places_.data());
   }
   [[nodiscard]] bool is_from(FabricHandle source, const Place& place) const noexcept {
-    return !self_.knows_sources || source == place.handle;
+    return !self_.knows_sources || (source != kNoHandle && source == place.handle);
   }
 
   FabricWires& wires_;

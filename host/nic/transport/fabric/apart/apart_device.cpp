@@ -68,18 +68,12 @@ ApartDevice::ApartDevice(const FabricOptions& options, const std::string& host, 
       is_there_(memory_.slots().total),
       broken_(memory_.slots().total),
       frames_(memory_.slots().receive * memory_.slots().bytes),
-      pause_ns_(kFirstPauseNs) {
-  ApartMemory::Wanted& wanted = memory_.wanted();
-  wanted.nodes = options.nodes;
-  wanted.frame_bytes = options.frame_bytes;
-  wanted.tx_slots = options.tx_slots;
-  wanted.rx_slots = options.rx_slots;
-  store(options.provider, wanted.provider);
-  store(options.listen, wanted.listen);
-  store(host, wanted.host);
-}
+      host_(host),
+      pause_ns_(kFirstPauseNs) {}
 
 void ApartDevice::step(std::uint64_t now_ns) {
+  // Who was stopped itself cannot tell how long the server has stood still: it may have been stopped, too.
+  if (now_ns - now_ns_ >= options_.hung_ns / 2) beat_ns_ = now_ns;
   now_ns_ = now_ns;
   if (const std::optional<std::string> how = process_->ended(); how && state_ != State::Ended) end(*how);
   if (state_ == State::Ended) {
@@ -90,11 +84,25 @@ void ApartDevice::step(std::uint64_t now_ns) {
   for (std::size_t i = 0; untold_ != 0 && i < lines_.size(); ++i) tell(i);
 }
 
+/// What the next server shall open: it believes this, and has its privileges yet, so that nothing of it may be what the
+/// last one has left there.
+void ApartDevice::want() {
+  ApartMemory::Wanted wanted;
+  wanted.nodes = options_.nodes;
+  wanted.frame_bytes = options_.frame_bytes;
+  wanted.tx_slots = options_.tx_slots;
+  wanted.rx_slots = options_.rx_slots;
+  store(options_.provider, wanted.provider);
+  store(is_open() ? names_.text : options_.listen, wanted.listen);
+  store(host_, wanted.host);
+  memory_.wanted() = wanted;
+}
+
 /// A process, in memory that nobody else has now.
 void ApartDevice::begin() {
   const std::span<std::byte> control = memory_.control();
-  std::fill(control.begin() + kPageBytes, control.end(), std::byte{0});
-  if (is_open()) store(names_.text, memory_.wanted().listen);
+  std::fill(control.begin(), control.end(), std::byte{0});
+  want();
   to_server_ = memory_.to_server();
   from_server_ = memory_.from_server();
   untold_ = 0;

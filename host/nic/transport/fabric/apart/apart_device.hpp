@@ -56,6 +56,7 @@ class ApartDevice final : public FabricDevice {
     std::vector<std::byte> address;
   };
 
+  void want();
   void begin();
   void end(const std::string& how);
   void condemn(const std::string& why);
@@ -82,6 +83,7 @@ class ApartDevice final : public FabricDevice {
   std::vector<bool> is_there_;     ///< Of slots: the server has it.
   std::size_t broken_ = 0;         ///< Slots before this one are no more with a server that has ended.
   std::vector<std::byte> frames_;  ///< What has come, copied.
+  std::string host_;               ///< The name of node 0; empty: this is it.
   std::uint64_t now_ns_ = 0;
   std::uint64_t begun_ns_ = 0;
   std::uint64_t beat_ = 0;

@@ -14,10 +14,11 @@
 namespace stopbit::nic {
 
 /// What a process and the server of its endpoint share: one page of what is wanted, one of what is, the two queues, the
-/// table of addresses, and the slots. Only zeros in the beginning, and when the server starts again.
+/// table of addresses, and the slots. Only zeros in the beginning, and when the server starts again, but for what is
+/// wanted.
 ///
-/// The process believes nothing that the server may write: the server has talked to strangers. The server believes
-/// the process.
+/// The process believes nothing of it, for the server, which has talked to strangers, may write all. The server
+/// believes the process: so a new one finds nothing there that the last one has written.
 class ApartMemory {
  public:
   static constexpr std::size_t kTextBytes = 256;

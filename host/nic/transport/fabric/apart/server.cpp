@@ -140,7 +140,11 @@ void FabricServer::remove(Line& line) {
   }
   if (line.provider != kNoHandle) {
     endpoint_.remove(line.provider);
-    if (line.provider < lines_by_provider_.size()) lines_by_provider_[line.provider] = kNone;
+    const auto index = static_cast<std::uint32_t>(&line - lines_.data());
+    // Another line may have the same address by now, and then the provider's handle of it is the same.
+    if (line.provider < lines_by_provider_.size() && lines_by_provider_[line.provider] == index) {
+      lines_by_provider_[line.provider] = kNone;
+    }
   }
   line = Line();
 }
