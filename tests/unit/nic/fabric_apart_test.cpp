@@ -320,6 +320,23 @@ TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
   EXPECT_NE(none.message().find("provider 'none;such'"), std::string::npos) << none.message();
 }
 
+TEST(FabricProgram, that_is_as_fast_as_its_process_does_not_hold_it) {
+  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  FabricOptions options;
+  options.listen = "127.0.0.1:0";
+  options.program = STOPBIT_FABRIC_FLOOD;
+  auto node = FabricTransport::listen(options);
+  ASSERT_TRUE(node.ok()) << node.message();
+  const std::uint64_t begin = clock_ns();
+  for (std::uint64_t last = begin; clock_ns() - begin < 3'000'000'000;) {
+    const std::uint64_t before = node.value()->counters().malformed;
+    node.value()->progress();
+    ASSERT_LE(node.value()->counters().malformed - before, options.rx_slots) << clock_ns() - last << " ns";
+    last = clock_ns();
+  }
+  EXPECT_GT(node.value()->counters().malformed, 10 * options.rx_slots);
+}
+
 /// How a process ends that is confined as a server is, and then does this.
 int end_of_confined(const std::function<void()>& does) {
   const pid_t process = ::fork();

@@ -76,11 +76,13 @@ class FabricTransport::Parts {
     return membership->problem();
   }
 
-  /// Takes in what has come, as far as there is room.
+  /// Takes in what has come, as far as there is room; no more than that, for who sends only what is dropped may be as
+  /// fast as this.
   void poll() {
     const std::uint64_t now = now_ns();
     FabricPool::Arrived arrived;
-    while (ready_written - ready_read < ready.size() && pool.poll(arrived)) {
+    const std::uint64_t room = ready.size() - (ready_written - ready_read);
+    for (std::uint64_t looks = 0; looks < room && pool.poll(arrived); ++looks) {
       const std::optional<NodeId> from = membership->take(arrived.source, arrived.frame, now);
       if (from) {
         ready[ready_written++ % ready.size()] = {*from, arrived.frame.subspan(sizeof(FabricHead)), arrived.slot};
