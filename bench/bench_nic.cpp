@@ -1201,7 +1201,7 @@ void measure_apart(const TickClock& clock, const Arguments& arguments, std::pair
     std::byte bytes[kPageBytes];
   };
   std::vector<PageOfBytes> pages(ApartMemory::bytes(options) / kPageBytes + 1);
-  const std::span<std::byte> bytes(pages.front().bytes, pages.size() * kPageBytes);
+  const std::span<std::byte> bytes(reinterpret_cast<std::byte*>(pages.data()), pages.size() * kPageBytes);
   const ApartMemory memory(bytes, options);
   ApartDevice device(options, "", bytes, std::make_unique<Echo>());
   device.step(1);

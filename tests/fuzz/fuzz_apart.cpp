@@ -79,7 +79,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.rx_slots = 16;
   const FabricSlots slots(options);
   static std::vector<PageOfBytes> pages(ApartMemory::bytes(options) / kPageBytes + 1);
-  const std::span<std::byte> memory(pages.front().bytes, pages.size() * kPageBytes);
+  const std::span<std::byte> memory(reinterpret_cast<std::byte*>(pages.data()), pages.size() * kPageBytes);
   std::fill(memory.begin(), memory.end(), std::byte{0});
   const ApartMemory shared(memory, options);
   Played::State state;
