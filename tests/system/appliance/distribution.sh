@@ -201,7 +201,7 @@ children+=("${bad[@]}")
 # libfabric dies in its own process, there is another one, and that is all.
 server=$(pgrep -P "$(pgrep -P "$appliance" -x stopbit-fabric)")
 kill -SEGV "$server"
-wait_for 'grep -q "the process of libfabric is replaced, it died of SIGSEGV" log'
+wait_for 'grep -q "the process of libfabric has ended, it died of SIGSEGV" log'
 
 kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
@@ -230,7 +230,7 @@ done
 kill -9 "${bad[@]}" 2>/dev/null || true
 for ring in shm left right late; do wait_for "[[ \$(records_of ./$ring) == $records ]]"; done
 sleep 5
-echo "$(cat bits-0.02) and $(cat bits-0.3) bits turned, $(grep -c "is replaced" log) processes of libfabric replaced by the appliance"
+echo "$(cat bits-0.02) and $(cat bits-0.3) bits turned, $(grep -c "of libfabric has ended" log) processes of libfabric replaced by the appliance"
 kill -TERM "$appliance"
 ends "the appliance" "$appliance"
 wait "$appliance" || { echo "the appliance failed"; cat log; exit 1; }

@@ -376,7 +376,8 @@ void Membership::take_refused(const FabricRefused& refused, std::uint64_t now_ns
   // that is no offer which nobody takes.
   last_refusal_ = refused.reason;
   if (refused.reason == FabricRefusal::Taken || refused.reason == FabricRefusal::Full) {
-    if (taken_ns_ == 0) taken_ns_ = now_ns;
+    if (taken_ns_ == 0 || now_ns - refused_ns_ >= kOfferNs) taken_ns_ = now_ns;
+    refused_ns_ = now_ns;
     if (node_ == kNoNode || now_ns - taken_ns_ < 2 * kOfferNs) return;
   }
   problem_ = std::string("node 0 refuses: ") + to_text(refused.reason);

@@ -156,6 +156,7 @@ class Membership {
   FabricRefusal last_refusal_ = FabricRefusal::None;
   std::uint64_t heard_ns_ = 0;
   std::uint64_t said_ns_ = 0;
+  std::uint64_t refused_ns_ = 0;
   std::uint64_t taken_ns_ = 0;  ///< Since when the own place is another's; 0: it is not, or nobody has said so.
 };
 

@@ -54,6 +54,7 @@ Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& opti
   while (!device->is_open()) {
     device->step(clock_ns());
     if (device->deaths_.count != 0) return Failure{device->deaths_.why};
+    if (device->state_ == State::Ending) return Failure{device->why_};  // whoever does not obey is not waited for
     ::nanosleep(&kPause, nullptr);
   }
   return device;
@@ -197,10 +198,10 @@ ApartDevice::Line* ApartDevice::line_of(FabricHandle handle) noexcept {
 }
 
 FabricHandle ApartDevice::add(std::span<const std::byte> address) {
-  // One whose turn is longest ago: the server may still have to look at the address of the last one.
+  // The one that has been free for longest: the server may still have to look at the address of the last one.
   Line* oldest = nullptr;
   for (Line& line : lines_) {
-    if (line.state == Line::State::Free && (oldest == nullptr || line.stamp < oldest->stamp)) oldest = &line;
+    if (line.state == Line::State::Free && (oldest == nullptr || line.freed < oldest->freed)) oldest = &line;
   }
   if (oldest == nullptr || address.empty() || address.size() > kFabricAddressBytes) return kNoHandle;
   const auto index = static_cast<std::size_t>(oldest - lines_.data());
@@ -220,9 +221,14 @@ void ApartDevice::remove(FabricHandle handle) {
     ++untold_;
     tell(static_cast<std::size_t>(line - lines_.data()));
   } else {
-    line->state = Line::State::Free;
+    free(*line);
     --untold_;
   }
+}
+
+void ApartDevice::free(Line& line) noexcept {
+  line.state = Line::State::Free;
+  line.freed = ++freed_;
 }
 
 /// The server of a line, if there is something to tell and room for it.
@@ -232,15 +238,17 @@ void ApartDevice::tell(std::size_t index) {
   if (line.state == Line::State::Adding) {
     if (!is_serving) return;
     ApartMemory::Address& shared = memory_.address(index);
+    memory_.handle(index).store(0, std::memory_order_seq_cst);
     shared.bytes = line.address.size();
     std::copy(line.address.begin(), line.address.end(), shared.address.begin());
+    memory_.handle(index).store(handle_of(index), std::memory_order_release);
     if (!to_server_.push({.kind = FabricTask::Kind::Add, .handle = handle_of(index)})) return;
     line.state = Line::State::Known;
     --untold_;
   } else if (line.state == Line::State::Removing) {
     // A server that is over has forgotten it.
     if (is_serving && !to_server_.push({.kind = FabricTask::Kind::Remove, .handle = handle_of(index)})) return;
-    line.state = Line::State::Free;
+    free(line);
     --untold_;
   }
 }

@@ -53,6 +53,7 @@ class ApartDevice final : public FabricDevice {
     enum class State : std::uint8_t { Free, Adding, Known, Removing };  ///< -ing: the server is to be told of it.
     State state = State::Free;
     std::uint32_t stamp = 0;  ///< So that each handle is used once.
+    std::uint64_t freed = 0;  ///< When it became free, by a count of such moments.
     std::vector<std::byte> address;
   };
 
@@ -63,6 +64,7 @@ class ApartDevice final : public FabricDevice {
   void watch();
   [[nodiscard]] std::string learn_names();
   void tell(std::size_t index);
+  void free(Line& line) noexcept;
   [[nodiscard]] FabricHandle handle_of(std::size_t index) const noexcept;
   [[nodiscard]] Line* line_of(FabricHandle handle) noexcept;
   [[nodiscard]] bool is_believable(const FabricTask& task) const noexcept;
@@ -79,6 +81,7 @@ class ApartDevice final : public FabricDevice {
   FabricDeaths deaths_;
   std::string why_;  ///< Why the process has to go.
   std::vector<Line> lines_;
+  std::uint64_t freed_ = 0;        ///< Lines that became free.
   std::size_t untold_ = 0;         ///< Lines of which the server is to be told.
   std::vector<bool> is_there_;     ///< Of slots: the server has it.
   std::size_t broken_ = 0;         ///< Slots before this one are no more with a server that has ended.

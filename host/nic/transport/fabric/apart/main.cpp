@@ -12,6 +12,7 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
 
 #include "host/nic/node/shared_memory.hpp"
 #include "host/nic/transport/fabric/apart/confine.hpp"
@@ -59,6 +60,7 @@ int serve() {
   nic::FabricServer server(memory.span());
   if (!server.open().empty()) return 1;  // the other process says it
   if (const std::string problem = nic::confine_server(); !problem.empty()) return failed(problem.c_str());
+  ::close(STDERR_FILENO);  // the log of the process that it serves
   server.begin();
   for (std::size_t quiet = 0;; ++quiet) {
     if (server.step() != 0) {
@@ -71,7 +73,8 @@ int serve() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "serve") return serve();
   struct stat memory {};
   struct stat socket {};
   if (::fstat(nic::kServerMemory, &memory) != 0 || !S_ISREG(memory.st_mode) ||
@@ -80,9 +83,7 @@ int main() {
     return 2;
   }
   // It ends with the one who started it, not before: there are goodbyes to send.
-  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) (void)::signal(signal, SIG_IGN);
-  // Loaded once, for all servers to come: it takes a third of a second.
-  (void)nic::fabric_library();
-  const char* const problem = nic::supervise(nic::kServerSocket, serve);
-  ::_exit(problem == nullptr ? 0 : failed(problem));  // without libfabric's goodbyes
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) (void)::signal(signal, SIG_IGN);  // servers, too
+  const char* const problem = nic::supervise(nic::kServerSocket, "/proc/self/exe");
+  return problem == nullptr ? 0 : failed(problem);
 }

@@ -50,6 +50,7 @@ class ApartMemory {
   };
   /// A line of the table, from the process.
   struct Address {
+    std::uint64_t handle = 0;  ///< Of whom it is the address: stored last, and 0 while it changes.
     std::uint64_t bytes = 0;
     std::array<std::byte, kFabricAddressBytes> address{};
   };
@@ -77,6 +78,9 @@ class ApartMemory {
   [[nodiscard]] TaskQueue from_server() const noexcept { return {memory_ + from_server_at(), from_server_capacity()}; }
   [[nodiscard]] Address& address(std::size_t index) const noexcept {
     return *reinterpret_cast<Address*>(memory_ + addresses_at() + index * sizeof(Address));
+  }
+  [[nodiscard]] std::atomic_ref<std::uint64_t> handle(std::size_t index) const noexcept {
+    return std::atomic_ref<std::uint64_t>(address(index).handle);
   }
   [[nodiscard]] std::size_t addresses() const noexcept { return addresses_; }
   [[nodiscard]] const FabricSlots& slots() const noexcept { return slots_; }

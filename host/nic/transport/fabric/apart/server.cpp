@@ -1,12 +1,24 @@
 #include "host/nic/transport/fabric/apart/server.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstring>
+
+#include "host/nic/words.hpp"
 
 namespace stopbit::nic {
 namespace {
 
 constexpr std::size_t kTasksPerTurn = 64;
+constexpr std::uint64_t kShortestPauseNs = 5'000;
+constexpr std::uint64_t kLongestPauseNs = 20'000'000;
+
+std::uint64_t clock_ns() noexcept {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
 
 std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
   return {from.data(), ::strnlen(from.data(), from.size())};
@@ -74,7 +86,8 @@ std::size_t FabricServer::step() {
   }
   while (!unposted_.empty() && endpoint_.post(unposted_.back())) unposted_.pop_back();
   if (waits_ != 0) {
-    for (Line& line : lines_) work += send(line);
+    const std::uint64_t now = clock_ns();
+    for (Line& line : lines_) work += send(line, now);
   }
   FabricDevice::Event event;
   for (std::size_t i = 0; i < kTasksPerTurn && endpoint_.poll(event); ++i) {
@@ -121,8 +134,13 @@ void FabricServer::add(const FabricTask& task) {
   Line* const line = line_of(task.handle);
   if (line == nullptr) return;
   const auto index = static_cast<std::uint32_t>(line - lines_.data());
-  const ApartMemory::Address& shared = memory_.address(index);
   line->handle = task.handle;
+  line->provider = kNoHandle;
+  // If the line is another's by now, this one is about to be removed.
+  if (memory_.handle(index).load(std::memory_order_acquire) != task.handle) return;
+  const ApartMemory::Address shared = memory_.address(index);
+  order_reads();
+  if (memory_.handle(index).load(std::memory_order_relaxed) != task.handle) return;
   line->provider = endpoint_.add(std::span(shared.address).first(std::min(shared.bytes, kFabricAddressBytes)));
   // A table's handles are small: they count its lines.
   constexpr FabricHandle kMost = 1 << 16;
@@ -161,12 +179,22 @@ void FabricServer::wait(Line& line, const FabricTask& task) {
   ++waits_;
 }
 
-std::size_t FabricServer::send(Line& line) {
+/// Each time that the provider is asked to send to who is not there it tries to connect: so it is asked less and less
+/// often.
+std::size_t FabricServer::send(Line& line, std::uint64_t now_ns) {
+  if (line.first == kNone || now_ns < line.again_ns) return 0;
   std::size_t sent = 0;
-  while (line.first != kNone && endpoint_.submit(line.first, line.provider, waiting_[line.first].length)) {
+  for (; line.first != kNone; ++sent) {
+    if (!endpoint_.submit(line.first, line.provider, waiting_[line.first].length)) break;
     line.first = waiting_[line.first].next;
     --waits_;
-    ++sent;
+  }
+  if (sent != 0 || line.first == kNone) {
+    line.refused_ns = 0;
+    line.again_ns = 0;
+  } else {
+    if (line.refused_ns == 0) line.refused_ns = now_ns;
+    line.again_ns = now_ns + std::clamp((now_ns - line.refused_ns) / 4, kShortestPauseNs, kLongestPauseNs);
   }
   return sent;
 }

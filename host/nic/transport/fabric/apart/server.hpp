@@ -33,6 +33,8 @@ class FabricServer {
     FabricHandle provider = kNoHandle;  ///< What the provider calls it; nothing if it does not want it.
     std::uint32_t first = kNone;        ///< Slots that wait for being sent there.
     std::uint32_t last = kNone;
+    std::uint64_t refused_ns = 0;  ///< Since when the provider takes none of them; 0: it does.
+    std::uint64_t again_ns = 0;    ///< When it is asked again.
   };
   struct Waiting {
     std::uint32_t next = kNone;
@@ -43,7 +45,7 @@ class FabricServer {
   void add(const FabricTask& task);
   void remove(Line& line);
   void wait(Line& line, const FabricTask& task);
-  [[nodiscard]] std::size_t send(Line& line);
+  [[nodiscard]] std::size_t send(Line& line, std::uint64_t now_ns);
   void tell(const FabricDevice::Event& event);
   void tell(FabricTask::Kind kind, std::uint32_t slot);
   [[nodiscard]] Line* line_of(FabricHandle handle) noexcept;

@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
@@ -91,8 +92,13 @@ Result<std::unique_ptr<ServerProcess>> SupervisedProcess::spawn(const std::strin
 
 SupervisedProcess::~SupervisedProcess() {
   socket_ = ring::Descriptor();  // it ends when it sees this
-  // One that is confined cannot wait; the system does it then.
-  while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) {
+  constexpr timespec kPause{0, 1'000'000};
+  constexpr int kPatience = 1'000;
+  for (int i = 0; i <= kPatience; ++i, ::nanosleep(&kPause, nullptr)) {
+    if (i == kPatience) ::kill(supervisor_, SIGKILL);
+    const pid_t ended = ::waitpid(supervisor_, nullptr, i == kPatience ? 0 : WNOHANG);
+    // One that is confined cannot wait; the system does it then.
+    if (ended == supervisor_ || (ended < 0 && errno != EINTR)) return;
   }
 }
 

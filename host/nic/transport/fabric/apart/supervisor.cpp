@@ -20,19 +20,21 @@ struct Server {
   int watch = -1;  ///< Can be polled for its end.
 };
 
-const char* start(Server& server, int socket, int (*serve)()) {
+/// False, with errno: there is none.
+bool start(Server& server, int socket, const char* program) {
   const pid_t parent = ::getpid();
   const pid_t pid = ::fork();
-  if (pid < 0) return "cannot start a process";
+  if (pid < 0) return false;
   if (pid == 0) {
     ::close(socket);
     // It does not outlive the supervisor, whatever ends that.
     (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    ::_exit(::getppid() == parent ? serve() : 0);
+    if (::getppid() == parent) (void)::execl(program, "stopbit-fabric", "serve", nullptr);
+    ::_exit(1);
   }
   server.pid = pid;
   server.watch = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  return server.watch < 0 ? "cannot watch a process" : nullptr;
+  return true;
 }
 
 /// Waits for its end.
@@ -40,7 +42,7 @@ ServerEnd take_end(Server& server) {
   siginfo_t info{};
   while (::waitid(P_PID, static_cast<id_t>(server.pid), &info, WEXITED) != 0 && errno == EINTR) {
   }
-  ::close(server.watch);
+  if (server.watch >= 0) ::close(server.watch);
   server = Server();
   return {.code = info.si_code, .status = info.si_status};
 }
@@ -53,7 +55,7 @@ void end(Server& server) {
 
 }  // namespace
 
-const char* supervise(int socket, int (*serve)()) {
+const char* supervise(int socket, const char* program) {
   Server server;
   for (;;) {
     std::array<pollfd, 2> polled{pollfd{socket, POLLIN, 0}, pollfd{server.watch, POLLIN, 0}};
@@ -73,9 +75,10 @@ const char* supervise(int socket, int (*serve)()) {
       return nullptr;
     }
     if (word == static_cast<char>(SupervisorWord::Start) && server.pid == 0) {
-      if (const char* const problem = start(server, socket, serve); problem != nullptr) {
+      if (!start(server, socket, program) || server.watch < 0) {  // for want of processes, or of descriptors
+        const ServerEnd how{.code = CLD_EXITED, .status = errno};
         end(server);
-        return problem;
+        (void)::send(socket, &how, sizeof(how), MSG_NOSIGNAL);
       }
     } else if (word == static_cast<char>(SupervisorWord::Kill) && server.pid != 0) {
       ::kill(server.pid, SIGKILL);  // its end is told when it comes

@@ -19,9 +19,10 @@ struct ServerEnd {
 inline constexpr int kServerMemory = 3;
 inline constexpr int kServerSocket = 4;
 
-/// Starts and ends servers, forks of this process, as it is told, until nobody holds the other end of `socket`. It is
-/// one thread that has never talked to a stranger; a server is `serve`, which returns the exit status.
+/// Starts and ends servers, as it is told, until nobody holds the other end of `socket`. It is one thread that has
+/// never talked to a stranger; a server is a process of `program` with the one argument "serve" and the memory: each
+/// has a layout of its own, so that who has seen one dies in the next as well.
 /// @returns why it cannot go on, or null.
-[[nodiscard]] const char* supervise(int socket, int (*serve)());
+[[nodiscard]] const char* supervise(int socket, const char* program);
 
 }  // namespace stopbit::nic
