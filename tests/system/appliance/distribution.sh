@@ -215,6 +215,9 @@ none=$!
 children+=("$right_ring" "$late" "$none")
 wait_for '[[ -e late && $(subscribers) == "3 "[4-8] ]]'
 at_restart=$(stat "status['rings'][0]['records']")
+# The worst of the ways has shown what it can do.
+wait_for '(($(cat bits-0.3) > 100))'
+kill -9 "${bad[@]:2}" 2>/dev/null || true
 
 # The whole capture, at everybody who is to have it.
 packets=$(packets_of "$capture")
