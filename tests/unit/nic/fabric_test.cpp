@@ -69,9 +69,9 @@ class Fabric : public ::testing::TestWithParam<Way> {
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.message());
     return opened ? std::move(opened).value() : nullptr;
   }
-  /// Lets all of them work until it is so; false after ten seconds.
+  /// Lets all of them work until it is so; false after a minute.
   [[nodiscard]] static bool until(const std::vector<FabricTransport*>& nodes, const std::function<bool()>& is_so) {
-    for (const std::uint64_t end = clock_ns() + 10'000'000'000; !is_so();) {
+    for (const std::uint64_t end = clock_ns() + 60'000'000'000; !is_so();) {
       if (clock_ns() >= end) return false;
       for (FabricTransport* const node : nodes) node->progress();
     }
@@ -152,7 +152,7 @@ TEST_P(Fabric, gives_a_place_again_when_its_node_is_gone) {
   EXPECT_TRUE(b->problem().empty());  // it may still become free
   // One that is silent, and has not said goodbye.
   EXPECT_TRUE(until({host.get(), b.get()}, [&] { return b->is_joined(); }));
-  EXPECT_EQ(host->counters().expired, 1U);
+  EXPECT_GE(host->counters().expired, 1U);  // more, where starting a node takes longer than a lease
   // It learns that it is nobody any more.
   EXPECT_TRUE(until({host.get(), a.get(), b.get()}, [&] { return !a->problem().empty(); }));
   EXPECT_FALSE(a->is_joined());
