@@ -370,8 +370,8 @@ void Distribution::publish_fabric() {
   fabric_tally_.deaths.set(deaths.count);
   if (deaths.count == told_deaths_) return;
   told_deaths_ = deaths.count;
-  say(fabric_voice_, "fabric: the process of libfabric has ended, " + deaths.why + "; " +
-                         std::to_string(deaths.count) + (deaths.count == 1 ? " time" : " times") + " now");
+  say(fabric_voice_, "fabric: the process of libfabric has ended, " + deaths.why + "; " + std::to_string(deaths.count) +
+                         (deaths.count == 1 ? " time" : " times") + " now");
 }
 
 /// A subscriber keeps its place as long as it is there.
