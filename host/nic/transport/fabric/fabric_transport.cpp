@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/nic/clock.hpp"
 #include "host/nic/transport/fabric/library.hpp"
 #include "host/nic/transport/fabric/membership.hpp"
 #include "host/nic/transport/fabric/pool.hpp"
@@ -21,12 +22,6 @@ namespace {
 constexpr std::size_t kSpare = 2;
 constexpr std::uint64_t kLookEveryNs = 1'000'000;
 constexpr std::uint64_t kGoodbyeNs = 50'000'000;
-
-std::uint64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::string check(const FabricOptions& options) {
   if (options.network.empty() || options.network.size() >= kFabricNameBytes) {
@@ -79,7 +74,7 @@ class FabricTransport::Parts {
   /// Takes in what has come, as far as there is room; no more than that, for who sends only what is dropped may be as
   /// fast as this.
   void poll() {
-    const std::uint64_t now = now_ns();
+    const std::uint64_t now = steady_ns();
     FabricPool::Arrived arrived;
     const std::uint64_t room = ready.size() - (ready_written - ready_read);
     for (std::uint64_t looks = 0; looks < room && pool.poll(arrived); ++looks) {
@@ -122,7 +117,7 @@ FabricTransport::~FabricTransport() {
   // What comes now is nobody's; but the provider may need to be asked to send the goodbye.
   parts_->membership->leave();
   FabricPool::Arrived arrived;
-  for (const std::uint64_t end = now_ns() + kGoodbyeNs; !parts_->pool.is_idle(0) && now_ns() < end;) {
+  for (const std::uint64_t end = steady_ns() + kGoodbyeNs; !parts_->pool.is_idle(0) && steady_ns() < end;) {
     if (parts_->pool.poll(arrived)) parts_->pool.give_back(arrived.slot);
   }
 }
@@ -169,9 +164,9 @@ Result<std::unique_ptr<FabricTransport>> FabricTransport::join(const FabricOptio
   auto started = start(options, address);
   if (!started) return started;
   FabricTransport& transport = *started.value();
-  const std::uint64_t end = now_ns() + options.patience_ns;
+  const std::uint64_t end = steady_ns() + options.patience_ns;
   constexpr timespec kPause{0, 200'000};
-  while (!transport.is_joined() && transport.problem().empty() && now_ns() < end) {
+  while (!transport.is_joined() && transport.problem().empty() && steady_ns() < end) {
     transport.progress();
     ::nanosleep(&kPause, nullptr);
   }

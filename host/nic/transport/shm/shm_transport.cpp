@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstring>
 
+#include "host/nic/clock.hpp"
 #include "host/nic/names.hpp"
 #include "host/nic/words.hpp"
 #include "host/ring/name.hpp"
@@ -42,12 +43,6 @@ constexpr std::uint64_t kNumbers = std::uint64_t{1} << (64 - kNumberAt);
 
 std::atomic_ref<std::uint64_t> word(std::byte* at) noexcept {
   return std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(at));
-}
-
-std::uint64_t now_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 /// Length of the frame with this number, as its sender says it, whatever that is; nothing if it is not there yet.
@@ -188,7 +183,7 @@ bool ShmTransport::connect(NodeId to) {
 /// Now and then: the node may have come, or have been replaced.
 void ShmTransport::look_again(NodeId to) {
   Outgoing& out = outgoing_[to];
-  const std::uint64_t now = now_ns();
+  const std::uint64_t now = steady_ns();
   if (now < out.next_look_ns) return;
   out.next_look_ns = now + options_.look_every_ns;
   if (out.ring != nullptr && ring::is_locked(out.file)) return;

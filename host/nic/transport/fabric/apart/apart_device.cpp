@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "host/nic/clock.hpp"
+
 namespace stopbit::nic {
 namespace {
 
@@ -16,12 +18,6 @@ constexpr std::uint64_t kLongestPauseNs = 500'000'000;
 constexpr std::size_t kStampAt = 32;  // in a handle, above the number of the line
 
 using Said = ApartMemory::State;
-
-std::uint64_t clock_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 /// Of at most its length, and printable: it comes from who may be anybody.
 std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
@@ -52,7 +48,7 @@ Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& opti
   device->shared_ = std::move(shared);
   constexpr timespec kPause{0, 1'000'000};
   while (!device->is_open()) {
-    device->step(clock_ns());
+    device->step(steady_ns());
     if (device->deaths_.count != 0) return Failure{device->deaths_.why};
     if (device->state_ == State::Ending) return Failure{device->why_};  // whoever does not obey is not waited for
     ::nanosleep(&kPause, nullptr);

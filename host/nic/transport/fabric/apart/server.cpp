@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/nic/clock.hpp"
 #include "host/nic/words.hpp"
 
 namespace stopbit::nic {
@@ -13,12 +14,6 @@ namespace {
 constexpr std::size_t kTasksPerTurn = 64;
 constexpr std::uint64_t kShortestPauseNs = 5'000;
 constexpr std::uint64_t kLongestPauseNs = 20'000'000;
-
-std::uint64_t clock_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
   return {from.data(), ::strnlen(from.data(), from.size())};
@@ -86,7 +81,7 @@ std::size_t FabricServer::step() {
   }
   while (!unposted_.empty() && endpoint_.post(unposted_.back())) unposted_.pop_back();
   if (waits_ != 0) {
-    const std::uint64_t now = clock_ns();
+    const std::uint64_t now = steady_ns();
     for (Line& line : lines_) work += send(line, now);
   }
   FabricDevice::Event event;
