@@ -2,7 +2,6 @@
 # host/examples shows how they are used.
 include_guard(GLOBAL)
 include(CMakePackageConfigHelpers)
-include(GNUInstallDirs)
 
 # Besides those of views. stopbit_ring and stopbit_record need no other.
 set(STOPBIT_LIBRARY_HEADERS

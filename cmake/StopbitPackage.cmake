@@ -1,6 +1,5 @@
 # The Debian package: ./dev package, or cpack -G DEB in the build folder.
 include_guard(GLOBAL)
-include(GNUInstallDirs)
 
 set(folder ${PROJECT_SOURCE_DIR}/host/tools/packaging)
 configure_file(${folder}/stopbit@.service ${PROJECT_BINARY_DIR}/stopbit@.service @ONLY)
