@@ -33,7 +33,6 @@ class Arguments {
     if (error != std::errc() || end != text.data() + text.size()) missing_ = true;
     return value;
   }
-  /// A word was missing, or was no number.
   /// The number of a word that may be negative, as the 64 bits it is.
   [[nodiscard]] std::uint64_t signed_number(std::size_t index) {
     const std::string& text = at(index);
@@ -41,6 +40,7 @@ class Arguments {
     const std::uint64_t value = to_number(std::string_view(text).substr(is_negative ? 1 : 0));
     return is_negative ? ~value + 1 : value;
   }
+  /// A word was missing, or was no number.
   [[nodiscard]] bool is_wrong() const noexcept { return missing_; }
 
  private:
