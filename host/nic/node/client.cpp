@@ -163,6 +163,19 @@ Result<BrokerReply> Client::ask(BrokerRequest request, int to_pass, ring::Descri
   return exchange(socket_.get(), request, to_pass, passed, patience_ms_);
 }
 
+std::string Client::tell(const BrokerRequest& request) {
+  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  return reply ? "" : reply.message();
+}
+
+Result<BrokerReply> Client::ask_of_feed(BrokerCall call, const std::string& feed, ring::Descriptor* passed) {
+  if (feed.empty() || feed.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
+  BrokerRequest request;
+  request.call = call;
+  std::memcpy(request.name, feed.data(), feed.size());
+  return ask(request, -1, passed);
+}
+
 PartHead Client::next_message(std::size_t length, const SendHow& how) noexcept {
   PartHead head;
   head.tag = how.tag;
@@ -350,8 +363,7 @@ std::string Client::unshare(Nla address) {
   BrokerRequest request;
   request.call = BrokerCall::Unshare;
   request.address = address;
-  const Result<BrokerReply> reply = ask(request, -1, nullptr);
-  return reply ? "" : reply.message();
+  return tell(request);
 }
 
 Result<WindowName> Client::open_window(Nla address, std::uint64_t bytes, Access access) {
@@ -369,16 +381,11 @@ std::string Client::close_window(std::uint16_t window) {
   BrokerRequest request;
   request.call = BrokerCall::CloseWindow;
   request.window = window;
-  const Result<BrokerReply> reply = ask(request, -1, nullptr);
-  return reply ? "" : reply.message();
+  return tell(request);
 }
 
 Result<Client::PortName> Client::subscribe(const std::string& feed) {
-  if (feed.empty() || feed.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
-  BrokerRequest request;
-  request.call = BrokerCall::Subscribe;
-  std::memcpy(request.name, feed.data(), feed.size());
-  const Result<BrokerReply> reply = ask(request, -1, nullptr);
+  const Result<BrokerReply> reply = ask_of_feed(BrokerCall::Subscribe, feed, nullptr);
   if (!reply) return Failure{reply.message()};
   return PortName{reply.value().node, reply.value().vpid};
 }
@@ -389,12 +396,8 @@ bool Client::is_open() const noexcept {
 }
 
 Result<AttachedFeed> Client::attach(const std::string& name) {
-  BrokerRequest request;
-  request.call = BrokerCall::Attach;
-  if (name.empty() || name.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
-  std::memcpy(request.name, name.data(), name.size());
   AttachedFeed feed;
-  const Result<BrokerReply> reply = ask(request, -1, &feed.file);
+  const Result<BrokerReply> reply = ask_of_feed(BrokerCall::Attach, name, &feed.file);
   if (!reply) return Failure{reply.message()};
   if (!feed.file.ok()) return Failure{"the broker passed no file for the feed '" + name + "'"};
   feed.node = reply.value().node;
@@ -408,8 +411,7 @@ std::string Client::detach(std::uint16_t window) {
   BrokerRequest request;
   request.call = BrokerCall::Detach;
   request.window = window;
-  const Result<BrokerReply> reply = ask(request, -1, nullptr);
-  return reply ? "" : reply.message();
+  return tell(request);
 }
 
 }  // namespace stopbit::nic

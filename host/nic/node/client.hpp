@@ -148,6 +148,9 @@ class Client {
   };
   Client(Opened opened, unsigned patience_ms);
   [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, ring::Descriptor* passed);
+  [[nodiscard]] Result<BrokerReply> ask_of_feed(BrokerCall call, const std::string& feed, ring::Descriptor* passed);
+  /// As ask, where a yes has no more to say: empty, or why not.
+  [[nodiscard]] std::string tell(const BrokerRequest& request);
   [[nodiscard]] PartHead next_message(std::size_t length, const SendHow& how) noexcept;
 
   struct Segments {

@@ -125,12 +125,13 @@ class Publishing : public ::testing::Test {
     one->give(0, test::tick(++sequence, number));
     one->work();
   }
-  /// The status, once the counters say so.
+  /// The status, once the counters say so. They are told now and then, and to read them takes far longer than a step.
   template <class Holds>
   Status until_counted(Holds holds) {
     Status status;
     until(
         [&] {
+          for (int i = 0; i < 500; ++i) step();
           status = read_status(one->counts(), one->now);
           return holds(status.nic.publishers.at(0));
         },
@@ -174,6 +175,7 @@ TEST_F(Publishing, gives_what_was_there_before_and_what_comes_and_counts_it) {
   EXPECT_GE(late.subscriber().counters().fetched, 5U);
   const Status status =
       until_counted([](const PublisherStatus& shm) { return shm.subscribers.size() == 1 && shm.admitted == 1; });
+  ASSERT_EQ(status.nic.publishers[0].subscribers.size(), 1U);
   EXPECT_EQ(status.nic.publishers[0].subscribers[0].ring, "mine");
   EXPECT_EQ(records, one->reader->published());
 }
