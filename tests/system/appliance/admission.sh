@@ -12,69 +12,23 @@ here=$(dirname "$(readlink -f "$0")")
 enter_namespace "" "$@"
 make_workplace admission
 
-# The appliance is here; `left` and `right` are two other hosts.
-ip link set lo up
-for side in left right; do
-  unshare --net sleep 600 &
-  there=$!
-  children+=("$there")
-  sleep 0.3
-  nsenter -t "$there" -n ip link set lo up
-  lay_wire "to-$side" wire "10.9$((${#children[@]})).0"
-  declare "$side=$there"
-done
+make_two_hosts
 readonly at=10.91.0.1:7707
-nsenter -t "$right" -n ip route add 10.91.0.1 via 10.92.0.1 dev wire
-# No functions: a signal to what they started in the background would reach a shell.
-in_left=(nsenter -t "$left" -n)
-in_right=(nsenter -t "$right" -n timeout 100)
 
-cat >feed.toml <<TOML
-name = "replayed"
-[[image]]
-name = "exchange"
-templates = ["$sample/templates.xml"]
-[[channel]]
-number = 0
-name = "incremental"
-framing = "cme"
-ring = "$folder/cme"
-window = { packets = 1024, time = "100ms" }
-a = { group = "239.20.1.1", port = 20001 }
-b = { group = "239.20.2.1", port = 20002 }
-TOML
-cat >appliance.toml <<TOML
-name = "$name"
-state = "state"
-[nic]
-network = "$name"
-listen = "$at"
-subscribers_per_address = 1
-[[publish]]
+write_publisher --sample "$sample" --nic "listen = \"$at\"
+subscribers_per_address = 1" --publish '[[publish]]
 ring = "cme"
 as = "left-only"
 to = ["fabric"]
-allow = ["10.91.0.0/30", "fd00::/8"]
-[[agent]]
-name = "md"
-[[port]]
-name = "capture"
-kind = "capture"
-file = "$sample/capture.pcap.gz"
-speed = 1
-[[feed]]
-file = "feed.toml"
-a = "capture"
-TOML
-start_appliance || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; exit 1; }
-if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
+allow = ["10.91.0.0/30", "fd00::/8"]'
+start_publisher
 
 "${in_left[@]}" "$bin/stopbit" tail "fabric://$at/left-only" --from-start >left.jsonl 2>left.log &
 left_reader=$!
 children+=("$left_reader")
 wait_for '[[ -s left.jsonl ]]'
 status=0
-"${in_right[@]}" "$bin/stopbit" tail "fabric://$at/left-only" >right.jsonl 2>right.log || status=$?
+"${in_right[@]}" timeout 100 "$bin/stopbit" tail "fabric://$at/left-only" >right.jsonl 2>right.log || status=$?
 [[ $status == 1 && ! -s right.jsonl ]] || { echo "another address: status $status"; cat right.log; exit 1; }
 grep -q "the ring is not for the subscriber's address" right.log || { cat right.log; exit 1; }
 wait_for 'grep -Eq "text=.fabric: port [0-9]+ of node [0-9]+ at 10.92.0.2 is refused \(Address\)" log'

@@ -12,7 +12,7 @@ cat >odd.xml <<'XML'
   </template>
 </templates>
 XML
-"$(dirname "$0")/settings.py" "$1" --name "$2" --sends "$3" --receives "$4" --rate 2000 --seconds 60 \
+"$(dirname "$0")/settings.py" live "$1" --name "$2" --sends "$3" --receives "$4" --rate 2000 --seconds 60 \
   --window 'packets = 1024, time = "20ms"' --line-a 'impair = { loss = 0.01 }' --exchange '[impair_both]
 loss = 0.02' --feed "[[image]]
 name = \"odd\"

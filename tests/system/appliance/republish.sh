@@ -13,57 +13,14 @@ here=$(dirname "$(readlink -f "$0")")
 enter_namespace "" "$@"
 make_workplace republish
 
-# The appliance is here; `left` and `right` are two other hosts.
-ip link set lo up
-for side in left right; do
-  make_namespace
-  nsenter -t "$there" -n ip link set lo up
-  lay_wire "to-$side" wire "10.9$((${#children[@]})).0"
-  declare "$side=$there"
-done
+make_two_hosts
 readonly at=10.91.0.1:7707
-nsenter -t "$right" -n ip route add 10.91.0.1 via 10.92.0.1 dev wire
-# No functions: a signal to what they started in the background would reach a shell.
-in_left=(nsenter -t "$left" -n)
-in_right=(nsenter -t "$right" -n)
 
-cat >feed.toml <<TOML
-name = "replayed"
-[[image]]
-name = "exchange"
-templates = ["$sample/templates.xml"]
-[[channel]]
-number = 0
-name = "incremental"
-framing = "cme"
-ring = "$folder/cme"
-window = { packets = 1024, time = "100ms" }
-a = { group = "239.20.1.1", port = 20001 }
-b = { group = "239.20.2.1", port = 20002 }
-TOML
 echo "this is a token of the test" >token
-# write_settings LISTEN: appliance.toml, with the [[publish]] that stand in the input.
-write_settings() {
-  cat >appliance.toml <<TOML
-name = "$name"
-state = "state"
-[control]
-socket = "control.sock"
-[nic]
-network = "$name"
-listen = "$1"
-[[agent]]
-name = "md"
-[[port]]
-name = "capture"
-kind = "capture"
-file = "$sample/capture.pcap.gz"
-speed = 1
-[[feed]]
-file = "feed.toml"
-a = "capture"
-TOML
-  cat >>appliance.toml
+# publish_at LISTEN: the settings, with the [[publish]] that stand in the input.
+publish_at() {
+  write_publisher --sample "$sample" --head '[control]
+socket = "control.sock"' --nic "listen = \"$1\"" --publish "$(cat)"
 }
 # answer: what the appliance says to `publish`.
 answer() {
@@ -84,7 +41,7 @@ fails() {
   [[ $status == 1 ]] && grep -q "$3" "$1.log" || { echo "$1: status $status"; cat "$1.log" log; exit 1; }
 }
 
-write_settings "$at" <<'TOML'
+publish_at "$at" <<'TOML'
 [[publish]]
 ring = "cme"
 token_file = "token"
@@ -92,8 +49,7 @@ token_file = "token"
 ring = "cme"
 as = "extra"
 TOML
-start_appliance || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; exit 1; }
-if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
+start_publisher
 "${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --from-start --token-file token >left.jsonl 2>left.log &
 left_reader=$!
 "$bin/stopbit" tail "shm://$name/cme" --from-start --token-file token >near.jsonl 2>near.log &
@@ -106,7 +62,7 @@ children+=("$left_reader" "$near_reader" "$right_reader" "$extra_reader")
 wait_for '[[ -s left.jsonl && -s near.jsonl && -s right.jsonl && -s extra.jsonl ]]'
 
 # Nothing of a file that is wrong somewhere, or that says what cannot change.
-write_settings "$at" <<'TOML'
+publish_at "$at" <<'TOML'
 [[publish]]
 ring = "cme"
 as = "new"
@@ -114,7 +70,7 @@ allow = ["10.91.0.0/33"]
 TOML
 said=$(answer)
 [[ $said == "error: nothing changes: "*appliance.toml:*"10.91.0.0/33"* ]] || { echo "a bad file: $said"; exit 1; }
-write_settings 10.91.0.1:7708 <<<''
+publish_at 10.91.0.1:7708 <<<''
 said=$(answer)
 [[ $said == "error: nothing changes: 'listen' of [nic] cannot change"* ]] || { echo "another address: $said"; exit 1; }
 sleep 0.5
@@ -124,7 +80,7 @@ for process in left near right extra; do
 done
 
 # The right host and `extra` are out, `new` is in.
-write_settings "$at" <<'TOML'
+publish_at "$at" <<'TOML'
 [[publish]]
 ring = "cme"
 token_file = "token"

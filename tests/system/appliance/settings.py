@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Settings of a test of a whole appliance, in one place: an exchange with one channel on two lines (sim.toml), its
-description (feed.toml), and an appliance that listens (appliance.toml). What a test needs beside that it says itself:
-lines for the head of a file, tables for its end.
+"""Settings of a test of a whole appliance, in one place. What a test needs beside that it says itself: lines for the
+head of a file, tables for its end. Written into the current folder.
 
-    settings.py BIN_FOLDER --name NAME --rate 2000 --seconds 6 [...]
-
-Written into the current folder; the templates come from `stopbit simulate`, as made/cme.xml. The ring is ./ring.
+    settings.py live BIN_FOLDER --name NAME --rate 2000 --seconds 6 [...]
+        An exchange with one channel on two lines (sim.toml), its description (feed.toml), and an appliance that listens
+        (appliance.toml). The templates come from `stopbit simulate`, as made/cme.xml. The ring is ./ring.
+    settings.py publisher --name NAME --sample FOLDER --publish TABLES [...]
+        An appliance that plays a capture (appliance.toml, feed.toml) into the ring ./cme, and publishes it.
 """
 
 import argparse
@@ -56,6 +57,40 @@ file = "feed.toml"
 {more}
 """
 
+REPLAYED_FEED = """name = "replayed"
+[[image]]
+name = "exchange"
+templates = ["{templates}"]
+[[channel]]
+number = 0
+name = "incremental"
+framing = "cme"
+ring = "{folder}/cme"
+window = {{ packets = 1024, time = "100ms" }}
+{groups}
+"""
+SAMPLE_GROUPS = """a = { group = "239.20.1.1", port = 20001 }
+b = { group = "239.20.2.1", port = 20002 }"""
+PUBLISHER = """name = "{name}"
+state = "state"
+{head}
+[nic]
+network = "{name}"
+{nic}
+{publish}
+[[agent]]
+name = "md"
+[[port]]
+name = "capture"
+kind = "capture"
+file = "{capture}"
+speed = {speed}
+[[feed]]
+file = "feed.toml"
+a = "capture"
+{more}
+"""
+
 
 def ports_of(receives, kind):
     """[[port]] tables, and which line comes by which."""
@@ -91,8 +126,19 @@ def write(bin_folder, folder, *, name, rate, seconds, seed=7, sends=("tx0",), re
                    cwd=folder, check=True)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def write_publisher(folder, *, name, publish, sample=None, capture=None, templates=None, groups=SAMPLE_GROUPS, speed="1",
+                    head="", nic="", appliance=""):
+    """sample: a folder that has a capture and its templates, unless these are named. groups: of the channel's lines.
+    publish: [[publish]] tables; head, nic: keys of the appliance, of [nic]; appliance: tables for the end."""
+    feed = REPLAYED_FEED.format(folder=folder, templates=templates or f"{sample}/templates.xml", groups=groups)
+    settings = PUBLISHER.format(name=name, head=head, nic=nic, publish=publish, speed=speed, more=appliance,
+                                capture=capture or f"{sample}/capture.pcap.gz")
+    for path, text in (("feed.toml", feed), ("appliance.toml", settings)):
+        with open(f"{folder}/{path}", "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def live_options(parser):
     parser.add_argument("bin", help="folder of stopbit")
     parser.add_argument("--name", required=True, help="of the appliance")
     parser.add_argument("--rate", type=int, required=True, help="packets a second and line")
@@ -107,8 +153,31 @@ def main():
         parser.add_argument(f"--{name}", help="tables for the end of its file")
     parser.add_argument("--head", help="keys of the appliance")
     parser.add_argument("--agent", help="keys of its thread")
+
+
+def publisher_options(parser):
+    parser.add_argument("--name", required=True, help="of the appliance, and of its network")
+    parser.add_argument("--sample", help="folder of a capture and its templates")
+    parser.add_argument("--capture", help="another capture")
+    parser.add_argument("--templates", help="and its templates")
+    parser.add_argument("--groups", help="and the keys of its lines, of the channel")
+    parser.add_argument("--speed", help="of the capture: 1, its own")
+    parser.add_argument("--publish", required=True, help="[[publish]] tables")
+    parser.add_argument("--head", help="keys of the appliance, and tables before [nic]")
+    parser.add_argument("--nic", help="keys of [nic]")
+    parser.add_argument("--appliance", help="tables for the end of its file")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    kinds = parser.add_subparsers(dest="kind", required=True)
+    live_options(kinds.add_parser("live"))
+    publisher_options(kinds.add_parser("publisher"))
     arguments = {key: value for key, value in vars(parser.parse_args()).items() if value is not None}
-    write(os.path.abspath(arguments.pop("bin")), os.getcwd(), **arguments)
+    if arguments.pop("kind") == "live":
+        write(os.path.abspath(arguments.pop("bin")), os.getcwd(), **arguments)
+    else:
+        write_publisher(os.getcwd(), **arguments)
 
 
 if __name__ == "__main__":

@@ -31,13 +31,13 @@ openssl ec -aes128 -passout pass:secret -in server.key -out locked.key 2>>openss
 echo "a-token-of-this-test" >token
 
 "$here/feed.sh" "$bin" "$name" lo lo
+mv appliance.toml plain.toml
 
 # settings LISTEN LINE...: appliance.toml with these lines in [http].
 settings() {
-  "$here/feed.sh" "$bin" "$name" lo lo
   python3 - "$@" <<'PYTHON'
 import sys
-text = open("appliance.toml").read()
+text = open("plain.toml").read()
 old = 'listen = "127.0.0.1:9464"'
 assert old in text
 open("appliance.toml", "w").write(text.replace(old, "\n".join([f'listen = "{sys.argv[1]}"', *sys.argv[2:]])))

@@ -73,8 +73,29 @@ lay_wire() {
   nsenter -t "$there" -n ip link set "$2" up
 }
 
-# write_settings OPTION...: sim.toml, feed.toml and appliance.toml of this test; settings.py has the options.
-write_settings() { "$(dirname "${BASH_SOURCE[0]}")/settings.py" "$bin" --name "$name" "$@"; }
+# `left` and `right`: two other hosts, each behind a wire of its own; 10.91.0.2 and 10.92.0.2 are theirs, with .1 at the
+# end ours. A server listens at one address: the right host finds 10.91.0.1 behind its own wire, too. What stands before
+# a command there is `in_left` and `in_right`: no functions, as a signal to what they started in the background would
+# reach a shell.
+# shellcheck disable=SC2034  # scripts use them
+make_two_hosts() {
+  ip link set lo up
+  make_namespace
+  left=$there in_left=(nsenter -t "$there" -n)
+  lay_wire to-left wire 10.91.0
+  make_namespace
+  right=$there in_right=(nsenter -t "$there" -n)
+  lay_wire to-right wire 10.92.0
+  "${in_left[@]}" ip link set lo up
+  "${in_right[@]}" ip link set lo up
+  "${in_right[@]}" ip route add 10.91.0.1 via 10.92.0.1 dev wire
+}
+
+# write_settings OPTION...: sim.toml, feed.toml and appliance.toml of an appliance that listens to an exchange;
+# write_publisher OPTION...: feed.toml and appliance.toml of one that publishes the ring ./cme, made of a capture.
+# settings.py has the options.
+write_settings() { "$(dirname "${BASH_SOURCE[0]}")/settings.py" live "$bin" --name "$name" "$@"; }
+write_publisher() { "$(dirname "${BASH_SOURCE[0]}")/settings.py" publisher --name "$name" "$@"; }
 
 # Up to a minute, for a machine that is busy.
 wait_for() {
@@ -95,6 +116,11 @@ start_appliance() {
   children+=("$appliance")
   wait_for 'grep -q "what=\"started\"" log || ! kill -0 $appliance 2>/dev/null'
   kill -0 $appliance 2>/dev/null || { cat log; return 1; }
+}
+# The same of one that is to listen to other hosts, confined; the test is skipped where there is no libfabric.
+start_publisher() {
+  start_appliance || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; exit 1; }
+  if grep 'what="not confined"' log; then echo "the appliance was not confined"; exit 1; fi
 }
 stop_appliance() {
   kill -TERM "$appliance"
