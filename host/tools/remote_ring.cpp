@@ -426,6 +426,7 @@ std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const s
   options.filter = parse_filter(how.arguments.filter);
   options.wants_history = how.arguments.from_start;
   options.is_lossless = how.arguments.lossless;
+  options.records_read = how.records_read;
   options.follows = how.follows;
   options.way =
       how.arguments.is_far ? nic::remote::SubscriberOptions::Way::Far : nic::remote::SubscriberOptions::Way::Best;

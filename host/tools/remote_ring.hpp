@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -49,6 +50,9 @@ class RemoteRing {
     const RemoteArguments& arguments;
     bool follows = false;     ///< When the ring ends, its successor of the same name is waited for.
     bool is_patient = false;  ///< A network that is not there is waited for, too.
+    /// Of a ring with `lossless` that does not follow: so many records of it its reader has read; then the writer waits
+    /// for that, too. Null: for nobody but this process.
+    std::shared_ptr<const std::atomic<std::uint64_t>> records_read = nullptr;
   };
   /// Joins the publisher's network. Null: somebody wants us to stop. `tell` gets a line for each change of state, on
   /// any thread. A ToolError if the network cannot be joined, or `name` is that of a ring that somebody writes.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <functional>
@@ -39,7 +40,9 @@ class Fetched {
  public:
   explicit Fetched(const TailArguments& arguments) : is_patient_(arguments.wait) {
     tell_ = [name = arguments.ring](const std::string& line) { fmt::print(stderr, "stopbit: {}: {}\n", name, line); };
-    ring_ = RemoteRing::open(arguments.ring, name_, {arguments.remote, false, is_patient_}, tell_);
+    RemoteRing::How how{.arguments = arguments.remote, .is_patient = is_patient_};
+    if (arguments.remote.lossless) how.records_read = records_read_;
+    ring_ = RemoteRing::open(arguments.ring, name_, how, tell_);
   }
   Fetched(const Fetched&) = delete;
   Fetched& operator=(const Fetched&) = delete;
@@ -56,9 +59,12 @@ class Fetched {
   [[nodiscard]] bool wait() const { return ring_ && ring_->wait(is_patient_, tell_); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const RemoteRing& ring() const noexcept { return *ring_; }
+  /// With --lossless the publisher waits until everything was read: so many records were.
+  void show_read(std::uint64_t records) noexcept { records_read_->store(records, std::memory_order_release); }
 
  private:
   bool is_patient_;
+  std::shared_ptr<std::atomic<std::uint64_t>> records_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
   std::string name_ = "tail-" + std::to_string(::getpid());
   std::function<void(const std::string&)> tell_;
   std::unique_ptr<RemoteRing> ring_;
@@ -88,18 +94,20 @@ std::string why_taken(const RemoteRing& ring) {
 }
 
 /// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more. `remote`:
-/// the ring is made out of that one; or null.
+/// where the ring comes from; or null.
 int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name, ring::ReaderSign* sign,
-                  const RemoteRing* remote) {
+                  Fetched* remote) {
   constexpr std::uint64_t kShowEvery = 256;
   bool writer_ended = false;
   while (!stop_requested() && !printer.failed()) {
     switch (reader.poll()) {
       case ring::Poll::Record:
         printer.print(reader.record());
+        if (remote != nullptr) remote->show_read(reader.next_record());
         if (sign != nullptr && reader.delivered() % kShowEvery == 0) sign->show(reader);
         continue;
       case ring::Poll::Lost:
+        if (remote != nullptr) remote->show_read(reader.next_record());
         if (sign != nullptr) sign->show(reader);
         fmt::print(stderr, "stopbit: {}: {} records lost in {} slots, {}\n", name, reader.lost_records(), reader.lost(),
                    reader.is_detached() ? "the writer no longer waited for this reader" : "the writer was faster");
@@ -113,14 +121,15 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
     if (writer_ended) break;
     printer.flush();
     if (sign != nullptr) sign->show(reader);
-    writer_ended = reader.writer() != ring::WriterState::Running || (remote != nullptr && remote->look().is_refused);
+    writer_ended =
+        reader.writer() != ring::WriterState::Running || (remote != nullptr && remote->ring().look().is_refused);
     if (!writer_ended) std::this_thread::sleep_for(kIdleWait);
   }
   if (writer_ended && reader.writer() == ring::WriterState::Dead) {
     fmt::print(stderr, "stopbit: {}: the writer has ended without saying so\n", name);
     return kExitEnvironment;
   }
-  if (const std::string why = writer_ended && remote != nullptr ? why_taken(*remote) : ""; !why.empty()) {
+  if (const std::string why = writer_ended && remote != nullptr ? why_taken(remote->ring()) : ""; !why.empty()) {
     fmt::print(stderr, "stopbit: {}: {}\n", name, why);
     return kExitRejected;
   }
@@ -160,7 +169,7 @@ int tail(TailArguments arguments) {
     sign.emplace(std::move(made).value());
   }
   const int status =
-      print_records(reader, printer, arguments.ring, sign ? &*sign : nullptr, fetched ? &fetched->ring() : nullptr);
+      print_records(reader, printer, arguments.ring, sign ? &*sign : nullptr, fetched ? &*fetched : nullptr);
   printer.finish();
   if (reader.total_lost() != 0) {
     fmt::print(stderr, "stopbit: {}: {} records read, {} lost, of {} from record {} on\n", arguments.ring,
@@ -191,7 +200,9 @@ Command tail_command() {
           "readers instead.\n"
           "\n"
           "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host, "
-          "shm://NETWORK/RING on this one. `stopbit subscribe` keeps such a ring for several readers.\n"
+          "shm://NETWORK/RING on this one. `stopbit subscribe` keeps such a ring for several readers. With "
+          "--lossless the publisher waits until records are printed; who takes them too slowly for that is detached "
+          "after a while.\n"
           "\n"
           "The exit status is 1 if records were lost.\n"
           "\n" +

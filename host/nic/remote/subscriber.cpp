@@ -62,6 +62,9 @@ std::string problem_of(const SubscriberOptions& options) {
   if (options.token.size() > kMaxTokenBytes) {
     return "a token has at most " + std::to_string(kMaxTokenBytes) + " bytes";
   }
+  if (options.records_read != nullptr && (options.follows || !options.is_lossless)) {
+    return "only the reader of one lossless ring can be waited for";
+  }
   if (options.filter.patterns.size() > kMaxPatterns) {
     return "a filter has at most " + std::to_string(kMaxPatterns) + " patterns";
   }
@@ -113,7 +116,7 @@ std::size_t Subscriber::step(std::uint64_t now_ns) {
       break;
     case SubscriberState::Image: work = fetch_image(); break;
     // A near ring has nothing to be done here.
-    case SubscriberState::History: work = asks_near_ ? 0 : fetch_history(); break;
+    case SubscriberState::History: work = asks_near_ || !has_room() ? 0 : fetch_history(); break;
     case SubscriberState::Live: work = asks_near_ ? 0 : receive(); break;
     default: return 0;
   }
@@ -395,6 +398,8 @@ std::string Subscriber::make_ring() {
   if (!made) return made.message();
   ring_ = std::make_unique<ring::Writer>(std::move(made).value());
   applier_.emplace(*ring_, accept_.max_record_slots);
+  mark_records_ = ring_->records();
+  mark_head_ = read_head_ = ring_->head();
   epoch_ = accept_.epoch;
   layout_hash_ = accept_.layout_hash;
   reached_.reset();
@@ -460,9 +465,25 @@ void Subscriber::go_live() {
 
 // What is published now.
 
+std::uint64_t Subscriber::records_read() const noexcept {
+  return options_.records_read->load(std::memory_order_acquire);
+}
+
+/// Whether what comes next may be written: what our reader has not read fills no more than half of the ring. Else
+/// messages stay where they are, the publisher gets no credit for them, and waits.
+bool Subscriber::has_room() noexcept {
+  if (options_.records_read == nullptr) return true;
+  if (records_read() >= mark_records_) {
+    read_head_ = mark_head_;
+    mark_records_ = ring_->records();
+    mark_head_ = ring_->head();
+  }
+  return ring_->head() + accept_.max_record_slots - read_head_ <= ring_->slot_count() / 2;
+}
+
 std::size_t Subscriber::receive() {
   std::size_t work = 0;
-  for (; work < kMessagesPerStep && state_ == SubscriberState::Live; ++work) {
+  for (; work < kMessagesPerStep && state_ == SubscriberState::Live && has_room(); ++work) {
     const std::span<const std::byte> message = receiver_->receive();
     const bool is_damaged = receiver_->damaged() != 0;
     if (message.empty() && !is_damaged) break;
@@ -544,7 +565,7 @@ void Subscriber::hear_near(std::span<const std::byte> bytes) {
       return go_far("the ring '" + ring.path() + "' is not the one that was asked for");
     }
     counters_ = counters();
-    near_.emplace(NearRing{std::move(look).value(), session_, {}});
+    near_.emplace(NearRing{std::move(look).value(), session_, {}, 0});
   }
   ++counters_.sessions;
   link_ = post_->link(options_.publisher);
@@ -556,8 +577,8 @@ void Subscriber::hear_near(std::span<const std::byte> bytes) {
 void Subscriber::hear_beat(std::span<const std::byte> bytes) {
   const Result<Beat> read = read_beat(bytes);
   if (!read || !near_ || read.value().session != near_->session) return;
-  (void)send(to_bytes(Echo{near_->session, read.value().number}));
   near_->beat = read.value();
+  echo(true);
   beat_ns_ = now_ns_;
   if (session_ != near_->session) return;
   if (state_ == SubscriberState::History && near_->beat.has_history) {
@@ -566,7 +587,17 @@ void Subscriber::hear_beat(std::span<const std::byte> bytes) {
   if (near_->beat.how != 0) end_as(near_->beat.how);
 }
 
+/// Tells the publisher that we are there, and which is the last beat before which our reader has read everything: that
+/// is its credit. A beat that waits for the reader is told again, so nothing is lost with an answer.
+void Subscriber::echo(bool is_asked) {
+  const bool is_read = options_.records_read == nullptr || records_read() >= near_->beat.records;
+  const bool is_news = is_read && near_->echoed != near_->beat.number;
+  if (is_news) near_->echoed = near_->beat.number;
+  if (is_asked || is_news) (void)send(to_bytes(Echo{near_->session, near_->echoed}));
+}
+
 void Subscriber::watch_near(std::uint64_t now_ns) {
+  if (near_ && options_.records_read != nullptr) echo(false);
   if (post_->link(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
   if (now_ns - beat_ns_ >= options_.silence_ns) return end_session("the publisher gives no sign", 0);
   if (now_ns < next_look_ns_) return;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -33,6 +34,10 @@ struct SubscriberOptions {
   std::string token;        ///< Up to kMaxTokenBytes.
   Filter filter;
   bool is_lossless = false;  ///< The publisher's ring is a lossless one, and its writer shall wait for this subscriber.
+  /// With is_lossless, and without `follows`: so many records of the ring here its one reader has read
+  /// (ring::Reader::next_record). The publisher waits for that reader, too. Null: for the subscriber alone, and a
+  /// reader of its ring may lose records. Written by the reader's thread with release order.
+  std::shared_ptr<const std::atomic<std::uint64_t>> records_read;
   bool wants_history = true;            ///< Begins with what is still in the ring; else with what is published next.
   bool follows = true;                  ///< When the ring ends, its successor is waited for.
   std::uint64_t layout_hash = 0;        ///< That the ring must have; 0: any.
@@ -109,6 +114,7 @@ class Subscriber final : private HistorySink {
     ring::Reader look;
     std::uint64_t session = 0;
     Beat beat;
+    std::uint64_t echoed = 0;  ///< The number of the last beat that was answered by its own.
   };
 
   Subscriber(std::unique_ptr<Post> post, Port* port, const ChannelLayout& layout, const SubscriberOptions& options);
@@ -121,6 +127,7 @@ class Subscriber final : private HistorySink {
   void go_far(const std::string& why);
   void hear_near(std::span<const std::byte> bytes);
   void hear_beat(std::span<const std::byte> bytes);
+  void echo(bool is_asked);
   void watch_near(std::uint64_t now_ns);
   void forget_near();
   void end_session(const std::string& why, std::uint64_t pause_ns);
@@ -135,6 +142,8 @@ class Subscriber final : private HistorySink {
   void begin_history();
   std::size_t fetch_history();
   void go_live();
+  [[nodiscard]] std::uint64_t records_read() const noexcept;
+  [[nodiscard]] bool has_room() noexcept;
   std::size_t receive();
   [[nodiscard]] bool apply(std::span<const std::byte> message);
   void end_ring(std::uint8_t how);
@@ -180,6 +189,9 @@ class Subscriber final : private HistorySink {
   std::unique_ptr<RecordFilter> filter_;  ///< For what is fetched.
   std::unique_ptr<ring::Writer> ring_;
   std::optional<Applier> applier_;
+  std::uint64_t mark_records_ = 0;  ///< Once our reader has read so many records of the ring,
+  std::uint64_t mark_head_ = 0;     ///< it has read all below this slot.
+  std::uint64_t read_head_ = 0;     ///< It has read all below this slot.
   std::optional<NearRing> near_;
   std::uint64_t next_look_ns_ = 0;  ///< At the near ring's writer.
   std::uint64_t epoch_ = 0;         ///< Of the publisher's ring that ours is made of; 0: it has ended.

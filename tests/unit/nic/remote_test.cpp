@@ -507,6 +507,75 @@ TEST_P(RemoteBoth, a_lossless_subscriber_stops_the_writer_and_loses_nothing) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
+TEST_P(RemoteBoth, a_reader_that_is_waited_for_stops_the_writer_and_loses_nothing) {
+  RingName name;
+  PublisherOptions how;
+  how.silence_ns = 500'000'000;
+  how.stuck_ns = 60'000'000'000;
+  start(2, bad_network(3), how);
+  ring::WriterOptions lossless;
+  lossless.lossless.emplace();
+  std::atomic<bool> goes_on = true;  // else a failure would hang
+  lossless.lossless->keep_waiting = [&] { return goes_on.load(); };
+  lossless.slot_count = kLosslessSlots;
+  Result<ring::Writer> made = ring::Writer::create(source.get(), market(), lossless);
+  ASSERT_TRUE(made.ok()) << made.message();
+  constexpr std::uint32_t kRecords = 20'000;
+  std::thread writer([&, writer = std::move(made).value()]() mutable {
+    if (!writer.wait_for_readers(1)) return;
+    for (std::uint32_t i = 0; i < kRecords; ++i) ring::test::write_record(writer, 1 + i % kMaxRecordSlots, i);
+  });
+  const auto read = std::make_shared<std::atomic<std::uint64_t>>(0);
+  SubscriberOptions wanted = options(name);
+  wanted.is_lossless = true;
+  wanted.follows = false;
+  wanted.ask_ns = 1'000'000;
+  wanted.records_read = read;
+  Subscriber& here = subscribe(1, wanted);
+  until(
+      [&] {
+        return publisher->status().size() == 1 && publisher->status().at(0).state == SubscriptionStatus::State::Waiting;
+      },
+      "the publisher waits");
+  run(120'000);  // 1.2 s: the reader takes nothing, but is there
+  ASSERT_EQ(publisher->status().size(), 1U);
+  EXPECT_EQ(publisher->status().at(0).state, SubscriptionStatus::State::Waiting);
+  // Half of the ring, and what was sent beside.
+  EXPECT_LE(here.counters().slots, kLosslessSlots * 3 / 4);
+  EXPECT_GT(here.counters().slots, kLosslessSlots / 4);
+  ring::Reader reader = reader_of(name.get());
+  std::uint64_t next = 0;
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+  // A slow one: a few records in each step.
+  while (next < kRecords && std::chrono::steady_clock::now() < limit && !HasFailure()) {
+    step();
+    for (int i = 0; i < 4; ++i) {
+      const ring::Poll poll = reader.poll();
+      if (poll == ring::Poll::Nothing) break;
+      ASSERT_EQ(poll, ring::Poll::Record) << "after " << next;
+      EXPECT_EQ(ring::test::seed_of(reader.record()), next++);
+      read->store(reader.next_record(), std::memory_order_release);
+    }
+  }
+  goes_on = false;
+  writer.join();
+  EXPECT_EQ(next, kRecords) << here.problem();
+  EXPECT_EQ(reader.total_lost(), 0U);
+  EXPECT_EQ(here.counters().lost, 0U);
+  EXPECT_EQ(here.counters().sessions, 1U);
+}
+
+TEST_F(Remote, only_the_reader_of_one_lossless_ring_can_be_waited_for) {
+  RingName name;
+  start();
+  SubscriberOptions wanted = options(name);
+  wanted.is_lossless = true;
+  wanted.records_read = std::make_shared<std::atomic<std::uint64_t>>(0);
+  EXPECT_FALSE(Subscriber::open(net->node(1), wanted).ok()) << "it follows";
+  wanted.follows = wanted.is_lossless = false;
+  EXPECT_FALSE(Subscriber::open(net->node(1), wanted).ok()) << "nobody is waited for";
+}
+
 TEST_F(RemoteFar, a_lossless_subscriber_that_sleeps_is_detached_and_told) {
   RingName name;
   PublisherOptions how;

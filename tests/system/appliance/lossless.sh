@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Subscribers of this host who want all of a published ring (--lossless), near and far: when what they print is taken by
+# nobody, the appliance waits for them, and each has printed every record in the end, word for word. One that is killed
+# while it is waited for holds up nobody.
+#
+#     lossless.sh BIN_FOLDER        status 77: no namespaces here
+set -euo pipefail
+bin=$(readlink -f "$1")
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "" "$@"
+make_workplace lossless
+ip link set lo up
+
+# A minute, of which the ring has room for not two seconds: it ends long after the test.
+write_settings --rate 3000 --seconds 60 --sends lo --receives lo
+"$bin/stopbit" simulate sim.toml -o day.pcap -q
+write_publisher --capture "$folder/day.pcap" --templates "$folder/made/cme.xml" \
+  --groups 'a = { group = "239.30.1.1", port = 30001 }' --head '[rings]
+slots = 32768' --publish '[[publish]]
+ring = "cme"
+to = ["shm"]
+lossless = true
+detach_after = "60s"'
+start_appliance
+
+# What `stopbit stat` says: a Python expression of `status`.
+stat() { "$bin/stopbit" stat "$name" --json | python3 -c "import json, sys; status = json.load(sys.stdin); print($1)"; }
+frames() { stat "status['ports'][0]['frames']"; }
+waiting() { stat "sum(s['state'] == 'waiting' for p in status['nic']['publishers'] for s in p['subscribers'])"; }
+lost() { stat "sum(s['lost'] for p in status['nic']['publishers'] for s in p['subscribers'])"; }
+subscribers() { stat "sum(len(p['subscribers']) for p in status['nic']['publishers'])"; }
+# One subscriber is waited for, and so the capture is: its counters stand still, each a tenth of a second old.
+stands_still() {
+  [[ $(waiting) == 1 ]] || return 1
+  local before
+  before=$(frames)
+  sleep 1
+  [[ $(waiting) == 1 && $(frames) == "$before" ]]
+}
+goes_on() {
+  local before
+  before=$(frames)
+  wait_for "((\$(frames) > $before))"
+}
+
+"$bin/stopbit" tail ./cme >local.jsonl 2>local.log &
+local_reader=$!
+children+=("$local_reader")
+# Each into a pipe, so that who reads that can stop.
+declare -A reader taker
+for way in near far dying; do
+  mkfifo "$way.pipe"
+  how=(--from-start)
+  # What is sent begins with what is published next: what was before, nobody keeps for it.
+  [[ $way != far ]] || how=(--far)
+  "$bin/stopbit" tail "shm://$name/cme" --lossless "${how[@]}" >"$way.pipe" 2>"$way.log" &
+  reader[$way]=$!
+  cat <"$way.pipe" >"$way.jsonl" &
+  taker[$way]=$!
+  children+=("${reader[$way]}" "${taker[$way]}")
+done
+wait_for '[[ -s local.jsonl && -s near.jsonl && -s far.jsonl && -s dying.jsonl ]]'
+
+for way in near far; do
+  kill -STOP "${taker[$way]}"
+  wait_for stands_still
+  kill -0 "${reader[$way]}"
+  kill -CONT "${taker[$way]}"
+  goes_on
+done
+kill -STOP "${taker[dying]}"
+wait_for stands_still
+kill -9 "${reader[dying]}" "${taker[dying]}"
+goes_on
+wait_for '[[ $(subscribers) == 2 ]]'
+[[ $(lost) == 0 ]] || { "$bin/stopbit" stat "$name"; exit 1; }
+
+stop_appliance
+for process in "$local_reader" "${reader[near]}" "${reader[far]}" "${taker[near]}" "${taker[far]}"; do
+  wait_for "! kill -0 $process 2>/dev/null"
+  wait "$process" || { echo "a reader failed"; tail -n 5 ./*.log; exit 1; }
+done
+# Each began when it came; from there on nothing is missing.
+for way in near far; do
+  common=$(cat local.jsonl "$way.jsonl" | wc -l)
+  for file in local.jsonl "$way.jsonl"; do (($(wc -l <"$file") >= common)) || common=$(wc -l <"$file"); done
+  ((common > 5000)) || { echo "$way: $common records"; exit 1; }
+  cmp <(tail -n "$common" local.jsonl) <(tail -n "$common" "$way.jsonl") || { echo "$way has other records"; exit 1; }
+  echo "$way: $common records"
+done
