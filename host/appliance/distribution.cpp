@@ -366,8 +366,20 @@ void Distribution::publish_fabric() {
   fabric_tally_.refused.set(counters.refused);
   fabric_tally_.expired.set(counters.expired);
   fabric_tally_.renewed.set(counters.renewed);
+  fabric_tally_.deaths.set(fabric_->deaths().count);
+  fabric_tally_.cut_off.set(fabric_->problem().empty() ? 0 : 1);
+  tell_of_fabric();
+}
+
+void Distribution::tell_of_fabric() {
+  // A confined appliance starts no process: not another supervisor of those of libfabric.
+  if (const std::string problem = fabric_->problem(); !problem.empty()) {
+    if (now_ns_ < next_cut_off_ns_) return;
+    next_cut_off_ns_ = now_ns_ + cut_off_pause_ns_;
+    cut_off_pause_ns_ = std::min(2 * cut_off_pause_ns_, kLastReminderNs);
+    return say(fabric_voice_, "fabric: no other host is served any more: " + problem + "; restart the appliance");
+  }
   const nic::FabricDeaths& deaths = fabric_->deaths();
-  fabric_tally_.deaths.set(deaths.count);
   if (deaths.count == told_deaths_) return;
   told_deaths_ = deaths.count;
   say(fabric_voice_, "fabric: the process of libfabric has ended, " + deaths.why + "; " + std::to_string(deaths.count) +

@@ -61,10 +61,12 @@ class Distribution {
   [[nodiscard]] const std::string& address() const noexcept { return address_; }
 
  private:
-  static constexpr std::uint64_t kBrokerNs = 1'000'000;        ///< How often clients and orders are looked at,
-  static constexpr std::uint64_t kLookNs = 100'000'000;        ///< rings and counters,
-  static constexpr std::uint64_t kSweepNs = 10'000'000'000;    ///< and what the dead have left.
-  static constexpr std::uint64_t kLineNs = 100'000'000;        ///< So often a line may be said for long,
+  static constexpr std::uint64_t kBrokerNs = 1'000'000;      ///< How often clients and orders are looked at,
+  static constexpr std::uint64_t kLookNs = 100'000'000;      ///< rings and counters,
+  static constexpr std::uint64_t kSweepNs = 10'000'000'000;  ///< and what the dead have left.
+  static constexpr std::uint64_t kLineNs = 100'000'000;      ///< So often a line may be said for long,
+  /// What only the operator can mend is said again, ever less often.
+  static constexpr std::uint64_t kFirstReminderNs = 60'000'000'000, kLastReminderNs = 3'600'000'000'000;
   static constexpr std::uint64_t kFarewellNs = 3'000'000'000;  ///< How long subscribers are served at the end.
   static constexpr std::size_t kLines = 64;                    ///< and so many at once. Strangers may not fill the log.
   /// How much of one kind of line may still be said: each kind has its own, so that none is drowned by another.
@@ -108,6 +110,7 @@ class Distribution {
   void publish_counters();
   static void publish_units(const nic::Node& node, const UnitsTally& tally);
   void publish_fabric();
+  void tell_of_fabric();
   void publish_broker();
   void publish_subscribers(Way& way);
   void take_orders();
@@ -121,6 +124,8 @@ class Distribution {
   const nic::FabricTransport* fabric_ = nullptr;  ///< Of the second way, if there is one.
   FabricTally fabric_tally_;
   std::uint64_t told_deaths_ = 0;
+  std::uint64_t next_cut_off_ns_ = 0;  ///< When it is said (again) that it is cut off.
+  std::uint64_t cut_off_pause_ns_ = kFirstReminderNs;
   std::unique_ptr<nic::Broker> broker_;
   std::uint64_t next_broker_ns_ = 0;
   std::uint64_t next_look_ns_ = 0;

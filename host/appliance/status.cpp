@@ -172,6 +172,7 @@ PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
   std::map<std::uint64_t, std::map<std::string, const Metric*>> places;
   for (const Metric* metric : index.find("carrier", carrier)) {
     const std::string& family = metric->name.family;
+    if (family == "nic_carrier_cut_off") status.is_cut_off = index.reader.value(*metric) != 0;
     if (family == "publisher_admitted") status.admitted = index.reader.value(*metric);
     if (family == "publisher_refused") status.refused = index.reader.value(*metric);
     if (family == "publisher_ended") status.ended = index.reader.value(*metric);
@@ -557,6 +558,7 @@ std::string to_json(const Status& status) {
                                {"behind", subscriber.behind}});
       }
       publishers.push_back({{"carrier", publisher.carrier},
+                            {"cut_off", publisher.is_cut_off},
                             {"admitted", publisher.admitted},
                             {"refused", publisher.refused},
                             {"refusals", publisher.refusals},

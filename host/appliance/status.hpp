@@ -114,6 +114,7 @@ struct SubscriberStatus {
 /// A carrier that rings are published by.
 struct PublisherStatus {
   std::string carrier;
+  bool is_cut_off = false;  ///< Serves nobody, until the appliance is restarted.
   std::uint64_t admitted = 0, refused = 0, ended = 0, detached = 0, malformed = 0;
   std::map<std::string, std::uint64_t> refusals;  ///< Of `refused`, by the reason; those that there were.
   std::vector<SubscriberStatus> subscribers;      ///< Those that there are.

@@ -185,7 +185,10 @@ void TallyBuilder::fabric(FabricTally& tally) {
   add(tally.refused, "nic_carrier_refused", labels, "Nodes that were not, by version, network, shape or place");
   add(tally.expired, "nic_carrier_expired", labels, "Nodes that were heard of no more");
   add(tally.renewed, "nic_connections_renewed", labels, "Connections made anew, because nothing came back");
-  add(tally.deaths, "nic_carrier_deaths", labels, "Processes of libfabric that ended and were replaced");
+  add(tally.deaths, "nic_carrier_deaths", labels, "Processes of libfabric that ended");
+  gauge(
+      tally.cut_off, "nic_carrier_cut_off", labels,
+      "1: nobody starts a process of libfabric any more, so no other host is served until the appliance is restarted");
 }
 
 void TallyBuilder::offer(OfferTally& tally, std::string_view name) {

@@ -81,7 +81,7 @@ struct UnitsTally {
 
 /// The carrier to other hosts.
 struct FabricTally {
-  counters::Counter bad_frames, joined, refused, expired, renewed, deaths;
+  counters::Counter bad_frames, joined, refused, expired, renewed, deaths, cut_off;
 };
 
 /// A ring that clients of the broker attach.

@@ -187,11 +187,13 @@ std::string stat_text(const Status& status) {
   Grid publishers({"published by", "admitted", "refused", "ended", "detached", "malformed"});
   Grid refusals({"refused by", "why", "requests"});
   Grid subscribers({"subscriber", "ring", "state", "since", "records", "behind", "lost", "filtered"});
+  std::string cut_off;
   bool has_subscribers = false;
   bool has_refusals = false;
   for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
     publishers.add({plain(publisher.carrier), thousands(publisher.admitted), thousands(publisher.refused),
                     thousands(publisher.ended), thousands(publisher.detached), thousands(publisher.malformed)});
+    if (publisher.is_cut_off) cut_off += plain(publisher.carrier) + " is cut off: restart the appliance\n";
     for (const auto& [why, count] : publisher.refusals) {
       refusals.add({plain(publisher.carrier), plain(why), thousands(count)});
       has_refusals = true;
@@ -205,6 +207,7 @@ std::string stat_text(const Status& status) {
     }
   }
   if (!status.nic.publishers.empty()) out += "\nPublished rings\n" + publishers.text(1);
+  out += cut_off;
   if (has_refusals) out += '\n' + refusals.text(2);
   if (has_subscribers) out += "\nSubscribers\n" + subscribers.text(3);
   const std::string errors = errors_text(status);

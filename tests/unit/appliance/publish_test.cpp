@@ -1,15 +1,21 @@
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <string>
 #include <thread>
 
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/status.hpp"
 #include "host/nic/remote/subscriber.hpp"
+#include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "tests/unit/appliance/fixture.hpp"
 
@@ -160,6 +166,47 @@ class Publishing : public ::testing::Test {
   std::uint64_t now = 1'000'000'000;
   std::uint32_t sequence = 0;
 };
+
+/// A port of this host that nobody has.
+std::string free_address() {
+  const ring::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(here);
+  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&here), length), 0);
+  EXPECT_EQ(::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&here), &length), 0);
+  return "127.0.0.1:" + std::to_string(::ntohs(here.sin_port));
+}
+
+TEST_F(Publishing, says_what_is_to_be_done_when_nobody_starts_libfabric_any_more) {
+  if (const std::string why = nic::FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  start("", "listen = \"" + free_address() + "\"\n");
+  std::ifstream file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
+  pid_t supervisor = 0;
+  ASSERT_TRUE(file >> supervisor);
+  const auto status = [&] { return read_status(one->counts(), one->now); };
+  ASSERT_FALSE(status().nic.publishers.at(1).is_cut_off);
+  ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
+  until([&] { return status().nic.publishers.at(1).is_cut_off; }, "cut off");
+  EXPECT_FALSE(status().nic.publishers.at(0).is_cut_off);
+  EXPECT_EQ(one->counts().sum("nic_carrier_deaths"), 1U);
+  // Ten minutes: at once, after one, three and seven of them.
+  for (int i = 0; i < 600; ++i) (void)distribution().step(now += 1'000'000'000);
+  std::size_t told = 0;
+  const auto count = [&](const std::string& line) {
+    const bool is_of_it = line.find("fabric") != std::string::npos;
+    if (is_of_it) {
+      EXPECT_EQ(line,
+                "fabric: no other host is served any more: the process that starts those of libfabric is gone; "
+                "restart the appliance");
+    }
+    told += is_of_it ? 1 : 0;
+  };
+  for (const std::string& line : lines) count(line);
+  for (std::string line; distribution().next_line(line);) count(line);
+  EXPECT_EQ(told, 4U);
+}
 
 TEST_F(Publishing, gives_what_was_there_before_and_what_comes_and_counts_it) {
   start();

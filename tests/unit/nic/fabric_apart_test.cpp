@@ -177,6 +177,11 @@ TEST_F(FabricApart, says_so_when_nobody_can_start_its_process_again) {
   ASSERT_EQ(::kill(supervisor_, SIGKILL), 0);
   ASSERT_TRUE(until([&] { return host_->deaths().count != 0; }));
   EXPECT_EQ(host_->deaths().why, "its supervisor is gone, nobody starts it again");
+  EXPECT_EQ(host_->problem(), "the process that starts those of libfabric is gone");
+  // Nobody tries to, so that it is not said again and again.
+  const std::uint64_t end = clock_ns() + 1'200'000'000;
+  ASSERT_TRUE(until([&] { return clock_ns() > end; }));
+  EXPECT_EQ(host_->deaths().count, 1U);
   const std::byte frame{};
   EXPECT_FALSE(host_->send(1, {&frame, 1}));
 }
@@ -403,14 +408,161 @@ TEST(FabricConfined, sends_signals_to_itself_only) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1) << status;
 }
 
-/// An endpoint of which the test says whether it takes addresses.
+/// An endpoint of which the test says whether it takes addresses. A handle is the first byte of its address, and 7.
 class Taking final : public FabricWires {
  public:
   bool takes = true;
-  [[nodiscard]] FabricHandle add(std::span<const std::byte> /*address*/) override { return takes ? 7 : kNoHandle; }
-  void remove(FabricHandle /*handle*/) override {}
-  [[nodiscard]] bool send(std::size_t, FabricHandle to, std::span<const std::byte>) override { return to != kNoHandle; }
+  std::size_t added = 0;
+  std::vector<std::vector<std::byte>> sent;
+  [[nodiscard]] FabricHandle add(std::span<const std::byte> address) override {
+    if (!takes) return kNoHandle;
+    ++added;
+    return 7 + static_cast<FabricHandle>(address.front());
+  }
+  void remove(FabricHandle /*handle*/) override { --added; }
+  [[nodiscard]] bool send(std::size_t, FabricHandle to, std::span<const std::byte> frame) override {
+    if (to == kNoHandle) return false;
+    sent.emplace_back(frame.begin(), frame.end());
+    return true;
+  }
 };
+
+/// A frame, an address behind it, and its checksum, unless it is bare.
+template <class Frame>
+std::vector<std::byte> packed(const Frame& frame, std::span<const std::byte> address = {}, bool is_bare = false) {
+  const auto head = std::as_bytes(std::span(&frame, 1));
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), address.begin(), address.end());
+  if (is_bare) return bytes;
+  const std::uint32_t checksum = fabric_checksum(bytes);
+  const auto behind = std::as_bytes(std::span(&checksum, 1));
+  bytes.insert(bytes.end(), behind.begin(), behind.end());
+  return bytes;
+}
+template <class Frame>
+Frame unpacked(std::span<const std::byte> bytes) {
+  Frame frame;
+  std::memcpy(&frame, bytes.data(), std::min(sizeof(frame), bytes.size()));
+  return frame;
+}
+
+TEST(FabricMembership, adds_a_peer_again_whose_address_was_not_taken) {
+  for (const bool knows_sources : {true, false}) {
+    Taking wires;
+    const FabricOptions options;
+    FabricCounters counters;
+    Membership::Self self;
+    self.address.resize(16);
+    self.host.resize(16);
+    self.incarnation = 5;
+    self.knows_sources = knows_sources;
+    Membership membership(wires, options, self, counters);
+    std::uint64_t now = 1'000'000'000;
+    FabricOffer offer;
+    offer.head = {.kind = FabricKind::Offer, .node = 0, .incarnation = 9};
+    offer.to = self.incarnation;
+    offer.ticket = 77;
+    offer.node = 1;
+    EXPECT_FALSE(membership.take(7, packed(offer), now));
+    const std::vector<std::byte> address(16, std::byte{2});
+    FabricPeer peer;
+    peer.head = {.kind = FabricKind::Peer, .node = 0, .incarnation = 9};
+    peer.to = self.incarnation;
+    peer.stamp = 1;
+    peer.incarnation = 22;
+    peer.node = 2;
+    peer.address_bytes = 16;
+    wires.takes = false;
+    EXPECT_FALSE(membership.take(7, packed(peer, address), now));
+    EXPECT_EQ(membership.handle(2), kNoHandle);
+    // Nobody's frames are its own meanwhile.
+    FabricHead data{.kind = FabricKind::Data, .node = 2, .incarnation = 22};
+    EXPECT_FALSE(membership.take(kNoHandle, packed(data, address, true), now));
+    FabricAlive alive;
+    alive.head = {.kind = FabricKind::Alive, .node = 0, .incarnation = 9};
+    alive.proof = self.incarnation;
+    alive.stamp = 1;
+    const auto pass_time = [&] {
+      for (int i = 0; i < 8; ++i) {
+        membership.step(now += options.lease_ns / 16);
+        EXPECT_FALSE(membership.take(7, packed(alive), now));
+      }
+    };
+    pass_time();
+    EXPECT_EQ(membership.handle(2), kNoHandle);
+    EXPECT_TRUE(membership.is_joined());  // the others are not to suffer for it
+    wires.takes = true;
+    pass_time();
+    EXPECT_EQ(membership.handle(2), 9U);
+    EXPECT_EQ(membership.take(9, packed(data, address, true), now), 2);
+  }
+}
+
+/// Node 0, asked by nodes of other versions.
+class OtherVersions : public ::testing::Test {
+ protected:
+  OtherVersions() {
+    options_.nodes = 4;
+    Membership::Self self;
+    self.address.resize(16);
+    self.incarnation = 5;
+    host_.emplace(wires_, options_, self, counters_);
+    wires_.added = 0;
+  }
+  [[nodiscard]] static FabricJoin join_of(std::uint8_t version, std::uint64_t incarnation) {
+    FabricJoin join;
+    join.head = {.version = version, .kind = FabricKind::Join, .incarnation = incarnation};
+    join.nodes = 4;
+    join.address_bytes = 16;
+    return join;
+  }
+
+  std::vector<std::byte> address_ = std::vector<std::byte>(16, std::byte{3});
+  Taking wires_;
+  FabricOptions options_;
+  FabricCounters counters_;
+  std::optional<Membership> host_;
+  std::uint64_t now_ = 1'000'000'000;
+};
+
+TEST_F(OtherVersions, are_told_which_one_this_is_in_their_own_form) {
+  EXPECT_FALSE(host_->take(kNoHandle, packed(join_of(kFabricBareVersion, 11), address_, true), now_));
+  EXPECT_FALSE(host_->take(kNoHandle, packed(join_of(3, 12), address_), now_));
+  EXPECT_EQ(counters_.malformed, 0U);
+  host_->step(now_);
+  ASSERT_EQ(wires_.sent.size(), 2U);
+  EXPECT_EQ(wires_.sent[0].size(), sizeof(FabricRefused));  // as version 1 wants it
+  EXPECT_EQ(wires_.sent[1].size(), sizeof(FabricRefused) + kFabricChecksumBytes);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto refused = unpacked<FabricRefused>(wires_.sent[i]);
+    EXPECT_EQ(refused.head.kind, FabricKind::Refused);
+    EXPECT_EQ(refused.head.version, kFabricVersion);
+    EXPECT_EQ(refused.reason, FabricRefusal::Version);
+    EXPECT_EQ(refused.to, 11 + i);
+  }
+}
+
+TEST_F(OtherVersions, cannot_provoke_more_than_a_few_refusals_nor_can_damaged_frames) {
+  // A Join of this version on which the version was turned has four bytes too many for the other one.
+  std::vector<std::byte> damaged = packed(join_of(kFabricVersion, 13), address_);
+  damaged[offsetof(FabricHead, version)] = std::byte{kFabricBareVersion};
+  EXPECT_FALSE(host_->take(kNoHandle, damaged, now_));
+  // What is no Join has no address to which one could answer.
+  FabricLeave leave;
+  leave.head = {.version = kFabricBareVersion, .kind = FabricKind::Leave, .incarnation = 13};
+  EXPECT_FALSE(host_->take(kNoHandle, packed(leave, {}, true), now_));
+  EXPECT_EQ(counters_.malformed, 1U);
+  EXPECT_EQ(counters_.version, 1U);
+  EXPECT_EQ(counters_.refused, 0U);
+  for (std::uint64_t i = 0; i < 1'000; ++i) {
+    EXPECT_FALSE(host_->take(kNoHandle, packed(join_of(kFabricBareVersion, 100 + i), address_, true), now_));
+    host_->step(now_ += 100'000);
+  }
+  EXPECT_LE(wires_.sent.size(), 4U);
+  EXPECT_LE(wires_.added, 4U);
+  host_->step(now_ += 2'000'000'000);
+  EXPECT_EQ(wires_.added, 0U);
+}
 
 TEST(FabricMembership, takes_nobody_for_node_0_while_there_is_no_way_to_it) {
   Taking wires;

@@ -79,6 +79,8 @@ class FabricDevice {
   /// What has happened, if anything has.
   [[nodiscard]] virtual bool poll(Event& event) = 0;
   [[nodiscard]] virtual const FabricDeaths& deaths() const noexcept = 0;
+  /// Why nothing will ever be sent or heard again; empty: that is not so.
+  [[nodiscard]] virtual std::string problem() const { return {}; }
 };
 
 }  // namespace stopbit::nic

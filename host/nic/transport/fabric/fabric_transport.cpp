@@ -192,8 +192,9 @@ std::size_t FabricTransport::frame_bytes() const noexcept {
 bool FabricTransport::is_joined() const noexcept {
   return parts_->membership->is_joined();
 }
-const std::string& FabricTransport::problem() const noexcept {
-  return parts_->membership->problem();
+std::string FabricTransport::problem() const {
+  const std::string& problem = parts_->membership->problem();
+  return problem.empty() ? parts_->pool.problem() : problem;
 }
 bool FabricTransport::is_member(NodeId node) const noexcept {
   return node == this->node() || parts_->membership->handle(node) != kNoHandle;

@@ -107,8 +107,9 @@ class FabricTransport final : public Transport {
   /// Takes in what has come, answers, keeps the membership alive. Must be called several times per lease.
   void progress();
   [[nodiscard]] bool is_joined() const noexcept;
-  /// Why this node cannot join (any more).
-  [[nodiscard]] const std::string& problem() const noexcept;
+  /// Why this node cannot join any more, or nothing reaches it or any other: it has to be opened anew. Empty: it need
+  /// not.
+  [[nodiscard]] std::string problem() const;
   [[nodiscard]] bool is_member(NodeId node) const noexcept;
   /// Why it is not joined yet, or why it cannot be.
   [[nodiscard]] std::string why_not_joined() const;

@@ -12,9 +12,11 @@ namespace stopbit::nic {
 
 /// What the members of a network over libfabric say to each other, byte for byte (transport/README.md has the table).
 /// Little-endian. Behind all but Data stands CRC-32C of what is before it: Links look after their own. Head, Join and
-/// Refused are the same in all versions, so that the two sides can tell each other which ones they are.
+/// Refused are the same in all versions, so that the two sides can tell each other which ones they are; but for the
+/// checksum, which the bare version had not.
 inline constexpr std::uint32_t kFabricMagic = 0x4246'4253;  // "SBFB"
 inline constexpr std::uint8_t kFabricVersion = 2;
+inline constexpr std::uint8_t kFabricBareVersion = 1;
 inline constexpr NodeId kNoNode = 0xFFFF;
 inline constexpr std::size_t kFabricAddressBytes = 128;  ///< The longest address of an endpoint.
 inline constexpr std::size_t kFabricNameBytes = 32;      ///< Of a network.
@@ -117,10 +119,10 @@ enum class FabricFault : std::uint8_t { None, Malformed, Version };
 struct FabricRead {
   FabricFault fault = FabricFault::Malformed;
   FabricHead head;
-  std::span<const std::byte> body;  ///< The frame, without its checksum.
+  std::span<const std::byte> body;  ///< The frame, without its checksum, if it has one.
 };
 /// Looks at the head and the checksum, and whether the frame is as long as its kind wants it. A Join or a Refused of
-/// another version is no fault; any other frame of one is.
+/// another version is no fault, of the bare one a Join without a checksum; any other frame of one is.
 [[nodiscard]] FabricRead read_head(std::span<const std::byte> frame) noexcept;
 /// The address behind a Join or Peer that read_head found no fault in; of its body.
 [[nodiscard]] std::span<const std::byte> address_in(std::span<const std::byte> body) noexcept;

@@ -115,7 +115,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
     switch (head.kind) {
       case FabricKind::Refused: take_refused(frame_of<FabricRefused>(frame), now_ns); break;
       case FabricKind::Offer: take_offer(frame_of<FabricOffer>(frame), now_ns); break;
-      case FabricKind::Peer: take_peer(frame); break;
+      case FabricKind::Peer: take_peer(frame, now_ns); break;
       default: take_answer(frame_of<FabricAlive>(frame), now_ns); break;
     }
     return std::nullopt;
@@ -133,7 +133,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
     ++counters_.stale;
     return std::nullopt;
   }
-  place.asked_ns = 0;
+  if (place.handle != kNoHandle) place.asked_ns = 0;
   if (head.kind == FabricKind::Alive) {
     hear_member(frame_of<FabricAlive>(frame), now_ns);
   } else if (head.kind == FabricKind::Leave) {
@@ -145,7 +145,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
     clear(place);
     change(place);
     tell_everybody();
-  } else if (place.state == State::Member) {
+  } else if (place.state == State::Member && place.handle != kNoHandle) {
     return head.node;
   } else {
     ++counters_.strangers;
@@ -154,7 +154,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
 }
 
 void Membership::step(std::uint64_t now_ns) {
-  if (self_.knows_sources) renew_silent(now_ns);
+  renew_silent(now_ns);
   if (is_host()) {
     step_host(now_ns);
   } else if (problem_.empty()) {
@@ -163,14 +163,15 @@ void Membership::step(std::uint64_t now_ns) {
 }
 
 /// A connection on which bits were lost stands still for ever: its reader waits for the rest of a frame that never was
-/// so long. So who does not answer gets another one.
+/// so long. So who does not answer gets another one. And so does whose address could not be added.
 void Membership::renew_silent(std::uint64_t now_ns) {
   for (Place& place : places_) {
     if (place.asked_ns == 0 || now_ns - place.asked_ns < options_.lease_ns / 4) continue;
-    place.asked_ns = 0;
     const bool is_to_host = !is_host() && &place == &places_[0];
-    if (!is_to_host && place.state != State::Member) continue;
     FabricHandle& handle = is_to_host ? host_ : place.handle;
+    if (handle != kNoHandle && !self_.knows_sources) continue;
+    place.asked_ns = 0;
+    if (!is_to_host && place.state != State::Member) continue;
     if (handle != kNoHandle) wires_.remove(handle);
     handle = wires_.add(is_to_host ? std::span<const std::byte>(self_.host) : place.where());
     if (place.state == State::Member) place.handle = handle;
@@ -254,11 +255,17 @@ void Membership::refuse(const FabricJoin& join, std::span<const std::byte> addre
   if (free == refusals_.end()) return;  // it asks again
   const FabricHandle handle = wires_.add(address);
   if (handle == kNoHandle) return;
-  *free = {handle, {}, false, now_ns + kRefusalNs};
+  *free = {handle, {}, join.head.version == kFabricBareVersion, false, now_ns + kRefusalNs};
   free->frame.head = head();
   free->frame.head.kind = FabricKind::Refused;
   free->frame.reason = reason;
   free->frame.to = join.head.incarnation;
+}
+
+void Membership::tell(Refusal& refusal) {
+  const std::span<const std::byte> frame = bytes_of(refusal.frame);
+  refusal.is_sent =
+      refusal.is_bare ? wires_.send(places_.size(), refusal.handle, frame) : say(places_.size(), refusal.handle, frame);
 }
 
 void Membership::offer(Place& place, std::uint64_t now_ns) {
@@ -357,7 +364,7 @@ void Membership::step_host(std::uint64_t now_ns) {
   if (has_changed) tell_everybody();
   for (Refusal& refusal : refusals_) {
     if (refusal.handle == kNoHandle) continue;
-    if (!refusal.is_sent) refusal.is_sent = say(places_.size(), refusal.handle, bytes_of(refusal.frame));
+    if (!refusal.is_sent) tell(refusal);
     if (now_ns >= refusal.until_ns) {
       wires_.remove(refusal.handle);
       refusal.handle = kNoHandle;
@@ -414,7 +421,7 @@ void Membership::take_answer(const FabricAlive& alive, std::uint64_t now_ns) {
   if (alive.stamp == stamp_) is_in_ = true;
 }
 
-void Membership::take_peer(std::span<const std::byte> frame) {
+void Membership::take_peer(std::span<const std::byte> frame, std::uint64_t now_ns) {
   const auto peer = frame_of<FabricPeer>(frame);
   if (ticket_ == 0 || peer.to != self_.incarnation || peer.head.incarnation != places_[0].incarnation ||
       peer.node >= places_.size()) {
@@ -432,8 +439,9 @@ void Membership::take_peer(std::span<const std::byte> frame) {
   if (is_same) return;
   clear(place);
   if (peer.incarnation == 0) return;
-  const FabricHandle handle = wires_.add(address);
-  if (handle != kNoHandle) set_place(place, State::Member, peer.incarnation, address, handle);
+  set_place(place, State::Member, peer.incarnation, address, wires_.add(address));
+  // Node 0 will not say it again, so the address is kept, and tried again. Others are told of meanwhile.
+  if (place.handle == kNoHandle) place.asked_ns = now_ns;
 }
 
 void Membership::ask() {

@@ -100,6 +100,7 @@ class Membership {
   struct Refusal {
     FabricHandle handle = kNoHandle;
     FabricRefused frame;
+    bool is_bare = false;  ///< It knows no checksum.
     bool is_sent = false;
     std::uint64_t until_ns = 0;
   };
@@ -120,11 +121,12 @@ class Membership {
   void take_refused(const FabricRefused& refused, std::uint64_t now_ns);
   void take_offer(const FabricOffer& offer, std::uint64_t now_ns);
   void take_answer(const FabricAlive& alive, std::uint64_t now_ns);
-  void take_peer(std::span<const std::byte> frame);
+  void take_peer(std::span<const std::byte> frame, std::uint64_t now_ns);
   void ask();
   void step_member(std::uint64_t now_ns);
 
   void renew_silent(std::uint64_t now_ns);
+  void tell(Refusal& refusal);
   /// With its checksum. False: not now.
   [[nodiscard]] bool say(std::size_t share, FabricHandle to, std::span<const std::byte> body);
   void set_place(Place& place, State state, std::uint64_t incarnation, std::span<const std::byte> address,

@@ -24,6 +24,7 @@ class FabricPool final : public FabricWires {
 
   [[nodiscard]] const FabricNames& names() const noexcept { return device_->names(); }
   [[nodiscard]] const FabricDeaths& deaths() const noexcept { return device_->deaths(); }
+  [[nodiscard]] std::string problem() const { return device_->problem(); }
   [[nodiscard]] FabricHandle add(std::span<const std::byte> address) override;
   void remove(FabricHandle handle) override;
   [[nodiscard]] bool send(std::size_t share, FabricHandle to, std::span<const std::byte> frame) override {

@@ -63,8 +63,8 @@ void FabricTransport::progress() {}
 bool FabricTransport::is_joined() const noexcept {
   return false;
 }
-const std::string& FabricTransport::problem() const noexcept {
-  return parts_->none;
+std::string FabricTransport::problem() const {
+  return {};
 }
 std::string FabricTransport::why_not_joined() const {
   return kWhyNot;

@@ -74,11 +74,15 @@ void ApartDevice::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   if (const std::optional<std::string> how = process_->ended(); how && state_ != State::Ended) end(*how);
   if (state_ == State::Ended) {
-    if (now_ns_ >= begin_at_ns_ && broken_ == is_there_.size()) begin();
+    if (!process_->is_gone() && now_ns_ >= begin_at_ns_ && broken_ == is_there_.size()) begin();
   } else if (state_ != State::Ending) {
     watch();
   }
   for (std::size_t i = 0; untold_ != 0 && i < lines_.size(); ++i) tell(i);
+}
+
+std::string ApartDevice::problem() const {
+  return process_->is_gone() ? "the process that starts those of libfabric is gone" : "";
 }
 
 /// What the next server shall open: it believes this, and has its privileges yet, so that nothing of it may be what the

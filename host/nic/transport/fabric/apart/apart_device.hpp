@@ -45,6 +45,7 @@ class ApartDevice final : public FabricDevice {
   [[nodiscard]] bool submit(std::uint32_t slot, FabricHandle to, std::size_t length) override;
   [[nodiscard]] bool poll(Event& event) override;
   [[nodiscard]] const FabricDeaths& deaths() const noexcept override { return deaths_; }
+  [[nodiscard]] std::string problem() const override;
 
  private:
   enum class State : std::uint8_t { Opening, Serving, Ending, Ended };

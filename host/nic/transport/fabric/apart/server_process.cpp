@@ -121,7 +121,8 @@ std::optional<std::string> SupervisedProcess::ended() {
   const ssize_t length = ::recv(socket_.get(), &end, sizeof(end), MSG_DONTWAIT);
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
   has_ended_ = true;
-  return length == sizeof(end) ? to_text(end) : "its supervisor is gone, nobody starts it again";
+  is_gone_ = length != sizeof(end);
+  return is_gone_ ? "its supervisor is gone, nobody starts it again" : to_text(end);
 }
 
 }  // namespace stopbit::nic

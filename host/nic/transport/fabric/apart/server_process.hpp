@@ -27,6 +27,8 @@ class ServerProcess {
   virtual void kill() = 0;
   /// How the one that ran has ended, once, for people; nothing: it runs.
   [[nodiscard]] virtual std::optional<std::string> ended() = 0;
+  /// Nobody can start it any more. Known once the one that ran, or was to be started, has ended.
+  [[nodiscard]] virtual bool is_gone() const { return false; }
 };
 
 /// Such processes, one after the other, of a supervisor (supervisor.hpp), which is started here and ends with this
@@ -40,6 +42,7 @@ class SupervisedProcess final : public ServerProcess {
   void start() override;
   void kill() override;
   [[nodiscard]] std::optional<std::string> ended() override;
+  [[nodiscard]] bool is_gone() const override { return is_gone_; }
 
  private:
   SupervisedProcess(ring::Descriptor socket, pid_t supervisor) noexcept
@@ -49,6 +52,7 @@ class SupervisedProcess final : public ServerProcess {
   ring::Descriptor socket_;
   pid_t supervisor_;
   bool has_ended_ = true;
+  bool is_gone_ = false;
 };
 
 }  // namespace stopbit::nic
