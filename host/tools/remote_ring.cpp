@@ -37,6 +37,7 @@ constexpr std::string_view kFabric = "fabric://";
 constexpr std::string_view kShm = "shm://";
 constexpr std::string_view kBroker = "broker:";
 constexpr std::uint64_t kReopenNs = 500'000'000;
+constexpr std::uint64_t kLongestReopenNs = 8'000'000'000;
 constexpr std::size_t kValueBytes = 8;
 
 std::uint64_t steady_ns() noexcept {
@@ -92,27 +93,39 @@ class Waiting {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// The carrier to where the address says; null: somebody wants us to stop.
-std::unique_ptr<nic::Transport> join_fabric(const std::string& place, const std::string& provider, bool is_patient,
-                                            const Tell& tell) {
-  nic::FabricOptions options;
-  if (!provider.empty()) options.provider = provider;
-  if (nic::leaves_host(options.provider)) {
-    auto program = nic::find_fabric_program();
-    if (!program) throw ToolError(kExitEnvironment, "cannot reach '" + place + "': " + program.message());
-    options.program = std::move(program).value();
+/// A network over libfabric, which may be joined more than once.
+struct FabricPlace {
+  std::string place;
+  std::string provider;
+
+  /// A carrier that begins to join, or why there is none.
+  [[nodiscard]] Result<std::unique_ptr<nic::FabricTransport>> start() const {
+    nic::FabricOptions options;
+    if (!provider.empty()) options.provider = provider;
+    if (nic::leaves_host(options.provider)) {
+      auto program = nic::find_fabric_program();
+      if (!program) return Failure{cannot(program.message())};
+      options.program = std::move(program).value();
+    }
+    auto started = nic::FabricTransport::start(options, place);
+    if (!started) return Failure{cannot(started.message())};
+    return started;
   }
-  auto started = nic::FabricTransport::start(options, place);
-  if (!started) throw ToolError(kExitEnvironment, "cannot reach '" + place + "': " + started.message());
+  [[nodiscard]] std::string cannot(const std::string& why) const { return "cannot reach '" + place + "': " + why; }
+};
+
+/// The carrier to where the address says; null: somebody wants us to stop.
+std::unique_ptr<nic::FabricTransport> join_fabric(const FabricPlace& place, bool is_patient, const Tell& tell) {
+  auto started = place.start();
+  if (!started) throw ToolError(kExitEnvironment, started.message());
   nic::FabricTransport& carrier = *started.value();
   const auto why = [&] {
-    return "cannot reach '" + place + "': " + carrier.why_not_joined() +
-           " (an appliance listens there if `listen` of its [nic] says so)";
+    return place.cannot(carrier.why_not_joined() + " (an appliance listens there if `listen` of its [nic] says so)");
   };
   for (Waiting waiting(is_patient, tell); !carrier.is_joined();) {
     carrier.progress();
-    if (!carrier.problem().empty()) {
-      throw ToolError(kExitEnvironment, "cannot reach '" + place + "': " + carrier.problem());
+    if (const std::string problem = carrier.problem(); !problem.empty()) {
+      throw ToolError(kExitEnvironment, place.cannot(problem));
     }
     if (!waiting.go_on(why)) return nullptr;
   }
@@ -175,24 +188,39 @@ class Member {
   }
 };
 
-/// With a node of its own.
-class NodeMember final : public Member {
+/// When something is tried again: after a pause that doubles with each failure. Each reason is told once, until it
+/// works again.
+class Retry {
  public:
-  NodeMember(std::unique_ptr<nic::Transport> carrier, const nic::remote::SubscriberOptions& options)
-      : carrier_(std::move(carrier)), node_(*carrier_, patient_node()) {
-    auto subscriber = Subscriber::open(node_, options);
-    if (!subscriber) throw ToolError(kExitEnvironment, subscriber.message());
-    subscriber_ = std::move(subscriber).value();
+  Retry(std::uint64_t first_ns, std::uint64_t longest_ns, Tell tell)
+      : first_ns_(first_ns), longest_ns_(longest_ns), pause_ns_(first_ns), tell_(std::move(tell)) {}
+
+  [[nodiscard]] bool is_due(std::uint64_t now_ns) const noexcept { return now_ns >= next_ns_; }
+  void failed(std::uint64_t now_ns, const std::string& why) {
+    next_ns_ = now_ns + pause_ns_;
+    pause_ns_ = std::min(2 * pause_ns_, longest_ns_);
+    if (tell_ && why != told_) tell_(why);
+    told_ = why;
   }
-  ~NodeMember() override {
-    subscriber_.reset();
-    for (std::size_t i = 0; i < kGoodbyeSteps; ++i) (void)node_.step(steady_ns());
+  /// What works for a shorter time than the longest pause does not shorten the next one.
+  void works(std::uint64_t now_ns) {
+    told_.clear();
+    if (now_ns - next_ns_ >= longest_ns_) pause_ns_ = first_ns_;
   }
-  std::size_t step(std::uint64_t now_ns) override { return node_.step(now_ns) + subscriber_->step(now_ns); }
-  void look(RemoteRing::Look& look) const override { look_at(*subscriber_, look); }
 
  private:
-  static nic::NodeOptions patient_node() {
+  std::uint64_t first_ns_;
+  std::uint64_t longest_ns_;
+  std::uint64_t pause_ns_;
+  Tell tell_;
+  std::string told_;
+  std::uint64_t next_ns_ = 0;
+};
+
+/// A carrier, and the node on it.
+struct OwnNode {
+  explicit OwnNode(std::unique_ptr<nic::Transport> way) : carrier(std::move(way)), node(*carrier, options()) {}
+  static nic::NodeOptions options() {
     nic::NodeOptions options;
     options.ports = 16;
     options.link = nic::fabric_link_options();
@@ -200,9 +228,101 @@ class NodeMember final : public Member {
     return options;
   }
 
-  std::unique_ptr<nic::Transport> carrier_;
-  nic::Node node_;
-  std::unique_ptr<Subscriber> subscriber_;
+  std::unique_ptr<nic::Transport> carrier;
+  nic::Node node;
+};
+
+/// With a node of its own.
+class NodeMember : public Member {
+ public:
+  NodeMember(std::unique_ptr<nic::Transport> carrier, const nic::remote::SubscriberOptions& options)
+      : own_(std::make_unique<OwnNode>(std::move(carrier))) {
+    auto subscriber = Subscriber::open(own_->node, options);
+    if (!subscriber) throw ToolError(kExitEnvironment, subscriber.message());
+    subscriber_ = std::move(subscriber).value();
+  }
+  ~NodeMember() override {
+    subscriber_.reset();
+    for (std::size_t i = 0; i < kGoodbyeSteps; ++i) (void)own_->node.step(steady_ns());
+  }
+  std::size_t step(std::uint64_t now_ns) override { return own_->node.step(now_ns) + subscriber_->step(now_ns); }
+  void look(RemoteRing::Look& look) const override { look_at(*subscriber_, look); }
+
+ protected:
+  /// The subscriber goes on there, with its ring. "" or what is wrong.
+  [[nodiscard]] std::string move_to(std::unique_ptr<nic::Transport> carrier) {
+    auto next = std::make_unique<OwnNode>(std::move(carrier));
+    std::string problem = subscriber_->move_to(next->node);
+    if (problem.empty()) own_ = std::move(next);
+    return problem;
+  }
+
+ private:
+  std::unique_ptr<OwnNode> own_;
+  std::unique_ptr<Subscriber> subscriber_;  ///< Before its node.
+};
+
+/// The same over libfabric, where a place can be lost: to another node, while this one was away, or with the process
+/// that starts those of libfabric. Then the network is joined anew.
+class FabricMember final : public NodeMember {
+ public:
+  FabricMember(FabricPlace place, std::unique_ptr<nic::FabricTransport> carrier,
+               const nic::remote::SubscriberOptions& options, const Tell& tell)
+      : FabricMember(std::move(place), carrier.get(), std::move(carrier), options, tell) {}
+  std::size_t step(std::uint64_t now_ns) override {
+    if (now_ns >= next_look_ns_) {
+      next_look_ns_ = now_ns + kLookNs;
+      look_after(now_ns);
+    }
+    return NodeMember::step(now_ns);
+  }
+
+ private:
+  FabricMember(FabricPlace place, nic::FabricTransport* carrier, std::unique_ptr<nic::FabricTransport>&& owned,
+               const nic::remote::SubscriberOptions& options, const Tell& tell)
+      : NodeMember(std::move(owned), options),
+        place_(std::move(place)),
+        carrier_(carrier),
+        tell_(tell),
+        retry_(kReopenNs, kLongestReopenNs, tell) {}
+
+  void look_after(std::uint64_t now_ns) {
+    if (next_) return join(now_ns);
+    const std::string problem = carrier_->problem();
+    if (problem.empty()) return retry_.works(now_ns);
+    if (!is_lost_) {
+      is_lost_ = true;
+      return retry_.failed(now_ns, "the network is joined anew: " + problem);
+    }
+    if (!retry_.is_due(now_ns)) return;
+    auto started = place_.start();
+    if (!started) return retry_.failed(now_ns, started.message());
+    next_ = std::move(started).value();
+  }
+  void join(std::uint64_t now_ns) {
+    next_->progress();
+    std::string problem = next_->problem();
+    if (problem.empty() && !next_->is_joined()) return;
+    if (problem.empty()) {
+      nic::FabricTransport* const joined = next_.get();
+      problem = move_to(std::move(next_));
+      if (problem.empty()) {
+        carrier_ = joined;
+        is_lost_ = false;
+        return tell_("the network is joined again, as node " + std::to_string(carrier_->node()));
+      }
+    }
+    next_.reset();
+    retry_.failed(now_ns, place_.cannot(problem));
+  }
+
+  FabricPlace place_;
+  nic::FabricTransport* carrier_;               ///< Of the node.
+  std::unique_ptr<nic::FabricTransport> next_;  ///< That joins in its place.
+  Tell tell_;
+  Retry retry_;
+  bool is_lost_ = false;
+  std::uint64_t next_look_ns_ = 0;
 };
 
 /// With a port at the appliance's node, which a broker opens; again when the appliance is back.
@@ -459,9 +579,13 @@ std::unique_ptr<RemoteRing> RemoteRing::open(const std::string& address, const s
   }
   if (is_broker)
     return std::make_unique<Receiving>(std::make_unique<ClientMember>(where.place, options, how.is_patient));
-  auto carrier = where.carrier == RemoteAddress::Carrier::Fabric
-                     ? join_fabric(where.place, how.arguments.provider, how.is_patient, tell)
-                     : join_shm(where.place, how.is_patient, tell);
+  if (where.carrier == RemoteAddress::Carrier::Fabric) {
+    const FabricPlace place{where.place, how.arguments.provider};
+    auto carrier = join_fabric(place, how.is_patient, tell);
+    if (!carrier) return nullptr;
+    return std::make_unique<Receiving>(std::make_unique<FabricMember>(place, std::move(carrier), options, tell));
+  }
+  auto carrier = join_shm(where.place, how.is_patient, tell);
   if (!carrier) return nullptr;
   return std::make_unique<Receiving>(std::make_unique<NodeMember>(std::move(carrier), options));
 }

@@ -80,9 +80,7 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(Node& node, const Subscribe
     return Failure{std::to_string(options.landing_messages) + " messages of " +
                    std::to_string(node.links().packet_bytes()) + " bytes are no landing memory for records"};
   }
-  MessagePort how;
-  how.only_from = MessagePort::Origin{options.publisher, options.publisher_port};
-  Result<std::unique_ptr<Port>> opened = Port::open(node, options.domain, how);
+  Result<std::unique_ptr<Port>> opened = open_port(node, options);
   if (!opened) return Failure{opened.message()};
   Port* const port = opened.value().get();
   return std::unique_ptr<Subscriber>(new Subscriber(std::move(opened).value(), port, *layout, options));
@@ -99,6 +97,32 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(Client& client, const Subsc
 Subscriber::Subscriber(std::unique_ptr<Post> post, Port* port, const ChannelLayout& layout,
                        const SubscriberOptions& options)
     : post_(std::move(post)), port_(port), options_(options), layout_(layout) {}
+
+Result<std::unique_ptr<Port>> Subscriber::open_port(Node& node, const SubscriberOptions& options) {
+  MessagePort how;
+  how.only_from = MessagePort::Origin{options.publisher, options.publisher_port};
+  return Port::open(node, options.domain, how);
+}
+
+std::string Subscriber::move_to(Node& node) {
+  if (port_ == nullptr) return "a client's ring is at the node of its broker";
+  const std::optional<ChannelLayout> layout = landing_layout(node.links().packet_bytes(), options_.landing_messages);
+  if (!layout) return "its packets are no landing memory for records";
+  Result<std::unique_ptr<Port>> opened = open_port(node, options_);
+  if (!opened) return opened.message();
+  if (near_) {
+    leave(near_->session);
+    forget_near();
+  }
+  if (state_ != SubscriberState::Refused && state_ != SubscriberState::Ended) end_session("its node is another now", 0);
+  // What the port so far knows goes before it.
+  window_.reset();
+  landing_ = PortMemory();
+  port_ = opened.value().get();
+  post_ = std::move(opened).value();
+  layout_ = *layout;
+  return {};
+}
 
 Subscriber::~Subscriber() {
   if (near_) leave(near_->session);

@@ -94,6 +94,11 @@ class Subscriber final : private HistorySink {
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(Client& client, const SubscriberOptions& options);
   ~Subscriber() override;
 
+  /// Goes on at another node of this process, in the same network: the one so far is lost to it. A ring that is written
+  /// here stays as it is, and what it misses is fetched or told as lost, as when the publisher was away; a near one
+  /// ends. The other node must outlive it, and the one so far only this call. Not of a client's. "" or, with nothing
+  /// changed, what is wrong.
+  [[nodiscard]] std::string move_to(Node& node);
   /// Returns how much it did. `now_ns` must not go back.
   std::size_t step(std::uint64_t now_ns);
 
@@ -119,6 +124,8 @@ class Subscriber final : private HistorySink {
 
   Subscriber(std::unique_ptr<Post> post, Port* port, const ChannelLayout& layout, const SubscriberOptions& options);
 
+  /// A port that hears the publisher's only.
+  [[nodiscard]] static Result<std::unique_ptr<Port>> open_port(Node& node, const SubscriberOptions& options);
   void ask(std::uint64_t now_ns);
   [[nodiscard]] bool begin_session();
   [[nodiscard]] bool begin_far();

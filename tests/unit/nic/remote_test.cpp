@@ -417,6 +417,41 @@ TEST_F(RemoteFar, who_loses_its_publisher_goes_on_where_it_was) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
+TEST_F(RemoteFar, who_has_another_node_goes_on_where_it_was) {
+  RingName name;
+  Feed feed(source.get());
+  start(3);
+  SubscriberOptions how = options(name);
+  how.wants_history = false;
+  Subscriber& here = subscribe(1, how);
+  until_live(here);
+  for (std::uint32_t i = 0; i < 30; ++i) feed.tick(i);
+  until_records(here, 30);
+  ring::Reader far = reader_of(name.get());
+  net->cut(1);
+  for (std::uint32_t i = 0; i < 30; ++i) feed.tick(100 + i);
+  run(10);
+  ASSERT_EQ(here.move_to(net->node(2)), "");
+  net->mend(1);
+  net->restart(1);  // the one so far is gone
+  until([&] { return here.counters().sessions == 2 && here.state() == SubscriberState::Live; }, "it is back");
+  feed.tick(1000);
+  until_records(here, 61);
+  ring::Reader near = reader_of(source.get());
+  EXPECT_EQ(read_all(far), read_all(near)) << "no record twice, none missing";
+  EXPECT_EQ(here.counters().fetched, 30U);
+  EXPECT_EQ(here.counters().lost, 0U);
+  // What is not there any more is told.
+  net->cut(2);
+  for (std::uint32_t i = 0; i < 2 * kRingSlots; ++i) feed.tick(i);
+  ASSERT_EQ(here.move_to(net->node(1)), "");
+  net->mend(2);
+  until([&] { return here.counters().sessions == 3 && here.state() == SubscriberState::Live; }, "it is back again");
+  EXPECT_GT(here.counters().lost, 0U);
+  const std::uint64_t events = here.counters().records + here.counters().lost - feed.writer->records();
+  EXPECT_EQ(events, 1U) << "each record has come, or was told to be lost";
+}
+
 TEST_P(RemoteBoth, a_lost_subscriber_is_reported_once_and_holds_up_nobody) {
   RingName first;
   RingName second;
@@ -854,6 +889,23 @@ TEST_F(RemoteNearLossless, a_subscriber_that_dies_keeps_nobody_waiting) {
   EXPECT_EQ(publisher->counters().detached, 0U) << "it was not waited for until it was stuck";
   writer.beat(1);
   EXPECT_EQ(writer.seated(), 0U);
+}
+
+TEST_F(RemoteNear, has_a_ring_at_another_node_too) {
+  RingName name;
+  Feed feed(source.get());
+  start(3);
+  Subscriber& here = subscribe(1, options(name));
+  until_live(here);
+  feed.tick(1);
+  until_records(here, 1);
+  ASSERT_EQ(here.move_to(net->node(2)), "");
+  net->restart(1);
+  until_live(here);
+  feed.tick(2);
+  ring::Reader far = reader_of(name.get());
+  until_records(here, 3);
+  EXPECT_EQ(read_all(far).size(), 2U);
 }
 
 TEST_F(RemoteNear, goes_on_with_the_same_ring_when_the_subscriber_has_lost_sight_of_it) {
