@@ -131,14 +131,18 @@ class Publishing : public ::testing::Test {
     one->give(0, test::tick(++sequence, number));
     one->work();
   }
-  /// The status, once the counters say so. They are told now and then, and to read them takes far longer than a step.
+  /// The status some steps on: counters are told now and then, and to read them takes far longer than a step.
+  Status later_status() {
+    for (int i = 0; i < 500; ++i) step();
+    return read_status(one->counts(), one->now);
+  }
+  /// The status, once the counters say so.
   template <class Holds>
   Status until_counted(Holds holds) {
     Status status;
     until(
         [&] {
-          for (int i = 0; i < 500; ++i) step();
-          status = read_status(one->counts(), one->now);
+          status = later_status();
           return holds(status.nic.publishers.at(0));
         },
         "counted");
@@ -185,11 +189,10 @@ TEST_F(Publishing, says_what_is_to_be_done_when_nobody_starts_libfabric_any_more
   std::ifstream file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
   pid_t supervisor = 0;
   ASSERT_TRUE(file >> supervisor);
-  const auto status = [&] { return read_status(one->counts(), one->now); };
-  ASSERT_FALSE(status().nic.publishers.at(1).is_cut_off);
+  ASSERT_FALSE(later_status().nic.publishers.at(1).is_cut_off);
   ASSERT_EQ(::kill(supervisor, SIGKILL), 0);
-  until([&] { return status().nic.publishers.at(1).is_cut_off; }, "cut off");
-  EXPECT_FALSE(status().nic.publishers.at(0).is_cut_off);
+  until([&] { return later_status().nic.publishers.at(1).is_cut_off; }, "cut off");
+  EXPECT_FALSE(later_status().nic.publishers.at(0).is_cut_off);
   EXPECT_EQ(one->counts().sum("nic_carrier_deaths"), 1U);
   // Ten minutes: at once, after one, three and seven of them.
   for (int i = 0; i < 600; ++i) (void)distribution().step(now += 1'000'000'000);
