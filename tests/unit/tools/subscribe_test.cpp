@@ -38,6 +38,15 @@ std::vector<pid_t> children_of(pid_t parent) {
   return children;
 }
 
+/// Also if nobody has asked yet how it ended.
+bool is_gone(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string number;
+  std::string name;
+  char state = 'X';
+  return !(file >> number >> name >> state) || state == 'Z' || state == 'X';
+}
+
 /// `stopbit subscribe` of a ring, and the processes in which it runs libfabric.
 class Command {
  public:
@@ -197,7 +206,11 @@ TEST_F(Subscribing, goes_on_at_another_place_when_its_own_is_another_nodes) {
 TEST_F(Subscribing, goes_on_when_nobody_starts_its_processes_of_libfabric_any_more) {
   const std::vector<pid_t> supervisors = command_->supervisors();
   ASSERT_EQ(supervisors.size(), 1U);
+  const std::vector<pid_t> servers = children_of(supervisors.front());
+  ASSERT_EQ(servers.size(), 1U);
   ASSERT_EQ(::kill(supervisors.front(), SIGKILL), 0);
+  // Until it has ended, too, it goes on bringing records.
+  until([&] { return is_gone(servers.front()); }, "the end of the server");
   give(20);
   until([&] { return is_served_at(2); }, "the subscriber is served at another place");
   give_and_expect(10);
