@@ -1,6 +1,5 @@
 #include "host/tools/remote_ring.hpp"
 
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "host/nic/clock.hpp"
 #include "host/nic/node/client.hpp"
 #include "host/nic/node/node.hpp"
 #include "host/nic/remote/subscriber.hpp"
@@ -39,12 +39,6 @@ constexpr std::string_view kBroker = "broker:";
 constexpr std::uint64_t kReopenNs = 500'000'000;
 constexpr std::uint64_t kLongestReopenNs = 8'000'000'000;
 constexpr std::size_t kValueBytes = 8;
-
-std::uint64_t steady_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 template <class Number>
 std::optional<Number> number_of(std::string_view text) {
@@ -243,7 +237,7 @@ class NodeMember : public Member {
   }
   ~NodeMember() override {
     subscriber_.reset();
-    for (std::size_t i = 0; i < kGoodbyeSteps; ++i) (void)own_->node.step(steady_ns());
+    for (std::size_t i = 0; i < kGoodbyeSteps; ++i) (void)own_->node.step(nic::steady_ns());
   }
   std::size_t step(std::uint64_t now_ns) override { return own_->node.step(now_ns) + subscriber_->step(now_ns); }
   void look(RemoteRing::Look& look) const override { look_at(*subscriber_, look); }
@@ -411,7 +405,7 @@ class Receiving final : public RemoteRing {
   void run() {
     std::uint64_t next_look_ns = 0;
     while (!stop_.load(std::memory_order_relaxed)) {
-      const std::uint64_t now = steady_ns();
+      const std::uint64_t now = nic::steady_ns();
       const std::size_t work = member_->step(now);
       if (now >= next_look_ns) {
         next_look_ns = now + kLookNs;

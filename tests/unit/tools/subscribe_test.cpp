@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "host/nic/clock.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
@@ -24,12 +25,6 @@ namespace stopbit::nic::remote {
 namespace {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
-
-std::uint64_t clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * kSecondNs + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 std::vector<pid_t> children_of(pid_t parent) {
   std::ifstream file("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children");
@@ -116,13 +111,13 @@ class Subscribing : public ::testing::Test {
   }
   [[nodiscard]] std::string log() const { return files_.path("log"); }
   void step() {
-    (void)node_->step(clock_ns());
-    (void)publisher_->step(clock_ns());
+    (void)node_->step(steady_ns());
+    (void)publisher_->step(steady_ns());
   }
   void until(const std::function<bool()>& happens, const std::string& what) {
     constexpr timespec kPause{0, 200'000};
-    for (const std::uint64_t end = clock_ns() + 60 * kSecondNs; !happens(); ::nanosleep(&kPause, nullptr)) {
-      if (clock_ns() > end) FAIL() << "never: " << what << "\n" << files_.read("log");
+    for (const std::uint64_t end = steady_ns() + 60 * kSecondNs; !happens(); ::nanosleep(&kPause, nullptr)) {
+      if (steady_ns() > end) FAIL() << "never: " << what << "\n" << files_.read("log");
       step();
     }
   }
@@ -148,8 +143,8 @@ class Subscribing : public ::testing::Test {
   /// Ends it, and returns what it has said.
   std::string end() {
     // Its last words are what it saw when it looked last, some milliseconds ago.
-    const std::uint64_t looked = clock_ns() + kSecondNs / 4;
-    until([&] { return clock_ns() > looked; }, "a moment");
+    const std::uint64_t looked = steady_ns() + kSecondNs / 4;
+    until([&] { return steady_ns() > looked; }, "a moment");
     command_->terminate();
     std::optional<int> status;
     until([&] { return (status = command_->status()).has_value(); }, "its end");
