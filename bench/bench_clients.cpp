@@ -111,15 +111,18 @@ class Crowd {
   pid_t child_ = -1;
 };
 
-/// The thread of a process that may be on this processor only.
+/// The thread of a process that may be on this processor only. Rings are there before it is.
 pid_t agent_of(pid_t process, int processor) {
-  for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process))) {
-    const pid_t thread = std::stoi(task.path().filename());
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (::sched_getaffinity(thread, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1 &&
-        CPU_ISSET(static_cast<std::size_t>(processor), &set)) {
-      return thread;
+  for (const auto until = Steady::now() + Appliance::kPatience; Steady::now() < until;
+       std::this_thread::sleep_for(1ms)) {
+    for (const auto& task : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", process))) {
+      const pid_t thread = std::stoi(task.path().filename());
+      cpu_set_t set;
+      CPU_ZERO(&set);
+      if (::sched_getaffinity(thread, sizeof(set), &set) == 0 && CPU_COUNT(&set) == 1 &&
+          CPU_ISSET(static_cast<std::size_t>(processor), &set)) {
+        return thread;
+      }
     }
   }
   throw std::runtime_error("the appliance has no agent on its processor");

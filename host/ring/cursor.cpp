@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@ namespace stopbit::ring {
 namespace {
 
 constexpr mode_t kMode = 0600;  // the writer has the same user
+constexpr mode_t kFolderMode = 0755;
 
 std::string name_of(std::uint64_t ticket) {
   char name[17];
@@ -25,6 +27,14 @@ std::string readers_folder(const std::string& ring_path) {
   return ring_path + ".readers";
 }
 
+std::string make_readers_folder(const std::string& folder) {
+  struct stat status {};
+  if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return system_error("make", folder);
+  if (::lstat(folder.c_str(), &status) != 0) return system_error("look at", folder);
+  const bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0;
+  return is_ours ? "" : "'" + folder + "' has to be a folder that only this user may write";
+}
+
 Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_t epoch) {
   std::uint64_t ticket = 0;
   while (ticket == 0) {
@@ -35,6 +45,7 @@ Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_
   CursorFile file;
   file.file_ = Descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
   if (!file.file_.ok()) {
+    if (errno == ENOENT) return file;
     const std::string problem = system_error("make", made);
     return Failure{errno == EACCES ? problem + " (only the user of the writer may slow it)" : problem};
   }

@@ -11,6 +11,8 @@ namespace stopbit::ring {
 
 /// Where the readers of a lossless ring leave their cursors.
 [[nodiscard]] std::string readers_folder(const std::string& ring_path);
+/// Makes it, if it is not there: only readers of our user may write to it. @returns empty on success.
+[[nodiscard]] std::string make_readers_folder(const std::string& folder);
 
 /// The cursor of a reader: a file of its own, which it holds locked as long as it lives and takes away when it ends.
 class CursorFile {
@@ -20,6 +22,7 @@ class CursorFile {
   CursorFile& operator=(CursorFile&& other) noexcept;
   ~CursorFile();
 
+  /// Without the folder, which a writer makes when it has named its ring, one that is not ok(): try again.
   [[nodiscard]] static Result<CursorFile> create(const std::string& ring_path, std::uint64_t epoch);
 
   [[nodiscard]] Cursor& cursor() const noexcept { return *reinterpret_cast<Cursor*>(mapping_.data()); }

@@ -116,12 +116,16 @@ Result<Reader> Reader::ask_for_seat(std::string_view name) {
   if (reader.mode() != Mode::Lossless) {
     return Failure{"cannot attach to the ring '" + reader.path_ + "': its writer waits for nobody"};
   }
-  if (reader.writer() == WriterState::Running) {
-    Result<CursorFile> made = CursorFile::create(reader.path_, reader.epoch());
-    if (!made) return Failure{made.message()};
-    reader.cursor_ = std::move(made).value();
-  }
+  const Result<bool> asked = reader.ask();
+  if (!asked) return Failure{asked.message()};
   return opened;
+}
+
+Result<bool> Reader::take_seat() {
+  if (seat_ != kSeats) return true;
+  Result<bool> asked = ask();
+  if (!asked || !asked.value()) return asked;
+  return sit_down();
 }
 
 Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
@@ -131,8 +135,10 @@ Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
   Reader& reader = opened.value();
   const std::string cannot = "cannot attach to the ring '" + reader.path_ + "': ";
   const auto end = std::chrono::steady_clock::now() + std::chrono::nanoseconds(timeout_ns);
-  while (reader.cursor_.ok() && !reader.sit_down()) {
-    if (reader.writer() != WriterState::Running) break;
+  for (;;) {
+    const Result<bool> seated = reader.take_seat();
+    if (!seated) return Failure{seated.message()};
+    if (seated.value() || reader.writer() != WriterState::Running) break;
     if (keep_waiting && !keep_waiting()) return Failure{cannot + "the wait was ended"};
     if (std::chrono::steady_clock::now() >= end) return Failure{cannot + "the writer gives no seat"};
     std::this_thread::sleep_for(kNap);
@@ -146,6 +152,16 @@ Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
     reader.first_record_ = begin.records;
   }
   return opened;
+}
+
+/// Leaves a cursor for the writer. False if there is no writer, or none yet that looks.
+Result<bool> Reader::ask() {
+  if (cursor_.ok()) return true;
+  if (writer() != WriterState::Running) return false;
+  Result<CursorFile> made = CursorFile::create(path_, epoch());
+  if (!made) return Failure{made.message()};
+  cursor_ = std::move(made).value();
+  return cursor_.ok();
 }
 
 /// Begins where the writer says, if it has said so.

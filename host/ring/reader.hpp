@@ -94,7 +94,7 @@ class Reader {
   /// The same without the wait: the reader must not be polled before `take_seat` says yes. Ask now and then; the writer
   /// gives seats when it moves its claim and when it beats.
   [[nodiscard]] static Result<Reader> ask_for_seat(std::string_view name);
-  [[nodiscard]] bool take_seat() noexcept { return seat_ != kSeats || sit_down(); }
+  [[nodiscard]] Result<bool> take_seat();
 
   /// What the writer has said of itself.
   [[nodiscard]] Origin origin() const noexcept { return static_cast<Origin>(fixed_.origin); }
@@ -169,6 +169,7 @@ class Reader {
 
   [[nodiscard]] const Header& header() const noexcept { return *reinterpret_cast<const Header*>(mapping_.data()); }
   [[nodiscard]] bool find_start(Start start) noexcept;
+  [[nodiscard]] Result<bool> ask();
   [[nodiscard]] bool sit_down() noexcept;
   void move_cursor() noexcept;
 

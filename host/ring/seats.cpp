@@ -7,12 +7,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 
+#include "host/ring/cursor.hpp"
 #include "host/ring/spin.hpp"
 
 namespace stopbit::ring {
@@ -126,7 +128,11 @@ void Seats::release_seats() {
 bool Seats::has_changed() noexcept {
   struct stat status {};
   timespec now{};
-  if (::stat(folder_.c_str(), &status) != 0) return false;
+  if (::stat(folder_.c_str(), &status) != 0) {
+    // The last reader of the ring before this one has taken it away.
+    if (errno == ENOENT) (void)make_readers_folder(folder_);  // seen at the next look; without it nobody gets a seat
+    return false;
+  }
   ::clock_gettime(CLOCK_REALTIME, &now);
   const auto ns = [](const timespec& time) { return time.tv_sec * 1'000'000'000 + time.tv_nsec; };
   const std::int64_t changed_ns = ns(status.st_mtim);

@@ -1,9 +1,7 @@
 #include "host/ring/writer.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -17,19 +15,9 @@
 namespace stopbit::ring {
 namespace {
 
-constexpr mode_t kFolderMode = 0755;
 constexpr std::uint64_t kPrefetchSlots = 32;
 constexpr std::uint64_t kSoonSlots = 9;
 constexpr auto kNap = std::chrono::milliseconds(1);
-
-/// The folder that readers of a lossless ring write to: only those of our user. Empty on success.
-std::string make_folder(const std::string& folder) {
-  struct stat status {};
-  if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return system_error("make", folder);
-  if (::lstat(folder.c_str(), &status) != 0) return system_error("look at", folder);
-  const bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0;
-  return is_ours ? "" : "'" + folder + "' has to be a folder that only this user may write";
-}
 
 /// Whether what a dead writer left can be made again.
 bool is_copy(const Descriptor& file) {
@@ -76,7 +64,7 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
   if (options.lossless) {
     // The name is ours by now, so the folder is too.
     const std::string folder = readers_folder(path.value());
-    const std::string no_folder = make_folder(folder);
+    const std::string no_folder = make_readers_folder(folder);
     if (!no_folder.empty()) return Failure{no_folder};
     writer.seats_ = std::make_unique<Seats>(folder, header, *options.lossless);
   }

@@ -279,8 +279,11 @@ std::optional<ring::Reader> Publisher::find_reader(const Ring& ring, const Subsc
   });
   if (known != waiting_.end()) {
     known->since_ns = now_ns_;
-    if (!known->reader.take_seat()) return std::nullopt;
-    std::optional<ring::Reader> reader(std::move(known->reader));
+    const Result<bool> seated = known->reader.take_seat();
+    if (seated && !seated.value()) return std::nullopt;
+    std::optional<ring::Reader> reader;
+    if (seated) reader.emplace(std::move(known->reader));
+    if (!seated) text = seated.message();
     waiting_.erase(known);
     return reader;
   }

@@ -248,6 +248,17 @@ TEST_F(LosslessRing, refuses_to_attach_where_nobody_waits) {
   EXPECT_EQ(reader.message(), "cannot attach to the ring '" + path_ + "': its writer waits for nobody");
 }
 
+/// A writer names its ring before it makes the folder, and a last reader of the ring before it may take that away.
+TEST_F(LosslessRing, waits_for_the_folder_of_its_readers) {
+  Writer writer = make_lossless();
+  ASSERT_EQ(::rmdir(readers_folder(path_).c_str()), 0);
+  Reader reader = attach_to(writer);
+  EXPECT_EQ(writer.seated(), 1U);
+  write_record(writer, slots_of(0), 0);
+  writer.finish();
+  EXPECT_EQ(read_all(reader, 0, 7, 0), 1U);
+}
+
 TEST_F(LosslessRing, has_sixteen_seats) {
   Writer writer = make_lossless();
   std::vector<Reader> readers;
