@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stopbit::nic {
@@ -86,6 +87,47 @@ std::string text_of_the_tree() {
   return all;
 }
 
+/// The tests, cases' folder, soaks and figures by which a row may show that it is true.
+class Shown {
+ public:
+  Shown() {
+    for (const char* folder : {"tests/unit/nic", "tests/unit/appliance"}) {
+      for (const auto& entry : std::filesystem::directory_iterator(kRoot / folder)) {
+        if (entry.path().extension() == ".cpp") find_tests(read(entry.path()));
+      }
+    }
+    targets_ = read(kRoot / "tests/unit/nic/CMakeLists.txt");
+    soaks_ = read(kRoot / "tests/soak/CMakeLists.txt");
+    figures_ = read(kRoot / "host/nic/README.md");
+  }
+  [[nodiscard]] bool by(std::string_view name) const {
+    if (name.ends_with(".case")) return std::filesystem::exists(kRoot / "tests/cases" / name);
+    if (name.starts_with("soak.nic_")) return soaks_.find(" " + std::string(name.substr(9))) != std::string::npos;
+    if (name.starts_with("nic/")) return figures_.find("`" + std::string(name) + "`") != std::string::npos;
+    if (name.starts_with("bench_")) return std::filesystem::exists(kRoot / "bench" / (std::string(name) + ".cpp"));
+    if (name.starts_with("nic_") && name.ends_with("_test")) {
+      return targets_.find("(" + std::string(name) + " ") != std::string::npos;
+    }
+    if (!name.ends_with("...")) return tests_.contains(std::string(name));
+    name.remove_suffix(3);
+    const auto first = tests_.lower_bound(std::string(name));
+    return first != tests_.end() && first->starts_with(name);
+  }
+
+ private:
+  /// The second word between the parentheses of each TEST, TEST_F and TEST_P.
+  void find_tests(const std::string& text) {
+    for (std::size_t at = text.find("\nTEST"); at != std::string::npos; at = text.find("\nTEST", at + 1)) {
+      const std::size_t begin = text.find_first_not_of(' ', text.find(',', at) + 1);
+      tests_.insert(text.substr(begin, text.find(')', begin) - begin));
+    }
+  }
+  std::set<std::string> tests_;
+  std::string targets_;
+  std::string soaks_;
+  std::string figures_;
+};
+
 bool exists(std::string name, const std::string& tree) {
   if (name.ends_with(".case")) return std::filesystem::exists(kRoot / "tests/cases" / name);
   if (name.starts_with("transport/")) return std::filesystem::exists(kRoot / "host/nic" / name);
@@ -132,6 +174,27 @@ TEST(FeatureTable, names_only_what_exists) {
       EXPECT_TRUE(exists(name, tree)) << "features.md:" << row.line << ": `" << name << "`";
     }
   }
+}
+
+TEST(FeatureTable, shows_what_is_here_by_a_test_a_case_or_a_figure) {
+  const Shown shown;
+  for (const Row& row : rows()) {
+    ASSERT_EQ(row.cells.size(), 5U);
+    if (row.cells[2] != "here") continue;
+    const std::vector<std::string> names = names_in(row.cells[3]);
+    EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&](const std::string& name) { return shown.by(name); }))
+        << "features.md:" << row.line << ": " << row.cells[0] << " names code alone";
+    for (const std::string& name : names) {
+      // What looks like a test has to be one: words of a sentence, and not the name of a function.
+      if (std::count(name.begin(), name.end(), '_') < 3) continue;
+      EXPECT_TRUE(shown.by(name)) << "features.md:" << row.line << ": no test `" << name << "`";
+    }
+  }
+  EXPECT_FALSE(shown.by("gives_back_what_nobody_has_written"));
+  EXPECT_FALSE(shown.by("gives_back_what_nobody..."));
+  EXPECT_FALSE(shown.by("Node::step"));
+  EXPECT_FALSE(shown.by("nic_no_such_test"));
+  EXPECT_TRUE(shown.by("loses_no_wake_up_of_a_sleeper"));
 }
 
 TEST(FeatureTable, finds_what_does_not_exist) {

@@ -403,6 +403,29 @@ TEST_P(Calls, of_a_semaphore_go_on_when_one_that_waits_dies) {
   waiting.join();
 }
 
+/// What a call costs where nobody else wants anything: one command to the home, which answers it.
+TEST_P(Calls, that_need_not_wait_are_one_command_each) {
+  seat(2);
+  object();
+  object(3);
+  const SyncPatience unhurried{20us, kLimit};  // who looks around sends more
+  Seat& mine = *seats[1];
+  SyncLock lock(*mine.port, *objects[0], MemberId{2}, mine.member_words(0), unhurried);
+  SyncQueue semaphore(*mine.port, *objects[1], MemberId{2}, mine.member_words(1), SyncQueue::Kind::Semaphore,
+                      unhurried);
+  const auto commands_of = [&](auto call) {
+    const std::uint64_t before = mine.client->page().word(PageWord::TransferClaimed).load();
+    EXPECT_TRUE(call());
+    return mine.client->page().word(PageWord::TransferClaimed).load() - before;
+  };
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(commands_of([&] { return lock.acquire(kLimit); }), 1U);
+    EXPECT_EQ(commands_of([&] { return lock.release(kLimit); }), 1U);
+    EXPECT_EQ(commands_of([&] { return semaphore.wait(kLimit); }), 1U);
+    EXPECT_EQ(commands_of([&] { return semaphore.signal(kLimit); }), 1U);
+  }
+}
+
 /// A buffer of four places in one's own memory, guarded by a monitor with two conditions.
 TEST_P(Calls, of_a_monitor_pass_everything_on_once) {
   constexpr std::size_t kMembers = 4;  // two fill, two empty
