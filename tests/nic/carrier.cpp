@@ -209,13 +209,17 @@ impair::LineOptions bad_line() {
 
 }  // namespace
 
+const std::string& why_not_fabric() {
+  static const std::string why_not = FabricTransport::why_not();
+  return why_not;
+}
+
 std::vector<Carrier> carriers() {
   std::vector<Carrier> all{{"shm", [](std::size_t nodes) { return std::make_unique<Shm>(nodes); }},
                            model("model", {}, 1),
                            model("model, bad network", bad_line(), 1),
                            model("model, bad network, another seed", bad_line(), 1000)};
-  static const std::string why_not = FabricTransport::why_not();
-  if (!why_not.empty()) return all;
+  if (!why_not_fabric().empty()) return all;
   all.push_back({"fabric, tcp", [](std::size_t nodes) { return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm"); }});
   all.push_back({"fabric, tcp, apart", [](std::size_t nodes) {
                    return std::make_unique<Fabric>(nodes, "tcp;ofi_rxm", find_fabric_program().value());

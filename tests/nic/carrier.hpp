@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,5 +38,7 @@ struct Carrier {
 
 /// All there are.
 [[nodiscard]] std::vector<Carrier> carriers();
+/// Why those of fabric are not among them; empty: they are.
+[[nodiscard]] const std::string& why_not_fabric();
 
 }  // namespace stopbit::nic

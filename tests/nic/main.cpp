@@ -1,12 +1,14 @@
 // Runs the cases of the network interface on every carrier. Exit 0: all passed, 1: some failed, 2: usage.
 
 #include <array>
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <memory>
 #include <string_view>
 
 #include "tests/lib/case_file.hpp"
+#include "tests/nic/carrier.hpp"
 #include "tests/nic/script.hpp"
 #include "tests/runner/report.hpp"
 
@@ -22,13 +24,15 @@ bool is_refusal(const std::string& line) {
   return false;
 }
 
-bool run_file(const std::filesystem::path& path, bool update) {
+enum class Verdict : std::uint8_t { Passed, Failed, Skipped };
+
+Verdict run_file(const std::filesystem::path& path, bool update) {
   Diagnostics diagnostics;
   const auto source = std::make_shared<const SourceBuffer>(path.string(), read_file(path).value_or(""));
   const std::optional<CaseFile> file = CaseFile::parse(source, diagnostics);
   if (!file) {
     std::printf("FAIL %s\n%s", path.c_str(), diagnostics.format().c_str());
-    return false;
+    return Verdict::Failed;
   }
   Report report(*file);
   bool refuses = false;
@@ -37,7 +41,7 @@ bool run_file(const std::filesystem::path& path, bool update) {
     if (!said.failure.empty()) report.fail(said.failure);
     if (!said.skipped.empty()) {
       std::printf("SKIPPED %s: %s\n", path.c_str(), said.skipped.c_str());
-      return true;
+      return Verdict::Skipped;
     }
     if (said.lines.empty()) report.fail("the steps say nothing");
     report.compare("stdout", said.lines, carrier.name);
@@ -49,13 +53,13 @@ bool run_file(const std::filesystem::path& path, bool update) {
   if (update && !report.differences().empty()) {
     std::ofstream(path, std::ios::binary) << report.updated_text();
     std::printf("UPDATED %s\n", path.c_str());
-    return report.failures().empty();
+    return report.failures().empty() ? Verdict::Passed : Verdict::Failed;
   }
-  if (report.ok()) return true;
+  if (report.ok()) return Verdict::Passed;
   std::printf("FAIL %s\n", path.c_str());
   for (const std::string& difference : report.differences()) std::printf("  %s", difference.c_str());
   for (const std::string& failure : report.failures()) std::printf("  %s\n", failure.c_str());
-  return false;
+  return Verdict::Failed;
 }
 
 }  // namespace
@@ -70,10 +74,20 @@ int main(int argc, char** argv) {
   const std::filesystem::path path = argv[argc - 1];
   std::size_t count = 0;
   std::size_t failed = 0;
+  std::size_t skipped = 0;
   for (const auto& file : std::filesystem::is_directory(path) ? stopbit::cases::find_cases(path) : std::vector{path}) {
     ++count;
-    if (!stopbit::cases::run_file(file, update)) ++failed;
+    const stopbit::cases::Verdict verdict = stopbit::cases::run_file(file, update);
+    if (verdict == stopbit::cases::Verdict::Failed) ++failed;
+    if (verdict == stopbit::cases::Verdict::Skipped) ++skipped;
   }
-  std::printf("%zu cases, %zu failed\n", count, failed);
+  std::printf("%zu cases, %zu failed, %zu skipped; each on:", count, failed, skipped);
+  for (const stopbit::nic::Carrier& carrier : stopbit::nic::carriers()) {
+    std::printf(" [%.*s]", static_cast<int>(carrier.name.size()), carrier.name.data());
+  }
+  std::printf("\n");
+  if (const std::string& why = stopbit::nic::why_not_fabric(); !why.empty()) {
+    std::printf("without the carrier fabric: %s\n", why.c_str());
+  }
   return count != 0 && failed == 0 ? 0 : 1;
 }
