@@ -25,7 +25,6 @@ start_publisher
 
 "${in_left[@]}" "$bin/stopbit" tail "fabric://$at/left-only" --from-start >left.jsonl 2>left.log &
 left_reader=$!
-children+=("$left_reader")
 wait_for '[[ -s left.jsonl ]]'
 status=0
 "${in_right[@]}" timeout 100 "$bin/stopbit" tail "fabric://$at/left-only" >right.jsonl 2>right.log || status=$?
@@ -34,7 +33,6 @@ grep -q "the ring is not for the subscriber's address" right.log || { cat right.
 wait_for 'grep -Eq "text=.fabric: port [0-9]+ of node [0-9]+ at 10.92.0.2 is refused \(Address\)" log'
 # The left host has its one place.
 "${in_left[@]}" "$bin/stopbit" subscribe "fabric://$at/left-only" --ring "$folder/second" 2>second.log &
-children+=("$!")
 wait_for '"$bin/stopbit" stat "$name" | grep -Eq "^fabric +Crowded +[1-9]"'
 "$bin/stopbit" stat "$name" >stat
 grep -Eq "^fabric +Address +1" stat || { cat stat; exit 1; }

@@ -3,9 +3,10 @@
     bad_proxy.py HOW HOST:PORT TO_HOST:TO_PORT FILE
 
 HOW: `version`, frames come to say that they are of another version; or `bits=SHARE`, one bit is turned in that share of
-the chunks. FILE has how often it was so far.
+the chunks. FILE has how often it was so far, and is there when somebody may come.
 """
 
+import os
 import random
 import socket
 import sys
@@ -68,8 +69,9 @@ class Changes:
     def add(self, more):
         with self.lock:
             self.count += more
-            with open(self.path, "w", encoding="utf-8") as file:
+            with open(f"{self.path}.new", "w", encoding="utf-8") as file:
                 file.write(f"{self.count}\n")
+            os.replace(f"{self.path}.new", self.path)
 
 
 def carry(source, target, change, changes):
@@ -93,8 +95,8 @@ def main():
     change = other_version if how == "version" else turned_bits(float(how.removeprefix("bits=")))
     random.seed(1)
     changes = Changes(path)
-    changes.add(0)
     with socket.create_server(address(here), reuse_port=True) as door:
+        changes.add(0)
         while True:
             client, _ = door.accept()
             try:

@@ -31,15 +31,12 @@ grep -q '^\[control\]' appliance.toml || printf '[control]\nsocket = "control.so
 chmod 755 "$folder"  # others look at the socket, too
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
-children+=($!)
 wait_for '"$bin/stopbit" stat "$name" --json | grep -q "\"messages\":[1-9][0-9][0-9]"'
 # A user that is entitled has the ring copied by the appliance, and is killed: the copy goes with it.
 "$bin/stopbit" subscribe broker:broker.sock/ring --ring "copy-$name" --from-start 2>copied.log &
 copied=$!
-children+=("$copied")
 wait_for '[[ -e /dev/shm/stopbit-copy-$name ]]'
 "$bin/stopbit" tail "copy-$name" >copied.jsonl &
-children+=("$!")
 wait_for '[[ $(wc -l <copied.jsonl) -ge 100 ]]'
 wait_for '"$bin/stopbit" stat "$name" >stat.txt; grep -q "near" stat.txt'
 kill -9 "$copied"

@@ -29,13 +29,11 @@ $2"
   start_appliance
   "$bin/stopbit" simulate sim.toml 2>sent &
   exchange=$!
-  children+=("$exchange")
   local tls=()
   [[ $1 == http ]] || tls=(--tls)
   nsenter -t "$there" -n python3 "$crowd" --clients 1000 --http 127.0.0.1:9464 "${tls[@]}" --socket "$folder/control.sock" \
     --seconds 300 >seen 2>crowd.err &
   local siege=$!
-  children+=("$siege")
   wait_for '[[ -s seen ]]'
   nsenter -t "$there" -n python3 "$here/crowd_test.py" "$1" 9464 control.sock $appliance certificate.pem
   wait $exchange || { cat sent; exit 1; }

@@ -96,7 +96,6 @@ left_ring=$!
 killed=$!
 "${in_right[@]}" "$bin/stopbit" tail "fabric://$at/cme" "${with_token[@]}" >stopped.jsonl 2>stopped.log &
 stopped=$!
-children+=("$shm" "$printed" "$left_ring" "$killed" "$stopped")
 have_records() { stat "all(s['records'] > 0 for p in status['nic']['publishers'] for s in p['subscribers'])"; }
 # Counters are a tenth of a second old.
 wait_for '[[ -s printed.jsonl && -s stopped.jsonl && -e left && -e right && -e shm && $(subscribers) == "2 3" ]]'
@@ -121,10 +120,8 @@ for _ in range(40):
     time.sleep(0.05)
 time.sleep(300)
 PYTHON
-children+=("$!")
 readonly by_version=10.91.0.2:7708
 "${in_left[@]}" python3 "$here/bad_proxy.py" version "$by_version" "$at" versions &
-children+=("$!")
 wait_for '[[ -s versions ]]'
 status=0
 "${in_left[@]}" "$bin/stopbit" tail "fabric://$by_version/cme" "${with_token[@]}" >version.jsonl 2>version.log || status=$?
@@ -148,10 +145,9 @@ for share in 0.02 0.3; do
   "${in_left[@]}" "$bin/stopbit" subscribe "fabric://$by/cme" --ring "$folder/bad-$share" "${with_token[@]}" 2>"bad-$share.log" &
   bad+=("$!")
 done
-children+=("${bad[@]}")
 # libfabric dies in its own process, there is another one, and that is all.
-server=$(pgrep -P "$(pgrep -P "$appliance" -x stopbit-fabric)")
-kill -KILL "$server"
+kill_server() { pkill -KILL -P "$(pgrep -P "$appliance" -x stopbit-fabric)"; }
+wait_for kill_server  # the turned bits may have killed it just now
 wait_for 'grep -q "the process of libfabric has ended, it died of SIGKILL" log'
 
 kill -9 "$killed"
@@ -163,7 +159,6 @@ right_ring=$!
 late=$!
 "$bin/stopbit" tail "shm://$name/open" --from-start --filter channel=77 >none.jsonl 2>none.log &
 none=$!
-children+=("$right_ring" "$late" "$none")
 wait_for '[[ -e late && $(subscribers) == "3 "[4-8] ]]'
 at_restart=$(stat "status['rings'][0]['records']")
 # The worst of the ways has shown what it can do.
@@ -173,7 +168,13 @@ kill -9 "${bad[@]:2}" 2>/dev/null || true
 # The whole capture, at everybody who is to have it.
 packets=$(packets_of "$capture")
 wait_for '[[ $(stat "status[\"ports\"][0][\"frames\"]") == "$packets" ]]'
-records=$(stat "status['rings'][0]['records']")
+# The counter of frames is the first that says so, and a gap may still be waited for.
+stands_still() {
+  records=$(stat "status['rings'][0]['records']")
+  sleep 0.5
+  [[ $(stat "status['rings'][0]['records']") == "$records" ]]
+}
+wait_for stands_still
 ((at_restart < records)) || echo "note: the capture had ended before the last subscriber came"
 # What is there now: nobody waits for the ring's end.
 records_of() { "$slots" "$1" 0 2>/dev/null | wc -l; }

@@ -18,7 +18,6 @@ ip link set lo up
 "$bin/stopbit" run "$example/publish.toml" --check
 "$bin/stopbit" run "$example/publish.toml" -q 2>log &
 appliance=$!
-children+=("$appliance")
 wait_for 'grep -q "what=\"started\"" log || ! kill -0 $appliance 2>/dev/null'
 kill -0 "$appliance" 2>/dev/null || { grep -q "libfabric" log && { echo "skipped: no libfabric"; exit $kSkipped; }; cat log; exit 1; }
 
@@ -30,7 +29,6 @@ reader=$!
 shm=$!
 "$bin/stopbit" tail fabric://127.0.0.1:7700/sample --filter Symbol=ASPEN >filtered.jsonl 2>filtered.log &
 filtered=$!
-children+=("$subscriber" "$reader" "$shm" "$filtered")
 # The lines of a file that are there, and whole.
 lines() { wc -l <"$1"; }
 wait_for '(($(lines here.jsonl) > 500 && $(lines shm.jsonl) > 500 && $(lines filtered.jsonl) > 20))'
@@ -40,6 +38,7 @@ kill -TERM "$appliance"
 for process in shm filtered reader; do
   wait_for '! kill -0 ${!process} 2>/dev/null'
 done
+wait "$appliance" || { cat log; exit 1; }
 kill -TERM "$subscriber"
 wait "$subscriber" || { cat subscribe.log; exit 1; }
 "$bin/stopbit" tail example >local.jsonl

@@ -22,14 +22,12 @@ TOML
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 exchange=$!
-children+=("$exchange")
 "$bin/stopbit" tail ./ring --name book >/dev/null &
-children+=($!)
-sleep 1
+wait_for '"$bin/stopbit" stat "$name" | grep -q "^overrun of book at $PWD/ring "'
 python3 "$here/http_test.py" 9464 $appliance "$monitoring"
 
 # The same places of drops in every view; the screen fits 80 columns and 24 rows.
-"$bin/stopbit" stat "$name" | grep -q "^overrun of book at $PWD/ring " || { echo "stat has no reader"; exit 1; }
+"$bin/stopbit" stat "$name" | grep "^overrun of book at $PWD/ring " || { echo "stat has no reader"; exit 1; }
 "$bin/stopbit" top "$name" --once >screen
 grep -q '^drops: .*duplicate [1-9]' screen || { cat screen; exit 1; }
 awk 'length($0) > 80 { exit 1 } END { exit NR > 24 }' screen || { cat screen; echo "this is too large"; exit 1; }

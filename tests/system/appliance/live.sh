@@ -12,19 +12,28 @@ enter_namespace "" "$@"
 make_workplace live
 lay_first_wire
 
-write_settings --rate 2000 --seconds 6 --head 'silence = "2s"'
+write_settings --rate 2000 --seconds 12 --head 'silence = "2s"'
+
+# The first channel, as `stopbit stat` shows it, is as this Python expression wants it.
+channel_has() {
+  "$bin/stopbit" stat "$name" --json | python3 -c "
+import json, sys
+channel = json.load(sys.stdin)['channels'][0]
+sys.exit(not ($1))"
+}
 
 start_appliance
-"$bin/stopbit" simulate sim.toml -q &
+"$bin/stopbit" simulate sim.toml 2>sent &
 exchange=$!
-sleep 2
+wait_for "channel_has \"channel['messages'] > 1000\""
 kill -9 $appliance
 wait $appliance 2>/dev/null || true
 start_appliance
-sleep 2
-"$bin/stopbit" ready "$name" || { echo "not ready in the middle of it"; exit 1; }
+wait_for '"$bin/stopbit" ready "$name" >/dev/null'
+kill -0 $exchange 2>/dev/null || { echo "the exchange has ended before the appliance was ready again"; exit 1; }
 wait $exchange
-sleep 0.5
+last=$(awk '$2 == "incremental" { print $7 }' sent)
+wait_for "channel_has \"all(line['last_sequence'] == $last for line in channel['lines'].values())\""
 "$bin/stopbit" stat "$name" --json >live.json
 stop_appliance
 "$bin/stopbit" stat "$name" --json >end.json
@@ -38,10 +47,10 @@ channel = end["channels"][0]
 packets, numbers, lines = channel["packets"], channel["numbers"], channel["lines"]
 assert packets["received"] == sum(packets[k] for k in packets if k != "received"), packets
 assert numbers["expected"] == sum(numbers[k] for k in numbers if k != "expected"), numbers
-assert lines["A"]["packets"] > 4000 and lines["B"]["packets"] > 4000, lines
+assert lines["A"]["packets"] > 1000 and lines["B"]["packets"] > 1000, lines
 assert packets["malformed"] == packets["incomplete"] == packets["held"] == 0, packets
 assert channel["decode_errors"] == channel["unknown_template"] == 0, channel
-assert channel["messages"] >= packets["delivered"] > 4000, channel
+assert channel["messages"] >= packets["delivered"] > 1000, channel
 dropped = sum(port["dropped_by_kernel"] + port["dropped_by_nic"] for port in end["ports"])
 assert numbers["lost"] == 0 or dropped, numbers
 assert end["agents"][0]["latency_ns"]["count"] > 0

@@ -47,7 +47,6 @@ goes_on() {
 
 "$bin/stopbit" tail ./cme >local.jsonl 2>local.log &
 local_reader=$!
-children+=("$local_reader")
 # Each into a pipe, so that who reads that can stop.
 declare -A reader taker
 for way in near far dying; do
@@ -59,7 +58,6 @@ for way in near far dying; do
   reader[$way]=$!
   cat <"$way.pipe" >"$way.jsonl" &
   taker[$way]=$!
-  children+=("${reader[$way]}" "${taker[$way]}")
 done
 wait_for '[[ -s local.jsonl && -s near.jsonl && -s far.jsonl && -s dying.jsonl ]]'
 

@@ -18,8 +18,8 @@ use_loopback
 
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
-children+=($!)
-sleep 2
+has_messages() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json, sys; sys.exit(json.load(sys.stdin)["channels"][0]["messages"] < 2000)'; }
+wait_for has_messages
 # A message of the other channel, and one that is cut short: its number has no end.
 python3 - <<'PYTHON'
 import socket
@@ -33,8 +33,7 @@ for sequence, number in ((1, b"\x81"), (2, b"\x01")):
 PYTHON
 "$bin/stopbit" tail ./ring --name book --format jsonl >/dev/null &
 reader=$!
-children+=("$reader")
-sleep 1
+wait_for '"$bin/stopbit" stat "$name" | grep -q "^overrun of book at $PWD/ring "'
 # While it stands still the ring goes round.
 slots() { "$bin/stopbit" stat "$name" --json | python3 -c 'import json, sys; print(json.load(sys.stdin)["rings"][0]["slots"])'; }
 kill -STOP $reader

@@ -31,6 +31,7 @@ TOML
 "$bin/stopbit" simulate sim.toml -o /dev/null --write-feed made -q
 # No rings, and windows for a machine that is busy.
 sed -i -e "s|^ring = .*|ring = \"\"|" -e 's|^window = .*|window = { packets = 4096, time = "1s" }|' made/feed.toml
+core=$(python3 -c 'import os; print(min(os.sched_getaffinity(0)))')
 cat >appliance.toml <<TOML
 name = "$name"
 state = "state"
@@ -38,7 +39,7 @@ state = "state"
 memory = "128MiB"
 [[agent]]
 name = "left"
-core = 0
+core = $core
 idle = "backoff"
 [[agent]]
 name = "right"
@@ -66,8 +67,20 @@ if ! start_appliance; then
   grep -q 'built without DPDK' log && exit $kSkipped
   exit 1
 fi
-"$bin/stopbit" simulate sim.toml -q
-sleep 1.5
+"$bin/stopbit" simulate sim.toml 2>sent
+# Every channel has delivered what was sent on it.
+# shellcheck disable=SC2329  # wait_for calls it
+is_all_there() {
+  "$bin/stopbit" stat "$name" --json >now.json
+  python3 - <<'PYTHON'
+import json, sys
+sent = {f"{words[1]} {words[0]}": int(words[3]) for words in map(str.split, open("sent")) if words[:1] and words[0].isdigit()}
+packets = {channel["name"]: channel["packets"] for channel in json.load(open("now.json"))["channels"]}
+has_come = lambda name: packets[name]["received"] == 2 * sent[name] and packets[name]["delivered"] == sent[name]
+sys.exit(len(sent) != 8 or not all(map(has_come, sent)))
+PYTHON
+}
+wait_for is_all_there
 stop_appliance
 cat log
 "$bin/stopbit" stat "$name" --json >end.json

@@ -28,7 +28,6 @@ after = "2s"'
 start_appliance
 "$bin/stopbit" simulate sim.toml -q 2>/dev/null &
 exchange=$!
-children+=("$exchange")
 
 wait_for 'grep -q "what=\"gap\"" log'
 wait_for 'ls packets/frozen-incremental-a-*.pcapng >/dev/null 2>&1'

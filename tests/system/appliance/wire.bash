@@ -20,7 +20,6 @@ enter_namespace() {
 make_workplace() {
   folder=$(mktemp -d)
   name=$1-$$
-  children=()
   mounts=()
   in_its_network=()
   trap end EXIT
@@ -28,7 +27,13 @@ make_workplace() {
 }
 # shellcheck disable=SC2329  # the trap calls it
 end() {
-  ((${#children[@]} == 0)) || kill -9 "${children[@]}" 2>/dev/null || true
+  # What still runs of what was started here, as the shell knows it: the number of a process that has ended may be
+  # another's by now. Waited for, as it may hold files in what goes then.
+  local left
+  left=$(jobs -pr)
+  # shellcheck disable=SC2086  # numbers
+  [[ -z $left ]] || kill -9 $left 2>/dev/null || true
+  wait 2>/dev/null || true
   ((${#mounts[@]} == 0)) || umount "${mounts[@]}" 2>/dev/null || true
   rm -rf "$folder" "/dev/shm/stopbit-$name".*
 }
@@ -46,7 +51,6 @@ make_namespace() {
   own=$(readlink /proc/self/ns/net)
   unshare --net sleep 1000 &
   there=$!
-  children+=("$there")
   for _ in $(seq 3000); do
     [[ $(readlink "/proc/$there/ns/net") == "$own" ]] || return 0
     sleep 0.01
@@ -113,7 +117,6 @@ start_appliance() {
   : >log
   "${in_its_network[@]}" "$bin/stopbit" run appliance.toml -q 2>>log &
   appliance=$!
-  children+=("$appliance")
   wait_for 'grep -q "what=\"started\"" log || ! kill -0 $appliance 2>/dev/null'
   kill -0 $appliance 2>/dev/null || { cat log; return 1; }
 }
