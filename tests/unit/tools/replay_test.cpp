@@ -195,6 +195,10 @@ class Ring : public Replay {
  protected:
   /// A ring in a file of the scratch folder, so that tests do not meet in /dev/shm.
   std::string ring() const { return scratch_.path("ring"); }
+  /// For scripts: waits until a command says yes.
+  static constexpr const char* kAwait = R"(
+await() { for i in {1..400}; do "$@" && return; sleep 0.05; done; echo "waited too long: $*"; exit 9; }
+)";
 };
 
 TEST_F(Ring, tail_prints_what_replay_would_have_printed) {
@@ -263,8 +267,7 @@ cat out; grep -c 'stopped before the end' summary
 
 TEST_F(Ring, a_reader_that_was_too_slow_is_told_what_it_lost) {
   const std::string sample = STOPBIT_SAMPLE_FOLDER;
-  const Finished finished = run_script("cd " + shell_quoted(scratch_.path("")) + R"(
-await() { for i in {1..400}; do "$@" && return; sleep 0.05; done; echo "waited too long: $*"; exit 9; }
+  const Finished finished = run_script("cd " + shell_quoted(scratch_.path("")) + kAwait + R"(
 "$stopbit" tail --wait ./ring >out 2>err & reader=$!
 { head -c 300000; await test -e go; cat; } < <(zcat )" +
                                        shell_quoted(sample + "/capture.pcap.gz") + R"() |
@@ -311,12 +314,19 @@ cmp one all; cmp two all
 
 TEST_F(Ring, a_reader_that_is_stuck_is_detached_and_told) {
   const std::string sample = STOPBIT_SAMPLE_FOLDER;
-  const Finished finished = run_script("cd " + shell_quoted(scratch_.path("")) + R"(
+  const Finished finished =
+      run_script("cd " + shell_quoted(scratch_.path("")) + kAwait + R"(
 "$stopbit" tail --wait ./ring >out 2>err & reader=$!
-{ sleep 0.3; kill -STOP $reader; } &
-"$stopbit" replay )" + shell_quoted(sample + "/capture.pcap.gz") +
-                                       " --templates " + shell_quoted(sample + "/templates.xml") + R"( \
-  --framing cme -q --ring ./ring --ring-slots 32768 --pace 100x --lossless 1 --patience 200ms || echo "writer $?"
+{ head -c 300000; await test -e go; cat; } < <(zcat )" +
+                 shell_quoted(sample + "/capture.pcap.gz") + R"() |
+  "$stopbit" replay - --templates )" +
+                 shell_quoted(sample + "/templates.xml") +
+                 R"( --framing cme -q --ring ./ring --ring-slots 32768 --lossless 1 --patience 200ms &
+writer=$!
+await test -s out
+kill -STOP $reader
+touch go
+wait $writer || echo "writer $?"
 kill -CONT $reader
 wait $reader || echo "reader $?"
 wc -l <out
