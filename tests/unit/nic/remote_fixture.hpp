@@ -75,13 +75,16 @@ class RingName {
   RingName() {
     static std::atomic<int> count = 0;
     name_ = "test-remote-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
+    remove();  // of a process that had our number, and was killed
   }
-  ~RingName() { ::unlink(ring::path_of(name_).value().c_str()); }
+  ~RingName() { remove(); }
   RingName(const RingName&) = delete;
   RingName& operator=(const RingName&) = delete;
   [[nodiscard]] const std::string& get() const { return name_; }
 
  private:
+  void remove() const { ::unlink(ring::path_of(name_).value().c_str()); }
+
   std::string name_;
 };
 
