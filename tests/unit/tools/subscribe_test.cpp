@@ -56,8 +56,17 @@ class Command {
   Command& operator=(const Command&) = delete;
   ~Command() {
     if (process_ <= 0) return;
+    signal(SIGCONT);
     (void)::kill(process_, SIGKILL);  // the others end with it
     (void)::waitpid(process_, nullptr, 0);
+  }
+  /// To it, and to the others.
+  void signal(int number) const {
+    for (const pid_t supervisor : supervisors()) {
+      for (const pid_t server : children_of(supervisor)) (void)::kill(server, number);
+      (void)::kill(supervisor, number);
+    }
+    (void)::kill(process_, number);
   }
   /// A thread started them.
   [[nodiscard]] std::vector<pid_t> supervisors() const {
@@ -84,20 +93,17 @@ class Command {
 /// A publisher, and a subscriber that has the first of its records.
 class Subscribing : public ::testing::Test {
  protected:
+  /// The place of who is gone is kept, and it comes back as another node.
+  explicit Subscribing(std::uint64_t lease_ns = 60 * kSecondNs) : lease_ns_(lease_ns) {}
   void SetUp() override {
     if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
-    FabricOptions listening;
-    listening.program = find_fabric_program().value();
+    FabricOptions listening = apart();
     listening.listen = "127.0.0.1:0";
-    listening.lease_ns = 60 * kSecondNs;  // the place of who is gone is kept, and it comes back as another node
+    listening.lease_ns = lease_ns_;
     auto opened = FabricTransport::listen(listening);
     ASSERT_TRUE(opened) << opened.message();
     carrier_ = std::move(opened).value();
-    NodeOptions options;
-    options.ports = 32;
-    options.link = fabric_link_options();
-    options.link.silence_ns = 10 * kSecondNs;
-    node_.emplace(*carrier_, options);
+    node_.emplace(*carrier_, node_options());
     PublisherOptions published;
     published.rings.push_back({"cme", source_.get(), ""});
     auto publisher = Publisher::open(*node_, published);
@@ -109,8 +115,20 @@ class Subscribing : public ::testing::Test {
     until([&] { return is_served_at(1); }, "the subscriber is served");
     give_and_expect(30);
   }
+  [[nodiscard]] static FabricOptions apart() {
+    FabricOptions options;
+    options.program = find_fabric_program().value();
+    return options;
+  }
+  [[nodiscard]] static NodeOptions node_options() {
+    NodeOptions options;
+    options.ports = 32;
+    options.link = fabric_link_options();
+    options.link.silence_ns = 10 * kSecondNs;
+    return options;
+  }
   [[nodiscard]] std::string log() const { return files_.path("log"); }
-  void step() {
+  virtual void step() {
     (void)node_->step(steady_ns());
     (void)publisher_->step(steady_ns());
   }
@@ -152,6 +170,7 @@ class Subscribing : public ::testing::Test {
     return files_.read("log");
   }
 
+  const std::uint64_t lease_ns_;
   testing::Scratch files_;
   RingName source_;
   RingName ring_;
@@ -180,6 +199,53 @@ TEST_F(Subscribing, goes_on_when_nobody_starts_its_processes_of_libfabric_any_mo
   EXPECT_NE(said.find(": the network is joined anew: the process that starts those of libfabric is gone\n"),
             std::string::npos)
       << said;
+  EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
+}
+
+/// Beside another node, which has a process of libfabric of its own, too. All have the lease that the command has: who
+/// says more seldom that it is alive than node 0 expects has its connection made anew again and again.
+class SubscribingBesideAnother : public Subscribing {
+ protected:
+  SubscribingBesideAnother() : Subscribing(FabricOptions().lease_ns) {}
+  void step() override {
+    Subscribing::step();
+    if (other_node_) {
+      (void)other_node_->step(steady_ns());
+    } else if (other_) {
+      other_->progress();
+    }
+  }
+  /// Returns when it has that place.
+  void join_as(std::unique_ptr<FabricTransport> carrier) {
+    other_ = std::move(carrier);
+    until([&] { return other_->is_joined(); }, "another node has the place");
+    // Node 0 goes on sending to that place, and what is not taken of it would hold up what keeps the place.
+    other_node_.emplace(*other_, node_options());
+  }
+
+  std::unique_ptr<FabricTransport> other_;
+  std::optional<Node> other_node_;
+};
+
+TEST_F(SubscribingBesideAnother, goes_on_at_another_place_when_its_own_is_another_nodes) {
+  FabricOptions wants = apart();
+  wants.node = 1;
+  auto other = FabricTransport::start(wants, carrier_->address());
+  ASSERT_TRUE(other) << other.message();
+  command_->signal(SIGSTOP);
+  const std::uint64_t stopped = steady_ns();
+  join_as(std::move(other).value());
+  give(20);
+  // Behind its own lease it asks at once, and takes no for an answer after four seconds.
+  until([&] { return steady_ns() - stopped > lease_ns_; }, "the lease is over");
+  command_->signal(SIGCONT);
+  until([&] { return is_served_at(2); }, "the subscriber is served at another place");
+  give_and_expect(10);
+  EXPECT_TRUE(other_->is_joined());
+  const std::string said = end();
+  EXPECT_NE(said.find(": the network is joined anew: node 0 refuses: the node is there already\n"), std::string::npos)
+      << said;
+  EXPECT_NE(said.find(": the network is joined again, as node 2\n"), std::string::npos) << said;
   EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
 }
 

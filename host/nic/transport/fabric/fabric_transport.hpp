@@ -18,13 +18,15 @@ struct FabricOptions {
   /// Where others reach this node: HOST:PORT, [HOST]:PORT, a port of 0 being any; for `shm` a name. Node 0 must have
   /// one. Empty at others: an address from which node 0 can be reached, and any port.
   std::string listen;
-  std::string network = "stopbit";         ///< Who joins must say the same; 1 to 31 bytes.
-  std::optional<NodeId> node;              ///< Which node to be; of no use at node 0. Nothing: any that is free.
-  std::size_t nodes = 64;                  ///< 2 to 1024, the same for all.
-  std::size_t frame_bytes = 4080;          ///< 256 to 16000, the same for all. Up to 4080 `shm` copies a frame at once.
-  std::size_t tx_slots = 32;               ///< Frames to one node that the provider has not sent yet; 4 to 1024.
-  std::size_t rx_slots = 256;              ///< Frames that have come and were not taken; 16 to 65536.
-  std::uint64_t lease_ns = 3'000'000'000;  ///< A member from which node 0 hears nothing for so long is gone.
+  std::string network = "stopbit";  ///< Who joins must say the same; 1 to 31 bytes.
+  std::optional<NodeId> node;       ///< Which node to be; of no use at node 0. Nothing: any that is free.
+  std::size_t nodes = 64;           ///< 2 to 1024, the same for all.
+  std::size_t frame_bytes = 4080;   ///< 256 to 16000, the same for all. Up to 4080 `shm` copies a frame at once.
+  std::size_t tx_slots = 32;        ///< Frames to one node that the provider has not sent yet; 4 to 1024.
+  std::size_t rx_slots = 256;       ///< Frames that have come and were not taken; 16 to 65536.
+  /// A member from which node 0 hears nothing for so long is gone. Node 0's must not be shorter than a member's, which
+  /// says that it is alive eight times in its own, and gets another connection when that is too seldom for node 0.
+  std::uint64_t lease_ns = 3'000'000'000;
   std::uint64_t patience_ns = 10'000'000'000;  ///< `join` gives up after so long.
   /// What runs libfabric in a process of its own: stopbit-fabric. Empty: it runs in this one,
   /// which dies of what a peer, or a bit that was turned on the way, can make of a connection. Provider `shm`, which
@@ -104,7 +106,8 @@ class FabricTransport final : public Transport {
   [[nodiscard]] std::optional<NodeId> sender() const noexcept override;
   [[nodiscard]] std::optional<HostAddress> address_of(NodeId node) const noexcept override;
 
-  /// Takes in what has come, answers, keeps the membership alive. Must be called several times per lease.
+  /// Takes in what has come, answers, keeps the membership alive. Must be called several times per lease. Frames that
+  /// nobody receives stay: behind `rx_slots` of them nothing more is taken in, and the membership ends with its lease.
   void progress();
   [[nodiscard]] bool is_joined() const noexcept;
   /// Why this node cannot join any more, or nothing reaches it or any other: it has to be opened anew. Empty: it need
