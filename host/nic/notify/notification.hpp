@@ -39,4 +39,12 @@ struct alignas(kLineBytes) Notification {
 };
 static_assert(sizeof(Notification) == kLineBytes && offsetof(Notification, number) == 56);
 
+/// Whether it tells of a command of the port that reads it. Else it tells of what another port did here, and that one
+/// has chosen tag and word: who waits for an answer by its tag must ask this.
+[[nodiscard]] constexpr bool is_of_own_command(const Notification& notification) noexcept {
+  const Teller teller = notification.teller;
+  return teller == Teller::Requester || teller == Teller::Acknowledge ||
+         (teller == Teller::Completer && is_read(notification.operation));
+}
+
 }  // namespace stopbit::nic

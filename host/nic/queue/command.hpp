@@ -31,6 +31,15 @@ enum class Operation : std::uint8_t {
 };
 inline constexpr Operation kLastOperation = Operation::GetWords;
 [[nodiscard]] const char* to_text(Operation operation) noexcept;
+/// Changes a word of a window, and gives back what it was or is.
+[[nodiscard]] constexpr bool is_atomic(Operation operation) noexcept {
+  return operation == Operation::FetchAdd || operation == Operation::CompareSwap ||
+         operation == Operation::FetchCompareAdd || operation == Operation::Swap || operation == Operation::Synchronize;
+}
+/// Gives something of the target back to its origin.
+[[nodiscard]] constexpr bool is_read(Operation operation) noexcept {
+  return operation == Operation::Get || operation == Operation::GetWords || is_atomic(operation);
+}
 
 inline constexpr std::size_t kMaxFastBytes = 40;
 inline constexpr std::size_t kPayloadAt = 16;  ///< Of a FastSend or SendPart, in the command.

@@ -27,7 +27,8 @@ bool Fetch::start(std::uint64_t offset, Nla to, std::uint32_t bytes) noexcept {
 }
 
 bool Fetch::hear(const Notification& notification) noexcept {
-  if (notification.operation != Operation::Get || notification.tag != tag_) return false;
+  const bool is_get = notification.operation == Operation::Get && is_of_own_command(notification);
+  if (!is_get || notification.tag != tag_) return false;
   ++done_;
   if (error_ == Error::None) error_ = notification.error;
   return true;

@@ -27,10 +27,6 @@ constexpr std::uint8_t kTransferModifiers =
 constexpr unsigned kMaskEventAt = kMaxWordsBytes;  // of PutWords
 constexpr std::uint64_t kNlaEnd = std::uint64_t{1} << kNlaBits;
 
-constexpr bool is_atomic(Operation operation) noexcept {
-  return operation == Operation::FetchAdd || operation == Operation::CompareSwap ||
-         operation == Operation::FetchCompareAdd || operation == Operation::Swap || operation == Operation::Synchronize;
-}
 constexpr bool is_transfer(Operation operation) noexcept {
   return operation >= Operation::Put && operation <= kLastOperation && operation != Operation::SendPart;
 }
@@ -39,9 +35,6 @@ constexpr bool moves_data(Operation operation) noexcept {
 }
 constexpr bool moves_words(Operation operation) noexcept {
   return operation == Operation::PutWords || operation == Operation::GetWords;
-}
-constexpr bool is_read(Operation operation) noexcept {
-  return operation == Operation::Get || operation == Operation::GetWords || is_atomic(operation);
 }
 /// Whether its length is the command's.
 constexpr bool has_length(Operation operation) noexcept {

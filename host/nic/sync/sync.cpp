@@ -119,7 +119,8 @@ bool SyncWire::flush(SyncAnswer& answer) noexcept {
 }
 
 bool SyncWire::take(const Notification& notification, SyncAnswer& answer) noexcept {
-  if (!is_asked_ || notification.tag != tag()) return false;
+  // A member's ring has words of others, too, under tags of their choice: of ports that may touch nothing else here.
+  if (!is_asked_ || notification.tag != tag() || !is_of_own_command(notification)) return false;
   is_asked_ = false;
   answer = {notification.error, notification.value};
   return true;

@@ -426,6 +426,39 @@ TEST_P(Calls, that_need_not_wait_are_one_command_each) {
   }
 }
 
+/// A port of the domain that is no member, and has none of the windows, can still put words into a member's ring of
+/// notifications, under any tag.
+TEST_P(Calls, believe_no_answer_that_another_port_made_up) {
+  seat(3);
+  object();
+  const SyncPatience unhurried{20us, kLimit};
+  SyncLock held(*seats[0]->port, *objects[0], MemberId{1}, seats[0]->member_words(0), unhurried);
+  ASSERT_TRUE(held.acquire(kLimit));
+  Seat& stranger = *seats[2];
+  Command made_up;
+  made_up.operation = Operation::NotificationPut;
+  made_up.modifiers = kNotifyCompleter | kAcknowledge;
+  made_up.target_node = seats[1]->client->node();
+  made_up.target_vpid = seats[1]->client->vpid();
+  made_up.tag = std::uint64_t{0x53594E43} << 32U | 1;  // of the first command of the first user of a port
+  made_up.address = to_word(SyncState{});              // nobody has it
+  ASSERT_EQ(stranger.client->queue(CommandRing::Transfer).insert({&made_up, 1}).reply, Reply::NoError);
+  Notification told;
+  for (const auto end = Clock::now() + kLimit; !stranger.client->notifications().take(told) && Clock::now() < end;) {
+    ::usleep(100);
+  }
+  ASSERT_EQ(told.error, Error::None);
+  ASSERT_EQ(told.teller, Teller::Acknowledge);
+
+  SyncLock mine(*seats[1]->port, *objects[0], MemberId{2}, seats[1]->member_words(0), unhurried);
+  EXPECT_FALSE(mine.acquire(200ms)) << "it is held by another";
+  EXPECT_EQ(mine.core().error(), Error::None);
+  EXPECT_EQ(seats[1]->port->foreign(), 1U);
+  EXPECT_TRUE(held.release(kLimit));
+  EXPECT_TRUE(mine.acquire(kLimit));
+  EXPECT_TRUE(mine.release(kLimit));
+}
+
 /// A buffer of four places in one's own memory, guarded by a monitor with two conditions.
 TEST_P(Calls, of_a_monitor_pass_everything_on_once) {
   constexpr std::size_t kMembers = 4;  // two fill, two empty
