@@ -199,17 +199,17 @@ Command tail_command() {
           "and is told on stderr how many. The writer of a lossless ring (`stopbit replay --lossless`) waits for its "
           "readers instead.\n"
           "\n"
-          "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host, "
-          "shm://NETWORK/RING on this one. `stopbit subscribe` keeps such a ring for several readers. With "
-          "--lossless the publisher waits until records are printed; who takes them too slowly for that is detached "
-          "after a while.\n"
+          "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host; "
+          "on this one shm://NETWORK/RING for the appliance's user, broker:SOCKET/RING for whom its entitlements give "
+          "the ring. `stopbit subscribe` keeps such a ring for several readers. With --lossless the publisher waits "
+          "until records are printed; who takes them too slowly for that is detached after a while.\n"
           "\n"
           "The exit status is 1 if records were lost.\n"
           "\n" +
           format_text(),
       .options = {{.names = "",
                    .value = "RING",
-                   .help = "Name of the ring; one with a / is the path of a file, one with a :// an address.",
+                   .help = "Name of the ring; one with a / is the path of a file; or an address, as above.",
                    .target = &arguments->ring,
                    .required = true},
                   format_option(arguments->format, "How records are printed. Default jsonl."),
