@@ -33,6 +33,19 @@ TEST(Atu, translates_for_the_owner_alone_on_miss_and_on_hit) {
   }
 }
 
+TEST(Atu, keeps_page_numbers_of_40_bits_whole_beside_owner_and_rights) {
+  Atu atu(small());
+  const std::vector<PageNumber> pages = {(PageNumber{1} << 40U) - 1, PageNumber{1} << 39U, 0};
+  const Nla nla = atu.register_pages(kMine, pages, Access::Read).value();
+  for (int round = 0; round < 2; ++round) {  // out of the table, then out of the cache
+    for (std::size_t i = 0; i < pages.size(); ++i) {
+      EXPECT_EQ(atu.translate(kMine, nla + i * kPageBytes, Access::Read).page, pages[i]);
+      EXPECT_FALSE(atu.translate(kOther, nla + i * kPageBytes, Access::Read).ok);
+      EXPECT_FALSE(atu.translate(kMine, nla + i * kPageBytes, Access::Write).ok);
+    }
+  }
+}
+
 TEST(Atu, enforces_rights_on_miss_and_on_hit) {
   Atu atu(small());
   const std::vector<PageNumber> page = {5};
