@@ -19,6 +19,7 @@
 #include "host/appliance/gap_log.hpp"
 #include "host/appliance/history.hpp"
 #include "host/appliance/keeper.hpp"
+#include "host/appliance/publications.hpp"
 #include "host/appliance/status.hpp"
 #include "host/control/metrics.hpp"
 #include "host/control/server.hpp"
@@ -261,20 +262,29 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   return confinement;
 }
 
+/// What a start reads besides the settings: images, and tokens.
+int check(const appliance::Settings& settings) {
+  for (const appliance::FeedSettings& feed : settings.feeds) {
+    for (const feed::Image& image : feed.description.images) {
+      Diagnostics diagnostics;
+      const bool is_good = appliance::load_image(image, diagnostics).has_value();
+      std::fputs(diagnostics.format().c_str(), stderr);
+      if (!is_good) return kExitRejected;
+    }
+  }
+  (void)read_token(settings.control.token_file);
+  if (!settings.nic) return kExitDone;
+  for (const auto way : {&appliance::PublishSettings::to_shm, &appliance::PublishSettings::to_fabric}) {
+    const auto rings = appliance::publications_of(*settings.nic, way);
+    if (!rings) throw ToolError(kExitRejected, "[[publish]]: " + rings.message());
+  }
+  return kExitDone;
+}
+
 int run(const RunArguments& arguments) {
   auto settings = load_settings(arguments.settings);
   if (!settings) return kExitRejected;
-  if (arguments.check) {
-    for (const appliance::FeedSettings& feed : settings->feeds) {
-      for (const feed::Image& image : feed.description.images) {
-        Diagnostics diagnostics;
-        const bool is_good = appliance::load_image(image, diagnostics).has_value();
-        std::fputs(diagnostics.format().c_str(), stderr);
-        if (!is_good) return kExitRejected;
-      }
-    }
-    return kExitDone;
-  }
+  if (arguments.check) return check(*settings);
   catch_stop_signals();
   Diagnostics diagnostics;
   auto made = appliance::Appliance::make(std::move(*settings), {}, diagnostics);
@@ -386,7 +396,7 @@ Command run_command() {
             .required = true},
            {.names = "--check",
             .value = "",
-            .help = "Only reads settings, feeds and images, and tells what is wrong.",
+            .help = "Only reads settings, feeds, images and tokens, and tells what is wrong.",
             .target = &arguments->check},
            {.names = "-q,--quiet", .value = "", .help = "No accounting at the end.", .target = &arguments->quiet}},
       .examples = {{"stopbit run appliance.toml", "until SIGTERM"},
