@@ -12,6 +12,7 @@ import readme
 
 ROUNDS = 5
 PATIENCE_S = 20
+LISTENS_S = 5  # that a server may take to be there
 
 # What a peer is asked for: its test, and the exchange of ours that it stands beside.
 UCX = [("message_8", "ucp_am_lat", 8), ("message_40", "ucp_am_lat", 40), ("tag_8", "tag_lat", 8), ("put_8", "ucp_put_lat", 8),
@@ -41,8 +42,13 @@ def answers(server, client, environment=None):
     environment = {**os.environ, **(environment or {})}
     listening = subprocess.Popen(pinned(there, server), env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
-        time.sleep(0.5)
-        done = subprocess.run(pinned(here, client), env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+        # A client that comes before there is anybody fails at once.
+        end = time.monotonic() + LISTENS_S
+        while True:
+            time.sleep(0.5)
+            done = subprocess.run(pinned(here, client), env=environment, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+            if done.returncode == 0 or listening.poll() is not None or time.monotonic() > end:
+                break
         listening.wait(timeout=PATIENCE_S)
         return done.stdout if done.returncode == 0 else ""
     except subprocess.TimeoutExpired:
