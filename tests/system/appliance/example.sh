@@ -1,11 +1,15 @@
 #!/usr/bin/env bash
 # The bundled example of published rings, as the README of the appliance tells to use it: its ring over shared memory and over
-# TCP, and in a ring of its own, has what the appliance's own has.
+# TCP, and in a ring of its own, has what the appliance's own has; to readers in C and Python, too.
 #
-#     example.sh BIN_FOLDER EXAMPLE_FOLDER        status 77: no namespaces here, or no libfabric
+#     example.sh BIN_FOLDER EXAMPLE_FOLDER TRADES [PYTHON MODULE_FOLDER]     status 77: no namespaces here, or no libfabric
+#
+# TRADES is the example in C. Without PYTHON the module is not tried.
 set -euo pipefail
 bin=$(readlink -f "$1")
 example=$(readlink -f "$2")
+trades=$(readlink -f "$3")
+python=("${@:4}")
 here=$(dirname "$(readlink -f "$0")")
 # shellcheck source=wire.bash
 . "$here/wire.bash"
@@ -44,6 +48,19 @@ wait "$subscriber" || { cat subscribe.log; exit 1; }
 "$bin/stopbit" tail example >local.jsonl
 cmp local.jsonl here.jsonl
 cmp local.jsonl shm.jsonl
+# Whatever reads the appliance's ring reads the subscriber's.
+"$trades" example >local.trades
+"$trades" sample-here >here.trades
+cmp local.trades here.trades
+grep -q CEDAR here.trades || { cat here.trades; exit 1; }
+((${#python[@]} == 0)) || PYTHONPATH=${python[1]} "${python[0]}" -B - <<'PYTHON'
+import decimal
+import json
+import stopbit
+
+records = list(stopbit.ring("sample-here"))
+assert records == [json.loads(line, parse_float=decimal.Decimal) for line in open("local.jsonl")], len(records)
+PYTHON
 if grep -v ASPEN filtered.jsonl | grep -v '"event"'; then echo "records without ASPEN came through the filter"; exit 1; fi
 echo "$(lines local.jsonl) records, of which $(lines filtered.jsonl) are filtered ones"
 left=$(ls /dev/shm)
