@@ -13,7 +13,8 @@
 //   nic/producers_2/rate            two processors insert messages into one ring, one of which is the node's, too; ns
 //                                   each. producers_1: that one alone
 //   nic/remote_ring/6_slots         half a round trip of a record from a ring to a ring of another node; beside it a
-//                                   ring without nodes, by turns, and the ratio
+//                                   ring without nodes, by turns, and the ratio. /far_way: sent by puts, over shm;
+//                                   /fabric-shm, /fabric-tcp: over these
 //   nic/model/<transfer>            what our units do for it, with the costs of a source document (ns); the source's
 //                                   figure is a fact
 //   nic/translate/...               the translation unit alone: a hit, and a miss
@@ -780,14 +781,14 @@ class Contest {
 /// One side of two rings that each have a copy on the other node, or of two rings without nodes.
 class RemoteSide {
  public:
-  RemoteSide(const Way& way, std::size_t side, const std::string& prefix, ring::Writer& out,
+  /// `address`: of the first node's carrier, which says so itself.
+  RemoteSide(const Way& way, std::size_t side, std::string& address, const std::string& prefix, ring::Writer& out,
              const std::string& out_name, remote::SubscriberOptions::Way how)
       : out_(out),
         is_near_(how == remote::SubscriberOptions::Way::Near),
         here_(prefix + "-here-" + std::to_string(side)) {
-    std::string address;
     transport_ = way.open(static_cast<NodeId>(side), address);
-    node_ = std::make_unique<Node>(*transport_, node_options());
+    node_ = std::make_unique<Node>(*transport_, node_options(way.link));
     remote::PublisherOptions publishes;
     publishes.rings.push_back({"ring", out_name, "token"});
     Result<std::unique_ptr<remote::Publisher>> publisher = remote::Publisher::open(*node_, publishes);
@@ -865,36 +866,36 @@ void await_record(ring::Reader& in, std::uint64_t value, const Wait& wait) {
 
 /// Records to and fro; half a round trip of the second half of them.
 template <typename Publish, typename Wait>
-Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t slots, const Publish& publish,
-                 const Wait& wait) {
+Histogram bounce(bool asks, ring::Writer& out, ring::Reader& in, std::uint32_t slots, std::uint64_t round_trips,
+                 const Publish& publish, const Wait& wait) {
   Histogram rounds;
   const Undisturbed undisturbed;
   // The last slot's last value word: what write() stores there for this record.
   const std::uint64_t last = slots == 1 ? 0 : record::kValueWords - 1;
   std::uint64_t before = ticks();
-  for (std::uint64_t i = 0; i < 2 * kRoundTrips; ++i) {
+  for (std::uint64_t i = 0; i < 2 * round_trips; ++i) {
     if (!asks) await_record(in, i + last, wait);
     write(out, slots, i);
     publish();
     if (asks) await_record(in, i + last, wait);
     const std::uint64_t after = ticks();
-    if (i >= kRoundTrips) rounds.record(after - before);
+    if (i >= round_trips) rounds.record(after - before);
     before = after;
   }
   return rounds;
 }
 
-/// Remote rings and rings of this host, by turns.
+/// Remote rings and rings of this host, by turns. `suffix`: of the name.
 void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std::pair<int, int> processors,
-                         std::size_t rounds, remote::SubscriberOptions::Way how, Report& report) {
+                         std::size_t rounds, const Way& way, remote::SubscriberOptions::Way how,
+                         const std::string& suffix, Report& report) {
   constexpr std::uint32_t kSlots = 6;
   const bool is_near = how == remote::SubscriberOptions::Way::Near;
-  const std::string name = "nic/remote_ring/" + std::to_string(kSlots) + "_slots" + (is_near ? "" : "/far_way");
+  const std::string name = "nic/remote_ring/" + std::to_string(kSlots) + "_slots" + suffix;
   if (!arguments.wants(name)) return;
   const Shared memory(sizeof(Board));
   Board& board = *new (memory.bytes().data()) Board;
   const std::string prefix = "bench-nic-" + std::to_string(::getpid());
-  const Way way = shm("remote", 2);
   Ring there("na");
   Ring back("nb");
   Ring plain_there("nc");
@@ -905,7 +906,15 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
   const auto play = [&](std::size_t side, std::vector<Histogram>& remote_bursts, std::vector<Histogram>& plain_bursts) {
     pin(side == 0 ? processors.first : processors.second);
     Ring& own = side == 0 ? there : back;
-    RemoteSide here(way, side, prefix, own.writer(), own.name(), how);
+    std::string address;
+    if (side == 1 && way.joins) {
+      for (Patience patience; board.arrived[0].load(std::memory_order_acquire) == 0; patience.look()) {
+        std::this_thread::yield();
+      }
+      address = board.address.data();
+    }
+    RemoteSide here(way, side, address, prefix, own.writer(), own.name(), how);
+    if (side == 0) address.copy(board.address.data(), board.address.size() - 1);
     board.arrived[side].store(1, std::memory_order_release);
     here.await_ring();
     Meeting meeting(board, side);
@@ -913,12 +922,12 @@ void measure_remote_ring(const TickClock& clock, const Arguments& arguments, std
     for (std::size_t round = 0; round < rounds; ++round) {
       meeting.meet(step);
       remote_bursts.push_back(bounce(
-          side == 0, here.out(), here.in(), kSlots, [&] { here.publish(); }, [&] { here.wait(); }));
+          side == 0, here.out(), here.in(), kSlots, way.round_trips, [&] { here.publish(); }, [&] { here.wait(); }));
       for (int i = 0; i < 1000; ++i) step();
       meeting.meet(step);
       plain_bursts.push_back(bounce(
           side == 0, (side == 0 ? plain_there : plain_back).writer(), side == 0 ? plain_answers : plain_questions,
-          kSlots, [] {}, [] {}));
+          kSlots, way.round_trips, [] {}, [] {}));
     }
     meeting.meet(step);
   };
@@ -1276,8 +1285,12 @@ int main(int argc, char** argv) {
       report.note("nic/fabric: " + why);
     }
     for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
-    measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Near, report);
-    measure_remote_ring(clock, arguments, *processors, rounds, remote::SubscriberOptions::Way::Far, report);
+    using enum remote::SubscriberOptions::Way;
+    measure_remote_ring(clock, arguments, *processors, rounds, shm("remote", 2), Near, "", report);
+    measure_remote_ring(clock, arguments, *processors, rounds, shm("remote", 2), Far, "/far_way", report);
+    for (const Way& way : ways) {
+      if (way.joins) measure_remote_ring(clock, arguments, *processors, rounds, way, Far, "/" + way.name, report);
+    }
     measure_producers(clock, arguments, *processors, rounds, report);
     measure_apart(clock, arguments, *processors, rounds, report);
     count_budgets(arguments, report);
