@@ -252,8 +252,19 @@ TEST_F(LosslessRing, refuses_to_attach_where_nobody_waits) {
 TEST_F(LosslessRing, waits_for_the_folder_of_its_readers) {
   Writer writer = make_lossless();
   ASSERT_EQ(::rmdir(readers_folder(path_).c_str()), 0);
-  Reader reader = attach_to(writer);
-  EXPECT_EQ(writer.seated(), 1U);
+  Result<Reader> opened = Reader::ask_for_seat(name_);
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  Reader& reader = opened.value();
+  const auto has_seat = [&] {
+    const Result<bool> taken = reader.take_seat();
+    EXPECT_TRUE(taken.ok()) << taken.message();
+    return taken.ok() && taken.value();
+  };
+  EXPECT_FALSE(has_seat());
+  writer.beat(0);  // makes the folder
+  EXPECT_FALSE(has_seat());
+  writer.beat(0);  // finds the cursor
+  ASSERT_TRUE(has_seat());
   write_record(writer, slots_of(0), 0);
   writer.finish();
   EXPECT_EQ(read_all(reader, 0, 7, 0), 1U);
