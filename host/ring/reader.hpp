@@ -92,7 +92,7 @@ class Reader {
   static constexpr std::uint64_t kAttachTimeoutNs = 10'000'000'000;
 
   /// The same without the wait: the reader must not be polled before `take_seat` says yes. Ask now and then; the writer
-  /// gives seats when it moves its claim and when it beats.
+  /// gives seats when it moves its claim and when it beats. A failure: this reader cannot ask at all.
   [[nodiscard]] static Result<Reader> ask_for_seat(std::string_view name);
   [[nodiscard]] Result<bool> take_seat();
 
