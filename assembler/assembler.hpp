@@ -7,7 +7,7 @@
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/program.hpp"
 
-/// Text <-> program. The language is described in assembler/README.md.
+/// Text <-> program. The language: assembler/language.md.
 namespace stopbit::assembler {
 
 /// Nothing if there were errors; all of them are in `diagnostics` (after a thousand, the rest of the file is not read).

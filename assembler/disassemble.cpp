@@ -7,6 +7,7 @@
 #include "assembler/assembler.hpp"
 #include "assembler/line.hpp"
 #include "assembler/vocabulary.hpp"
+#include "microcode/base/hex.hpp"
 #include "microcode/isa/isa.hpp"
 
 namespace stopbit::assembler {
@@ -19,15 +20,6 @@ constexpr std::size_t kCommentColumn = 64;
 
 std::string number(std::uint64_t value) {
   return std::to_string(value);
-}
-
-std::string hex(std::uint64_t value) {
-  std::string out;
-  do {
-    out.insert(out.begin(), "0123456789abcdef"[value & 0xF]);
-    value >>= 4;
-  } while (value != 0);
-  return "0x" + out;
 }
 
 /// Large values are most often small negative ones.
@@ -47,7 +39,7 @@ class Disassembler {
 
   std::string run() {
     out_ = "; Stopbit assembly: " + number(code_.size()) + " instructions, " + number(program_.templates.size()) +
-           " templates. The language is described in assembler/README.md.\n\n";
+           " templates. The language: assembler/language.md.\n\n";
     out_ += ".record_slots " + number(program_.max_record_slots) + '\n';
     write_sources();
     write_constants();
@@ -72,7 +64,8 @@ class Disassembler {
     if (program_.sources.empty()) return;
     heading("Template files");
     for (const Source& source : program_.sources) {
-      out_ += ".source " + text(source.name) + " bytes=" + number(source.bytes) + " hash=" + hex(source.hash) + '\n';
+      out_ +=
+          ".source " + text(source.name) + " bytes=" + number(source.bytes) + " hash=" + hex_text(source.hash) + '\n';
     }
   }
 
@@ -309,8 +302,8 @@ class Disassembler {
     if (!program_.profiles.empty()) heading("Profiles: programs for frequent presence maps");
     for (const ProfileEntry& profile : program_.profiles) {
       out_ += ".profile segment=" +
-              (profile.segment < ProfileEntry::kBody ? number(profile.segment) : hex(profile.segment)) +
-              " bits=" + hex(profile.presence_bits) + " taken=" + number(profile.taken) +
+              (profile.segment < ProfileEntry::kBody ? number(profile.segment) : hex_text(profile.segment)) +
+              " bits=" + hex_text(profile.presence_bits) + " taken=" + number(profile.taken) +
               " entry=" + address(profile.entry) + '\n';
     }
     if (program_.dispatch.empty()) return;

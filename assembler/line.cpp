@@ -5,13 +5,14 @@
 #include <limits>
 #include <utility>
 
+#include "microcode/base/hex.hpp"
+#include "microcode/base/printable.hpp"
 #include "microcode/base/utf8.hpp"
 
 namespace stopbit::assembler {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 bool is_comment(char c) {
   return c == ';' || c == '#';
@@ -241,9 +242,10 @@ void Line::done() {
 std::string quoted(std::string_view text) {
   const bool readable = is_utf8(text);
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    switch (c) {
+  while (!text.empty()) {
+    const std::string_view character = text.substr(0, readable ? utf8_length(text) : 1);
+    text.remove_prefix(character.size());
+    switch (character.front()) {
       case '"': out += "\\\""; continue;
       case '\\': out += "\\\\"; continue;
       case '\n': out += "\\n"; continue;
@@ -251,10 +253,15 @@ std::string quoted(std::string_view text) {
       case '\t': out += "\\t"; continue;
       default: break;
     }
-    if (byte < 0x20 || byte == 0x7F || (byte >= 0x80 && !readable)) {
-      out += {'\\', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 0xF]};
-    } else {
-      out += c;
+    const bool is_shown =
+        readable ? !disturbs_terminal(utf8_value(character)) : character.front() >= 0x20 && character.front() < 0x7F;
+    if (is_shown) {
+      out += character;
+      continue;
+    }
+    for (const char c : character) {
+      out += "\\x";
+      append_hex(out, static_cast<unsigned char>(c), 2);
     }
   }
   return out + '"';

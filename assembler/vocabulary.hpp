@@ -10,12 +10,18 @@
 /// The words of the language that stand for enumerators; a word's place is the enumerator's value.
 namespace stopbit::assembler {
 
-inline constexpr std::array<std::string_view, 3> kBlockKinds = {"root", "element", "after"};
-inline constexpr std::array<std::string_view, 16> kFieldTypes = {
-    "int8",    "uInt8", "int16",   "uInt16",     "int32", "uInt32", "int64",   "uInt64",
-    "decimal", "ascii", "unicode", "byteVector", "enum",  "set",    "boolean", "timestamp"};
-inline constexpr std::array<std::string_view, 6> kTimeUnits = {"none",        "day",         "second",
-                                                               "millisecond", "microsecond", "nanosecond"};
+inline constexpr auto kBlockKinds = std::to_array<std::string_view>({
+#define STOPBIT_BLOCK_KIND(enumerator, word) word,
+#include "microcode/field_types.def"
+});
+inline constexpr auto kFieldTypes = std::to_array<std::string_view>({
+#define STOPBIT_FIELD_TYPE(enumerator, assembly, ...) assembly,
+#include "microcode/field_types.def"
+});
+inline constexpr auto kTimeUnits = std::to_array<std::string_view>({
+#define STOPBIT_TIME_UNIT(enumerator, word) word,
+#include "microcode/field_types.def"
+});
 inline constexpr std::array<std::string_view, 6> kLimitKinds = {"limit", "unsigned", "signed", "enum", "set", "bits"};
 
 /// Directives of the nodes, by NodeKind.

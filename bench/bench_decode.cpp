@@ -6,7 +6,7 @@
 #include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/ticks.hpp"
-#include "bench/workloads/workload.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 int main(int argc, char** argv) {
   using namespace stopbit::bench;

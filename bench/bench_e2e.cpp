@@ -41,12 +41,12 @@
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
-#include "bench/workloads/workload.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/spin.hpp"
 #include "host/ring/writer.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::bench {
 namespace {

@@ -11,9 +11,9 @@
 #include "bench/lib/pace.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/ticks.hpp"
-#include "bench/workloads/feed_writer.hpp"
-#include "bench/workloads/json_line.hpp"
 #include "tests/lib/random.hpp"
+#include "tests/lib/workloads/feed_writer.hpp"
+#include "tests/lib/workloads/json_line.hpp"
 
 namespace stopbit::bench {
 namespace {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "decoder/record/buffer_sink.hpp"
+#include "decoder/select/make_engine.hpp"
 #include "tests/attack/bombs.hpp"
 #include "tests/attack/chatter.hpp"
 #include "tests/attack/feeds.hpp"
@@ -24,7 +25,7 @@ constexpr double kFreeNs = 1'000;            ///< Of each datagram, before bytes
 void ignore(std::span<const record::Slot> /*record*/) {}
 
 void run_bomb(benchmark::State& state, const attack::Feed& feed, const attack::Bomb& bomb) {
-  const auto engine = make_interpreter(feed.program, {});
+  const auto engine = make_engine(feed.program, {}, EngineKind::Quick).engine;
   record::BufferSink sink(feed.program.max_record_slots, ignore);
   if (engine->decode(bomb.bytes, {}, sink).error != ErrorCode::X2) {
     state.SkipWithError("it was not refused at its length");
@@ -47,7 +48,7 @@ void run_random(benchmark::State& state, const attack::Feed& feed) {
     (void)target.attack(datagrams.back());  // ends the program if a promise is broken
   }
 
-  const auto engine = make_interpreter(feed.program, {});
+  const auto engine = make_engine(feed.program, {}, EngineKind::Quick).engine;
   record::BufferSink sink(feed.program.max_record_slots, ignore);
   double worst = 0;
   double longest = 0;

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
-#include "host/egress/pcap/pcap_writer.hpp"
-#include "host/ingest/capture/capture_port.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "host/net/flow_table.hpp"
-#include "host/net/framing.hpp"
+#include "decoder/select/make_engine.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/flow_table.hpp"
+#include "host/ports/capture/capture_port.hpp"
+#include "host/ports/out/pcap/pcap_writer.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -23,7 +23,7 @@
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
-#include "host/ingest/dpdk/dpdk_port.hpp"
+#include "host/ports/dpdk/dpdk_port.hpp"
 #endif
 
 namespace stopbit::bench {
@@ -96,7 +96,11 @@ void decode(benchmark::State& state) {
     if (net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) != net::Verdict::Accepted)
       continue;
     payloads.emplace_back(datagram.payload.begin(), datagram.payload.end());
-    arrivals.push_back({{}, datagram.source, datagram.destination, packet.arrival_ns, record::TimeQuality::Poll});
+    arrivals.push_back({.payload = {},
+                        .source = datagram.source,
+                        .destination = datagram.destination,
+                        .arrival_ns = packet.arrival_ns,
+                        .t_ns = packet.arrival_ns});
   }
   for (std::size_t i = 0; i < arrivals.size(); ++i) arrivals[i].payload = payloads[i];
   Line line;

@@ -23,8 +23,8 @@
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
-#include "bench/workloads/workload.hpp"
 #include "decoder/record/buffer_sink.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::bench {
 namespace {

@@ -66,13 +66,13 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/notify/ring.hpp"
 #include "host/nic/queue/command_queue.hpp"
-#include "host/nic/remote/publisher.hpp"
-#include "host/nic/remote/subscriber.hpp"
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/sync/word.hpp"
 #include "host/nic/transport/fabric/apart/apart_device.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
+#include "host/remote/publisher.hpp"
+#include "host/remote/subscriber.hpp"
 #include "tests/nic/budgets.hpp"
 
 namespace stopbit::bench {
@@ -808,7 +808,7 @@ class RemoteSide {
   }
   RemoteSide(const RemoteSide&) = delete;
   RemoteSide& operator=(const RemoteSide&) = delete;
-  ~RemoteSide() { ::unlink(ring::path_of(here_).value().c_str()); }
+  ~RemoteSide() { ::unlink(os::path_of(here_).value().c_str()); }
 
   void step() {
     const std::uint64_t now = clock_.now();
@@ -1059,6 +1059,80 @@ void measure_idle_step(const TickClock& clock, Pace& pace, const Arguments& argu
   }
 }
 
+/// A message of an honest port to another one of its node, beside a port that moves a mebibyte to itself again and
+/// again, or signals to sleepers of its own: the median and the 99th of each hundred.
+void measure_greedy(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor, std::size_t rounds,
+                    Report& report) {
+  constexpr std::size_t kMessages = 2'000;
+  constexpr std::size_t kLong = 1U << 20U;
+  pin(processor);
+  for (const std::string neighbour : {"none", "puts", "gets", "wakes"}) {
+    const std::string name = "nic/greedy/" + neighbour;
+    if (!arguments.wants(name)) continue;
+    std::string address;
+    const std::unique_ptr<Transport> transport = shm("greedy", 2).open(0, address);
+    Node node(*transport, node_options());
+    const auto open = [&] { return std::move(remote::Port::open(node, 0)).value(); };
+    const auto sender = open();
+    const auto reader = open();
+    const auto greedy = open();
+    const auto memory = remote::PortMemory::make(*greedy, "bench-greedy", 2 * kLong, Access::ReadWrite);
+    if (!memory) throw std::runtime_error(memory.message());
+    const auto window =
+        node.rma().open_window(greedy->vpid(), memory.value().address(), 2 * kLong, Access::ReadWrite).value();
+    Command command;
+    command.target_vpid = greedy->vpid();
+    if (neighbour == "wakes") {
+      command.operation = Operation::Signal;
+    } else {
+      command.operation = neighbour == "gets" ? Operation::Get : Operation::Put;
+      command.window = window.id;
+      command.capability = window.capability;
+      command.address = memory.value().address();
+      command.offset = kLong;
+      command.length = kLong;
+    }
+    // One of the 63 events has a sleeper.
+    std::atomic<bool> is_over = false;
+    std::thread sleeper([&] {
+      while (neighbour == "wakes" && !is_over) (void)greedy->events().wait(1, std::chrono::milliseconds(50));
+    });
+    std::uint64_t event = 0;
+    std::array<std::byte, kMaxMessageBytes> inbox;
+    Repetitions median(rounds);
+    Repetitions worst(rounds);
+    std::vector<double> taken(kMessages);
+    while (!median.is_done(pace)) {
+      pace.wait();
+      const Undisturbed undisturbed;
+      PaceOf paces;
+      paces.add(pace.probe());
+      for (std::uint64_t i = 0; i < kMessages; ++i) {
+        for (int k = 0; neighbour != "none" && k < 64; ++k) {
+          if (neighbour == "wakes") command.more = 1 + event++ % 63;
+          if (greedy->transfers().insert({&command, 1}).accepted != 1) break;
+        }
+        const std::uint64_t begin = ticks_begin();
+        if (!sender->send(0, reader->vpid(), std::as_bytes(std::span(&i, 1)), steady_ns())) {
+          throw std::runtime_error(name + ": no room for a message");
+        }
+        while (!reader->receive(inbox)) (void)node.step(steady_ns());
+        taken[i] = clock.ns(static_cast<double>(ticks_end() - begin));
+        for (Notification told; greedy->notifications().take(told);) {
+        }
+      }
+      paces.add(pace.probe());
+      std::sort(taken.begin(), taken.end());
+      median.add(taken[kMessages / 2], paces.slowest_ns());
+      worst.add(taken[kMessages * 99 / 100], paces.slowest_ns());
+    }
+    is_over = true;
+    sleeper.join();
+    report.add(name + "/p50", "ns", median, pace);
+    report.add(name + "/p99", "ns", worst, pace);
+  }
+}
+
 /// What both processors do for a message, by one of them.
 void measure_both_sides(const TickClock& clock, Pace& pace, const Arguments& arguments, int processor,
                         std::size_t rounds, Report& report) {
@@ -1285,7 +1359,7 @@ int main(int argc, char** argv) {
       report.note("nic/fabric: " + why);
     }
     for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
-    using enum remote::SubscriberOptions::Way;
+    using enum stopbit::remote::SubscriberOptions::Way;
     measure_remote_ring(clock, arguments, *processors, rounds, shm("remote", 2), Near, "", report);
     measure_remote_ring(clock, arguments, *processors, rounds, shm("remote", 2), Far, "/far_way", report);
     for (const Way& way : ways) {
@@ -1296,6 +1370,7 @@ int main(int argc, char** argv) {
     count_budgets(arguments, report);
     measure_translation(clock, pace, arguments, processors->first, rounds, report);
     measure_idle_step(clock, pace, arguments, processors->first, rounds, report);
+    measure_greedy(clock, pace, arguments, processors->first, rounds, report);
     measure_both_sides(clock, pace, arguments, processors->first, rounds, report);
   } catch (const std::exception& error) {
     report.problem(error.what());

@@ -20,10 +20,10 @@
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
-#include "bench/workloads/workload.hpp"
 #include "decoder/record/buffer_sink.hpp"
-#include "host/profile/counter.hpp"
+#include "host/analyse/profile/counter.hpp"
 #include "microcode/verify/verify.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::bench {
 namespace {

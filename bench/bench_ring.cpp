@@ -37,7 +37,7 @@
 #include "bench/lib/ring_end.hpp"
 #include "bench/lib/statistics.hpp"
 #include "bench/lib/ticks.hpp"
-#include "host/ring/name.hpp"
+#include "host/os/shm/name.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/spin.hpp"
 #include "host/ring/writer.hpp"

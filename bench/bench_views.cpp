@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "bench/sample_view.hpp"
-#include "bench/workloads/workload.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/reader.hpp"
+#include "decoder/select/make_engine.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::bench {
 namespace {
@@ -34,7 +35,7 @@ Records load_records() {
   }
   Records records;
   std::vector<std::size_t> ends;
-  const auto engine = make_interpreter(work.value()->program, work.value()->options);
+  const auto engine = make_engine(work.value()->program, work.value()->options, EngineKind::Quick).engine;
   record::BufferSink sink(work.value()->program.max_record_slots, [&](std::span<const Slot> record) {
     records.slots.insert(records.slots.end(), record.begin(), record.end());
     ends.push_back(records.slots.size());

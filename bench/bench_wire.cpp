@@ -18,15 +18,15 @@
 #include "bench/lib/histogram.hpp"
 #include "bench/lib/report.hpp"
 #include "bench/lib/ticks.hpp"
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/json.hpp"
 #include "decoder/record/views.hpp"
-#include "host/egress/socket/udp_sender.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "host/net/byte_order.hpp"
-#include "host/net/framing.hpp"
-#include "host/net/packet.hpp"
+#include "decoder/select/make_engine.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/byte_order.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "host/ports/out/socket/udp_sender.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "host/ring/reader.hpp"
 #include "microcode/image/image.hpp"
 #include "tests/lib/veth.hpp"
@@ -74,7 +74,7 @@ struct Answers {
 /// By the interpreter, in this process.
 Answers answers_of(const Payloads& payloads, const Program& program, record::JsonPrinter& printer) {
   const net::Framing framing = need(net::parse_framing("cme"));
-  const std::unique_ptr<Engine> engine = make_engine(program, {}, EngineKind::Interp).engine;
+  const std::unique_ptr<Engine> engine = make_engine(program, {}, EngineKind::Quick).engine;
   Answers answers;
   std::string lines;
   std::uint64_t records = 0;

@@ -1,5 +1,5 @@
 # What other projects build on: libraries, headers, the package for find_package(Stopbit), and pkg-config files.
-# host/examples shows how they are used.
+# host/bindings/examples shows how they are used.
 include_guard(GLOBAL)
 include(CMakePackageConfigHelpers)
 
@@ -20,12 +20,13 @@ set(STOPBIT_LIBRARY_HEADERS
   microcode/program.hpp
   microcode/verify/verify.hpp
 )
-file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/ring/*.hpp)
+file(GLOB ring_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/host/ring/*.hpp
+  ${PROJECT_SOURCE_DIR}/host/os/shm/*.hpp)
 foreach(header IN LISTS STOPBIT_VIEW_HEADERS STOPBIT_LIBRARY_HEADERS ring_headers)
   cmake_path(GET header PARENT_PATH folder)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/stopbit/${folder})
 endforeach()
-install(FILES ${PROJECT_SOURCE_DIR}/host/capi/stopbit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES ${PROJECT_SOURCE_DIR}/host/bindings/c/stopbit.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # Stopbit::views: headers alone. Stopbit::ring, Stopbit::record: C++, of the version that they were built with.
 # Stopbit::stopbit: the C library. Stopbit::command: the program.
@@ -36,10 +37,10 @@ target_compile_features(stopbit_microcode PUBLIC cxx_std_20)
 target_include_directories(stopbit_microcode INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/stopbit>)
 target_include_directories(stopbit_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 set_target_properties(stopbit PROPERTIES EXPORT_NAME command)
-foreach(part views ring record microcode)
+foreach(part views ring shm record microcode)
   set_target_properties(stopbit_${part} PROPERTIES EXPORT_NAME ${part})
 endforeach()
-install(TARGETS stopbit_views stopbit_ring stopbit_record stopbit_microcode stopbit_shared EXPORT StopbitTargets)
+install(TARGETS stopbit_views stopbit_ring stopbit_shm stopbit_record stopbit_microcode stopbit_shared EXPORT StopbitTargets)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/Stopbit)
 install(EXPORT StopbitTargets NAMESPACE Stopbit:: DESTINATION ${package})

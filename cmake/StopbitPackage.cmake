@@ -1,7 +1,7 @@
 # The Debian package: ./dev package, or cpack -G DEB in the build folder.
 include_guard(GLOBAL)
 
-set(folder ${PROJECT_SOURCE_DIR}/host/tools/packaging)
+set(folder ${PROJECT_SOURCE_DIR}/host/cli/packaging)
 configure_file(${folder}/stopbit@.service ${PROJECT_BINARY_DIR}/stopbit@.service @ONLY)
 # Its program is where this installation puts it, which is known only then.
 install(CODE "
@@ -11,8 +11,8 @@ install(CODE "
 ")
 install(FILES ${folder}/stopbit.sysusers DESTINATION lib/sysusers.d RENAME stopbit.conf)
 install(FILES
-  ${PROJECT_SOURCE_DIR}/host/control/monitoring/stopbit.rules.yml
-  ${PROJECT_SOURCE_DIR}/host/control/monitoring/stopbit.dashboard.json
+  ${PROJECT_SOURCE_DIR}/host/monitor/control/monitoring/stopbit.rules.yml
+  ${PROJECT_SOURCE_DIR}/host/monitor/control/monitoring/stopbit.dashboard.json
   DESTINATION ${CMAKE_INSTALL_DATADIR}/stopbit)
 install(FILES ${folder}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

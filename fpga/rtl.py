@@ -9,7 +9,7 @@ RTL = ROOT / "rtl"
 
 def sources():
     """Packages in the order in which they are read, then modules."""
-    packages = sorted((RTL / "pkg").glob("*.sv"))
+    packages = sorted((RTL / "pkg").glob("**/*.sv"), key=lambda path: path.name)
     modules = sorted(path for path in RTL.glob("*/*.sv") if path.parent.name != "pkg")
     return packages + modules
 

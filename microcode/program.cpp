@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "microcode/text_refs.hpp"
+#include "microcode/base/hash.hpp"
+#include "microcode/name_references.hpp"
 
 namespace stopbit {
 namespace {
@@ -26,9 +27,9 @@ class Hasher {
   [[nodiscard]] std::uint64_t value() const { return hash_; }
 
  private:
-  void byte(std::uint8_t value) { hash_ = (hash_ ^ value) * 0x100000001b3U; }
+  void byte(std::uint8_t value) { hash_ = fnv1a(hash_, value); }
 
-  std::uint64_t hash_ = 0xcbf29ce484222325U;
+  std::uint64_t hash_ = kFnv1aBegin;
 };
 
 /// Puts each text once into a new pool, in the order in which the texts are first met.

@@ -75,11 +75,10 @@ struct ProfileEntry {
   bool operator==(const ProfileEntry&) const = default;
 };
 
+/// The rows of field_types.def, which explains them.
 enum class BlockKind : std::uint8_t {
-  Root = 0,     ///< A template's body up to its first sequence or dynamic reference. Begins behind the record's header
-                ///< words, or behind the template index where the template is referenced dynamically.
-  Element = 1,  ///< A sequence element up to its first inner sequence or reference.
-  After = 2,    ///< What follows a sequence or reference.
+#define STOPBIT_BLOCK_KIND(enumerator, word) enumerator,
+#include "microcode/field_types.def"
 };
 
 /// A run of words with static places. See decoder/record/layout.hpp for how blocks become slots.
@@ -100,25 +99,14 @@ enum class NodeKind : std::uint8_t {
 };
 
 enum class FieldType : std::uint8_t {
-  Int8 = 0,
-  UInt8,
-  Int16,
-  UInt16,
-  Int32,
-  UInt32,
-  Int64,
-  UInt64,
-  Decimal,
-  Ascii,
-  Unicode,
-  ByteVector,
-  Enum,
-  Set,
-  Boolean,
-  Timestamp,
+#define STOPBIT_FIELD_TYPE(enumerator, ...) enumerator,
+#include "microcode/field_types.def"
 };
 
-enum class TimeUnit : std::uint8_t { None = 0, Day, Second, Millisecond, Microsecond, Nanosecond };
+enum class TimeUnit : std::uint8_t {
+#define STOPBIT_TIME_UNIT(enumerator, word) enumerator,
+#include "microcode/field_types.def"
+};
 
 inline constexpr std::uint16_t kNoBlock = 0xFFFF;
 inline constexpr std::uint16_t kNoTypeInfo = 0xFFFF;

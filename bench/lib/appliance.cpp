@@ -12,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "host/os/shm/name.hpp"
+
 namespace stopbit::bench {
 namespace {
 
@@ -78,7 +80,9 @@ Appliance::~Appliance() {
     ::waitpid(child_, nullptr, 0);
   }
   std::error_code ignored;
-  std::filesystem::remove("/dev/shm/stopbit-" + name_ + ".counters", ignored);
+  if (const auto path = os::path_of(name_ + ".counters")) {
+    std::filesystem::remove(path.value(), ignored);
+  }
 }
 
 bool Appliance::runs() {

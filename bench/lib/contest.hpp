@@ -10,9 +10,9 @@
 #include "bench/lib/report.hpp"
 #include "bench/lib/subject.hpp"
 #include "bench/lib/ticks.hpp"
-#include "bench/workloads/workload.hpp"
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::bench {
 

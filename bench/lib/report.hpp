@@ -16,7 +16,7 @@ namespace stopbit::bench {
 /// What a program has measured, to be written as JSON; bench/tools/bench.py makes the table, the comparison and the
 /// plots of it.
 ///
-///     {"figures": [{"name": "decode/sample/interp", "unit": "ns/msg", "samples": [190.1, ...],
+///     {"figures": [{"name": "decode/sample/quick", "unit": "ns/msg", "samples": [190.1, ...],
 ///                   "pace": 851.0, "left out": 2, "disturbed": false,
 ///                   "percentiles": {"p90": [..], ...}, "count": 5, "max": 7001, "points": [[0.5, 190.0], ...]}],
 ///      "facts": {"sample": {"bytes per message": 31.2, ...}}, "notes": ["..."], "problems": ["..."]}

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "decoder/record/sink.hpp"
-#include "host/ring/name.hpp"
+#include "host/os/shm/name.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/spin.hpp"
 #include "host/ring/writer.hpp"
@@ -34,7 +34,7 @@ class Ring {
   }
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
-  ~Ring() { ::unlink(ring::path_of(name_).value().c_str()); }
+  ~Ring() { ::unlink(os::path_of(name_).value().c_str()); }
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] ring::Writer& writer() { return *writer_; }

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "bench/lib/report.hpp"
-#include "bench/workloads/workload.hpp"
 #include "decoder/engine/engine.hpp"
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/sink.hpp"
+#include "decoder/select/make_engine.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::bench {
 
@@ -28,7 +28,7 @@ struct Totals {
 
 /// An engine for a workload whose answers were checked: nothing else may be timed.
 struct Subject {
-  std::string engine_name;  ///< interp, native.
+  std::string engine_name;  ///< quick, native.
   std::unique_ptr<Engine> engine;
 };
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True  # the sources stay clean
 import nic  # noqa: E402
-import readme  # noqa: E402
+import results  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build/release"
@@ -228,7 +228,7 @@ def print_table(result):
         rows.append(row)
     print_columns(rows, "<<>>>>>>>")
     if any(figure.get("disturbed") for figure in result["figures"]):
-        print("~: somebody else was on the core, in too many of the repetitions to leave them out")
+        print("~: other work disturbed too many repetitions to leave them out")
 
 
 def parts(result):
@@ -291,7 +291,7 @@ def parse_arguments(arguments):
     parser.add_argument("--compare", metavar="OLD.json", help="also show each figure beside that of an earlier run")
     parser.add_argument("--use", metavar="FILE", help="measure nothing: show the figures of an earlier run")
     parser.add_argument("--plots", metavar="FOLDER", nargs="?", const=ROOT / "bench/plots", help="draw SVGs (default: bench/plots)")
-    parser.add_argument("--readme", action="store_true", help="write the figures into bench/README.md and host/nic/README.md")
+    parser.add_argument("--results", "--readme", action="store_true", help="write the figures into bench/results")
     parser.add_argument("--targets", action="store_true", help=argparse.SUPPRESS)  # for ./dev: what is to be built
     options = parser.parse_args(arguments)
     for program in options.programs:
@@ -321,10 +321,10 @@ def main(arguments):
         import plots
 
         plots.draw(result, Path(options.plots))
-    if options.readme:
-        readme.write(result, ROOT / "bench/README.md")
-        nic.write(result, ROOT / "host/nic/README.md")
-    if rows := readme.targets(readme.Figures(result)):
+    if options.results:
+        results.write(result, ROOT / "bench/results")
+        nic.write(result, ROOT / "bench/results/nic.md")
+    if rows := results.targets(results.Figures(result)):
         print()
         print_columns([["target", "unit", "at most", "stretch", "measured", ""], *rows], "<<>>><")
     print()

@@ -1,4 +1,4 @@
-"""The network interface: what others measure on the same machine in the same run, and the tables of host/nic/README.md."""
+"""The network interface: what others measure on the same machine in the same run, and the tables of bench/results/nic.md."""
 
 import os
 import re
@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import time
 
-import readme
+import results
 
 ROUNDS = 5
 PATIENCE_S = 20
@@ -111,8 +111,8 @@ WAYS = ["shm", "local", "fabric-shm", "fabric-tcp"]
 SOURCES = {"message_8": "0.99 (VELO R2), 1.3 (R1), 1.2 (ULTRA)", "put_8": "1.99", "notification": "1.4", "get_8": "2.82", "lock": "2.7"}
 TARGETS = [("nic/shm/message_8", "message of 8 bytes over shm, half a round trip", "ns", 250),
            ("nic/shm/message_8/own", "the same, less one line transfer (250 less 60, what one takes between near processors)", "ns", 190),
-           ("nic/step/message_8", "all that both sides do for it, by one processor", "ns", 110),
-           ("nic/shm/message_8/rate", "messages of 8 bytes over shm, one behind the other", "ns each", 100),
+           ("nic/step/message_8", "the work of both sides, on one processor", "ns", 110),
+           ("nic/shm/message_8/rate", "messages of 8 bytes over shm, back to back", "ns each", 100),
            ("nic/translate/hit", "translation, hit", "ns", 10),
            ("nic/remote_ring/6_slots/over_plain", "remote ring over shm, beside a ring of this host", "times", 1.2)]
 
@@ -135,7 +135,7 @@ def exchange_table(figures):
             cells.append("" if lines is None else f"{figures.cell(name)} ({lines:.1f})")
         if any(cells):
             rows.append([words, *cells, peers_of(figures, exchange), SOURCES.get(exchange, "")])
-    return readme.table(["ns (line transfers)", *WAYS, "peers, ns", "sources, us"], rows)
+    return results.table(["ns (line transfers)", *WAYS, "peers, ns", "sources, us"], rows)
 
 
 def target_table(figures):
@@ -144,13 +144,13 @@ def target_table(figures):
         value = figures.median(name)
         if value is not None:
             verdict = "met" if value <= most else f"missed: x {value / most:.2f}"
-            rows.append([words, unit, str(most), readme.number(value), verdict])
-    return readme.table(["target", "unit", "at most", "measured", ""], rows)
+            rows.append([words, unit, str(most), results.number(value), verdict])
+    return results.table(["target", "unit", "at most", "measured", ""], rows)
 
 
 def rest_table(figures):
     names = [name for name in figures.all if re.match(r"nic/(translate|step|remote_ring)/|nic/.*/(rate|own)$|nic/.*/line$", name)]
-    return readme.table(["figure", "median", "unit"], [[f"`{name}`", figures.cell(name), figures.all[name]["unit"]] for name in names])
+    return results.table(["figure", "median", "unit"], [[f"`{name}`", figures.cell(name), figures.all[name]["unit"]] for name in names])
 
 
 def model_table(result, figures):
@@ -160,15 +160,15 @@ def model_table(result, figures):
         ours, source = figures.median(name), facts["source, ns"]
         steps = [f"{int(count)} {step}" for step, count in facts.items() if step not in ("source, ns", "cycles") and count]
         rows.append([name.removeprefix("nic/model/"), ", ".join(steps), f"{source:,.0f}", f"{ours:,.0f}", f"{(ours / source - 1) * 100:+.1f} %"])
-    return readme.table(["transfer", "steps that our units counted", "source, ns", "ours, ns", "difference"], rows)
+    return results.table(["transfer", "steps that our units counted", "source, ns", "ours, ns", "difference"], rows)
 
 
 def texts(result):
-    """Places of host/nic/README.md and what belongs there."""
-    figures = readme.Figures(result)
+    """The marked tables of bench/results/nic.md."""
+    figures = results.Figures(result)
     found = {}
     if any(name.startswith("nic/shm/") for name in figures.all):
-        parts = [readme.measured(result), target_table(figures), exchange_table(figures), rest_table(figures)]
+        parts = [results.measured(result), target_table(figures), exchange_table(figures), rest_table(figures)]
         found["figures"] = "\n\n".join(parts)
     if any(name.startswith("nic/model/") for name in figures.all):
         found["steps"] = model_table(result, figures)

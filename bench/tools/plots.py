@@ -17,7 +17,7 @@ set key top left
 """
 
 COLOURS = ["#1b6ca8", "#d1495b", "#3a7d44", "#edae49", "#7a5195", "#555555"]
-DASHES = {"interp": 2, "native": 1}
+DASHES = {"quick": 2, "native": 1}
 
 
 def gnuplot(script):
@@ -74,7 +74,7 @@ def draw(result, folder):
     folder.mkdir(parents=True, exist_ok=True)
     figures = {figure["name"]: figure for figure in result["figures"] if figure["samples"]}
     split = [name.split("/") for name in figures]
-    engines = [engine for engine in ("native", "interp") if any(engine in parts for parts in split)]
+    engines = [engine for engine in ("native", "quick") if any(engine in parts for parts in split)]
     drawn = []
 
     def draw_percentiles(kind, workload, title, wanted):

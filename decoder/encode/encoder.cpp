@@ -231,7 +231,7 @@ bool Encoder::begin_loop(const Step& in) noexcept {
   elements_ += count;
   if (elements_ > options_.limits.elements) return fail(ErrorCode::X2);
   if (element_bytes == 0 && count > options_.limits.empty_elements) return fail(ErrorCode::X2);
-  needed_ = std::max<std::size_t>(needed_, out_.size() + count * std::max<std::uint64_t>(1, element_bytes));
+  needed_ = std::max<std::size_t>(needed_, out_.size() + count * element_bytes);
   if (loop_depth_ == max_nesting()) return fail(ErrorCode::X7);
   loops_[loop_depth_++] = {count, map_depth_};
   return true;

@@ -64,8 +64,8 @@ class Encoder {
   /// the dictionary as it was.
   [[nodiscard]] Outcome encode(std::span<const record::Slot> record) noexcept;
 
-  /// Bytes that the datagram must still get before a decoder accepts it: not 0 only if a sequence has more elements
-  /// than bytes follow its length (elements can be empty). Whatever message follows, pays.
+  /// Bytes that the datagram must still get before a decoder accepts it: not 0 only if its sequences have more than
+  /// 8 elements a byte (elements can be empty). Whatever message follows, pays.
   [[nodiscard]] std::size_t owed_bytes() const noexcept;
 
   /// Forgets all previous values, as the decoder must.

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string_view>
 
 #include "decoder/record/sink.hpp"
 #include "microcode/base/error_code.hpp"
@@ -18,6 +20,13 @@ enum class ResetRule : std::uint8_t {
   Template,  ///< By templates that ask for it.
   Never,     ///< Only by Engine::reset.
 };
+/// "packet", "template" or "never".
+[[nodiscard]] constexpr std::optional<ResetRule> parse_reset_rule(std::string_view text) noexcept {
+  if (text == "packet") return ResetRule::Packet;
+  if (text == "template") return ResetRule::Template;
+  if (text == "never") return ResetRule::Never;
+  return std::nullopt;
+}
 
 /// What a message may ask for, whatever its program allows: settings, for people who know their feed. Larger values
 /// than the bounds of microcode/base/limits.hpp have no effect: those hold in any case.
@@ -80,9 +89,13 @@ class Engine {
 
   /// Forgets the dictionary of a channel: every entry is undefined again. O(1). Also ends the wait after an error.
   virtual void reset(std::uint16_t channel) noexcept = 0;
+
+  /// Data of a channel is missing, so its dictionary cannot be trusted: as after an error, datagrams are dropped until
+  /// the next reset. Writes no record. Does nothing with ResetRule::Packet. O(1).
+  virtual void invalidate(std::uint16_t channel) noexcept = 0;
 };
 
-/// The reference engine. `program` must have passed verify::check.
+/// The reference engine (decoder/interp). `program` must have passed verify::check.
 [[nodiscard]] std::unique_ptr<Engine> make_interpreter(const Program& program, const EngineOptions& options);
 
 }  // namespace stopbit

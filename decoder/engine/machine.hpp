@@ -10,8 +10,8 @@
 #include "decoder/wire/stop_bit.hpp"
 #include "microcode/base/error_code.hpp"
 
-/// The state of a program that runs: what microcode/README.md calls the datagram and a position in it, the stacks, and
-/// the open block. Plain, because native code works on it too.
+/// The state of a program that runs: what microcode/execution.md calls the datagram and a position in it, the stacks,
+/// and the open block. Plain, because native code works on it too.
 namespace stopbit::engine {
 
 /// Where an exponent came from, for its mantissa.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "microcode/base/splitmix64.hpp"
 #include "microcode/profile/straight_line.hpp"
 
 namespace stopbit::engine {
@@ -10,13 +11,8 @@ namespace {
 
 constexpr unsigned kTries = 1'000;
 
-/// SplitMix64: well mixed numbers, the same on every machine.
 std::uint64_t next_factor(std::uint64_t& state) {
-  state += 0x9E3779B97F4A7C15U;
-  std::uint64_t z = state;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
-  return (z ^ (z >> 31)) | 1;
+  return splitmix64(state) | 1;
 }
 
 }  // namespace

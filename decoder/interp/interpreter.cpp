@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "decoder/engine/integers.hpp"
-#include "decoder/interp/quick.hpp"
+#include "microcode/base/utf8.hpp"
 
 namespace stopbit::interp {
 
@@ -32,27 +32,6 @@ using wire::Status;
 namespace {
 
 constexpr std::size_t kDirectIds = 65'536;  ///< Identifiers up to here are found by index.
-
-bool is_utf8(std::string_view text) {
-  std::size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i++]);
-    if (lead < 0x80) continue;
-    const unsigned more = lead >= 0xC2 && lead <= 0xDF   ? 1
-                          : (lead & 0xF0) == 0xE0        ? 2
-                          : lead >= 0xF0 && lead <= 0xF4 ? 3
-                                                         : 0;
-    if (more == 0 || text.size() - i < more) return false;
-    const auto second = static_cast<unsigned char>(text[i]);
-    const bool bad_second = (lead == 0xE0 && second < 0xA0) || (lead == 0xED && second > 0x9F) ||
-                            (lead == 0xF0 && second < 0x90) || (lead == 0xF4 && second > 0x8F);
-    if (bad_second) return false;
-    for (unsigned k = 0; k < more; ++k, ++i) {
-      if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) return false;
-    }
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -102,7 +81,7 @@ void Interpreter<Observer>::write_error(Outcome& outcome, record::RecordSink& si
   outcome.template_index = m_.current_template;
   outcome.block = error_word_ == isa::kNoWord ? kNoBlock : m_.block;
   outcome.word = error_word_;
-  if (options_.reset != ResetRule::Packet) channel_->waits_for_reset = true;
+  invalidate(info_->channel);
   builder_.write_event(sink, header_,
                        {.kind = record::EventKind::DecodeError,
                         .code = error_,
@@ -323,8 +302,8 @@ bool Interpreter<Observer>::begin_loop(const Step& in) noexcept {
     return true;
   }
   const Block& element = program_.blocks[m_.next->target];
-  const std::uint64_t min_bytes = std::max<std::uint64_t>(1, element.min_bytes);
-  if (count * min_bytes > m_.in.left() || count > m_.elements_left) return fail(ErrorCode::X2);
+  // Elements of no bytes need none that are left; the three limits bound them.
+  if (count * element.min_bytes > m_.in.left() || count > m_.elements_left) return fail(ErrorCode::X2);
   if (count > m_.message_elements_left) return fail(ErrorCode::X2);
   if (element.min_bytes == 0 && count > options_.limits.empty_elements) return fail(ErrorCode::X2);
   m_.elements_left -= count;
@@ -853,7 +832,6 @@ template class Interpreter<trace::Observer>;
 namespace stopbit {
 
 std::unique_ptr<Engine> make_interpreter(const Program& program, const EngineOptions& options) {
-  if (auto quick = interp::make_quick(program, options)) return quick;
   static interp::Silent nobody;
   return std::make_unique<interp::Interpreter<interp::Silent>>(program, options, nobody);
 }

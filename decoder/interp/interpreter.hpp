@@ -43,7 +43,7 @@ struct Silent {
 };
 
 /// The reference engine: one switch over the instruction list, one template per operator and kind of type, written to
-/// be read beside the rules of FAST 1.1. How a program runs: microcode/README.md. The observer is Silent or
+/// be read beside the rules of FAST 1.1. How a program runs: microcode/execution.md. The observer is Silent or
 /// trace::Observer, which sees the general program only: profile programs leave out what does nothing.
 template <class Observer>
 class Interpreter final : public Engine {
@@ -53,6 +53,9 @@ class Interpreter final : public Engine {
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override;
   void reset(std::uint16_t channel) noexcept override;
+  void invalidate(std::uint16_t channel) noexcept override {
+    if (options_.reset != ResetRule::Packet) channels_[channel].waits_for_reset = true;
+  }
 
   // For native code, which runs the common instructions itself and leaves the others to these. All but `run_datagram`
   // give false after an error, which has then been noted.

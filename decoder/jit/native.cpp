@@ -50,6 +50,7 @@ class Native final : public Engine {
   }
 
   void reset(std::uint16_t channel) noexcept override { core_.reset(channel); }
+  void invalidate(std::uint16_t channel) noexcept override { core_.invalidate(channel); }
 
   [[nodiscard]] const Code& code() const noexcept { return code_; }
 

@@ -22,7 +22,7 @@ void append_cell(std::string& out, std::string_view text) {
   out += '"';
 }
 
-void append_value(const Schema& schema, const Node& node, const Value& value, std::string& out) {
+void append_cell(const Schema& schema, const Node& node, const Value& value, std::string& out) {
   switch (node.type) {
     case FieldType::Decimal: return append_decimal(out, value.as_signed(), value.exponent);
     case FieldType::Ascii:
@@ -70,7 +70,7 @@ class CsvPrinter::Writer : public Visitor {
   void field(const Node& node, const Value& value) {
     push(schema_.name(node.name));
     if (!is_full()) {
-      append_value(schema_, node, value, value_);
+      append_cell(schema_, node, value, value_);
       row();
     }
     pop();

@@ -1,6 +1,8 @@
 #include "decoder/record/fix.hpp"
 
 #include "decoder/record/text.hpp"
+#include "microcode/base/printable.hpp"
+#include "microcode/base/utf8.hpp"
 
 namespace stopbit::record {
 namespace {
@@ -30,7 +32,12 @@ void append_readable(std::string& out, std::string_view bytes, bool is_utf8, cha
       if (whole == 0) {
         append_escaped(out, c);
       } else {
-        out.append(bytes, 0, whole);
+        const std::string_view character = bytes.substr(0, whole);
+        if (disturbs_terminal(utf8_value(character))) {
+          for (const char byte : character) append_escaped(out, byte);
+        } else {
+          out += character;
+        }
         length = whole;
       }
     } else if (is_control(c) || c == '|' || c == '\\' || c == also) {

@@ -61,9 +61,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 std::string quoted(std::string_view text) {
-  std::string out;
-  append_json_string(out, text.substr(0, kMaxShownBytes), false);
-  return out;
+  return json_string(text.substr(0, kMaxShownBytes), false);
 }
 
 /// Equal as numbers, whatever the exponents.

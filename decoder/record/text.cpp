@@ -3,10 +3,13 @@
 #include <array>
 #include <charconv>
 
+#include "microcode/base/hex.hpp"
+#include "microcode/base/printable.hpp"
+#include "microcode/base/utf8.hpp"
+
 namespace stopbit::record {
 namespace {
 
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 template <class T>
@@ -16,7 +19,19 @@ void append_number(std::string& out, T value) {
   out.append(digits.data(), static_cast<std::size_t>(end - digits.data()));
 }
 
-/// What JSON writes for a character below 0x20, a quote or a backslash.
+/// "\u202e", of two halves beyond the first plane.
+void append_code_point(std::string& out, char32_t value) {
+  constexpr char32_t kFirstPlane = 0x10000;
+  if (value >= kFirstPlane) {
+    value -= kFirstPlane;
+    append_code_point(out, 0xD800 + (value >> 10));
+    value = 0xDC00 + (value & 0x3FF);
+  }
+  out += "\\u";
+  stopbit::append_hex(out, value, 4);
+}
+
+/// What JSON writes for a character below 0x20, a quote or a backslash, and for others that are not as they look.
 void append_escape(std::string& out, unsigned char c) {
   constexpr std::string_view kShort = "\"\"\\\\\bb\ff\nn\rr\tt";  // pairs: character, letter
   for (std::size_t i = 0; i < kShort.size(); i += 2) {
@@ -27,12 +42,11 @@ void append_escape(std::string& out, unsigned char c) {
     }
   }
   out += "\\u00";
-  out += kHexDigits[c >> 4];
-  out += kHexDigits[c & 0xF];
+  stopbit::append_hex(out, c, 2);
 }
 
 constexpr bool is_plain(unsigned char c) {
-  return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+  return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
 }
 
 }  // namespace
@@ -79,26 +93,6 @@ void append_hex(std::string& out, std::string_view bytes) {
   }
 }
 
-std::size_t utf8_length(std::string_view text) noexcept {
-  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  if (text.empty()) return 0;
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
-                             : lead >= 0xE0 && lead <= 0xEF ? 3
-                             : lead >= 0xF0 && lead <= 0xF4 ? 4
-                                                            : 0;
-  if (length == 0 || text.size() < length) return 0;
-  // Overlong forms, surrogates and what lies above U+10FFFF show in the second byte.
-  const unsigned low = lead == 0xE0 ? 0xA0U : lead == 0xF0 ? 0x90U : 0x80U;
-  const unsigned high = lead == 0xED ? 0x9FU : lead == 0xF4 ? 0x8FU : 0xBFU;
-  if (byte(1) < low || byte(1) > high) return 0;
-  for (std::size_t i = 2; i < length; ++i) {
-    if ((byte(i) & 0xC0U) != 0x80U) return 0;
-  }
-  return length;
-}
-
 void append_utf8(std::string& out, std::string_view bytes, bool is_ascii) {
   for (;;) {
     std::size_t plain = 0;
@@ -134,7 +128,12 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
     if (c < 0x80 || is_ascii) {
       append_escape(out, c);
     } else if (const std::size_t whole = utf8_length(bytes); whole != 0) {
-      out.append(bytes, 0, whole);
+      // Lines of JSON are read on terminals, too.
+      if (const char32_t value = utf8_value(bytes.substr(0, whole)); disturbs_terminal(value)) {
+        append_code_point(out, value);
+      } else {
+        out.append(bytes, 0, whole);
+      }
       length = whole;
     } else {
       out += kReplacement;
@@ -144,26 +143,22 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
   out += '"';
 }
 
+std::string json_string(std::string_view bytes, bool is_ascii) {
+  std::string out;
+  append_json_string(out, bytes, is_ascii);
+  return out;
+}
+
+namespace {
+constexpr std::string_view kTypeNames[] = {
+#define STOPBIT_FIELD_TYPE(enumerator, assembly, records, lua) records,
+#include "microcode/field_types.def"
+};
+}  // namespace
+
 std::string_view type_name(FieldType type) noexcept {
-  switch (type) {
-    case FieldType::Int8: return "int8";
-    case FieldType::UInt8: return "uInt8";
-    case FieldType::Int16: return "int16";
-    case FieldType::UInt16: return "uInt16";
-    case FieldType::Int32: return "int32";
-    case FieldType::UInt32: return "uInt32";
-    case FieldType::Int64: return "int64";
-    case FieldType::UInt64: return "uInt64";
-    case FieldType::Decimal: return "decimal";
-    case FieldType::Ascii: return "string";
-    case FieldType::Unicode: return "unicode";
-    case FieldType::ByteVector: return "byteVector";
-    case FieldType::Enum: return "enum";
-    case FieldType::Set: return "set";
-    case FieldType::Boolean: return "boolean";
-    case FieldType::Timestamp: return "timestamp";
-  }
-  return "?";
+  const auto index = static_cast<std::size_t>(type);
+  return index < std::size(kTypeNames) ? kTypeNames[index] : "?";
 }
 
 std::string_view event_name(EventKind kind) noexcept {

@@ -24,9 +24,7 @@ void append_utf8(std::string& out, std::string_view bytes, bool is_ascii);
 
 /// With quotes; the same characters as append_utf8, those of an ASCII field above 0x7F as \u00XX.
 void append_json_string(std::string& out, std::string_view bytes, bool is_ascii);
-
-/// Bytes of the well-formed UTF-8 character at the front of `text`; 0 if there is none.
-[[nodiscard]] std::size_t utf8_length(std::string_view text) noexcept;
+[[nodiscard]] std::string json_string(std::string_view bytes, bool is_ascii);
 
 /// As a template file writes it: "uInt32", "string", "byteVector"; "unicode" for a string of that character set.
 [[nodiscard]] std::string_view type_name(FieldType type) noexcept;

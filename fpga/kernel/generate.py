@@ -219,7 +219,7 @@ def sv_block(d):
 
 def cpp_header(d):
     out = ["#pragma once", "", "#include <cstdint>", "",
-           "/// The kernel's registers: byte offsets in its window. The page for people is fpga/kernel/registers.md.",
+           "/// The kernel's registers: byte offsets in its window. The page for people is fpga/kernel/generated/registers.md.",
            f"/// {NOTE}", "namespace stopbit::device::registers {", ""]
     out.append(f"inline constexpr const char* kKernelName = \"{d.kernel['name']}\";")
     out.append(f"inline constexpr std::uint32_t kWindowBytes = {d.kernel['window_bytes']};")
@@ -360,12 +360,12 @@ def page(d):
 
 
 OUTPUTS = {
-    "fpga/rtl/pkg/stopbit_registers_pkg.sv": sv_package,
-    "fpga/rtl/kernel/stopbit_registers.sv": sv_block,
-    "host/device/registers.hpp": cpp_header,
-    "fpga/kernel/kernel.xml": kernel_xml,
-    "fpga/kernel/package_kernel.tcl": package_tcl,
-    "fpga/kernel/registers.md": page,
+    "fpga/rtl/pkg/generated/stopbit_registers_pkg.sv": sv_package,
+    "fpga/rtl/generated/stopbit_registers.sv": sv_block,
+    "host/device/generated/registers.hpp": cpp_header,
+    "fpga/kernel/generated/kernel.xml": kernel_xml,
+    "fpga/kernel/generated/package_kernel.tcl": package_tcl,
+    "fpga/kernel/generated/registers.md": page,
 }
 
 

@@ -34,8 +34,8 @@
 #include <utility>
 #include <vector>
 
-#include "fpga/xrt/feed.hpp"
-#include "host/ring/segment.hpp"
+#include "host/device/sim/feed.hpp"
+#include "host/os/shm/segment.hpp"
 #include "kernel_model.hpp"
 
 // What the objects of the emulation driver and XRT's library want to find. The names are theirs.
@@ -105,7 +105,7 @@ class FeedSocket {
       return;
     }
     std::memcpy(address.sun_path, path_.c_str(), path_.size() + 1);
-    listener_ = ring::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    listener_ = os::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     ::unlink(path);
     if (!listener_.ok() || ::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
         ::listen(listener_.get(), 1) != 0) {
@@ -121,8 +121,7 @@ class FeedSocket {
 
   std::optional<Packet> receive() {
     if (!listener_.ok()) return std::nullopt;
-    if (!peer_.ok())
-      peer_ = ring::Descriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!peer_.ok()) peer_ = os::Descriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!peer_.ok()) return std::nullopt;
     const ssize_t got = ::recv(peer_.get(), message_.data(), message_.size(), MSG_TRUNC);
     if (got < 0) return std::nullopt;
@@ -151,8 +150,8 @@ class FeedSocket {
 
   std::string path_;
   std::vector<std::byte> message_;
-  ring::Descriptor listener_;
-  ring::Descriptor peer_;
+  os::Descriptor listener_;
+  os::Descriptor peer_;
 };
 
 class Card {

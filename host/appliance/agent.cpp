@@ -4,10 +4,23 @@
 #include <utility>
 
 namespace stopbit::appliance {
+namespace {
 
-Agent::Agent(Parts parts, Clock clock)
+/// A step lower, but for a card's own clock: stamps of the kernel are no better than those of a poll, which are made
+/// up.
+record::TimeQuality lowered(record::TimeQuality quality) noexcept {
+  switch (quality) {
+    case record::TimeQuality::Kernel: return record::TimeQuality::Poll;
+    case record::TimeQuality::Poll: return record::TimeQuality::Synthetic;
+    default: return quality;
+  }
+}
+
+}  // namespace
+
+Agent::Agent(Parts parts, Clocks clocks)
     : parts_(std::move(parts)),
-      clock_(std::move(clock)),
+      clocks_(std::move(clocks)),
       notices_(kNotices),
       evidence_(kEvidence),
       loads_(kLoads),
@@ -15,57 +28,60 @@ Agent::Agent(Parts parts, Clock clock)
       shared_{.notices = notices_,
               .evidence = evidence_,
               .tally = *parts_.tally,
-              .silence_ns = parts_.silence_ns,
-              .stale_after = parts_.stale_after,
+              .channel_options = parts_.channel_options,
               .recorder = parts_.recorder},
-      lines_(2 * feed::kMaxChannels),
+      set_(feed::kMaxChannels),
       batch_(parts_.batch),
-      record_as_(parts_.batch, kNotRecorded) {}
-
-void Agent::add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
-                const RecordLines& record_as) {
-  const auto place = static_cast<std::uint32_t>(channels_.size());
-  channels_.push_back(std::make_unique<Channel>(description, index, outlet, tally, shared_));
-  channels_.back()->record_as = record_as;
-  outlet_of_.push_back(&outlet);
-  for (std::size_t i = 0; i < description.lines.size(); ++i) {
-    const auto& line = description.lines[i];
-    if (line) lines_.add(line->group, line->source, {.channel = place, .line = static_cast<arbitrate::Line>(i)});
-  }
-  // Neither list ever has a channel twice.
-  dirty_.reserve(channels_.size());
-  waiting_.reserve(channels_.size());
+      record_as_(parts_.batch, kNotRecorded),
+      is_read_in_order_(parts_.ports.size() == 1 && parts_.ports[0].port->in_order()) {
+  shared_.is_live =
+      std::all_of(parts_.ports.begin(), parts_.ports.end(), [](const auto& port) { return port.is_live; });
 }
 
-std::size_t Agent::poll(AgentPort& port, std::uint64_t& now) noexcept {
+void Agent::add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
+                const RecordLines& record_as, KnownRun* run) {
+  channels_.push_back(std::make_unique<Channel>(description, index, outlet, tally, shared_, run));
+  channels_.back()->record_as = record_as;
+  outlet_of_.push_back(&outlet);
+  set_.add(channels_.back()->decoder());
+  dirty_.reserve(channels_.size());  // which never has a channel twice
+}
+
+std::size_t Agent::poll(AgentPort& port) noexcept {
   const std::size_t count = port.port->poll(batch_);
   if (count == 0) return 0;
-  now = clock_();
-  note_drops(port, now);
+  shared_.now_ns = clocks_.monotonic();
+  note_drops(port, shared_.now_ns);
+  const feed::Timeline timeline = timeline_of(port);
+  const bool is_trusted = !port.is_live || clock_is_trusted_.load(std::memory_order_relaxed);
   for (std::size_t i = 0; i < count; ++i) {
     const ingest::Arrival& arrival = batch_[i];
-    const feed::LineTarget* target = lines_.find(arrival.destination, arrival.source.address);
+    const feed::LineTarget* target = set_.find(arrival.destination, arrival.source.address);
     if (target == nullptr) {
       port.tally->foreign.add();
       record_as_[i] = kNotRecorded;
       continue;
     }
+    if (is_read_in_order_)
+      set_.tick(
+          arrival.t_ns, [this](std::uint32_t index) { mark_dirty(index); }, timeline);
+    shared_.newest_ns = arrival.arrival_ns;
+    set_.take(*target,
+              {.payload = arrival.payload,
+               .arrival_ns = arrival.arrival_ns,
+               .t_ns = arrival.t_ns,
+               .number = ++shared_.datagrams,
+               .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality)},
+              timeline);
     Channel& channel = *channels_[target->channel];
-    channel.take(target->line, arrival, now);
+    channel.note_arrival(target->line);
     record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
-    if (!channel.is_dirty) {
-      channel.is_dirty = true;
-      dirty_.push_back(target->channel);
-    }
-    if (!channel.is_waiting && channel.next_deadline()) {
-      channel.is_waiting = true;
-      waiting_.push_back(target->channel);
-    }
+    mark_dirty(target->channel);
   }
   parts_.tally->batch.add(count);
   if (port.is_live) {
-    now = clock_();
-    const std::uint64_t arrived = batch_[0].arrival_ns;
+    const std::uint64_t now = clocks_.monotonic();
+    const std::uint64_t arrived = batch_[0].t_ns;
     parts_.tally->latency.add(now > arrived ? now - arrived : 0);
   }
   if (parts_.recorder != nullptr) record(count);
@@ -81,6 +97,15 @@ void Agent::note_drops(AgentPort& port, std::uint64_t now) noexcept {
   shared_.dropped_here_ns = now;
 }
 
+/// A turn that comes late: the machine or its scheduler had stopped this thread.
+void Agent::note_stall(std::uint64_t now) noexcept {
+  const std::uint64_t last = std::exchange(last_turn_ns_, now);
+  if (last == 0 || now - last < kStallNs) return;
+  shared_.stalls[shared_.stall_count++ % shared_.stalls.size()] = {.begin_ns = last, .end_ns = now};
+  parts_.tally->stalls.add();
+  parts_.tally->longest_stall_ns.set(std::max(parts_.tally->longest_stall_ns.value(), now - last));
+}
+
 /// Behind the decoding of all of the batch, so that recording costs its records no time.
 void Agent::record(std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -91,51 +116,64 @@ void Agent::record(std::size_t count) noexcept {
 }
 
 std::size_t Agent::do_work() noexcept {
+  const std::uint64_t begin = clocks_.monotonic();
+  note_stall(begin);
+  shared_.now_ns = begin;
   std::size_t count = 0;
-  std::uint64_t now = 0;
-  for (AgentPort& port : parts_.ports) count += poll(port, now);
-  if (now == 0) now = clock_();
-  start_loads(now);
-  run_deadlines(now);
+  for (AgentPort& port : parts_.ports) count += poll(port);
+  start_loads();
+  close_windows(feed::Timeline::Present);
+  close_windows(feed::Timeline::Capture);
+  const std::uint64_t now = shared_.now_ns;
   parts_.tally->turns.add();
   if (count != 0) parts_.tally->busy_turns.add();
   if (now >= next_publish_ns_) publish(now);
   return count;
 }
 
-void Agent::start_loads(std::uint64_t now) noexcept {
+std::uint64_t Agent::complete_until(feed::Timeline timeline) const noexcept {
+  std::uint64_t until = kNever;
+  for (const AgentPort& port : parts_.ports) {
+    if (timeline_of(port) == timeline) until = std::min(until, port.port->complete_until());
+  }
+  return until;
+}
+
+/// Nothing is given up before every port of its time has been read up to then.
+void Agent::close_windows(feed::Timeline timeline) noexcept {
+  if (!set_.has_deadline(timeline)) return;
+  const auto ticked = [this](std::uint32_t index) { mark_dirty(index); };
+  const std::uint64_t until = complete_until(timeline);
+  if (until != kNever) {
+    set_.tick(until, ticked, timeline);
+  } else if (timeline == feed::Timeline::Capture) {
+    set_.finish(timeline, ticked);  // all captures have ended: as at the end of a replay
+  }
+}
+
+void Agent::start_loads() noexcept {
   Exchange exchange;
   while (loads_.pop(exchange)) {
+    const std::uint64_t now = clocks_.wall();
     Outlet& outlet = *parts_.outlets[exchange.outlet];
     exchange.load = outlet.start(std::move(exchange.load), now);
     for (std::size_t i = 0; i < channels_.size(); ++i) {
-      if (outlet_of_[i] == &outlet) channels_[i]->image_changed();
+      if (outlet_of_[i] == &outlet) channels_[i]->decoder().image_changed();
     }
-    notices_.push(
-        {.kind = Notice::Kind::Image, .channel = outlet.plan().index, .time_ns = now, .first = outlet.generation()});
+    notices_.push({.kind = AgentEvent::Kind::Image,
+                   .channel = outlet.plan().index,
+                   .time_ns = now,
+                   .first = outlet.generation()});
     retired_.push(std::move(exchange));
   }
 }
 
-void Agent::run_deadlines(std::uint64_t now) noexcept {
-  for (std::size_t i = 0; i < waiting_.size();) {
-    Channel& channel = *channels_[waiting_[i]];
-    const auto deadline = channel.next_deadline();
-    if (deadline && *deadline <= now) {
-      channel.tick(now);
-      if (!channel.is_dirty) {
-        channel.is_dirty = true;
-        dirty_.push_back(waiting_[i]);
-      }
-    }
-    if (channel.next_deadline()) {
-      ++i;
-      continue;
-    }
-    channel.is_waiting = false;
-    waiting_[i] = waiting_.back();
-    waiting_.pop_back();
-  }
+void Agent::mark_dirty(std::uint32_t index) noexcept {
+  Channel& channel = *channels_[index];
+  channel.remember();
+  if (channel.is_dirty) return;
+  channel.is_dirty = true;
+  dirty_.push_back(index);
 }
 
 void Agent::publish(std::uint64_t now) noexcept {
@@ -144,14 +182,16 @@ void Agent::publish(std::uint64_t now) noexcept {
   publish_ports();
   for (const std::uint32_t index : dirty_) {
     channels_[index]->is_dirty = false;
-    channels_[index]->publish();
+    channels_[index]->publish(now);
   }
   dirty_.clear();
-  parts_.tally->last_turn.set(now);
+  parts_.tally->last_turn_ns.set(clocks_.wall());
+  parts_.tally->last_alive_ns.set(now);
   parts_.tally->notices_lost.set(notices_.lost());
   if (now < next_beat_ns_) return;
   next_beat_ns_ = now + kBeatNs;
-  for (Outlet* outlet : parts_.outlets) outlet->beat(now);
+  const std::uint64_t wall = clocks_.wall();
+  for (Outlet* outlet : parts_.outlets) outlet->beat(wall);
 }
 
 void Agent::publish_ports() noexcept {
@@ -163,6 +203,7 @@ void Agent::publish_ports() noexcept {
     to.nic.set(from.dropped_by_nic.value());
     to.kernel.set(from.dropped_by_kernel.value());
     to.failures.set(from.failures.value());
+    to.clamped.set(from.clamped.value());
     for (std::size_t i = 0; i < net::kVerdicts; ++i) to.verdicts[i].set(from.verdicts[i].value());
   }
 }
@@ -172,14 +213,26 @@ bool Agent::ended() const noexcept {
                      [](const AgentPort& port) { return port.port->ended(); });
 }
 
+void Agent::drain() noexcept {
+  const std::uint64_t begin = clocks_.monotonic();
+  const auto is_behind = [begin](const AgentPort& port) {
+    return port.is_live && !port.port->ended() && port.port->complete_until() < begin;
+  };
+  while (std::any_of(parts_.ports.begin(), parts_.ports.end(), is_behind) && clocks_.monotonic() - begin < kDrainNs) {
+    if (do_work() == 0) break;
+  }
+}
+
 void Agent::finish() noexcept {
-  const std::uint64_t now = clock_();
+  const Now now = clocks_.now();
+  shared_.now_ns = now.monotonic_ns;
   publish_ports();
   for (const auto& channel : channels_) channel->finish();
-  parts_.tally->last_turn.set(now);
+  parts_.tally->last_turn_ns.set(now.wall_ns);
+  parts_.tally->last_alive_ns.set(now.monotonic_ns);
   parts_.tally->notices_lost.set(notices_.lost());
   for (Outlet* outlet : parts_.outlets) {
-    outlet->beat(now);
+    outlet->beat(now.wall_ns);
     outlet->finish();
   }
 }

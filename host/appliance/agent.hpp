@@ -1,19 +1,18 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "host/appliance/channel.hpp"
+#include "host/appliance/clocks.hpp"
 #include "host/appliance/settings.hpp"
-#include "host/feed/line_table.hpp"
-#include "host/ingest/port.hpp"
+#include "host/feed/channel/channel_set.hpp"
+#include "host/os/spsc_queue.hpp"
+#include "host/ports/port.hpp"
 
 namespace stopbit::appliance {
-
-/// Nanoseconds since 1970. Tests turn it by hand.
-using Clock = std::function<std::uint64_t()>;
 
 /// A port of an agent.
 struct AgentPort {
@@ -41,63 +40,86 @@ class Agent {
     std::vector<Outlet*> outlets;
     const AgentTally* tally = nullptr;
     std::size_t batch = 32;
-    std::uint64_t silence_ns = 0;
-    std::uint32_t stale_after = 3;
+    feed::ChannelOptions channel_options = {};
     recorder::Recorder* recorder = nullptr;  ///< Takes every datagram of a channel; null: nothing is recorded.
   };
-  Agent(Parts parts, Clock clock);
+  Agent(Parts parts, Clocks clocks);
 
-  /// At set-up: a channel of an outlet, with its lines.
+  /// At set-up: a channel of an outlet, with its lines. `run` is where the number that was delivered last is kept;
+  /// null: nowhere.
   void add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
-           const RecordLines& record_as = {kNotRecorded, kNotRecorded});
+           const RecordLines& record_as = {kNotRecorded, kNotRecorded}, KnownRun* run = nullptr);
+
+  /// At set-up: see feed::ChannelDecoder::resume_after.
+  void resume_after(std::size_t channel, std::uint64_t sender, std::uint64_t last_sequence) noexcept {
+    channels_[channel]->decoder().resume_after(sender, last_sequence);
+  }
+  /// From any thread: whether the machine's clock is as good as its stamps say; else records have a lower quality.
+  void trust_clock(bool is_trusted) noexcept { clock_is_trusted_.store(is_trusted, std::memory_order_relaxed); }
 
   /// Takes a batch from each port. @returns how many datagrams there were.
   std::size_t do_work() noexcept;
   /// All ports have ended; live ones never do.
   [[nodiscard]] bool ended() const noexcept;
+  /// Before the end, by the thread that polls: reads what live ports hold at this moment, so that no number is given up
+  /// of which a copy lies there. Half a second at most.
+  void drain() noexcept;
   /// The end: nothing is waited for any longer, the rings say so, and the counters are final.
   void finish() noexcept;
 
   /// To other threads: what happened.
-  [[nodiscard]] Queue<Notice>& notices() noexcept { return notices_; }
+  [[nodiscard]] os::SpscQueue<AgentEvent>& notices() noexcept { return notices_; }
   /// To other threads: datagrams to explain.
-  [[nodiscard]] Queue<Evidence>& evidence() noexcept { return evidence_; }
+  [[nodiscard]] os::SpscQueue<ErrorSample>& evidence() noexcept { return evidence_; }
   /// From another thread: loads to start. What ran before comes back by the other queue.
-  [[nodiscard]] Queue<Exchange>& loads() noexcept { return loads_; }
-  [[nodiscard]] Queue<Exchange>& retired() noexcept { return retired_; }
+  [[nodiscard]] os::SpscQueue<Exchange>& loads() noexcept { return loads_; }
+  [[nodiscard]] os::SpscQueue<Exchange>& retired() noexcept { return retired_; }
 
   [[nodiscard]] const std::vector<std::unique_ptr<Channel>>& channels() const noexcept { return channels_; }
   [[nodiscard]] const std::vector<AgentPort>& ports() const noexcept { return parts_.ports; }
 
  private:
-  std::size_t poll(AgentPort& port, std::uint64_t& now) noexcept;
+  std::size_t poll(AgentPort& port) noexcept;
   void record(std::size_t count) noexcept;
   void note_drops(AgentPort& port, std::uint64_t now) noexcept;
-  void start_loads(std::uint64_t now) noexcept;
-  void run_deadlines(std::uint64_t now) noexcept;
+  void start_loads() noexcept;
+  void note_stall(std::uint64_t now) noexcept;
+  /// Up to where every port has been read.
+  [[nodiscard]] std::uint64_t complete_until(feed::Timeline timeline) const noexcept;
+  void close_windows(feed::Timeline timeline) noexcept;
+  [[nodiscard]] static feed::Timeline timeline_of(const AgentPort& port) noexcept {
+    return port.is_live ? feed::Timeline::Present : feed::Timeline::Capture;
+  }
+  void mark_dirty(std::uint32_t index) noexcept;
   void publish(std::uint64_t now) noexcept;
   void publish_ports() noexcept;
 
+  static constexpr std::uint64_t kNever = ~std::uint64_t{0};
   static constexpr std::size_t kNotices = 4'096;
   static constexpr std::size_t kEvidence = 64;  ///< As many kinds of errors have a place in its counters.
   static constexpr std::size_t kLoads = 64;
+  static constexpr std::uint64_t kStallNs = 1'000'000;  ///< A turn that comes later than this after the last one.
+  static constexpr std::uint64_t kDrainNs = 500'000'000;
   static constexpr std::uint64_t kPublishNs = 1'000'000;  ///< Counters are at most so old.
   static constexpr std::uint64_t kBeatNs = 100'000'000;
 
   Parts parts_;
-  Clock clock_;
-  Queue<Notice> notices_;
-  Queue<Evidence> evidence_;
-  Queue<Exchange> loads_;
-  Queue<Exchange> retired_;
+  Clocks clocks_;
+  os::SpscQueue<AgentEvent> notices_;
+  os::SpscQueue<ErrorSample> evidence_;
+  os::SpscQueue<Exchange> loads_;
+  os::SpscQueue<Exchange> retired_;
   Shared shared_;
   std::vector<std::unique_ptr<Channel>> channels_;
   std::vector<Outlet*> outlet_of_;  ///< By channel.
-  feed::LineTable lines_;
+  feed::ChannelSet set_;            ///< The decoders of channels_, in the same order.
   std::vector<ingest::Arrival> batch_;
   std::vector<std::uint32_t> record_as_;  ///< By place in the batch.
   std::vector<std::uint32_t> dirty_;      ///< Channels whose counters are behind.
-  std::vector<std::uint32_t> waiting_;    ///< Channels with a deadline.
+  std::atomic<bool> clock_is_trusted_ = true;
+  bool has_all_ = false;            ///< All ports have ended, and nothing waits any longer.
+  bool is_read_in_order_ = false;   ///< One port, whose datagrams come in the order of their arrival.
+  std::uint64_t last_turn_ns_ = 0;  ///< Monotonic, as all that follow.
   std::uint64_t next_publish_ns_ = 0;
   std::uint64_t next_beat_ns_ = 0;
 };

@@ -7,13 +7,14 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
+#include "host/appliance/confine.hpp"
 #include "host/appliance/distribution.hpp"
-#include "host/appliance/rest.hpp"
+#include "host/appliance/idle.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -21,7 +22,7 @@ namespace {
 std::string address_of(const std::optional<feed::Line>& line) {
   if (!line) return {};
   std::string text = net::to_text(line->group);
-  if (line->source) text += " from " + feed::address_text(*line->source);
+  if (line->source) text += " from " + net::address_text(*line->source);
   return text;
 }
 
@@ -35,11 +36,6 @@ std::string misplaced(const std::optional<ring::Writer>& ring, const Place& plac
 }
 
 }  // namespace
-
-std::uint64_t wall_clock_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 /// What comes later is locked too, if no limit can make it fail: those who are privileged now will not be then.
 void Appliance::lock_memory() {
@@ -56,9 +52,11 @@ void Appliance::lock_memory() {
 
 Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const MakeOptions& options,
                                                    Diagnostics& diagnostics) {
-  std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clock));
+  std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clocks));
+  made->opener_ = options.opener;
   made->plan_places(options.topology);
   std::string problem = made->make_outlets(diagnostics);
+  if (problem.empty()) problem = made->lock_folders();
   if (problem.empty()) made->plan_recording();
   if (problem.empty()) problem = made->make_counters(options.has_private_counters);
   if (problem.empty() && made->recording_) problem = made->recording_->open(made->places_);
@@ -66,15 +64,16 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const Make
   if (problem.empty()) problem = made->start_loads();
   if (problem.empty() && made->distribution_) problem = made->distribution_->open();
   if (problem.empty()) {
-    problem = made->make_agents(options.open_port ? options.open_port
-                                                  : standard_ports(options.clock, made->settings_.dpdk_memory));
+    problem = made->make_agents(
+        options.open_port ? options.open_port
+                          : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory, options.opener));
   }
   if (problem.empty() && made->settings_.lock_memory) made->lock_memory();
   if (!problem.empty()) return Failure{std::move(problem)};
   return made;
 }
 
-Appliance::Appliance(Settings settings, Clock clock) : settings_(std::move(settings)), clock_(std::move(clock)) {}
+Appliance::Appliance(Settings settings, Clocks clocks) : settings_(std::move(settings)), clocks_(std::move(clocks)) {}
 
 Appliance::~Appliance() {
   stop();
@@ -86,16 +85,22 @@ void Appliance::note(std::string text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
 }
 
+std::string Appliance::lock_folders() {
+  std::vector<std::string> folders = {settings_.state_folder};
+  if (settings_.recorder) folders.push_back(settings_.recorder->folder);
+  for (const std::string& folder : folders) {
+    if (std::any_of(locks_.begin(), locks_.end(), [&](const FolderLock& lock) { return lock.is_of(folder); })) continue;
+    std::string problem;
+    auto lock = FolderLock::take(folder, settings_.name, problem);
+    if (!lock) return lock.message();
+    if (!problem.empty()) note(std::move(problem));
+    locks_.push_back(std::move(lock).value());
+  }
+  return {};
+}
+
 /// The memory of an agent comes from the node of its core; of one without a core, from the node of its ports.
 void Appliance::plan_places(const Topology& topology) {
-  const auto node_of = [&topology](const PortSettings& port) -> std::optional<std::uint32_t> {
-    switch (port.kind) {
-      case PortKind::Socket: return topology.node_of_interface(port.interface);
-      case PortKind::Dpdk: return topology.node_of_pci(port.device.substr(0, port.device.find(',')));
-      case PortKind::Capture: break;
-    }
-    return std::nullopt;
-  };
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
     const AgentSettings& agent = settings_.agents[a];
     Place& place = places_.emplace_back();
@@ -103,7 +108,7 @@ void Appliance::plan_places(const Topology& topology) {
     if (agent.core) place.node = topology.node_of_core(*agent.core);
     for (const PortSettings& port : settings_.ports) {
       if (port.agent != a) continue;
-      const auto node = node_of(port);
+      const auto node = port.source->node(topology);
       if (!place.node) place.node = node;
       if (node && node != place.node) {
         note("agent '" + agent.name + "' has its memory on node " + std::to_string(*place.node) + ", and port '" +
@@ -145,7 +150,7 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
         plan.limits = settings_.limits;
         for (const feed::Channel& other : feed.description.channels) {
           if (other.ring != channel.ring || other.image != channel.image) continue;
-          plan.rules[static_cast<std::size_t>(engine_rule(other.framing))] = true;
+          plan.rules[static_cast<std::size_t>(feed::engine_rule(other.framing))] = true;
           plan.channels = std::max(plan.channels, static_cast<std::uint16_t>(other.number + 1));
         }
         const std::string& image = feed.description.images[channel.image].name;
@@ -211,7 +216,9 @@ std::string Appliance::make_counters(bool is_private) {
     distribution_ = std::make_unique<Distribution>(*settings_.nic);
     distribution_->add_counters(builder);
   }
+  builder.clock_steps(clock_steps_);
   builder.writer();
+  builder.keeper(keeper_tally_);
   builder.info(infos_[0], "appliance_info",
                {{"name", settings_.name},
                 {"state", settings_.state_folder},
@@ -292,7 +299,7 @@ std::string Appliance::start_loads() {
     }
     if (!what.empty()) note(what);
     if (const std::string place = misplaced(load.value()->ring, places_[entry.agent]); !place.empty()) note(place);
-    (void)outlets_[o]->start(std::move(load).value(), clock_());
+    (void)outlets_[o]->start(std::move(load).value(), clocks_.wall());
   }
   return {};
 }
@@ -300,8 +307,7 @@ std::string Appliance::start_loads() {
 std::string Appliance::make_agents(const OpenPort& open_port) {
   std::vector<std::unique_ptr<ingest::Port>> ports;
   for (const PortSettings& settings : settings_.ports) {
-    // DPDK has a node of its own for what it allocates, and threads that must not stay on an agent's core.
-    const Visit visit(settings.kind == PortKind::Dpdk ? Place{} : places_[settings.agent]);
+    const Visit visit(settings.source->places_itself() ? Place{} : places_[settings.agent]);
     Result<std::unique_ptr<ingest::Port>> port = open_port(settings, notes_);
     if (!port) return "port '" + settings.name + "': " + port.message();
     ports.push_back(std::move(port).value());
@@ -316,21 +322,20 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       }
     }
   }
+  note_open_groups();
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
     Agent::Parts parts;
     parts.tally = &agent_tallies_[a];
     parts.batch = settings_.agents[a].batch;
-    parts.silence_ns = settings_.silence_ns;
-    parts.stale_after = settings_.stale_after;
+    parts.channel_options = {.stale_after = settings_.stale_after};
     if (recording_) parts.recorder = &recording_->recorder(a);
     for (std::size_t p = 0; p < ports.size(); ++p) {
       if (settings_.ports[p].agent != a) continue;
       for (const std::string& note : ports[p]->notes()) {
         notes_.push_back("port '" + settings_.ports[p].name + "': " + note);
       }
-      parts.ports.push_back({.port = std::move(ports[p]),
-                             .tally = &port_tallies_[p],
-                             .is_live = settings_.ports[p].kind != PortKind::Capture});
+      parts.ports.push_back(
+          {.port = std::move(ports[p]), .tally = &port_tallies_[p], .is_live = settings_.ports[p].source->is_live()});
     }
     for (std::size_t o = 0; o < outlets_.size(); ++o) {
       if (outlet_entries_[o].agent != a) continue;
@@ -338,23 +343,66 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       parts.outlets.push_back(outlets_[o].get());
     }
     const Visit visit(places_[a]);
-    agents_.push_back(std::make_unique<Agent>(std::move(parts), clock_));
+    agents_.push_back(std::make_unique<Agent>(std::move(parts), clocks_));
   }
+  open_runs();
   std::uint32_t index = 0;
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
     const FeedSettings& feed = settings_.feeds[f];
     const Visit visit(places_[feed.agent]);
     for (std::size_t c = 0; c < feed.description.channels.size(); ++c, ++index) {
-      agents_[feed.agent]->add(feed.description.channels[c], index, *outlets_[outlet_of_.at({f, c})],
-                               channels_[index].tally, channels_[index].record_as);
+      const feed::Channel& channel = feed.description.channels[c];
+      // A carousel begins anew all the time, and a framing without numbers has nothing to compare.
+      const bool has_run =
+          channel.role != feed::Role::Carousel && arbitrate::options_for(channel.framing).sequence_bits != 0;
+      Agent& agent = *agents_[feed.agent];
+      agent.add(channel, index, *outlets_[outlet_of_.at({f, c})], channels_[index].tally, channels_[index].record_as,
+                has_run ? runs_.place(index) : nullptr);
+      const auto known = has_run ? runs_.known(index) : std::nullopt;
+      if (!known) continue;
+      if (known->run.day == day_of_ns(clocks_.wall())) {
+        agent.resume_after(agent.channels().size() - 1, known->run.sender, known->last);
+      } else {
+        note("channel '" + channel.name + "': the run of numbers is of another day; what passed meanwhile is unknown");
+      }
     }
   }
   return {};
 }
 
-void Appliance::run(std::size_t agent) {
+/// Groups that any host can send to: the next number of a stranger is believed there.
+void Appliance::note_open_groups() {
+  for (const FeedSettings& feed : settings_.feeds) {
+    if (const std::string problem = feed::open_groups(feed.description); !problem.empty()) {
+      note("feed '" + feed.description.name + "': " + problem);
+    }
+  }
+}
+
+/// What the process before has delivered. Without it the appliance runs as well, and does not see its own downtime.
+void Appliance::open_runs() {
+  if (settings_.state_folder.empty()) return;
+  std::vector<std::string_view> names;
+  for (const FeedSettings& feed : settings_.feeds) {
+    for (const feed::Channel& channel : feed.description.channels) names.push_back(channel.name);
+  }
+  std::error_code ignored;  // the next step says it
+  std::filesystem::create_directories(settings_.state_folder, ignored);
+  if (const auto opened = runs_.open(settings_.state_folder, names); !opened) {
+    note("numbers that pass while the appliance is down will not be missed: " + opened.message());
+  }
+}
+
+void Appliance::trust_clock(bool is_trusted) noexcept {
+  for (const auto& agent : agents_) agent->trust_clock(is_trusted);
+}
+
+void Appliance::run(std::size_t agent, ThreadFilters* filters) {
   Agent& worker = *agents_[agent];
   (void)prefer_node(places_[agent].node);  // a refusal was noted
+  // Its own name: that of another thread is a file, which a confined process may not write.
+  ::pthread_setname_np(::pthread_self(), settings_.agents[agent].name.substr(0, 15).c_str());
+  if (filters != nullptr) filters->apply(agent_kind(settings_, agent));
   std::uint32_t quiet_turns = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
     if (worker.do_work() != 0) {
@@ -362,20 +410,25 @@ void Appliance::run(std::size_t agent) {
       continue;
     }
     if (worker.ended()) break;
-    rest(settings_.agents[agent], quiet_turns);
+    idle(settings_.agents[agent], quiet_turns);
     quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
+  worker.drain();
+  ended_[agent].store(true, std::memory_order_release);
   running_.fetch_sub(1, std::memory_order_release);
 }
 
-Result<bool> Appliance::start() {
-  if (recording_) recording_->start();
-  if (distribution_) distribution_->start();
+stopbit::Status Appliance::start(ThreadFilters* filters) {
+  const auto as = [filters](ThreadKind kind) -> std::function<void()> {
+    if (filters == nullptr) return {};
+    return [filters, kind] { filters->apply(kind); };
+  };
+  if (recording_) recording_->start(as(ThreadKind::Recorder));
+  if (distribution_) distribution_->start(as(ThreadKind::Nic));
   for (std::size_t a = 0; a < agents_.size(); ++a) {
     const AgentSettings& settings = settings_.agents[a];
     running_.fetch_add(1, std::memory_order_relaxed);
-    std::thread& thread = threads_.emplace_back([this, a] { run(a); });
-    ::pthread_setname_np(thread.native_handle(), settings.name.substr(0, 15).c_str());
+    std::thread& thread = threads_.emplace_back([this, a, filters] { run(a, filters); });
     if (!settings.core) continue;
     cpu_set_t cores;
     CPU_ZERO(&cores);
@@ -387,7 +440,7 @@ Result<bool> Appliance::start() {
     }
   }
   has_started_ = true;
-  return true;
+  return Done{};
 }
 
 bool Appliance::ended() const noexcept {
@@ -402,19 +455,19 @@ void Appliance::stop() {
   for (const auto& agent : agents_) agent->finish();
   if (recording_) recording_->stop();
   if (distribution_) distribution_->stop();
-  if (segment_) segment_->beat(clock_());
+  if (segment_) segment_->beat(clocks_.wall());
 }
 
-bool Appliance::next_notice(Notice& notice) {
+bool Appliance::next_event(AgentEvent& notice) {
   return std::any_of(agents_.begin(), agents_.end(), [&](const auto& agent) { return agent->notices().pop(notice); });
 }
 
-bool Appliance::next_evidence(Evidence& evidence) {
+bool Appliance::next_error_sample(ErrorSample& evidence) {
   return std::any_of(agents_.begin(), agents_.end(),
                      [&](const auto& agent) { return agent->evidence().pop(evidence); });
 }
 
-std::shared_ptr<const Program> Appliance::program_of(const Evidence& evidence) const {
+std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& evidence) const {
   const OutletEntry& entry = outlet_entries_[channels_.at(evidence.channel).outlet];
   return entry.generation == evidence.generation ? entry.program : nullptr;
 }
@@ -429,7 +482,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
     const std::vector<feed::Image>& images = settings_.feeds[f].description.images;
     for (std::size_t i = 0; i < images.size(); ++i) {
       if (images[i].name != image) continue;
-      auto program = load_image(images[i], diagnostics);
+      auto program = load_image(images[i], diagnostics, opener_);
       if (!program) return Failure{"the image '" + image + "' was refused; the one before runs on"};
       const auto shared = std::make_shared<const Program>(std::move(*program));
       for (std::size_t o = 0; o < outlets_.size(); ++o) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -11,38 +12,44 @@
 #include <vector>
 
 #include "host/appliance/agent.hpp"
+#include "host/appliance/folder_lock.hpp"
 #include "host/appliance/placement.hpp"
 #include "host/appliance/recording.hpp"
 #include "host/appliance/settings.hpp"
 #include "microcode/base/diagnostic.hpp"
 #include "microcode/base/result.hpp"
 
+namespace stopbit::opener {
+class Client;
+}
+
 namespace stopbit::appliance {
 
 class Distribution;
+class ThreadFilters;
 
 /// Opens a port as the settings say. `notes` takes what was asked for and could not be had, a sentence each.
 using OpenPort =
     std::function<Result<std::unique_ptr<ingest::Port>>(const PortSettings& port, std::vector<std::string>& notes)>;
-/// Ports of sockets, of captures and, where they are built, of DPDK, which takes so much memory. Paced captures follow
-/// the clock. The ports of a process come from one of these.
-[[nodiscard]] OpenPort standard_ports(Clock clock, std::uint64_t dpdk_memory);
+/// Opens ports by their source (port_source.hpp); DPDK, where it is built, takes `dpdk_memory` bytes. Paced captures
+/// follow the clock. The ports of a process come from one of these. `opener`, if there is one, opens the sockets.
+[[nodiscard]] OpenPort standard_ports(Clock monotonic, std::uint64_t dpdk_memory, opener::Client* opener = nullptr);
 
 /// Opens the card of the settings.
 using OpenCard = std::function<Result<std::unique_ptr<device::Card>>(const device::CardOptions& options)>;
 
-/// The wall clock of the machine.
-[[nodiscard]] std::uint64_t wall_clock_ns();
-
 /// The program of an image: template files compiled as one set, or firmware. Verified. Errors are in `diagnostics`.
-[[nodiscard]] std::optional<Program> load_image(const feed::Image& image, Diagnostics& diagnostics);
+/// `opener`, if there is one, opens the files.
+[[nodiscard]] std::optional<Program> load_image(const feed::Image& image, Diagnostics& diagnostics,
+                                                opener::Client* opener = nullptr);
 
 struct MakeOptions {
-  Clock clock = wall_clock_ns;
+  Clocks clocks = {};
   OpenPort open_port = {};            ///< Empty: standard_ports.
   OpenCard open_card = {};            ///< Empty: device::Card::open.
   bool has_private_counters = false;  ///< For tests: nothing appears in shared memory but rings.
   Topology topology = Topology();     ///< Of this machine.
+  opener::Client* opener = nullptr;   ///< Opens files and sockets, as long as the appliance exists; null: it does.
 };
 
 /// Ports, channels, rings and counters of an appliance, ready to run.
@@ -71,8 +78,9 @@ class Appliance {
   /// What was asked for and could not be had; a sentence each.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
 
-  /// A thread for each agent, pinned and idle as the settings say. The failure names the agent.
-  [[nodiscard]] Result<bool> start();
+  /// A thread for each agent, pinned and idle as the settings say. The failure names the agent. Each thread begins
+  /// with its filter; `filters` outlive the appliance.
+  [[nodiscard]] stopbit::Status start(ThreadFilters* filters = nullptr);
   /// All agents have seen the end of all their ports.
   [[nodiscard]] bool ended() const noexcept;
   /// Ends the threads, and the channels in good order. Without threads: only the latter. Once.
@@ -84,14 +92,25 @@ class Appliance {
   /// Null: the settings have no [nic].
   [[nodiscard]] Distribution* distribution() const noexcept { return distribution_.get(); }
 
+  /// For the thread that looks after the appliance.
+  [[nodiscard]] const KeeperTally& keeper_tally() const noexcept { return keeper_tally_; }
+  /// The thread of the agent has ended in good order: all its ports have, or it was stopped.
+  [[nodiscard]] bool has_ended(std::size_t agent) const noexcept {
+    return agent < ended_.size() && ended_[agent].load(std::memory_order_acquire);
+  }
+
   /// Tells readers of the counters that the appliance is well; from the thread that looks after it, every second or so.
-  void beat() const noexcept { segment_->beat(clock_()); }
+  void beat() const noexcept { segment_->beat(clocks_.wall()); }
+  /// Whether arrival times by the machine's clock are as good as they say; else records have a lower quality. From the
+  /// same thread, as the next.
+  void trust_clock(bool is_trusted) noexcept;
+  void count_clock_step() noexcept { clock_steps_.add(); }
   /// The next notice of any agent. From the thread that looks after the appliance.
-  [[nodiscard]] bool next_notice(Notice& notice);
+  [[nodiscard]] bool next_event(AgentEvent& notice);
   /// The next datagram to explain. From the same thread.
-  [[nodiscard]] bool next_evidence(Evidence& evidence);
+  [[nodiscard]] bool next_error_sample(ErrorSample& evidence);
   /// What the channel of evidence ran when it came; null if another image runs by now. From the same thread.
-  [[nodiscard]] std::shared_ptr<const Program> program_of(const Evidence& evidence) const;
+  [[nodiscard]] std::shared_ptr<const Program> program_of(const ErrorSample& evidence) const;
   /// The channel of a notice.
   [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return *channels_.at(index).description; }
   [[nodiscard]] const std::string& feed_of(std::uint32_t index) const { return channels_.at(index).feed; }
@@ -126,8 +145,9 @@ class Appliance {
     std::uint16_t generation = 0;
   };
 
-  Appliance(Settings settings, Clock clock);
+  Appliance(Settings settings, Clocks clocks);
   [[nodiscard]] std::string make_outlets(Diagnostics& diagnostics);
+  [[nodiscard]] std::string lock_folders();
   void plan_recording();
   [[nodiscard]] std::string make_counters(bool is_private);
   void plan_places(const Topology& topology);
@@ -138,12 +158,18 @@ class Appliance {
   /// To the agent of the outlet. False if too many are waiting there.
   [[nodiscard]] bool push(std::size_t outlet, std::unique_ptr<Load> load);
   [[nodiscard]] std::string make_agents(const OpenPort& open_port);
-  void run(std::size_t agent);
+  void note_open_groups();
+  void open_runs();
+  void run(std::size_t agent, ThreadFilters* filters);
   void lock_memory();
   void note(std::string text);
 
   Settings settings_;
-  Clock clock_;
+  Clocks clocks_;
+  KnownRuns runs_;
+  counters::Counter clock_steps_;
+  opener::Client* opener_ = nullptr;
+  std::vector<FolderLock> locks_;  ///< Of the folders that no other appliance may write to.
   std::vector<std::string> notes_;
   std::vector<Place> places_;                                          ///< Of the agents.
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
@@ -159,6 +185,7 @@ class Appliance {
   std::vector<PortTally> port_tallies_;
   std::vector<AgentTally> agent_tallies_;
   std::vector<counters::Counter> infos_;
+  KeeperTally keeper_tally_;
   std::optional<counters::Segment> segment_;
   bool has_started_ = false;
   std::unique_ptr<Recording> recording_;
@@ -167,7 +194,8 @@ class Appliance {
   std::vector<std::thread> threads_;
   std::size_t pending_loads_ = 0;  ///< Given to agents, and not yet back.
   std::atomic<bool> stop_ = false;
-  std::atomic<std::size_t> running_ = 0;  ///< Threads.
+  std::array<std::atomic<bool>, kMaxAgents> ended_{};  ///< By agent.
+  std::atomic<std::size_t> running_ = 0;               ///< Threads.
   bool stopped_ = false;
 };
 

@@ -2,85 +2,91 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <optional>
 
-#include "decoder/record/buffer_sink.hpp"
-#include "host/appliance/evidence.hpp"
-#include "host/appliance/notice.hpp"
+#include "host/appliance/agent_event.hpp"
+#include "host/appliance/error_sample.hpp"
+#include "host/appliance/known_runs.hpp"
 #include "host/appliance/outlet.hpp"
 #include "host/appliance/recording.hpp"
 #include "host/appliance/tally.hpp"
-#include "host/arbitrate/arbiter.hpp"
-#include "host/feed/description.hpp"
-#include "host/ingest/port.hpp"
-#include "host/net/framing.hpp"
+#include "host/feed/channel/channel_decoder.hpp"
+#include "host/feed/description/description.hpp"
+#include "host/os/spsc_queue.hpp"
 
 namespace stopbit::appliance {
 
 /// What a channel shares with the others of its thread.
 struct Shared {
-  Queue<Notice>& notices;
-  Queue<Evidence>& evidence;
+  os::SpscQueue<AgentEvent>& notices;
+  os::SpscQueue<ErrorSample>& evidence;
   const AgentTally& tally;
-  std::uint64_t silence_ns = 0;
-  std::uint32_t stale_after = 3;
-  std::uint64_t datagrams = 0;             ///< Of all channels: numbers the packets.
-  std::uint64_t dropped_here_ns = 0;       ///< When a drop by card or kernel was last seen on the ports of the thread.
+  feed::ChannelOptions channel_options;
+  std::uint64_t datagrams = 0;        ///< Of all channels: numbers the packets.
+  std::uint64_t now_ns = 0;           ///< Monotonic: when the present batch was taken.
+  std::uint64_t dropped_here_ns = 0;  ///< The same of the last drop by card or kernel on the ports of the thread.
+  /// When the thread did not run, the latest ones.
+  struct Stall {
+    std::uint64_t begin_ns = 0;
+    std::uint64_t end_ns = 0;
+  };
+  std::array<Stall, 16> stalls{};
+  std::size_t stall_count = 0;
+  bool is_live = true;                     ///< Arrivals are of this time; else those of a capture.
   std::uint64_t newest_ns = 0;             ///< Arrival of the datagram that came last.
   recorder::Recorder* recorder = nullptr;  ///< Null: nothing is recorded.
 };
 
-/// One channel, from a datagram of one of its lines to records in its outlet:
-///
-///     take ─► preamble ─► Arbiter ─► chunks, blocks ─► Engine ─► Stage ─► ring
-///
-/// What is lost, reset or stale becomes an event record in the same ring, in its place. One thread; allocates when it
-/// is made, never later.
-class Channel final : private arbitrate::Sink {
+/// One channel of a live feed: the decoder that replays use too, and what people learn of it: counters, notices,
+/// evidence of errors, and packets on disk that stay because of a gap. One thread; allocates when it is made, never
+/// later.
+class Channel final : private feed::Watcher {
  public:
   /// `index` names it in notices. The outlet, the tally and what is shared must outlive it.
   Channel(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
-          Shared& shared);
+          Shared& shared, KnownRun* run);
 
-  void take(arbitrate::Line line, const ingest::Arrival& arrival, std::uint64_t now_ns) noexcept;
-  void tick(std::uint64_t now_ns) noexcept { arbiter_.tick(now_ns, *this); }
-  [[nodiscard]] std::optional<std::uint64_t> next_deadline() const noexcept { return arbiter_.next_deadline(); }
-  /// The end: what waits goes on, what is missing is lost.
+  [[nodiscard]] feed::ChannelDecoder& decoder() noexcept { return decoder_; }
+  /// The end has come: the counters are final.
   void finish() noexcept;
-  /// Another image runs from here on: what was remembered of messages is gone.
-  void image_changed() noexcept;
+  /// A datagram of the line was taken, in the present batch.
+  void note_arrival(arbitrate::Line line) noexcept { heard_ns_[static_cast<std::size_t>(line)] = shared_.now_ns; }
+  /// Keeps the number that was delivered last, for the time after this process.
+  void remember() noexcept;
   /// Brings the counters up to date. What needs no packet to change is in them, too.
-  void publish() const noexcept;
-
-  [[nodiscard]] const arbitrate::Arbiter& arbiter() const noexcept { return arbiter_; }
+  void publish(std::uint64_t now_ns) noexcept;
 
   // For the thread.
   RecordLines record_as = {kNotRecorded, kNotRecorded};
-  bool is_dirty = false;    ///< Its counters are behind.
-  bool is_waiting = false;  ///< It has, or had, a deadline.
+  bool is_dirty = false;  ///< Its counters are behind.
 
  private:
-  void deliver(const arbitrate::Packet& packet, std::uint16_t epoch) noexcept override;
+  void decode_error(const Outcome& outcome, const PacketInfo& info,
+                    std::span<const std::byte> datagram) noexcept override;
+  void malformed(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept override;
+  void stale(ErrorCode code, std::uint32_t datagrams, const PacketInfo& info) noexcept override;
+  void recovered(const PacketInfo& info) noexcept override;
   void gap(const arbitrate::Gap& gap) noexcept override;
-  void epoch(const arbitrate::NewRun& run) noexcept override;
-  void reset(const arbitrate::NewRun& run) noexcept override;
+  void run_begins(const arbitrate::NewRun& run, bool is_reset) noexcept override;
+  void late(const arbitrate::Packet& packet, std::uint64_t late_ns) noexcept override;
+  void conflict(const arbitrate::Conflict& conflict) noexcept override;
 
-  bool run_engine(std::span<const std::byte> datagram, const PacketInfo& info) noexcept;
-  void run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info) noexcept;
-  void take_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept;
+  void note_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept;
   void keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
                      std::span<const std::byte> datagram) noexcept;
-  void note_quality(bool is_good, ErrorCode code, const PacketInfo& info) noexcept;
-  void forget_dictionary() noexcept;
-  void note_late(const arbitrate::Packet& packet, std::uint64_t now_ns) noexcept;
-  void write_event(const PacketInfo& info, const record::Event& event) noexcept;
 
+  /// A gap of which numbers may still come, and what has come.
   struct RememberedGap {
     std::uint64_t first = 0;
     std::uint64_t count = 0;
-    std::uint64_t time_ns = 0;
+    std::uint16_t epoch = 0;
+    std::uint64_t late = 0;       ///< Numbers that came too late.
+    std::uint64_t told_late = 0;  ///< Of these, in notices.
+    std::uint64_t late_by_ns = 0;
   };
+  void tell_late(RememberedGap& gap) noexcept;
+  void freeze() noexcept;
+  [[nodiscard]] std::uint64_t stall_of(const arbitrate::Gap& gap) const noexcept;
+  void watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept;
   static constexpr std::size_t kRememberedGaps = 16;
   /// Cards tell of drops a little later, and windows of what was missed.
   static constexpr std::uint64_t kDropsExplainNs = 1'000'000'000;
@@ -90,14 +96,19 @@ class Channel final : private arbitrate::Sink {
   Outlet& outlet_;
   const ChannelTally& tally_;
   Shared& shared_;
-  arbitrate::Arbiter arbiter_;
-  std::unique_ptr<net::ChunkAssembler> chunks_;  ///< b3 only.
-  ResetRule engine_rule_;
-  ChannelState state_ = ChannelState::Waiting;
-  std::uint32_t bad_in_a_row_ = 0;
-  std::uint32_t good_in_a_row_ = 0;
+  feed::Counts counts_;
+  feed::ChannelDecoder decoder_;
   std::array<RememberedGap, kRememberedGaps> gaps_{};
   std::size_t next_gap_ = 0;
+  KnownRun* run_;  ///< Null: not kept.
+  std::uint64_t remembered_ = ~std::uint64_t{0};
+  std::array<std::uint64_t, 3> heard_ns_{};  ///< Monotonic, by line.
+  bool has_told_conflict_ = false;           ///< Of the present run.
+  // Packets come, and nothing is delivered.
+  std::uint64_t last_delivered_ = 0;  ///< Packets.
+  std::uint64_t last_in_vain_ = 0;    ///< Packets that were neither delivered nor copies.
+  std::uint64_t in_vain_since_ns_ = 0;
+  bool is_blind_ = false;
 };
 
 }  // namespace stopbit::appliance

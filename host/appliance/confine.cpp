@@ -1,53 +1,60 @@
 #include "host/appliance/confine.hpp"
 
 #include <seccomp.h>
+#include <sys/mman.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdlib>
+#include <initializer_list>
+#include <memory>
+#include <set>
 #include <utility>
-
-#include "host/confine/confine.hpp"
 
 namespace stopbit::appliance {
 namespace {
 
-/// System calls, by what for.
-std::vector<int> calls_of(const Confinement& confinement) {
-  constexpr std::array kAllowed = {
-      // Receive; clients of the doors that are open.
-      SCMP_SYS(recvmmsg), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(sendmsg), SCMP_SYS(sendto), SCMP_SYS(accept),
-      SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(setsockopt), SCMP_SYS(getsockname), SCMP_SYS(getpeername),
-      SCMP_SYS(shutdown), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(epoll_ctl), SCMP_SYS(epoll_wait),
-      SCMP_SYS(epoll_pwait), SCMP_SYS(eventfd2), SCMP_SYS(timerfd_settime), SCMP_SYS(ioctl), SCMP_SYS(fcntl),
-      // Files: captures, images, gaps, rings.
-      SCMP_SYS(openat), SCMP_SYS(close), SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write),
-      SCMP_SYS(writev), SCMP_SYS(lseek), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat),
-      SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(getdents64),
-      SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(link), SCMP_SYS(linkat), SCMP_SYS(rename), SCMP_SYS(renameat),
-      SCMP_SYS(renameat2), SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(rmdir), SCMP_SYS(ftruncate),
-      SCMP_SYS(fallocate),
-      // Memory: rings, native code, pages of ports, and what their clients share.
-      SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mprotect), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk),
-      SCMP_SYS(set_mempolicy), SCMP_SYS(get_mempolicy), SCMP_SYS(memfd_create), SCMP_SYS(fstatfs),
-      // Threads, time, the end.
-      SCMP_SYS(clone3), SCMP_SYS(clone), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(futex),
-      SCMP_SYS(sched_yield), SCMP_SYS(sched_setaffinity), SCMP_SYS(sched_getaffinity), SCMP_SYS(prctl),
-      SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_gettime), SCMP_SYS(clock_getres), SCMP_SYS(clock_adjtime),
-      SCMP_SYS(adjtimex), SCMP_SYS(nanosleep), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(geteuid), SCMP_SYS(getuid),
-      SCMP_SYS(getrandom), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn),
-      SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall),
-#ifdef __SANITIZE_ADDRESS__
-      // The sanitizers ask through a pipe whether an object's memory is there.
-      SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(readlink),
+/// Calls that make memory, which is never to be written and executed at once.
+void add_memory(CallList& list, bool executes) {
+  for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)}) {
+    list.limited.push_back({call, 2, PROT_EXEC, 0});
+    if (executes) list.limited.push_back({call, 2, PROT_WRITE | PROT_EXEC, PROT_EXEC});
+  }
+}
+
+void add(CallList& list, std::initializer_list<int> calls) {
+  for (const int call : calls) list.calls.push_back(call);
+}
+
+void remove(CallList& list, std::initializer_list<int> calls) {
+  std::erase_if(list.calls, [&](int call) { return std::find(calls.begin(), calls.end(), call) != calls.end(); });
+}
+
+/// What the sanitizers need: they look whether an object's memory exists by way of a pipe. Each new thread asks for its
+/// stack, which the C library answers with the thread's processors, too; refused, the process would end.
+void add_sanitizers(CallList& list) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  add(list, {SCMP_SYS(pipe), SCMP_SYS(pipe2), SCMP_SYS(readlink), SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(close),
+             SCMP_SYS(munmap), SCMP_SYS(sigaltstack), SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(rt_sigaction),
+             SCMP_SYS(openat), SCMP_SYS(sched_yield), SCMP_SYS(prctl), SCMP_SYS(exit_group), SCMP_SYS(madvise),
+             SCMP_SYS(sched_getaffinity)});
+  list.limited.push_back({SCMP_SYS(mmap), 2, PROT_EXEC, 0});
+  list.limited.push_back({SCMP_SYS(mprotect), 2, PROT_EXEC, 0});
+#else
+  (void)list;
 #endif
-      SCMP_SYS(tgkill), SCMP_SYS(exit), SCMP_SYS(exit_group)};
-  std::vector<int> allowed(kAllowed.begin(), kAllowed.end());
-  constexpr std::array kOfConnections = {SCMP_SYS(socket),       SCMP_SYS(socketpair), SCMP_SYS(bind),
-                                         SCMP_SYS(listen),       SCMP_SYS(connect),    SCMP_SYS(epoll_create1),
-                                         SCMP_SYS(epoll_create), SCMP_SYS(pipe),       SCMP_SYS(pipe2)};
-  constexpr std::array kOfSharing = {SCMP_SYS(userfaultfd), SCMP_SYS(pwrite64), SCMP_SYS(munlock)};
-  if (confinement.makes_connections) allowed.insert(allowed.end(), kOfConnections.begin(), kOfConnections.end());
-  if (confinement.shares_memory) allowed.insert(allowed.end(), kOfSharing.begin(), kOfSharing.end());
-  return allowed;
+}
+
+stopbit::Status load(const CallList& list, const auto& filter) {
+  // A call may be named twice: by a kind of thread, and by the sanitizers.
+  std::vector<int> calls = list.calls;
+  std::sort(calls.begin(), calls.end());
+  calls.erase(std::unique(calls.begin(), calls.end()), calls.end());
+  std::vector<confine::LimitedCall> limited;
+  for (const confine::LimitedCall& call : list.limited) {
+    if (!std::binary_search(calls.begin(), calls.end(), call.call)) limited.push_back(call);
+  }
+  return filter(calls, limited);
 }
 
 #ifdef __SANITIZE_ADDRESS__
@@ -56,19 +63,214 @@ bool calls_are_filtered = false;
 
 }  // namespace
 
+std::string_view to_text(ThreadKind kind) noexcept {
+  constexpr std::array<std::string_view, kThreadKinds> kTexts = {"agent with sockets",
+                                                                 "agent with captures",
+                                                                 "agent with both",
+                                                                 "agent with lossless rings",
+                                                                 "agent with a card",
+                                                                 "recorder",
+                                                                 "log",
+                                                                 "nic",
+                                                                 "keeper"};
+  return kTexts[static_cast<std::size_t>(kind)];
+}
+
+ThreadKind agent_kind(const Settings& settings, std::size_t agent) {
+  if (settings.card) return ThreadKind::CardAgent;
+  for (const FeedSettings& feed : settings.feeds) {
+    if (feed.agent != agent || !settings.nic) continue;
+    for (const feed::Channel& channel : feed.description.channels) {
+      if (settings.nic->patience_ns(channel.ring)) return ThreadKind::LosslessAgent;
+    }
+  }
+  const auto has = [&](const auto& what) {
+    return std::any_of(settings.ports.begin(), settings.ports.end(),
+                       [&](const PortSettings& port) { return port.agent == agent && what(*port.source); });
+  };
+  if (!has([](const PortSource& source) { return !source.is_live(); })) return ThreadKind::SocketAgent;
+  const bool has_sockets = has([](const PortSource& source) { return source.sockets().has_value(); });
+  return has_sockets ? ThreadKind::MixedAgent : ThreadKind::CaptureAgent;
+}
+
+std::size_t CallList::size() const {
+  std::set<int> names(calls.begin(), calls.end());
+  for (const confine::LimitedCall& call : limited) names.insert(call.call);
+  return names.size();
+}
+
+std::vector<std::string> names_of(const CallList& list) {
+  std::set<std::string> names;
+  const auto insert = [&](int call) {
+    const std::unique_ptr<char, decltype(&std::free)> name(::seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, call),
+                                                           &std::free);
+    names.insert(name ? name.get() : std::to_string(call));
+  };
+  for (const int call : list.calls) insert(call);
+  for (const confine::LimitedCall& call : list.limited) insert(call.call);
+  return {names.begin(), names.end()};
+}
+
+CallList calls_of(const Confinement& confinement) {
+  CallList list;
+  // By what for.
+  // Receive; clients of the doors that are open.
+  add(list, {SCMP_SYS(recvmmsg),    SCMP_SYS(recvmsg),     SCMP_SYS(recvfrom),        SCMP_SYS(sendmsg),
+             SCMP_SYS(sendto),      SCMP_SYS(accept),      SCMP_SYS(accept4),         SCMP_SYS(getsockopt),
+             SCMP_SYS(setsockopt),  SCMP_SYS(getsockname), SCMP_SYS(getpeername),     SCMP_SYS(shutdown),
+             SCMP_SYS(poll),        SCMP_SYS(ppoll),       SCMP_SYS(epoll_ctl),       SCMP_SYS(epoll_wait),
+             SCMP_SYS(epoll_pwait), SCMP_SYS(eventfd2),    SCMP_SYS(timerfd_settime), SCMP_SYS(ioctl),
+             SCMP_SYS(fcntl)});
+  // Files: captures, images, gaps, rings.
+  add(list, {SCMP_SYS(openat),     SCMP_SYS(close),      SCMP_SYS(read),      SCMP_SYS(readv),     SCMP_SYS(pread64),
+             SCMP_SYS(write),      SCMP_SYS(writev),     SCMP_SYS(lseek),     SCMP_SYS(fstat),     SCMP_SYS(newfstatat),
+             SCMP_SYS(stat),       SCMP_SYS(lstat),      SCMP_SYS(statx),     SCMP_SYS(access),    SCMP_SYS(faccessat),
+             SCMP_SYS(faccessat2), SCMP_SYS(getdents64), SCMP_SYS(unlink),    SCMP_SYS(unlinkat),  SCMP_SYS(link),
+             SCMP_SYS(linkat),     SCMP_SYS(rename),     SCMP_SYS(renameat),  SCMP_SYS(renameat2), SCMP_SYS(mkdir),
+             SCMP_SYS(mkdirat),    SCMP_SYS(rmdir),      SCMP_SYS(ftruncate), SCMP_SYS(fallocate), SCMP_SYS(fchmod)});
+  // Memory: rings, native code, pages of ports, and what their clients share.
+  add(list, {SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(brk), SCMP_SYS(set_mempolicy),
+             SCMP_SYS(get_mempolicy), SCMP_SYS(memfd_create), SCMP_SYS(fstatfs)});
+  add_memory(list, true);
+  // Threads, time, the end.
+  add(list, {SCMP_SYS(clone3),
+             SCMP_SYS(clone),
+             SCMP_SYS(set_robust_list),
+             SCMP_SYS(rseq),
+             SCMP_SYS(futex),
+             SCMP_SYS(sched_yield),
+             SCMP_SYS(sched_setaffinity),
+             SCMP_SYS(sched_getaffinity),
+             SCMP_SYS(prctl),
+             SCMP_SYS(clock_nanosleep),
+             SCMP_SYS(clock_gettime),
+             SCMP_SYS(clock_getres),
+             SCMP_SYS(clock_adjtime),
+             SCMP_SYS(adjtimex),
+             SCMP_SYS(nanosleep),
+             SCMP_SYS(getpid),
+             SCMP_SYS(gettid),
+             SCMP_SYS(geteuid),
+             SCMP_SYS(getuid),
+             SCMP_SYS(getrandom),
+             SCMP_SYS(rt_sigaction),
+             SCMP_SYS(rt_sigprocmask),
+             SCMP_SYS(rt_sigreturn),
+             SCMP_SYS(sigaltstack),
+             SCMP_SYS(restart_syscall),
+             SCMP_SYS(tgkill),
+             SCMP_SYS(exit),
+             SCMP_SYS(exit_group)});
+  if (confinement.makes_connections) {
+    add(list, {SCMP_SYS(socket), SCMP_SYS(socketpair), SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(connect),
+               SCMP_SYS(epoll_create1), SCMP_SYS(epoll_create), SCMP_SYS(pipe), SCMP_SYS(pipe2)});
+  }
+  if (confinement.shares_memory) add(list, {SCMP_SYS(userfaultfd), SCMP_SYS(pwrite64), SCMP_SYS(munlock)});
+  return list;
+}
+
+CallList calls_of(ThreadKind kind, const Confinement& confinement) {
+  if (kind == ThreadKind::CardAgent) return calls_of(confinement);
+  if (kind == ThreadKind::Nic) {
+    // With a broker it makes threads for the memory that clients share.
+    CallList list = calls_of(confinement);
+    remove(list, {SCMP_SYS(recvmmsg), SCMP_SYS(adjtimex), SCMP_SYS(clock_adjtime), SCMP_SYS(timerfd_settime),
+                  SCMP_SYS(set_mempolicy), SCMP_SYS(get_mempolicy), SCMP_SYS(sched_setaffinity),
+                  SCMP_SYS(sched_getaffinity), SCMP_SYS(prctl)});
+    if (!confinement.shares_memory && !confinement.makes_connections) {
+      remove(list, {SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(set_robust_list), SCMP_SYS(rseq)});
+    }
+    list.limited.clear();
+    add_memory(list, false);
+    return list;
+  }
+  if (kind == ThreadKind::Keeper) {
+    // Threads are there; sockets are received from elsewhere. Native code is made here.
+    CallList list = calls_of(confinement);
+    remove(list, {SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(prctl),
+                  SCMP_SYS(recvmmsg), SCMP_SYS(userfaultfd), SCMP_SYS(munlock), SCMP_SYS(socketpair)});
+    return list;
+  }
+  CallList list;
+  // To wait, to give back memory, to return from a signal and to end. brk: the C library takes a refusal for an
+  // address.
+  add(list, {SCMP_SYS(futex), SCMP_SYS(clock_nanosleep), SCMP_SYS(madvise), SCMP_SYS(munmap), SCMP_SYS(brk),
+             SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(exit)});
+  if (kind == ThreadKind::Log) {
+    add(list, {SCMP_SYS(write), SCMP_SYS(clock_gettime)});
+    add_memory(list, false);
+    return list;
+  }
+  if (kind == ThreadKind::Recorder) {
+    add(list, {SCMP_SYS(write), SCMP_SYS(close), SCMP_SYS(sendmsg), SCMP_SYS(recvmsg)});
+    add_memory(list, false);
+    if (!confinement.has_opener) {
+      add(list, {SCMP_SYS(openat), SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(rmdir), SCMP_SYS(rename)});
+    }
+    return list;
+  }
+  // The clock is a call only where the kernel does not map it.
+  add(list, {SCMP_SYS(sched_yield), SCMP_SYS(clock_gettime)});
+  if (kind == ThreadKind::SocketAgent || kind == ThreadKind::MixedAgent) {
+    add(list, {SCMP_SYS(recvmmsg), SCMP_SYS(epoll_wait), SCMP_SYS(getsockopt)});
+  }
+  // Zeros in place of what another process has cut from a ring: the handler of SIGBUS runs on this thread.
+  if (kind == ThreadKind::SocketAgent) list.limited.push_back({SCMP_SYS(mmap), 2, PROT_EXEC, 0});
+  if (kind != ThreadKind::SocketAgent) {
+    add(list, {SCMP_SYS(read)});  // decompression takes memory
+    add_memory(list, false);
+  }
+  if (kind == ThreadKind::LosslessAgent) {
+    // It looks into the folder in which readers ask for a seat.
+    add(list, {SCMP_SYS(openat), SCMP_SYS(close), SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(getdents64),
+               SCMP_SYS(fcntl), SCMP_SYS(unlink), SCMP_SYS(mkdir), SCMP_SYS(geteuid)});
+  }
+  return list;
+}
+
 std::vector<std::string> confine(const Confinement& confinement) {
   std::vector<std::string> problems;
-  const auto note = [&](std::string problem) {
-    if (!problem.empty()) problems.push_back(std::move(problem));
+  const auto note = [&](const stopbit::Status& done) {
+    if (!done) problems.push_back(done.message());
   };
   note(confine::rule_out_privileges());
   note(confine::restrict_files(confinement.written, confinement.read));
   note(confine::drop_capabilities());
-  if (confinement.filters_calls) note(confine::filter_calls(calls_of(confinement)));
+  if (confinement.filters_calls) {
+    CallList list = calls_of(confinement);
+    add_sanitizers(list);
+    note(load(list, [](const auto& calls, const auto& limited) { return confine::filter_calls(calls, limited); }));
+  }
 #ifdef __SANITIZE_ADDRESS__
   calls_are_filtered = confinement.filters_calls;
 #endif
   return problems;
+}
+
+stopbit::Status ThreadFilters::make(const Confinement& confinement) {
+  if (!confinement.filters_calls) return Done{};
+  for (std::size_t i = 0; i < kThreadKinds; ++i) {
+    const auto kind = static_cast<ThreadKind>(i);
+    if (kind == ThreadKind::CardAgent) continue;
+    CallList list = calls_of(kind, confinement);
+    add_sanitizers(list);
+    confine::ThreadFilter& filter = filters_[i].emplace();
+    stopbit::Status done =
+        load(list, [&filter](const auto& calls, const auto& limited) { return filter.make(calls, limited); });
+    if (done) continue;
+    filters_ = {};
+    return done;
+  }
+  return Done{};
+}
+
+void ThreadFilters::apply(ThreadKind kind) noexcept {
+  // A thread that has no share of the heap yet gets none later, if it may not map memory.
+  void* volatile share = std::malloc(1);
+  std::free(share);
+  const auto& filter = filters_[static_cast<std::size_t>(kind)];
+  const int error = filter ? filter->apply() : 0;
+  if (error != 0) error_.store(error, std::memory_order_relaxed);
 }
 
 }  // namespace stopbit::appliance

@@ -14,22 +14,16 @@
 
 #include "host/appliance/appliance.hpp"
 #include "host/appliance/entitlements.hpp"
+#include "host/appliance/idle.hpp"
 #include "host/appliance/publications.hpp"
-#include "host/appliance/rest.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
-#include "host/ring/name.hpp"
+#include "host/os/clock.hpp"
+#include "host/os/shm/name.hpp"
 
 namespace stopbit::appliance {
 namespace {
 
 constexpr std::uint64_t kSilenceNs = 10'000'000'000;
-
-/// One that nobody turns back.
-std::uint64_t steady_ns() noexcept {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 /// Which file has the name.
 std::pair<dev_t, ino_t> file_at(const std::string& path) noexcept {
@@ -107,9 +101,8 @@ std::string Distribution::open_ways() {
 }
 
 /// What these settings publish this way, and the rings that the broker's clients may have near.
-Result<std::vector<nic::remote::PublishedRing>> Distribution::rings_of(const Way& way,
-                                                                       const NicSettings& settings) const {
-  Result<std::vector<nic::remote::PublishedRing>> rings = publications_of(settings, way.wanted);
+Result<std::vector<remote::PublishedRing>> Distribution::rings_of(const Way& way, const NicSettings& settings) const {
+  Result<std::vector<remote::PublishedRing>> rings = publications_of(settings, way.wanted);
   if (!rings || &way != ways_[0].get() || settings_.broker.empty()) return rings;
   for (const OfferedRing& ring : settings_.rings) {
     rings.value().push_back(
@@ -119,18 +112,18 @@ Result<std::vector<nic::remote::PublishedRing>> Distribution::rings_of(const Way
 }
 
 std::string Distribution::open_publisher(Way& way) {
-  nic::remote::PublisherOptions options;
+  remote::PublisherOptions options;
   options.domain = kPublishDomain;
   options.subscribers = settings_.subscribers;
   options.subscribers_per_address = settings_.subscribers_per_address;
   options.requests_per_second = settings_.requests_per_second;
   options.stuck_ns = kPatienceNs;
   options.log = [this, &way](const std::string& line) { say(way.voice, way.name + ": " + line); };
-  Result<std::vector<nic::remote::PublishedRing>> rings = rings_of(way, settings_);
+  Result<std::vector<remote::PublishedRing>> rings = rings_of(way, settings_);
   if (!rings) return rings.message();
   options.rings = std::move(rings).value();
   for (const OfferedRing& ring : settings_.rings) options.reserved.push_back(ring.ring);
-  auto publisher = nic::remote::Publisher::open(*way.node, options);
+  auto publisher = remote::Publisher::open(*way.node, options);
   if (!publisher) return publisher.message();
   way.publisher = std::move(publisher).value();
   return {};
@@ -149,7 +142,7 @@ std::string Distribution::open_broker() {
   if (!broker) return broker.message();
   broker_ = std::move(broker).value();
   for (const OfferedRing& ring : settings_.rings) {
-    const Result<std::string> path = ring::path_of(ring.ring);
+    const Result<std::string> path = os::path_of(ring.ring);
     if (!path) return path.message();
     const auto [device, inode] = file_at(path.value());
     if (std::string problem = broker_->add_feed(ring.name, path.value()); !problem.empty()) return problem;
@@ -158,9 +151,12 @@ std::string Distribution::open_broker() {
   return {};
 }
 
-void Distribution::start() {
-  thread_ = std::thread([this] { run(); });
-  ::pthread_setname_np(thread_.native_handle(), settings_.thread.name.c_str());
+void Distribution::start(const std::function<void()>& begin) {
+  thread_ = std::thread([this, begin] {
+    ::pthread_setname_np(::pthread_self(), settings_.thread.name.c_str());
+    if (begin) begin();
+    run();
+  });
   if (!settings_.thread.core) return;
   cpu_set_t cores;
   CPU_ZERO(&cores);
@@ -179,39 +175,52 @@ void Distribution::stop() {
   // Rings have ended: subscribers get what is on its way. The clock of the steps so far goes on, whose ever it is: to
   // nodes, a leap of it is a time in which nobody has said anything.
   const std::uint64_t then_ns = now_ns_;
-  const std::uint64_t begin_ns = steady_ns();
-  const auto clock_ns = [&] { return then_ns + (steady_ns() - begin_ns); };
-  while (has_subscribers() && steady_ns() - begin_ns < kFarewellNs) {
-    if (step(clock_ns()) == 0) rest(settings_.thread, 0);
+  const std::uint64_t begin_ns = os::monotonic_clock_ns();
+  const auto clock_ns = [&] { return then_ns + (os::monotonic_clock_ns() - begin_ns); };
+  Farewell farewell = look_at_subscribers();
+  std::uint64_t moved_ns = begin_ns;
+  while (!farewell.is_served && os::monotonic_clock_ns() - moved_ns < kFarewellNs &&
+         os::monotonic_clock_ns() - begin_ns < (farewell.waits ? kLongestFarewellNs : kFarewellNs)) {
+    if (step(clock_ns()) == 0) idle(settings_.thread, 0);
+    const Farewell now = look_at_subscribers();
+    if (now.progress != farewell.progress) moved_ns = os::monotonic_clock_ns();
+    farewell = now;
   }
   publish_counters();
   broker_.reset();
-  for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // says goodbye
-  for (const std::unique_ptr<Way>& way : ways_) {
-    if (way->node) (void)way->node->step(clock_ns());
-  }
+  for (const std::unique_ptr<Way>& way : ways_) way->publisher.reset();  // tells each what it has not had
+  const std::uint64_t told_ns = os::monotonic_clock_ns();
+  do {
+    for (const std::unique_ptr<Way>& way : ways_) {
+      if (way->node) (void)way->node->step(clock_ns());
+    }
+    if (!farewell.is_served) idle(settings_.thread, 0);
+  } while (!farewell.is_served && os::monotonic_clock_ns() - told_ns < kGoodbyeNs);
 }
 
-bool Distribution::has_subscribers() const {
-  return std::any_of(ways_.begin(), ways_.end(), [](const std::unique_ptr<Way>& way) {
-    if (!way->publisher) return false;
-    // A near one has all records once its ring has ended, and stays until its subscriber leaves.
-    const auto is_served = [](const nic::remote::SubscriptionStatus& status) {
-      return status.is_near && status.state == nic::remote::SubscriptionStatus::State::Ending;
-    };
-    const std::vector<nic::remote::SubscriptionStatus> subscribers = way->publisher->status();
-    return !std::all_of(subscribers.begin(), subscribers.end(), is_served);
-  });
+/// A far subscriber that has everything is none any more; a near one stays until it leaves.
+Distribution::Farewell Distribution::look_at_subscribers() const {
+  Farewell all;
+  for (const std::unique_ptr<Way>& way : ways_) {
+    if (!way->publisher) continue;
+    for (const remote::SubscriptionStatus& status : way->publisher->status()) {
+      all.is_served = all.is_served && status.has_all;
+      all.waits = all.waits || (status.is_lossless && !status.has_all);
+      all.progress += status.records + status.filtered + status.kept;
+    }
+    all.progress += way->publisher->counters().ended;
+  }
+  return all;
 }
 
 void Distribution::run() {
   std::uint32_t quiet_turns = 0;
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (step(steady_ns()) != 0) {
+    if (step(os::monotonic_clock_ns()) != 0) {
       quiet_turns = 0;
       continue;
     }
-    rest(settings_.thread, quiet_turns);
+    idle(settings_.thread, quiet_turns);
     quiet_turns += quiet_turns != std::numeric_limits<std::uint32_t>::max() ? 1 : 0;
   }
 }
@@ -281,9 +290,9 @@ Result<std::string> Distribution::republish(const NicSettings& settings) {
   if (std::string why = why_not_republish(settings_, settings); !why.empty()) return Failure{std::move(why)};
   Publications publications;
   for (const std::unique_ptr<Way>& way : ways_) {
-    Result<std::vector<nic::remote::PublishedRing>> rings = rings_of(*way, settings);
+    Result<std::vector<remote::PublishedRing>> rings = rings_of(*way, settings);
     if (!rings) return Failure{rings.message()};
-    std::string problem = nic::remote::Publisher::problem_of(rings.value());
+    std::string problem = remote::Publisher::problem_of(rings.value());
     if (!problem.empty()) return Failure{std::move(problem)};
     publications.push_back(std::move(rings).value());
   }
@@ -388,9 +397,9 @@ void Distribution::tell_of_fabric() {
 
 /// A subscriber keeps its place as long as it is there.
 void Distribution::publish_subscribers(Way& way) {
-  const std::vector<nic::remote::SubscriptionStatus> subscribers = way.publisher->status();
-  const nic::remote::PublisherCounters& counters = way.publisher->counters();
-  way.tally.subscribers.set(subscribers.size());
+  const std::vector<remote::SubscriptionStatus> subscribers = way.publisher->status();
+  const remote::PublisherCounters& counters = way.publisher->counters();
+  way.tally.subscriber_count.set(subscribers.size());
   way.tally.admitted.set(counters.accepted);
   way.tally.refused.set(counters.refused);
   way.tally.ended.set(counters.ended);
@@ -400,17 +409,17 @@ void Distribution::publish_subscribers(Way& way) {
   }
   way.tally.malformed.set(counters.malformed);
   using Occupant = Way::Occupant;
-  const auto occupant_of = [](const nic::remote::SubscriptionStatus& status) {
+  const auto occupant_of = [](const remote::SubscriptionStatus& status) {
     return Occupant(status.node, status.vpid, status.since_ns);
   };
   for (std::size_t i = 0; i < way.occupants.size(); ++i) {
     const auto is_here = [&](const auto& status) { return way.occupants[i] == occupant_of(status); };
     if (!way.occupants[i] || std::any_of(subscribers.begin(), subscribers.end(), is_here)) continue;
     way.occupants[i].reset();
-    way.tally.places[i].state.set(0);
+    way.tally.places[i].state_code.set(0);
   }
-  const std::uint64_t wall_ns = wall_clock_ns();
-  for (const nic::remote::SubscriptionStatus& status : subscribers) {
+  const std::uint64_t wall_ns = os::wall_clock_ns();
+  for (const remote::SubscriptionStatus& status : subscribers) {
     auto place = std::find(way.occupants.begin(), way.occupants.end(), std::optional(occupant_of(status)));
     if (place == way.occupants.end()) place = std::find(way.occupants.begin(), way.occupants.end(), std::nullopt);
     if (place == way.occupants.end()) continue;
@@ -421,14 +430,14 @@ void Distribution::publish_subscribers(Way& way) {
                     std::to_string(status.node) + " port " + std::to_string(status.vpid) +
                     (status.is_near ? " near" : ""));
       tally.ring.set(status.ring);
-      tally.since.set(wall_ns - std::min(wall_ns, now_ns_ - std::min(now_ns_, status.since_ns)));
+      tally.since_ns.set(wall_ns - std::min(wall_ns, now_ns_ - std::min(now_ns_, status.since_ns)));
     }
     tally.records.set(status.records);
     tally.slots.set(status.slots);
     tally.filtered.set(status.filtered);
     tally.lost.set(status.lost);
     tally.behind.set(status.behind);
-    tally.state.set(1 + static_cast<std::uint64_t>(status.state));
+    tally.state_code.set(1 + static_cast<std::uint64_t>(status.state));
   }
 }
 

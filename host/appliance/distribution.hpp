@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -18,9 +19,9 @@
 #include "host/appliance/tally.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/node.hpp"
-#include "host/nic/remote/publisher.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/transport.hpp"
+#include "host/remote/publisher.hpp"
 
 namespace stopbit::appliance {
 
@@ -42,7 +43,8 @@ class Distribution {
   /// Nodes, publishers, the broker with its socket. The rings must be there. Empty on success.
   [[nodiscard]] std::string open();
 
-  void start();
+  /// `begin` is called by the thread, before anything else.
+  void start(const std::function<void()>& begin = {});
   /// Ends the thread, when subscribers have what is left for them or some seconds are over, and closes the ports of all
   /// clients. Rings must have ended. Once; without a thread, too.
   void stop();
@@ -67,8 +69,17 @@ class Distribution {
   static constexpr std::uint64_t kLineNs = 100'000'000;      ///< So often a line may be said for long,
   /// What only the operator can mend is said again, ever less often.
   static constexpr std::uint64_t kFirstReminderNs = 60'000'000'000, kLastReminderNs = 3'600'000'000'000;
-  static constexpr std::uint64_t kFarewellNs = 3'000'000'000;  ///< How long subscribers are served at the end.
-  static constexpr std::size_t kLines = 64;                    ///< and so many at once. Strangers may not fill the log.
+  /// How subscribers are at the end.
+  struct Farewell {
+    bool is_served = true;       ///< All have everything.
+    bool waits = false;          ///< A lossless one has not.
+    std::uint64_t progress = 0;  ///< Changes as long as one of them gets on.
+  };
+  static constexpr std::uint64_t kFarewellNs = 3'000'000'000;  ///< How long subscribers are served at the end; lossless
+                                                               ///< ones so long after the last progress,
+  static constexpr std::uint64_t kLongestFarewellNs = 8'000'000'000;  ///< but within the unit's TimeoutStopSec.
+  static constexpr std::uint64_t kGoodbyeNs = 100'000'000;            ///< For what the publishers say last.
+  static constexpr std::size_t kLines = 64;  ///< and so many at once. Strangers may not fill the log.
   /// How much of one kind of line may still be said: each kind has its own, so that none is drowned by another.
   struct Voice {
     std::uint64_t credit_ns = kLines * kLineNs;
@@ -79,7 +90,7 @@ class Distribution {
     std::string name;
     std::unique_ptr<nic::Transport> carrier;
     std::unique_ptr<nic::Node> node;
-    std::unique_ptr<nic::remote::Publisher> publisher;
+    std::unique_ptr<remote::Publisher> publisher;
     bool PublishSettings::*wanted = nullptr;  ///< Says which rings are.
     PublisherTally tally;
     UnitsTally units;
@@ -88,7 +99,7 @@ class Distribution {
     std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
   };
   /// What is published each way, as `ways_` stand.
-  using Publications = std::vector<std::vector<nic::remote::PublishedRing>>;
+  using Publications = std::vector<std::vector<remote::PublishedRing>>;
   /// A ring, and which segment has its name.
   struct Offer {
     OfferedRing ring;
@@ -98,11 +109,10 @@ class Distribution {
   };
 
   [[nodiscard]] std::string open_ways();
-  [[nodiscard]] Result<std::vector<nic::remote::PublishedRing>> rings_of(const Way& way,
-                                                                         const NicSettings& settings) const;
+  [[nodiscard]] Result<std::vector<remote::PublishedRing>> rings_of(const Way& way, const NicSettings& settings) const;
   [[nodiscard]] std::string open_publisher(Way& way);
   [[nodiscard]] std::string open_broker();
-  [[nodiscard]] bool has_subscribers() const;
+  [[nodiscard]] Farewell look_at_subscribers() const;
   void run();
   void say(Voice& voice, std::string line);
   void sweep();

@@ -8,7 +8,7 @@
 #include "microcode/base/diagnostic.hpp"
 
 /// Who may have what of an appliance's feeds: a file of its own, so that it can be read again while the appliance runs.
-/// README.md has every key.
+/// doc/appliance-settings.md has every key.
 namespace stopbit::appliance {
 
 inline constexpr std::size_t kMaxEntitlements = 1'024;

@@ -14,22 +14,27 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <system_error>
 
 #include "decoder/record/text.hpp"
-#include "host/ring/segment.hpp"
+#include "host/os/disk/disk.hpp"
+#include "host/os/readable.hpp"
+#include "host/os/shm/segment.hpp"
+#include "microcode/base/time.hpp"
 
 namespace stopbit::appliance {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kDay = 86'400 * kSecond;
+constexpr std::uint64_t kDay = 86'400 * kNsPerSecond;
 constexpr std::size_t kMaxLineBytes = 4'096;
-constexpr std::array<std::string_view, 3> kCauses = {"lost on both", "line down", "local drop"};
+constexpr std::array<std::string_view, 8> kCauses = {"lost on both", "line down", "local drop",     "local stall",
+                                                     "no room",      "late",      "appliance down", "switched"};
 constexpr std::string_view kBegin = "gaps-";
 constexpr std::string_view kEnd = ".jsonl";
 
 std::tm utc(std::uint64_t time_ns) {
-  const auto seconds = static_cast<std::time_t>(time_ns / kSecond);
+  const auto seconds = static_cast<std::time_t>(time_ns / kNsPerSecond);
   std::tm parts{};
   ::gmtime_r(&seconds, &parts);
   return parts;
@@ -46,12 +51,6 @@ std::optional<std::string> day_of(const std::string& name) {
   std::string day = name.substr(kBegin.size(), 8);
   if (day.find_first_not_of("0123456789") != std::string::npos) return {};
   return day;
-}
-
-std::string json_text(std::string_view text) {
-  std::string out;
-  record::append_json_string(out, text, false);
-  return out;
 }
 
 std::uint64_t number(const nlohmann::json& object, const char* key) {
@@ -75,26 +74,11 @@ std::string_view to_text(GapCause cause) noexcept {
   return kCauses[static_cast<std::size_t>(cause)];
 }
 
-std::string time_text(std::uint64_t time_ns) {
-  if (time_ns == 0) return "never";
-  const std::tm parts = utc(time_ns);
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", parts.tm_year + 1900, parts.tm_mon + 1,
-                     parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec, time_ns % kSecond / 1'000);
-}
-
-std::string duration_text(std::uint64_t ns) {
-  if (ns < 1'000) return fmt::format("{} ns", ns);
-  if (ns < 1'000'000) return fmt::format("{:.3g} us", static_cast<double>(ns) / 1e3);
-  if (ns < kSecond) return fmt::format("{:.3g} ms", static_cast<double>(ns) / 1e6);
-  if (ns < 600 * kSecond) return fmt::format("{:.3g} s", static_cast<double>(ns) / 1e9);
-  if (ns < 48 * 3'600 * kSecond) return fmt::format("{} min", ns / (60 * kSecond));
-  return fmt::format("{} days", ns / kDay);
-}
-
 bool add_late(GapEntry& gap, const LateEntry& late) {
-  if (gap.channel != late.channel || gap.epoch != late.epoch || late.sequence - gap.first >= gap.count) return false;
-  ++gap.came_late;
+  if (gap.channel != late.channel || gap.epoch != late.epoch || late.first != gap.first) return false;
+  gap.came_late = late.count;
   gap.late_by_ns = late.late_by_ns;
+  if (gap.came_late >= gap.count) gap.cause = GapCause::Late;
   return true;
 }
 
@@ -114,71 +98,88 @@ std::string lines_text(const GapEntry& gap) {
     } else if (had.passed) {
       out += fmt::format("was at {}", had.last_sequence);
     } else {
-      out += fmt::format("was at {}, silent for {}", had.last_sequence, duration_text(had.silent_ns));
+      out += fmt::format("was at {}, silent for {}", had.last_sequence, os::duration_text(had.silent_ns));
     }
   }
+  if (gap.stall_ns != 0) out += fmt::format("; the thread did not run for {}", os::duration_text(gap.stall_ns));
   return out;
 }
 
 std::string to_json(const GapEntry& gap) {
   std::string out =
       fmt::format(R"({{"time":"{}","time_ns":{},"channel":{},"feed":{},"first":{},"count":{},"epoch":{},"cause":"{}")",
-                  time_text(gap.time_ns), gap.time_ns, json_text(gap.channel), json_text(gap.feed), gap.first,
-                  gap.count, gap.epoch, to_text(gap.cause));
+                  os::time_text(gap.time_ns), gap.time_ns, record::json_string(gap.channel, false),
+                  record::json_string(gap.feed, false), gap.first, gap.count, gap.epoch, to_text(gap.cause));
   for (std::size_t i = 0; i < gap.lines.size(); ++i) {
     const GapEntry::Had& had = gap.lines[i];
     if (!had.exists) continue;
     out += fmt::format(R"(,"{}":{{"heard":{},"passed":{},"last":{},"silent_ns":{}}})", i == 0 ? "a" : "b", had.heard,
                        had.passed, had.last_sequence, had.silent_ns);
   }
+  if (gap.stall_ns != 0) out += fmt::format(R"(,"stall_ns":{})", gap.stall_ns);
   if (gap.came_late != 0) out += fmt::format(R"(,"came_late":{},"late_by_ns":{})", gap.came_late, gap.late_by_ns);
   return out + "}";
 }
 
 std::string to_json(const LateEntry& late) {
-  return fmt::format(R"({{"late":true,"time_ns":{},"channel":{},"sequence":{},"late_by_ns":{},"epoch":{}}})",
-                     late.time_ns, json_text(late.channel), late.sequence, late.late_by_ns, late.epoch);
+  return fmt::format(R"({{"late":true,"time_ns":{},"channel":{},"first":{},"count":{},"late_by_ns":{},"epoch":{}}})",
+                     late.time_ns, record::json_string(late.channel, false), late.first, late.count, late.late_by_ns,
+                     late.epoch);
 }
 
 std::string GapLog::prepare() {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
   if (error) return "cannot make the folder '" + folder_ + "': " + error.message();
-  if (::access(folder_.c_str(), W_OK) != 0) return ring::system_error("write to", folder_);
+  if (::access(folder_.c_str(), W_OK) != 0) return os::system_error("write to", folder_);
   return {};
 }
 
 void GapLog::append(const std::string& line, std::uint64_t time_ns) {
-  const std::string path = folder_ + "/" + file_name(time_ns);
-  const auto lose = [&](std::string why) {
-    ++lost_;
-    problem_ = std::move(why);
+  std::string problem = write(folder_ + "/" + file_name(time_ns), line);
+  is_failing_ = !problem.empty();
+  if (!is_failing_) return;
+  ++lost_;
+  problem_ = std::move(problem);
+}
+
+/// Returns why the line could not be written, or nothing.
+std::string GapLog::write(const std::string& path, const std::string& line) {
+  const auto failed = [&path](const char* what, int error) {
+    return std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error);
   };
-  const ring::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
-  if (!file.ok()) return lose(ring::system_error("write", path));
+  disk::File file;
+  if (const int error = file.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0644); error != 0) {
+    return failed("write", error);
+  }
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0) return lose(ring::system_error("look at", path));
-  if (static_cast<std::size_t>(status.st_size) + line.size() >= kMaxFileBytes) {
-    return lose("'" + path + "' has its " + std::to_string(kMaxFileBytes >> 20) + " MiB of a day");
+  if (::fstat(file.get(), &status) != 0) return failed("look at", errno);
+  const auto before = static_cast<std::uint64_t>(status.st_size);
+  if (before + line.size() + 1 >= kMaxFileBytes) {
+    return "'" + path + "' has its " + std::to_string(kMaxFileBytes >> 20) + " MiB of a day";
   }
+  // What a loss of power left of a line, or an error that could not be undone, may not spoil this one.
+  char last = '\n';
+  const bool is_torn = before != 0 && (::pread(file.get(), &last, 1, status.st_size - 1) != 1 || last != '\n');
   // In one go, so that a reader sees whole lines but for a disk that is full.
-  const std::string whole = line + "\n";
-  if (::write(file.get(), whole.data(), whole.size()) != static_cast<ssize_t>(whole.size())) {
-    lose(ring::system_error("write", path));
-    (void)!::ftruncate(file.get(), status.st_size);  // half a line would spoil the next one
+  const std::string whole = (is_torn ? "\n" : "") + line + "\n";
+  std::uint64_t written = 0;
+  if (const int error = file.write(std::as_bytes(std::span(whole)), written); error != 0) {
+    if (written != 0) (void)file.truncate(before);
+    return failed("write", error);
   }
+  if (const int error = file.close(); error != 0) return failed("write", error);
+  return {};
 }
 
 void GapLog::clean(std::uint64_t now_ns) {
   const std::uint64_t keep = keep_days_ * kDay;
   const auto oldest = day_of(file_name(now_ns > keep ? now_ns - keep : 0));
   std::error_code error;
-  std::vector<std::filesystem::path> old;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, error)) {
-    const auto day = day_of(entry.path().filename().string());
-    if (day && *day < *oldest) old.push_back(entry.path());
+  for (const std::string& name : disk::names_in(folder_, error)) {
+    const auto day = day_of(name);
+    if (day && *day < *oldest) (void)disk::remove(folder_ + "/" + name);  // else the next time
   }
-  for (const auto& path : old) std::filesystem::remove(path, error);
 }
 
 ParsedLine parse_gap_line(std::string_view line) {
@@ -189,7 +190,8 @@ ParsedLine parse_gap_line(std::string_view line) {
   if (flag(object, "late")) {
     parsed.late = {.time_ns = number(object, "time_ns"),
                    .channel = text(object, "channel"),
-                   .sequence = number(object, "sequence"),
+                   .first = number(object, "first"),
+                   .count = number(object, "count"),
                    .late_by_ns = number(object, "late_by_ns"),
                    .epoch = static_cast<std::uint16_t>(number(object, "epoch"))};
     return parsed;
@@ -204,6 +206,7 @@ ParsedLine parse_gap_line(std::string_view line) {
   gap.count = number(object, "count");
   gap.epoch = static_cast<std::uint16_t>(number(object, "epoch"));
   gap.cause = static_cast<GapCause>(cause - kCauses.begin());
+  gap.stall_ns = number(object, "stall_ns");
   for (std::size_t i = 0; i < gap.lines.size(); ++i) {
     const auto line_of = object.find(i == 0 ? "a" : "b");
     if (line_of == object.end() || !line_of->is_object()) continue;
@@ -220,10 +223,9 @@ GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::siz
   GapHistory history;
   std::error_code error;
   std::vector<std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const std::string& name : disk::names_in(folder, error)) {
     // A gap can stand in the file of the day before only if it is of that day.
-    if (day_of(name) && name >= file_name(since_ns)) files.push_back(entry.path().string());
+    if (day_of(name) && name >= file_name(since_ns)) files.push_back(folder + "/" + name);
   }
   if (error) {
     history.problem = "cannot read the folder '" + folder + "': " + error.message();
@@ -241,7 +243,7 @@ GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::siz
     while (std::getline(file, line)) {
       ParsedLine parsed = parse_gap_line(line);
       if (parsed.late) {
-        // Of the newest gap that has the number.
+        // Of the newest gap that begins so.
         std::any_of(history.gaps.rbegin(), history.gaps.rend(),
                     [&](GapEntry& gap) { return add_late(gap, *parsed.late); });
       } else if (!parsed.gap) {

@@ -13,8 +13,13 @@ namespace stopbit::appliance {
 
 enum class GapCause : std::uint8_t {
   LostOnBoth,  ///< Every line has passed the range or is alive, and none brought it. A channel with one line: on that.
-  LineDown,    ///< A line was silent, so the other one had nobody to save it.
+  LineDown,    ///< A line was silent, so nothing could replace what the other one lost.
   LocalDrop,   ///< This machine has dropped packets within the second before: card or kernel.
+  LocalStall,  ///< The thread did not run, and no room was left for the packets that waited. Its length is given.
+  NoRoom,      ///< No room was left for packets that wait.
+  Late,        ///< All of its numbers came, too late.
+  ApplianceDown,  ///< The numbers passed while no appliance ran.
+  Switched,       ///< The numbers passed while another sender or range of numbers had the channel.
 };
 [[nodiscard]] std::string_view to_text(GapCause cause) noexcept;
 
@@ -35,21 +40,23 @@ struct GapEntry {
     std::uint64_t silent_ns = 0;      ///< Since its last packet; 0 if it was never heard.
   };
   std::array<Had, 2> lines;
-  /// Of those that came all the same, behind the window: how many, and how late the last one was.
+  std::uint64_t stall_ns = 0;  ///< The longest time the thread did not run while the numbers passed.
+  /// Of those that came all the same, after they were given up: how many, and how late, at most.
   std::uint64_t came_late = 0;
   std::uint64_t late_by_ns = 0;
 };
 
-/// A number of a gap that came after it had been given up.
+/// Numbers of a gap that came after they had been given up. Each entry of a gap replaces the one before it.
 struct LateEntry {
   std::uint64_t time_ns = 0;
   std::string channel;
-  std::uint64_t sequence = 0;
-  std::uint64_t late_by_ns = 0;
+  std::uint64_t first = 0;       ///< Of the gap.
+  std::uint64_t count = 0;       ///< Numbers that came, so far.
+  std::uint64_t late_by_ns = 0;  ///< At most.
   std::uint16_t epoch = 0;
 };
 
-/// Counts the late number with the gap if it is one of its numbers; true if it is.
+/// Notes with the gap what came late, if it is the same gap; true if it is. With all of its numbers its cause changes.
 bool add_late(GapEntry& gap, const LateEntry& late);
 /// "first-last", or the number alone.
 [[nodiscard]] std::string range_text(const GapEntry& gap);
@@ -78,14 +85,18 @@ class GapLog {
   /// Entries that could not be written, and why the last one could not.
   [[nodiscard]] std::uint64_t lost() const noexcept { return lost_; }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  /// The last entry could not be written.
+  [[nodiscard]] bool is_failing() const noexcept { return is_failing_; }
 
  private:
   void append(const std::string& line, std::uint64_t time_ns);
+  [[nodiscard]] std::string write(const std::string& path, const std::string& line);
 
   std::string folder_;
   std::uint32_t keep_days_;
   std::uint64_t lost_ = 0;
   std::string problem_;
+  bool is_failing_ = false;
 };
 
 /// The entry of a line; nothing if it is none. Any text is fine.
@@ -105,10 +116,5 @@ struct GapHistory {
   std::string problem;
 };
 [[nodiscard]] GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::size_t most = 100'000);
-
-/// "2019-04-04T08:36:36.274670Z"
-[[nodiscard]] std::string time_text(std::uint64_t time_ns);
-/// "3.2 s", "250 us".
-[[nodiscard]] std::string duration_text(std::uint64_t ns);
 
 }  // namespace stopbit::appliance

@@ -25,17 +25,19 @@ class History {
     std::uint64_t errors = 0;
   };
 
-  /// Whether it is time for the next point.
-  [[nodiscard]] bool is_due(std::uint64_t now_ns) const noexcept {
-    return points_.empty() || now_ns - points_.back().time_ns >= kStepNs;
+  /// Whether it is time for the next point, by the monotonic clock: the wall clock, whose times the points have, may be
+  /// stepped.
+  [[nodiscard]] bool is_due(std::uint64_t monotonic_ns) const noexcept {
+    return points_.empty() || monotonic_ns - last_ns_ >= kStepNs;
   }
-  void add(const Status& status);
+  void add(const Status& status, std::uint64_t monotonic_ns);
   [[nodiscard]] const std::deque<Point>& points() const noexcept { return points_; }
   /// A list of [time_ns, packets, messages, gaps, lost, errors], oldest first.
   [[nodiscard]] std::string to_json() const;
 
  private:
   std::deque<Point> points_;
+  std::uint64_t last_ns_ = 0;  ///< Monotonic: when the last point was added.
 };
 
 }  // namespace stopbit::appliance

@@ -5,6 +5,7 @@
 
 #include "decoder/record/text.hpp"
 #include "host/appliance/distribution.hpp"
+#include "host/os/readable.hpp"
 #include "microcode/base/error_code.hpp"
 
 namespace stopbit::appliance {
@@ -18,6 +19,7 @@ std::string_view reason_text(std::uint8_t reason) {
     case arbitrate::NewRun::Reason::Sender: return "another sender";
     case arbitrate::NewRun::Reason::Cycle: return "cycle";
     case arbitrate::NewRun::Reason::SequenceReset: return "sequence reset";
+    case arbitrate::NewRun::Reason::Back: return "the run before goes on";
   }
   return "unknown";
 }
@@ -55,16 +57,16 @@ std::string to_text(const Change& change) {
   return out;
 }
 
-Keeper::Keeper(Appliance& appliance, Clock clock, Tell tell)
+Keeper::Keeper(Appliance& appliance, Clocks clocks, Tell tell)
     : appliance_(appliance),
-      clock_(std::move(clock)),
+      clocks_(std::move(clocks)),
       tell_(std::move(tell)),
       gaps_(appliance.settings().state_folder, appliance.settings().keep_days),
       reader_(open_reader(appliance)) {}
 
 std::string Keeper::prepare() {
   if (std::string problem = gaps_.prepare(); !problem.empty()) return problem;
-  const std::uint64_t now = clock_();
+  const std::uint64_t now = clocks_.wall();
   const GapHistory history =
       read_gaps(appliance_.settings().state_folder, now > kDayNs ? now - kDayNs : 0, kRecentGaps);
   recent_.assign(history.gaps.begin(), history.gaps.end());
@@ -72,10 +74,12 @@ std::string Keeper::prepare() {
 }
 
 void Keeper::step() {
-  const std::uint64_t now = clock_();
+  const Now both = clocks_.now();
+  const std::uint64_t now = both.monotonic_ns;
   if (listening_since_ns_ == 0) listening_since_ns_ = now;
-  Notice notice;
-  for (std::size_t i = 0; i < kNoticesAtATime && appliance_.next_notice(notice); ++i) take(notice);
+  watch_clock(both);
+  AgentEvent notice;
+  for (std::size_t i = 0; i < kNoticesAtATime && appliance_.next_event(notice); ++i) take(notice);
   appliance_.retire();
   if (const std::string why = appliance_.take_card_failure(); !why.empty()) {
     tell_({Level::Error, "card fails", {{"ring", appliance_.on_card()}, {"why", why}}});
@@ -84,11 +88,45 @@ void Keeper::step() {
   appliance_.beat();
   if (now >= next_clean_ns_) {
     next_clean_ns_ = now + kCleanNs;
-    gaps_.clean(now);
+    gaps_.clean(both.wall_ns);
   }
   if (now < next_look_ns_) return;
   next_look_ns_ = now + kLookNs;
-  look(now);
+  look(both);
+}
+
+/// Watches the wall clock. Nothing here is decided by it, but records and logs have its times.
+void Keeper::watch_clock(const Now& now) {
+  const auto offset = static_cast<std::int64_t>(now.wall_ns - now.monotonic_ns);
+  const std::int64_t step = clock_is_known_ ? offset - clock_offset_ns_ : 0;
+  // A clock that is slewed moves by at most half a millisecond a second.
+  const auto slewed = static_cast<std::int64_t>(kClockToleranceNs + (now.monotonic_ns - clock_seen_ns_) / 1'000);
+  clock_is_known_ = true;
+  clock_offset_ns_ = offset;
+  clock_seen_ns_ = now.monotonic_ns;
+  if (step > slewed || -step > slewed) {
+    const std::string by =
+        (step < 0 ? "-" : "+") + os::duration_text(static_cast<std::uint64_t>(step < 0 ? -step : step));
+    tell_({Level::Warning, "clock stepped", {{"by", by}}});
+    appliance_.count_clock_step();
+    clock_stepped_ns_ = now.monotonic_ns;
+  }
+  const ClockStatus status = clocks_.status();
+  const bool is_synchronised = status == ClockStatus::Synchronised || status == ClockStatus::LeapSecond;
+  if (is_synchronised != clock_is_synchronised_) {
+    clock_is_synchronised_ = is_synchronised;
+    if (is_synchronised) {
+      tell_({Level::Info, "clock synchronised", {}});
+    } else {
+      tell_({Level::Warning, "clock not synchronised", {{"times", "of a lower quality"}}});
+    }
+  }
+  if (status == ClockStatus::LeapSecond && !std::exchange(leap_second_is_told_, true)) {
+    tell_({Level::Warning, "leap second", {{"when", "at the end of the day, UTC"}}});
+  }
+  leap_second_is_told_ = status == ClockStatus::LeapSecond;
+  const bool has_stepped = clock_stepped_ns_ != 0 && now.monotonic_ns - clock_stepped_ns_ < kStepDistrustNs;
+  appliance_.trust_clock(is_synchronised && !has_stepped);
 }
 
 void Keeper::tell_distribution() {
@@ -99,8 +137,8 @@ void Keeper::tell_distribution() {
   }
 }
 
-void Keeper::take(const Notice& notice) {
-  if (notice.kind == Notice::Kind::Image) {
+void Keeper::take(const AgentEvent& notice) {
+  if (notice.kind == AgentEvent::Kind::Image) {
     tell_({Level::Info,
            "layout changed",
            {{"ring", appliance_.outlets().at(notice.channel)->label()},
@@ -110,18 +148,19 @@ void Keeper::take(const Notice& notice) {
   }
   const feed::Channel& channel = appliance_.channel(notice.channel);
   switch (notice.kind) {
-    case Notice::Kind::Gap: take_gap(notice, channel); break;
-    case Notice::Kind::Late: {
+    case AgentEvent::Kind::Gap: take_gap(notice, channel); break;
+    case AgentEvent::Kind::Late: {
       const LateEntry late{.time_ns = notice.time_ns,
                            .channel = channel.name,
-                           .sequence = notice.first,
-                           .late_by_ns = notice.count,
+                           .first = notice.first,
+                           .count = notice.count,
+                           .late_by_ns = notice.stall_ns,
                            .epoch = notice.epoch};
       gaps_.add(late);
       std::any_of(recent_.rbegin(), recent_.rend(), [&](GapEntry& gap) { return add_late(gap, late); });
       break;
     }
-    case Notice::Kind::Run:
+    case AgentEvent::Kind::Run:
       tell_({Level::Info,
              "run begins",
              {{"channel", channel.name},
@@ -129,27 +168,52 @@ void Keeper::take(const Notice& notice) {
               {"sequence", std::to_string(notice.first)},
               {"epoch", std::to_string(notice.epoch)}}});
       break;
-    case Notice::Kind::Stale:
+    case AgentEvent::Kind::Stale:
       tell_({Level::Error,
              "stale",
              {{"channel", channel.name},
               {"datagrams", std::to_string(notice.count)},
               {"code", std::string(code_text(static_cast<ErrorCode>(notice.detail)))}}});
       break;
-    case Notice::Kind::Recovered: tell_({Level::Info, "recovered", {{"channel", channel.name}}}); break;
-    case Notice::Kind::Image: break;
+    case AgentEvent::Kind::Blind:
+      tell_({Level::Error,
+             "stale",
+             {{"channel", channel.name},
+              {"why", "packets come, and nothing is delivered"},
+              {"for", os::duration_text(notice.count)}}});
+      break;
+    case AgentEvent::Kind::Conflict:
+      tell_({Level::Error,
+             "copies differ",
+             {{"channel", channel.name},
+              {"sequence", std::to_string(notice.first)},
+              {"line", notice.detail == 0 ? "A" : "B"}}});
+      break;
+    case AgentEvent::Kind::Recovered: tell_({Level::Info, "recovered", {{"channel", channel.name}}}); break;
+    case AgentEvent::Kind::Image: break;
   }
 }
 
-void Keeper::take_gap(const Notice& notice, const feed::Channel& channel) {
-  GapEntry gap{.time_ns = notice.time_ns,
+/// What is known for certain first; then what this machine has done; then the lines.
+GapCause Keeper::cause_of(const AgentEvent& notice, bool is_line_down) noexcept {
+  using arbitrate::GapReason;
+  const auto reason = static_cast<GapReason>(notice.detail);
+  if (reason == GapReason::Down) return GapCause::ApplianceDown;
+  if (reason == GapReason::Switch) return GapCause::Switched;
+  if (notice.dropped_here) return GapCause::LocalDrop;
+  if (reason == GapReason::Room) return notice.stall_ns != 0 ? GapCause::LocalStall : GapCause::NoRoom;
+  return is_line_down ? GapCause::LineDown : GapCause::LostOnBoth;
+}
+
+void Keeper::take_gap(const AgentEvent& notice, const feed::Channel& channel) {
+  GapEntry gap{.time_ns = notice.time_ns != 0 ? notice.time_ns : clocks_.wall(),
                .channel = channel.name,
                .feed = appliance_.feed_of(notice.channel),
                .first = notice.first,
                .count = notice.count,
                .epoch = notice.epoch,
-               .cause = notice.dropped_here ? GapCause::LocalDrop : GapCause::LostOnBoth,
-               .lines = {}};
+               .lines = {},
+               .stall_ns = notice.stall_ns};
   bool is_down = false;
   for (std::size_t i = 0; i < gap.lines.size(); ++i) {
     const arbitrate::Gap::Had& had = notice.lines[i];
@@ -158,11 +222,10 @@ void Keeper::take_gap(const Notice& notice, const feed::Channel& channel) {
     to.heard = had.heard;
     to.passed = had.passed;
     to.last_sequence = had.last_sequence;
-    to.silent_ns =
-        had.last_arrival_ns != 0 && notice.time_ns > had.last_arrival_ns ? notice.time_ns - had.last_arrival_ns : 0;
+    to.silent_ns = had.last_t_ns != 0 && notice.after_t_ns > had.last_t_ns ? notice.after_t_ns - had.last_t_ns : 0;
     if (to.exists && !had.passed && (!had.heard || to.silent_ns > appliance_.settings().silence_ns)) is_down = true;
   }
-  if (is_down && !notice.dropped_here) gap.cause = GapCause::LineDown;
+  gap.cause = cause_of(notice, is_down);
   gaps_.add(gap);
   recent_.push_back(gap);
   if (recent_.size() > kRecentGaps) recent_.pop_front();
@@ -178,7 +241,7 @@ void Keeper::take_gap(const Notice& notice, const feed::Channel& channel) {
 void Keeper::tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status) {
   const std::string name(1, line);
   if (is_silent) {
-    const std::string since = status.last_arrival_ns == 0 ? "ever" : duration_text(status.age_ns);
+    const std::string since = status.last_arrival_ns == 0 ? "ever" : os::duration_text(status.age_ns);
     tell_({Level::Warning,
            "line silent",
            {{"channel", channel}, {"line", name}, {"for", since}, {"group", status.address}}});
@@ -194,6 +257,44 @@ void Keeper::watch(const std::string& what, const char* key, const std::string& 
   if (value == watched.told || now < watched.next_ns) return;
   tell_({level, what, {{key, name}, {"more", std::to_string(value - watched.told)}, {"all", std::to_string(value)}}});
   watched = {.told = value, .next_ns = now + kRepeatNs};
+}
+
+void Keeper::look_at_gap_log() {
+  appliance_.keeper_tally().gaps_not_written.set(gaps_.lost());
+  if (gaps_.is_failing() == gap_log_fails_) return;
+  gap_log_fails_ = gaps_.is_failing();
+  if (gap_log_fails_) {
+    tell_({Level::Error, "gaps not written", {{"why", gaps_.problem()}}});
+  } else {
+    tell_({Level::Info, "gaps written again", {{"not_written", std::to_string(gaps_.lost())}}});
+  }
+}
+
+/// An agent that hangs is not ended: the other ones go on, and its rings keep what they have. A lossless ring whose
+/// reader takes nothing makes its agent wait, too.
+void Keeper::look_at_agents(const Status& status, std::uint64_t now) {
+  stalled_.resize(status.agents.size());
+  std::size_t stalled = 0;
+  for (std::size_t i = 0; i < status.agents.size(); ++i) {
+    const AgentStatus& agent = status.agents[i];
+    const std::uint64_t last = std::max(agent.last_alive_ns, listening_since_ns_);
+    const bool is_stalled = !appliance_.has_ended(i) && now > last && now - last > kStalledNs;
+    if (is_stalled) ++stalled;
+    if (is_stalled == stalled_[i]) continue;
+    stalled_[i] = is_stalled;
+    if (is_stalled) {
+      tell_({Level::Error, "agent stalled", {{"agent", agent.name}, {"for", os::duration_text(now - last)}}});
+    } else {
+      tell_({Level::Info, "agent goes on", {{"agent", agent.name}}});
+    }
+  }
+  appliance_.keeper_tally().agents_stalled.set(stalled);
+  const auto live = std::count_if(status.channels.begin(), status.channels.end(),
+                                  [](const ChannelStatus& channel) { return channel.state == ChannelState::Live; });
+  summary_ = std::to_string(live) + " of " + std::to_string(status.channels.size()) + " channels live";
+  if (stalled != 0) summary_ += ", " + std::to_string(stalled) + " agents stalled";
+  if (gap_log_fails_) summary_ += ", gaps not written";
+  if (recorder_fails_) summary_ += ", recording stopped";
 }
 
 void Keeper::look_at_recorder(const RecorderStatus& recorder, std::uint64_t now) {
@@ -234,8 +335,25 @@ void Keeper::look_at_readers(const Status& status, std::uint64_t now) {
   readers_ = std::move(seen_now);
 }
 
-void Keeper::look(std::uint64_t now) {
-  const Status status = read_status(reader_, now);
+/// Files in shared memory that this user or root has made shorter. The appliance goes on without them.
+void Keeper::look_at_files() {
+  std::set<std::string> truncated;
+  if (watch_ != nullptr) {
+    for (std::string& ring : watch_->truncated()) truncated.insert(std::move(ring));
+  }
+  if (appliance_.segment().is_broken()) truncated.insert(appliance_.segment().path());
+  for (const std::string& file : truncated) {
+    if (truncated_.contains(file)) continue;
+    tell_({Level::Error,
+           "file truncated",
+           {{"file", file}, {"effect", "readers see nothing new until the appliance makes it again"}}});
+  }
+  truncated_ = std::move(truncated);
+}
+
+void Keeper::look(const Now& both) {
+  const std::uint64_t now = both.monotonic_ns;
+  const Status status = read_status(reader_, both, watch_);
   for (const ChannelStatus& channel : status.channels) {
     const auto [state, is_new] = states_.try_emplace(channel.name, ChannelState::Waiting);
     // Of stale and recovered the notices tell more.
@@ -269,8 +387,10 @@ void Keeper::look(std::uint64_t now) {
     watch("notices lost", "agent", agent.name, agent.notices_lost, Level::Warning, now);
   }
   look_at_readers(status, now);
+  look_at_files();
   if (status.recorder.exists) look_at_recorder(status.recorder, now);
-  watch("gaps not written", "why", gaps_.problem(), gaps_.lost(), Level::Error, now);
+  look_at_gap_log();
+  look_at_agents(status, now);
 }
 
 }  // namespace stopbit::appliance

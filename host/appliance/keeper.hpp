@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -12,6 +13,7 @@
 
 #include "host/appliance/appliance.hpp"
 #include "host/appliance/gap_log.hpp"
+#include "host/appliance/reader_watch.hpp"
 #include "host/appliance/status.hpp"
 
 namespace stopbit::appliance {
@@ -35,27 +37,40 @@ class Keeper {
  public:
   using Tell = std::function<void(const Change&)>;
 
-  Keeper(Appliance& appliance, Clock clock, Tell tell);
+  Keeper(Appliance& appliance, Clocks clocks, Tell tell);
 
   /// Makes the state folder, and reads what gaps it tells of the last day. Empty on success.
   [[nodiscard]] std::string prepare();
   void step();
+  /// Readers are what this has seen, from here on; else the keeper looks at their signs itself. It must outlive the
+  /// keeper.
+  void watch_readers(const ReaderWatch& watch) noexcept { watch_ = &watch; }
   /// The last gaps, oldest first, those before a restart included. From the thread that calls step.
   [[nodiscard]] const std::deque<GapEntry>& recent_gaps() const noexcept { return recent_; }
+  /// How the appliance does, in a line: "12 of 12 channels live".
+  [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
 
  private:
   static constexpr std::size_t kRecentGaps = 200;
   static constexpr std::uint64_t kDayNs = 86'400'000'000'000;
   static constexpr std::uint64_t kLookNs = 500'000'000;       ///< How often counters are looked at.
   static constexpr std::uint64_t kRepeatNs = 10'000'000'000;  ///< What grows and grows is told so often.
+  static constexpr std::uint64_t kStalledNs = 5'000'000'000;  ///< An agent that does nothing for longer has stalled.
   static constexpr std::uint64_t kCleanNs = 3'600'000'000'000;
   static constexpr std::size_t kNoticesAtATime = 10'000;
+  static constexpr std::uint64_t kClockToleranceNs = 1'000'000;     ///< Between two readings of both clocks.
+  static constexpr std::uint64_t kStepDistrustNs = 10'000'000'000;  ///< A clock that was stepped may be again.
 
-  void take(const Notice& notice);
-  void take_gap(const Notice& notice, const feed::Channel& channel);
-  void look(std::uint64_t now);
+  void take(const AgentEvent& notice);
+  void take_gap(const AgentEvent& notice, const feed::Channel& channel);
+  [[nodiscard]] static GapCause cause_of(const AgentEvent& notice, bool is_line_down) noexcept;
+  void watch_clock(const Now& now);
+  void look(const Now& both);
   void tell_distribution();
+  void look_at_gap_log();
+  void look_at_agents(const Status& status, std::uint64_t now);
   void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
+  void look_at_files();
   void look_at_readers(const Status& status, std::uint64_t now);
   void tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
   /// Tells when a number that should stay as it is has grown: at once, and what comes soon behind it later, together.
@@ -63,11 +78,13 @@ class Keeper {
              Change::Level level, std::uint64_t now);
 
   Appliance& appliance_;
-  Clock clock_;
+  Clocks clocks_;
   Tell tell_;
   GapLog gaps_;
   std::deque<GapEntry> recent_;
   counters::Reader reader_;
+  const ReaderWatch* watch_ = nullptr;
+  std::set<std::string> truncated_;  ///< Files that the log has named.
   std::map<std::string, ChannelState> states_;
   std::map<std::pair<std::string, char>, bool> silent_;
   struct Watched {
@@ -76,7 +93,19 @@ class Keeper {
   };
   std::map<std::pair<std::string, std::string>, Watched> watched_;  ///< By what, and of whom.
   bool recorder_fails_ = false;
+  bool gap_log_fails_ = false;
+  std::vector<bool> stalled_;  ///< By agent.
+  std::string summary_;
   std::map<std::tuple<std::string, std::string, std::uint32_t>, bool> readers_;  ///< By ring, name, process: it runs.
+  // What was seen of the wall clock.
+  bool clock_is_known_ = false;
+  bool clock_is_synchronised_ = true;
+  std::int64_t clock_offset_ns_ = 0;    ///< From the monotonic clock.
+  std::uint64_t clock_seen_ns_ = 0;     ///< Monotonic.
+  std::uint64_t clock_stepped_ns_ = 0;  ///< 0 = never.
+  bool leap_second_is_told_ = false;
+
+  // Monotonic.
   std::uint64_t listening_since_ns_ = 0;  ///< The first step: all ports are open.
   std::uint64_t next_look_ns_ = 0;
   std::uint64_t next_clean_ns_ = 0;

@@ -47,11 +47,11 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
       note = "the interpreter runs the program, not native code: " + made.why_not_native;
     load->engines[rule] = std::move(made.engine);
   }
-  record::RecordSink* sink = nullptr;
+  record::RecordSink* last = nullptr;
   if (plan_.ring.empty()) {
     const auto nothing = [](std::span<const record::Slot>) {};
     load->memory = std::make_unique<record::BufferSink<decltype(nothing)>>(program->max_record_slots, nothing);
-    sink = load->memory.get();
+    last = load->memory.get();
   } else {
     Result<ring::Writer> ring = ring::Writer::create(plan_.ring, *program,
                                                      {.slot_count = plan_.slots,
@@ -60,14 +60,19 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
                                                       .replaces = load_ && load_->ring ? &*load_->ring : nullptr});
     if (!ring) return Failure{ring.message()};
     load->ring.emplace(std::move(ring).value());
-    sink = &*load->ring;
+    last = &*load->ring;
   }
   std::vector<counters::Counter> counts;
   for (const Template& item : program->templates) {
     const auto found = templates_.find(std::string(program->name(item.name)));
     counts.push_back(found != templates_.end() ? found->second : tally_.other);
   }
-  load->stage = std::make_unique<Stage>(*sink, tally_, std::move(counts));
+  load->stages.add(std::make_unique<TallyStage>(tally_, std::move(counts)));
+  if (auto session = feed::SessionStage::make(*program)) {
+    load->session = session.get();
+    load->stages.add(std::move(session));
+  }
+  load->sink = &load->stages.connect(*last);
   load->builder = std::make_unique<record::Builder>(*program);
   load->program = std::move(program);
   return load;
@@ -75,11 +80,18 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
 
 std::unique_ptr<Load> Outlet::start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept {
   if (load_) {
-    write_event({.arrival_ns = now_ns, .image_generation = load_->generation},
-                {.kind = record::EventKind::LayoutChanged});
+    load_->builder->write_event(*load_->sink, {.arrival_ns = now_ns, .image_generation = load_->generation},
+                                {.kind = record::EventKind::LayoutChanged}, 0);
     finish();
   }
   std::swap(load_, load);
+  for (std::size_t rule = 0; rule < targets_.size(); ++rule) {
+    targets_[rule] = {.engine = load_->engines[rule].get(),
+                      .sink = load_->sink,
+                      .builder = load_->builder.get(),
+                      .image_generation = load_->generation,
+                      .session = load_->session};
+  }
   tally_.generation.set(load_->generation);
   tally_.layout_hash.set(load_->layout_hash);
   tally_.image.set(load_->name);

@@ -8,40 +8,33 @@
 #include <string>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/record/sink.hpp"
+#include "decoder/select/make_engine.hpp"
 #include "host/appliance/tally.hpp"
 #include "host/device/card.hpp"
-#include "host/net/framing.hpp"
+#include "host/feed/channel/datagram_decoder.hpp"
+#include "host/feed/channel/session_stage.hpp"
+#include "host/feed/channel/stage.hpp"
 #include "host/ring/writer.hpp"
 
 namespace stopbit::appliance {
 
-/// The reset rule that an engine for this framing needs: a datagram of blocks is several runs of the engine, and the
-/// reset before it is the caller's.
-[[nodiscard]] inline ResetRule engine_rule(const net::Framing& framing) noexcept {
-  return framing.blocks && framing.reset == ResetRule::Packet ? ResetRule::Template : framing.reset;
-}
-
-/// Counts what is published. A synchroniser, which holds back what is not yet known to be right, will stand here,
-/// between the engine and the ring: whatever goes through is a record or an event of a channel, in order.
-class Stage final : public record::RecordSink {
+/// Counts what is published.
+class TallyStage final : public feed::Stage {
  public:
-  Stage(record::RecordSink& next, const OutletTally& tally, std::vector<counters::Counter> templates)
-      : next_(next), tally_(tally), templates_(std::move(templates)) {}
+  TallyStage(const OutletTally& tally, std::vector<counters::Counter> templates)
+      : tally_(tally), templates_(std::move(templates)) {}
 
-  [[nodiscard]] Place open() noexcept override { return next_.open(); }
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
     const auto index = static_cast<std::uint16_t>(first.words[0]);
-    next_.commit(first, slots);
+    next().commit(first, slots);
     tally_.records.add();
     tally_.slots.add(slots);
     (index < templates_.size() ? templates_[index] : tally_.events).add();
   }
 
  private:
-  record::RecordSink& next_;
   const OutletTally& tally_;
   std::vector<counters::Counter> templates_;  ///< By template index.
 };
@@ -57,7 +50,9 @@ struct Load {
   const device::DeviceEngine* on_card = nullptr;   ///< One of them, if it is a card's.
   std::optional<ring::Writer> ring;                ///< Nothing: `memory` takes the records.
   std::unique_ptr<record::RecordSink> memory;
-  std::unique_ptr<Stage> stage;
+  feed::Stages stages;
+  feed::SessionStage* session = nullptr;     ///< One of them, if the program has messages for it.
+  record::RecordSink* sink = nullptr;        ///< Where the engines write: the first stage.
   std::unique_ptr<record::Builder> builder;  ///< For events.
 };
 
@@ -92,15 +87,12 @@ class Outlet {
   /// thread can take it down. Between two datagrams.
   [[nodiscard]] std::unique_ptr<Load> start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept;
 
-  [[nodiscard]] Engine& engine(ResetRule rule) const noexcept {
-    return *load_->engines[static_cast<std::size_t>(rule)];
+  /// What decodes the channels whose engine has this rule. Its address stays the same, `start` changes it.
+  [[nodiscard]] const feed::Target& target(ResetRule rule) const noexcept {
+    return targets_[static_cast<std::size_t>(rule)];
   }
-  [[nodiscard]] record::RecordSink& stage() const noexcept { return *load_->stage; }
   [[nodiscard]] std::uint16_t generation() const noexcept { return load_->generation; }
   [[nodiscard]] const Load* load() const noexcept { return load_.get(); }
-  void write_event(const record::Header& header, const record::Event& event) const noexcept {
-    load_->builder->write_event(*load_->stage, header, event, 0);
-  }
   void beat(std::uint64_t now_ns) noexcept {
     if (load_->ring) load_->ring->beat(now_ns);
   }
@@ -121,6 +113,7 @@ class Outlet {
   OutletTally tally_;
   std::map<std::string, counters::Counter> templates_;  ///< By name, of the first image.
   std::unique_ptr<Load> load_;
+  std::array<feed::Target, 3> targets_;  ///< By ResetRule.
 };
 
 }  // namespace stopbit::appliance

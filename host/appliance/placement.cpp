@@ -11,7 +11,7 @@
 #include <fstream>
 #include <utility>
 
-#include "host/check/check.hpp"
+#include "host/analyse/check_host/check.hpp"
 
 namespace stopbit::appliance {
 namespace {

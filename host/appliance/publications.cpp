@@ -17,9 +17,9 @@ Result<std::string> read_token(const std::string& path) {
   std::string token;
   if (!std::getline(file, token)) return Failure{"cannot read the token in '" + path + "'"};
   if (!token.empty() && token.back() == '\r') token.pop_back();
-  if (token.size() < kMinTokenBytes || token.size() > nic::remote::kMaxTokenBytes) {
+  if (token.size() < kMinTokenBytes || token.size() > remote::kMaxTokenBytes) {
     return Failure{path + ": a token has " + std::to_string(kMinTokenBytes) + " to " +
-                   std::to_string(nic::remote::kMaxTokenBytes) + " characters"};
+                   std::to_string(remote::kMaxTokenBytes) + " characters"};
   }
   return token;
 }
@@ -47,9 +47,8 @@ std::string other_key(const NicSettings& then, const NicSettings& now) {
 
 }  // namespace
 
-Result<std::vector<nic::remote::PublishedRing>> publications_of(const NicSettings& settings,
-                                                                bool PublishSettings::*wanted) {
-  std::vector<nic::remote::PublishedRing> rings;
+Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& settings, bool PublishSettings::*wanted) {
+  std::vector<remote::PublishedRing> rings;
   for (const PublishSettings& published : settings.publish) {
     if (!(published.*wanted)) continue;
     std::string token;

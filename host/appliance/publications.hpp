@@ -4,15 +4,15 @@
 #include <vector>
 
 #include "host/appliance/settings.hpp"
-#include "host/nic/remote/publisher.hpp"
+#include "host/remote/publisher.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::appliance {
 
 /// The rings of [[publish]] that go the way that `wanted` says, as their publisher takes them. Reads the files of
 /// tokens; the failure says which one is none.
-[[nodiscard]] Result<std::vector<nic::remote::PublishedRing>> publications_of(const NicSettings& settings,
-                                                                              bool PublishSettings::*wanted);
+[[nodiscard]] Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& settings,
+                                                                         bool PublishSettings::*wanted);
 
 /// What keeps an appliance that began with `then` from publishing what `now` says, by the name of the key, and what to
 /// do; empty: nothing does.

@@ -49,7 +49,7 @@ void Recording::add_counters(TallyBuilder& builder, const std::vector<AgentSetti
   builder.writer();
   builder.recorder(tally_);
   for (std::size_t a = 0; a < plans_.size(); ++a) {
-    builder.record_queue(no_room_[a], agents[a].name);
+    builder.record_queue(queues_[a], agents[a].name);
     tallies_[a].resize(plans_[a].size());
     for (std::size_t i = 0; i < plans_[a].size(); ++i) {
       builder.record(tallies_[a][i], plans_[a][i].channel, plans_[a][i].is_b);
@@ -78,13 +78,14 @@ std::string Recording::open(std::span<const Place> places) {
   return {};
 }
 
-void Recording::start() {
-  thread_ = std::thread([this] {
+void Recording::start(const std::function<void()>& begin) {
+  thread_ = std::thread([this, begin] {
+    ::pthread_setname_np(::pthread_self(), "recorder");
+    if (begin) begin();
     while (!stop_.load(std::memory_order_acquire)) {
       if (do_work() == 0) std::this_thread::sleep_for(kRest);
     }
   });
-  ::pthread_setname_np(thread_.native_handle(), "recorder");
 }
 
 void Recording::stop() {
@@ -110,12 +111,12 @@ void Recording::publish() {
   std::uint64_t failing = 0;
   for (std::size_t a = 0; a < recorders_.size(); ++a) {
     const recorder::Recorder& recorder = *recorders_[a];
-    no_room_[a].set(recorder.lost());
+    queues_[a].no_room.set(recorder.lost());
     for (std::size_t i = 0; i < recorder.lines(); ++i) {
       const recorder::Archive& archive = recorder.archive(i);
       const RecordTally& to = tallies_[a][i];
       to.recorded.set(archive.counts().recorded);
-      to.not_recorded.set(archive.counts().not_recorded);
+      to.failed.set(archive.counts().not_recorded);
       to.frozen_files.set(archive.counts().frozen_files);
       to.refused_freezes.set(archive.counts().refused_freezes);
       if (!archive.is_failing()) continue;

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,7 +13,7 @@
 #include "host/appliance/placement.hpp"
 #include "host/appliance/settings.hpp"
 #include "host/appliance/tally.hpp"
-#include "host/recorder/recorder.hpp"
+#include "host/ports/recorder/recorder.hpp"
 
 namespace stopbit::appliance {
 
@@ -27,7 +28,7 @@ using RecordLines = std::array<std::uint32_t, 2>;
 class Recording {
  public:
   explicit Recording(const RecorderSettings& settings, std::size_t agents)
-      : settings_(settings), plans_(agents), tallies_(agents), no_room_(agents) {}
+      : settings_(settings), plans_(agents), tallies_(agents), queues_(agents) {}
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording() { stop(); }
@@ -39,10 +40,13 @@ class Recording {
   /// Makes the folder and looks at what an earlier run has left. The queue of each agent lies at its place, if `places`
   /// has one. Empty on success.
   [[nodiscard]] std::string open(std::span<const Place> places = {});
+  /// How the files of the lines begin, of all that were added.
+  [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 
   [[nodiscard]] recorder::Recorder& recorder(std::size_t agent) noexcept { return *recorders_[agent]; }
 
-  void start();
+  /// `begin` is called by the thread, before anything else.
+  void start(const std::function<void()>& begin = {});
   /// Writes what has come, and ends. Agents must have ended before. Once; without a thread, too.
   void stop();
   /// Writes some of what has come. @returns how many packets that were.
@@ -63,7 +67,7 @@ class Recording {
   RecorderSettings settings_;
   std::vector<std::vector<Plan>> plans_;           ///< By agent and line.
   std::vector<std::vector<RecordTally>> tallies_;  ///< The same.
-  std::vector<counters::Counter> no_room_;         ///< By agent.
+  std::vector<RecordQueueTally> queues_;           ///< By agent.
   RecorderTally tally_;
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<recorder::Recorder>> recorders_;

@@ -9,23 +9,33 @@
 #include "host/appliance/entitlements.hpp"
 #include "host/config/nearest.hpp"
 #include "host/config/toml.hpp"
-#include "host/nic/remote/admission.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/remote/admission.hpp"
 #include "host/ring/layout.hpp"
-#include "host/ring/name.hpp"
+#include "microcode/base/time.hpp"
 
 namespace stopbit::appliance {
-namespace {
-
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kHour = 3'600 * kSecond;
-constexpr std::uint32_t kMaxCore = 4'095;
-constexpr std::size_t kMaxQueues = 16;
-constexpr std::size_t kMaxPublished = 64;
-constexpr std::size_t kMaxAllowed = 1'024;
-constexpr std::uint64_t kMaxPatienceNs = 60 * kSecond;
 
 std::string in_folder(const std::string& folder, const std::string& path) {
   return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
+}
+
+namespace {
+
+constexpr std::uint64_t kHour = 3'600 * kNsPerSecond;
+constexpr std::uint32_t kMaxCore = 4'095;
+constexpr std::size_t kMaxPublished = 64;
+constexpr std::size_t kMaxAllowed = 1'024;
+constexpr std::uint64_t kMaxPatienceNs = 60 * kNsPerSecond;
+
+/// A name or an address as a Host of HTTP has it, without the port.
+bool is_host(std::string_view text) {
+  constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+  constexpr std::string_view kOfAddress = "0123456789abcdefABCDEF:.";
+  if (text.size() > 2 && text.front() == '[') {
+    return text.find_first_not_of(kOfAddress, 1) == text.size() - 1 && text.back() == ']';
+  }
+  return !text.empty() && text.find_first_not_of(kCharacters) == std::string_view::npos;
 }
 
 /// Why nodes of other hosts cannot be listened to there; empty: they can.
@@ -47,9 +57,9 @@ std::string listen_problem(const std::string& text) {
   return address.value().address == nic::HostAddress() ? no_wildcard + ":: is none" : "";
 }
 
-class Reader {
+class SettingsReader {
  public:
-  Reader(config::Table root, std::string folder, Diagnostics& diagnostics)
+  SettingsReader(config::Table root, std::string folder, Diagnostics& diagnostics)
       : root_(std::move(root)), folder_(std::move(folder)), diagnostics_(diagnostics) {}
 
   Settings read() {
@@ -79,15 +89,16 @@ class Reader {
  private:
   static void check_name(config::Table& table, std::string_view key, const std::string& name) {
     if (name.empty()) return;  // missing: said already
-    if (const auto path = ring::path_of(name); !path || name.find('/') != std::string::npos) {
+    if (const auto path = os::path_of(name); !path || name.find('/') != std::string::npos) {
       table.error(
           key, "'" + name + "' is no name: up to 64 letters, digits, '.', '_' and '-', not beginning with '.' or '-'");
     }
   }
 
   void read_engine() {
-    enum : std::size_t { kNative, kInterp, kXrt };
-    const std::size_t engine = root_.choice("engine", {"native", "interp", "xrt"}, kNative);
+    enum : std::size_t { kNative, kQuick, kInterp, kXrt };
+    const std::size_t engine = root_.choice("engine", {"native", "quick", "interp", "xrt"}, kNative);
+    if (engine == kQuick) settings_.engine = EngineKind::Quick;
     if (engine == kInterp) settings_.engine = EngineKind::Interp;
     auto table = root_.table("card");
     if (engine != kXrt) {
@@ -146,6 +157,13 @@ class Reader {
         table->error("listen", endpoint.message());
       }
       control.token_file = in_folder(folder_, table->text("token_file", ""));
+      control.allowed_hosts = table->texts("allowed_hosts", {.least = 0, .most = 64});
+      for (const std::string& host : control.allowed_hosts) {
+        if (!is_host(host)) {
+          table->error("allowed_hosts",
+                       "'" + host + "' is no name of a host and no address; a port does not belong here");
+        }
+      }
       control.certificate = in_folder(folder_, table->text("certificate", ""));
       control.key = in_folder(folder_, table->text("key", ""));
       control.client_ca = in_folder(folder_, table->text("client_ca", ""));
@@ -211,7 +229,7 @@ class Reader {
     if (table.has("core")) thread.core = static_cast<std::uint32_t>(table.integer("core", {0, kMaxCore}, 0));
     thread.idle = static_cast<Idle>(
         table.choice("idle", {"spin", "yield", "sleep", "backoff"}, static_cast<std::size_t>(thread.idle)));
-    thread.sleep_ns = table.duration_ns("sleep", {1'000, kSecond}, thread.sleep_ns);
+    thread.sleep_ns = table.duration_ns("sleep", {1'000, kNsPerSecond}, thread.sleep_ns);
   }
 
   void read_agents() {
@@ -256,62 +274,17 @@ class Reader {
       }
       port.agent =
           table.has("agent") || settings_.agents.size() != 1 ? find(table, "agent", settings_.agents, "agent") : 0;
-      port.kind = static_cast<PortKind>(table.choice("kind", {"socket", "dpdk", "capture"}, 0));
-      switch (port.kind) {
-        case PortKind::Socket:
-          port.interface = table.text("interface", "");
-          port.receive_buffer = table.bytes("receive_buffer", {4'096, 1U << 30}, port.receive_buffer);
-          port.max_payload = table.integer("max_payload", {64, 65'507}, port.max_payload);
-          port.busy_poll_us = table.integer("busy_poll_us", {0, 1'000'000}, port.busy_poll_us);
-          break;
-        case PortKind::Dpdk: read_queue(table, port); break;
-        case PortKind::Capture:
-          port.file = in_folder(folder_, table.text("file"));
-          port.speed = table.real("speed", {0, 1'000'000}, 0);
-          break;
-      }
+      const std::size_t kind = table.choice("kind",
+                                            {
+#define STOPBIT_PORT_KIND(name) #name,
+#include "host/appliance/sources/port_kinds.def"
+#undef STOPBIT_PORT_KIND
+                                            },
+                                            0);
+      port.source = port_kinds()[kind].read(table, {.folder = folder_, .above = settings_.ports});
       table.finish();
       settings_.ports.push_back(std::move(port));
     }
-  }
-
-  /// A queue of a device, behind those that stand above it.
-  void read_queue(config::Table& table, PortSettings& port) {
-    const auto name_of = [](const std::string& device) { return device.substr(0, device.find(',')); };
-    port.device = table.text("device");
-    std::vector<PortSettings*> others;
-    for (PortSettings& other : settings_.ports) {
-      if (other.kind == PortKind::Dpdk && name_of(other.device) == name_of(port.device)) others.push_back(&other);
-    }
-    const PortSettings* const first = others.empty() ? nullptr : others.front();
-    if (first != nullptr) {
-      if (first->device != port.device) {
-        table.error("device", "port '" + first->name + "' is a queue of this device, too, and has other arguments: '" +
-                                  first->device + "'");
-      }
-      for (const char* key : {"descriptors", "max_frame", "address"}) {
-        if (table.has(key)) {
-          table.error(key, "is of the whole device and stands with its first queue, port '" + first->name + "'");
-        }
-      }
-      port.descriptors = first->descriptors;
-      port.max_frame = first->max_frame;
-      port.address = first->address;
-    } else {
-      port.descriptors = static_cast<std::uint16_t>(table.integer("descriptors", {32, 32'768}, port.descriptors));
-      port.max_frame = static_cast<std::uint16_t>(table.integer("max_frame", {256, 16'384}, port.max_frame));
-      if (const std::string text = table.text("address", ""); !text.empty()) {
-        const std::optional<std::uint32_t> address = feed::parse_address(text);
-        if (!address) table.error("address", "'" + text + "' is no IPv4 address");
-        port.address = address.value_or(0);
-      }
-    }
-    if (others.size() == kMaxQueues) {
-      table.error("device", "a device has at most " + std::to_string(kMaxQueues) + " queues here");
-    }
-    port.queue = static_cast<std::uint16_t>(others.size());
-    port.queues = static_cast<std::uint16_t>(others.size() + 1);
-    for (PortSettings* other : others) other->queues = port.queues;
   }
 
   /// Leaves the channels that the feed asks for.
@@ -434,11 +407,11 @@ class Reader {
     }
     published.lossless = table.flag("lossless", false);
     if (published.lossless && !published.ring.empty()) check_waits(table, published.ring);
-    published.detach_after_ns = table.duration_ns("detach_after", {kSecond / 10, kHour}, 0);
+    published.detach_after_ns = table.duration_ns("detach_after", {kNsPerSecond / 10, kHour}, 0);
     if (published.lossless && published.detach_after_ns > kMaxPatienceNs) {
       table.error("detach_after", "the agent of a lossless ring waits for at most a minute");
     }
-    published.bytes_per_second = table.bytes("bytes_per_second", {64U << 10, nic::remote::ByteRate::kMost}, 0);
+    published.bytes_per_second = table.bytes("bytes_per_second", {64U << 10, remote::ByteRate::kMost}, 0);
   }
 
   /// Who waits for readers takes nothing from its ports meanwhile: only captures wait, too.
@@ -449,7 +422,7 @@ class Reader {
         continue;
       }
       for (const PortSettings& port : settings_.ports) {
-        if (port.agent != feed.agent || port.kind == PortKind::Capture) continue;
+        if (port.agent != feed.agent || !port.source->is_live()) continue;
         table.error("lossless", "its agent would wait for readers while port '" + port.name +
                                     "' goes on: a lossless ring is of an agent that has captures alone");
         return;
@@ -523,21 +496,12 @@ class Reader {
 
 std::optional<Settings> read(const config::Document& document, const std::string& folder, Diagnostics& diagnostics) {
   if (!document.ok()) return std::nullopt;
-  Settings settings = Reader(document.root(), folder, diagnostics).read();
+  Settings settings = SettingsReader(document.root(), folder, diagnostics).read();
   if (diagnostics.has_errors()) return std::nullopt;
   return settings;
 }
 
 }  // namespace
-
-std::string_view to_text(PortKind kind) noexcept {
-  switch (kind) {
-    case PortKind::Socket: return "socket";
-    case PortKind::Dpdk: return "dpdk";
-    case PortKind::Capture: return "capture";
-  }
-  return "";
-}
 
 std::optional<Settings> load(const std::string& path, Diagnostics& diagnostics) {
   const std::string folder = path == "-" ? "" : std::filesystem::path(path).parent_path().string();

@@ -5,23 +5,29 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
-#include "host/feed/description.hpp"
+#include "decoder/select/make_engine.hpp"
+#include "host/appliance/port_source.hpp"
+#include "host/feed/channel/channel_options.hpp"
+#include "host/feed/description/description.hpp"
 #include "host/nic/node/broker.hpp"
 #include "microcode/base/diagnostic.hpp"
 
-/// An appliance: ports, threads, feeds and rings, as appliance.toml says. README.md has every key.
+/// An appliance: ports, threads, feeds and rings, as appliance.toml says. doc/appliance-settings.md has every key.
 namespace stopbit::appliance {
 
 inline constexpr std::size_t kMaxAgents = 64;
 inline constexpr std::size_t kMaxPorts = 64;
 inline constexpr std::size_t kMaxFeeds = 64;
 inline constexpr std::size_t kMaxBatch = 512;
+
+/// A path of appliance.toml, which is relative to its folder.
+[[nodiscard]] std::string in_folder(const std::string& folder, const std::string& path);
 
 /// What a thread does when there is nothing to do.
 enum class Idle : std::uint8_t {
@@ -39,28 +45,10 @@ struct AgentSettings {
   std::size_t batch = 32;  ///< Datagrams asked for at a time.
 };
 
-enum class PortKind : std::uint8_t { Socket, Dpdk, Capture };
-[[nodiscard]] std::string_view to_text(PortKind kind) noexcept;
-
 struct PortSettings {
   std::string name;
-  PortKind kind = PortKind::Socket;
-  std::size_t agent = 0;  ///< Index of Settings::agents.
-  // Socket.
-  std::string interface;  ///< Empty: the kernel's choice.
-  std::uint64_t receive_buffer = 16U << 20;
-  std::uint64_t max_payload = 9'216;
-  std::uint64_t busy_poll_us = 50;
-  // Dpdk: a receive queue of a device. Ports of one device are its queues, in their order.
-  std::string device;        ///< As ingest/dpdk takes it.
-  std::uint16_t queue = 0;   ///< Which one this is,
-  std::uint16_t queues = 1;  ///< of so many.
-  std::uint16_t descriptors = 2'048;
-  std::uint16_t max_frame = 2'048;
-  std::uint32_t address = 0;  ///< Ours, for IGMP.
-  // Capture: a file, relative to the folder of appliance.toml.
-  std::string file;
-  double speed = 0;  ///< Multiple of the capture's own; 0 = as fast as it goes.
+  std::size_t agent = 0;               ///< Index of Settings::agents.
+  std::shared_ptr<PortSource> source;  ///< Never null. Copies of the settings share it; nothing changes it later.
 };
 
 struct FeedSettings {
@@ -73,10 +61,11 @@ struct FeedSettings {
 
 /// The doors through which people and programs look at a running appliance.
 struct ControlSettings {
-  std::string socket;                 ///< Path of the Unix socket for commands; empty: none.
-  std::vector<std::uint32_t> users;   ///< Who may use it, besides root and the user of the process.
-  std::optional<net::Endpoint> http;  ///< Metrics, status and the page.
-  std::string token_file;             ///< Holds the token that HTTP clients have to know; empty: none.
+  std::string socket;                      ///< Path of the Unix socket for commands; empty: none.
+  std::vector<std::uint32_t> users;        ///< Who may use it, besides root and the user of the process.
+  std::optional<net::Endpoint> http;       ///< Metrics, status and the page.
+  std::string token_file;                  ///< Holds the token that HTTP clients have to know; empty: none.
+  std::vector<std::string> allowed_hosts;  ///< See control::Options.
   // TLS, files in PEM. Without a certificate there is none.
   std::string certificate;
   std::string key;
@@ -168,7 +157,8 @@ struct Settings {
   std::uint64_t slots = 65'536;                ///< Of a ring.
   std::map<std::string, std::uint64_t> rings;  ///< Slots of those that want another number.
   std::uint64_t silence_ns = 5'000'000'000;    ///< A line is silent if nothing has come for so long.
-  std::uint32_t stale_after = 3;  ///< Datagrams that fail one after another before the channel is called stale.
+  /// Datagrams that fail one after another before the channel is called stale.
+  std::uint32_t stale_after = feed::ChannelOptions().stale_after;
   bool lock_memory = false;
   std::uint64_t dpdk_memory = 256U << 20;  ///< For the frames of all its ports.
   bool confined = true;                    ///< Gives up privileges, files and system calls once everything is set up.

@@ -7,7 +7,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "host/appliance/counter_rows.hpp"
 #include "host/appliance/gap_log.hpp"
+#include "host/appliance/reader_watch.hpp"
+#include "host/os/shm/folder.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -61,6 +64,14 @@ class Group {
   std::multimap<std::string, const Metric*> metrics_;
 };
 
+/// Fills the values of a group of counters; `value_of` finds one by its name.
+template <class Rows, class Status, class ValueOf>
+void read_rows(const Rows& rows, Status& status, const ValueOf& value_of) {
+  for (const auto& row : rows) {
+    if (row.counter != nullptr) status.*row.value = value_of(row.name);
+  }
+}
+
 LineStatus read_line(const Reader& reader, const Group& group, std::string_view line, std::string address,
                      std::uint64_t now_ns, std::uint64_t silence_ns) {
   LineStatus status;
@@ -73,16 +84,24 @@ LineStatus read_line(const Reader& reader, const Group& group, std::string_view 
     values[family] = reader.value(*metric);
     if (metric->kind == counters::Kind::Histogram) status.skew = reader.distribution(*metric);
   }
-  status.packets = values["line_packets"];
-  status.missing = values["line_missing"];
-  status.saved = values["line_saved"];
-  status.first = values["line_first"];
-  status.last_sequence = values["line_last_sequence"];
-  status.last_arrival_ns = values["line_last_arrival_time"];
+  read_rows(kLineRows, status, [&](const char* name) { return values[name]; });
   const bool was_heard = status.last_arrival_ns != 0;
-  status.age_ns = was_heard && now_ns > status.last_arrival_ns ? now_ns - status.last_arrival_ns : 0;
+  status.age_ns = was_heard && now_ns > status.last_heard_ns ? now_ns - status.last_heard_ns : 0;
   status.is_silent = !was_heard || status.age_ns > silence_ns;
   return status;
+}
+
+/// Up to when the lines are known: what came while the agents did not run is still to be read. An agent that has not
+/// looked for seconds hangs or has ended, and tells nothing of the others' lines.
+std::uint64_t last_look_ns(const Reader& reader, std::uint64_t now_ns) {
+  constexpr std::uint64_t kHangsNs = 5'000'000'000;
+  std::uint64_t look_ns = now_ns;
+  for (const Metric& metric : reader.metrics()) {
+    if (metric.name.family != "agent_last_alive") continue;
+    const std::uint64_t alive_ns = reader.value(metric);
+    if (alive_ns < look_ns && now_ns - alive_ns < kHangsNs) look_ns = alive_ns;
+  }
+  return look_ns;
 }
 
 ChannelStatus read_channel(const Index& index, const Metric& info, std::uint64_t now_ns, std::uint64_t silence_ns) {
@@ -100,28 +119,8 @@ ChannelStatus read_channel(const Index& index, const Metric& info, std::uint64_t
   const Group group(index, "channel", status.name);
   status.lines[0] = read_line(index.reader, group, "A", label("a"), now_ns, silence_ns);
   status.lines[1] = read_line(index.reader, group, "B", label("b"), now_ns, silence_ns);
-  status.delivered = group.value("packets_delivered");
-  status.duplicate = group.value("packets_duplicate");
-  status.late = group.value("packets_late");
-  status.held = group.value("packets_held");
-  status.malformed = group.value("packets_malformed");
-  status.incomplete = group.value("packets_incomplete");
-  status.numbers = group.value("numbers_expected");
-  status.numbers_delivered = group.value("numbers_delivered");
-  status.numbers_recovered = group.value("numbers_recovered");
-  status.numbers_lost = group.value("numbers_lost");
-  status.numbers_held = group.value("numbers_held");
-  status.gaps = group.value("gaps");
-  status.epoch = group.value("epoch");
-  status.next_sequence = group.value("next_sequence");
-  status.last_delivery_ns = group.value("last_delivery_time");
-  status.datagrams = group.value("datagrams");
-  status.messages = group.value("channel_messages");
-  status.decode_errors = group.value("decode_errors");
-  status.unknown_template = group.value("unknown_template");
-  status.waiting_for_reset = group.value("waiting_for_reset");
-  const std::uint64_t state = group.value("channel_state");
-  status.state = state <= 2 ? static_cast<ChannelState>(state) : ChannelState::Waiting;
+  read_rows(kChannelRows, status, [&](const char* name) { return group.value(name); });
+  status.state = status.state_code <= 2 ? static_cast<ChannelState>(status.state_code) : ChannelState::Waiting;
   const bool all_silent = std::all_of(status.lines.begin(), status.lines.end(),
                                       [](const LineStatus& line) { return !line.exists || line.is_silent; });
   if (all_silent && status.state == ChannelState::Live) status.state = ChannelState::Silent;
@@ -134,12 +133,10 @@ RecorderStatus read_recorder(const Reader& reader) {
   status.exists = problem != nullptr && problem->kind == counters::Kind::Text;
   if (!status.exists) return status;
   status.problem = reader.text(*problem);
-  status.failing_lines = reader.sum("recorder_failing_lines");
-  status.no_room = reader.sum("recorder_no_room");
-  status.recorded = reader.sum("record_packets");
-  status.failed = reader.sum("record_packets_failed");
-  status.frozen_files = reader.sum("record_frozen_files");
-  status.refused_freezes = reader.sum("record_refused_freezes");
+  const auto sum = [&](const char* name) { return reader.sum(name); };
+  read_rows(kRecordRows, status, sum);
+  read_rows(kRecordQueueRows, status, sum);
+  read_rows(kRecorderRows, status, sum);
   return status;
 }
 
@@ -147,22 +144,7 @@ NicStatus read_nic(const Reader& reader) {
   NicStatus status;
   status.exists = reader.find("nic_commands") != nullptr;
   if (!status.exists) return status;
-  status.commands = reader.sum("nic_commands");
-  status.clients = reader.sum("broker_clients");
-  status.ports_opened = reader.sum("broker_ports_opened");
-  status.ports_gone = reader.sum("broker_ports_gone");
-  status.turned_away = reader.sum("broker_turned_away");
-  status.malformed = reader.sum("broker_malformed");
-  status.refused = reader.sum("broker_refused");
-  status.shared_bytes = reader.sum("broker_shared");
-  status.unpinned = reader.sum("broker_unpinned");
-  status.unpinned_bytes = reader.sum("broker_unpinned_file");
-  status.resident_bytes = reader.sum("broker_unpinned_resident");
-  status.pages_fetched = reader.sum("broker_pages_fetched");
-  status.pages_evicted = reader.sum("broker_pages_evicted");
-  status.pages_written = reader.sum("broker_pages_written");
-  status.pages_failed = reader.sum("broker_pages_failed");
-  status.lines_kept = reader.sum("nic_lines_kept");
+  read_rows(kNicRows, status, [&](const char* name) { return reader.sum(name); });
   return status;
 }
 
@@ -170,17 +152,13 @@ PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
   PublisherStatus status;
   status.carrier = carrier;
   std::map<std::uint64_t, std::map<std::string, const Metric*>> places;
-  for (const Metric* metric : index.find("carrier", carrier)) {
-    const std::string& family = metric->name.family;
-    if (family == "nic_carrier_cut_off") status.is_cut_off = index.reader.value(*metric) != 0;
-    if (family == "publisher_admitted") status.admitted = index.reader.value(*metric);
-    if (family == "publisher_refused") status.refused = index.reader.value(*metric);
-    if (family == "publisher_ended") status.ended = index.reader.value(*metric);
-    if (family == "publisher_detached") status.detached = index.reader.value(*metric);
+  const Group group(index, "carrier", carrier);
+  read_rows(kPublisherRows, status, [&](const char* name) { return group.value(name); });
+  status.is_cut_off = group.value("nic_carrier_cut_off") != 0;
+  for (const auto& [family, metric] : group.metrics()) {
     if (family == "publisher_refusals" && index.reader.value(*metric) != 0) {
       status.refusals[std::string(metric->name.label("why"))] = index.reader.value(*metric);
     }
-    if (family == "publisher_malformed") status.malformed = index.reader.value(*metric);
     if (const auto place = metric->name.label("place"); !place.empty()) places[number(place)][family] = metric;
   }
   for (const auto& [place, metrics] : places) {
@@ -199,12 +177,7 @@ PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
     subscriber.who = text("subscriber");
     subscriber.ring = text("subscriber_ring");
     subscriber.state = static_cast<SubscriberState>(state);
-    subscriber.since_ns = value("subscriber_since_time");
-    subscriber.records = value("subscriber_records");
-    subscriber.slots = value("subscriber_slots");
-    subscriber.filtered = value("subscriber_filtered");
-    subscriber.lost = value("subscriber_lost");
-    subscriber.behind = value("subscriber_behind");
+    read_rows(kSubscriberRows, subscriber, value);
   }
   return status;
 }
@@ -272,9 +245,9 @@ bool ChannelStatus::is_ready() const noexcept {
          std::none_of(lines.begin(), lines.end(), [](const LineStatus& line) { return line.exists && line.is_silent; });
 }
 
-Status read_status(const Reader& reader, std::uint64_t now_ns) {
+Status read_counters(const Reader& reader, const Now& now) {
   Status status;
-  status.now_ns = now_ns;
+  status.now_ns = now.wall_ns;
   status.started_ns = reader.epoch();
   status.heartbeat_ns = reader.heartbeat_ns();
   status.pid = reader.writer_pid();
@@ -287,20 +260,16 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
   }
   status.nic = read_nic(reader);
   const Index index(reader);
+  const std::uint64_t look_ns = last_look_ns(reader, now.monotonic_ns);
   for (const Metric& metric : reader.metrics()) {
     const std::string& family = metric.name.family;
     if (family == "channel_info") {
-      status.channels.push_back(read_channel(index, metric, now_ns, silence_ns));
+      status.channels.push_back(read_channel(index, metric, look_ns, silence_ns));
     } else if (family == "port_frames") {
       PortStatus& port = status.ports.emplace_back();
       port.name = metric.name.label("port");
       const Group group(index, "port", port.name);
-      port.frames = group.value("port_frames");
-      port.bytes = group.value("port_bytes");
-      port.nic = group.value("port_dropped_by_nic");
-      port.kernel = group.value("port_dropped_by_kernel");
-      port.failures = group.value("port_failures");
-      port.foreign = group.value("port_foreign");
+      read_rows(kPortRows, port, [&](const char* name) { return group.value(name); });
       const auto [begin, end] = group.metrics().equal_range("port_verdicts");
       for (auto i = begin; i != end; ++i) {
         if (is_damage(i->second->name.label("verdict"))) port.damaged += reader.value(*i->second);
@@ -309,11 +278,7 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
       RingStatus& ring = status.rings.emplace_back();
       ring.name = metric.name.label("ring");
       const Group group(index, "ring", ring.name);
-      ring.records = group.value("ring_records");
-      ring.events = group.value("ring_events");
-      ring.slots = group.value("ring_slots");
-      ring.generation = group.value("image_generation");
-      ring.layout_hash = group.value("image_layout_hash");
+      read_rows(kRingRows, ring, [&](const char* name) { return group.value(name); });
       const auto [begin, end] = group.metrics().equal_range("messages");
       for (auto i = begin; i != end; ++i) {
         ring.templates.emplace_back(i->second->name.label("template"), reader.value(*i->second));
@@ -323,21 +288,14 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
       AgentStatus& agent = status.agents.emplace_back();
       agent.name = metric.name.label("agent");
       const Group group(index, "agent", agent.name);
-      agent.turns = group.value("agent_turns");
-      agent.busy_turns = group.value("agent_busy_turns");
-      agent.last_turn_ns = group.value("agent_last_turn_time");
-      agent.notices_lost = group.value("agent_notices_lost");
+      read_rows(kAgentRows, agent, [&](const char* name) { return group.value(name); });
       if (const Metric* batch = group.find("agent_batch_datagrams")) agent.batch = reader.distribution(*batch);
       if (const Metric* latency = group.find("agent_latency")) agent.latency = reader.distribution(*latency);
     } else if (family == "offer_attachments") {
       OfferStatus& offer = status.nic.offers.emplace_back();
       offer.name = metric.name.label("offer");
       const Group group(index, "offer", offer.name);
-      offer.attachments = group.value("offer_attachments");
-      offer.attached = group.value("offer_attached");
-      offer.refused = group.value("offer_refused");
-      offer.gets = group.value("offer_gets");
-      offer.bytes = group.value("offer_bytes");
+      read_rows(kOfferRows, offer, [&](const char* name) { return group.value(name); });
     } else if (family == "publisher_subscribers") {
       status.nic.publishers.push_back(read_publisher(index, std::string(metric.name.label("carrier"))));
     } else if (family == "errors") {
@@ -347,33 +305,43 @@ Status read_status(const Reader& reader, std::uint64_t now_ns) {
     }
   }
   status.recorder = read_recorder(reader);
-  std::vector<std::string> names;
-  for (const RingStatus& ring : status.rings) names.push_back(ring.name);
-  for (ring::SeenReader& seen : ring::find_readers(names)) {
-    status.rings[seen.ring].readers.push_back(std::move(seen));
+  read_rows(kKeeperRows, status, [&](const char* name) { return reader.sum(name); });
+  return status;
+}
+
+std::vector<std::string> ring_places(const Status& status, const Reader& reader) {
+  // Rings with plain names lie beside the counters, in the folder of the appliance's user.
+  const std::size_t slash = reader.path().rfind('/');
+  const std::string folder = slash == std::string::npos ? "" : reader.path().substr(0, slash + 1);
+  std::vector<std::string> places;
+  for (const RingStatus& ring : status.rings) {
+    places.push_back(ring.name.find('/') == std::string::npos ? folder + ring.name : ring.name);
+  }
+  return places;
+}
+
+Status read_status(const Reader& reader, const Now& now, const ReaderWatch* watch) {
+  Status status = read_counters(reader, now);
+  const std::vector<ring::SeenReader> readers =
+      watch != nullptr ? watch->seen() : ring::find_readers(ring_places(status, reader));
+  for (const ring::SeenReader& seen : readers) {
+    if (seen.ring < status.rings.size()) status.rings[seen.ring].readers.push_back(seen);
   }
   return status;
 }
 
 std::vector<Drop> Status::drops() const {
   std::vector<Drop> all;
-  const auto add = [&](const char* place, const auto& list, auto member) {
-    Drop& drop = all.emplace_back();
-    drop.place = place;
-    for (const auto& item : list) drop.count += item.*member;
+  const auto add = [&](const auto& rows, const auto& list) {
+    for (const auto& row : rows) {
+      if (*row.drop == 0) continue;
+      Drop& drop = all.emplace_back();
+      drop.place = row.drop;
+      for (const auto& item : list) drop.count += item.*row.value;
+    }
   };
-  add("NIC", ports, &PortStatus::nic);
-  add("kernel", ports, &PortStatus::kernel);
-  add("damaged frame", ports, &PortStatus::damaged);
-  add("foreign", ports, &PortStatus::foreign);
-  add("malformed", channels, &ChannelStatus::malformed);
-  add("duplicate", channels, &ChannelStatus::duplicate);
-  add("late", channels, &ChannelStatus::late);
-  add("incomplete", channels, &ChannelStatus::incomplete);
-  add("lost numbers", channels, &ChannelStatus::numbers_lost);
-  add("decode error", channels, &ChannelStatus::decode_errors);
-  add("unknown template", channels, &ChannelStatus::unknown_template);
-  add("waiting for reset", channels, &ChannelStatus::waiting_for_reset);
+  add(kPortRows, ports);
+  add(kChannelRows, channels);
   for (const RingStatus& ring : rings) {
     for (const ring::SeenReader& seen : ring.readers) {
       all.push_back(
@@ -396,17 +364,17 @@ std::optional<ProposedWindow> propose_window(const ChannelStatus& channel, std::
 }
 
 std::vector<std::string> find_appliances() {
-  constexpr std::string_view kBegin = "stopbit-";
   constexpr std::string_view kEnd = ".counters";
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", error)) {
-    const std::string name = entry.path().filename().string();
-    if (name.starts_with(kBegin) && name.ends_with(kEnd) && name.size() > kBegin.size() + kEnd.size()) {
-      names.push_back(name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size()));
+  for (const os::UserFolder& folder : os::folders_of(os::Accepted().users())) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path, error)) {
+      const std::string name = entry.path().filename().string();
+      if (name.ends_with(kEnd) && name.size() > kEnd.size()) names.push_back(name.substr(0, name.size() - kEnd.size()));
     }
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
@@ -418,186 +386,144 @@ nlohmann::json error_json(const counters::SeenError& error) {
           {"template_id", error.template_id}, {"offset", error.offset}};
 }
 
+namespace {
+
+using nlohmann::json;
+
+/// Puts the values of a group of counters into the JSON of what they belong to.
+template <class Rows, class Status>
+void put_rows(json& object, const Rows& rows, const Status& status) {
+  for (const auto& row : rows) {
+    if (*row.json != 0) object[json::json_pointer("/" + std::string(row.json))] = status.*row.value;
+  }
+}
+
+json line_json(const LineStatus& line) {
+  json item = {{"address", line.address}, {"silent", line.is_silent}, {"skew_ns", quantiles(line.skew)}};
+  put_rows(item, kLineRows, line);
+  return item;
+}
+
+json channel_json(const ChannelStatus& channel) {
+  json item = {{"name", channel.name},
+               {"number", number(channel.number)},
+               {"feed", channel.feed},
+               {"role", channel.role},
+               {"mode", channel.mode},
+               {"ring", channel.ring},
+               {"image", channel.image},
+               {"state", to_text(channel.state)},
+               {"ready", channel.is_ready()},
+               {"lines", json::object()},
+               {"packets", {{"received", channel.received()}}}};
+  put_rows(item, kChannelRows, channel);
+  for (std::size_t i = 0; i < channel.lines.size(); ++i) {
+    if (channel.lines[i].exists) item["lines"][i == 0 ? "A" : "B"] = line_json(channel.lines[i]);
+  }
+  return item;
+}
+
+json port_json(const PortStatus& port) {
+  json item = {{"name", port.name}};
+  put_rows(item, kPortRows, port);
+  return item;
+}
+
+json ring_json(const RingStatus& ring) {
+  json item = {{"name", ring.name}, {"image", ring.image}, {"messages", json::object()}, {"readers", json::array()}};
+  put_rows(item, kRingRows, ring);
+  for (const auto& [name, messages] : ring.templates) item["messages"][name] = messages;
+  for (const ring::SeenReader& seen : ring.readers) {
+    item["readers"].push_back({{"name", seen.name},
+                               {"pid", seen.pid},
+                               {"running", seen.is_running},
+                               {"delivered", seen.delivered},
+                               {"lost_records", seen.lost_records},
+                               {"lost_slots", seen.lost_slots}});
+  }
+  return item;
+}
+
+json agent_json(const AgentStatus& agent) {
+  json item = {{"name", agent.name},
+               {"batch", quantiles(agent.batch)},
+               {"latency_ns", quantiles(agent.latency)},
+               {"latency_buckets", buckets(agent.latency)}};
+  put_rows(item, kAgentRows, agent);
+  return item;
+}
+
+json recorder_json(const RecorderStatus& recorder) {
+  json item = {{"problem", recorder.problem}};
+  put_rows(item, kRecordRows, recorder);
+  put_rows(item, kRecordQueueRows, recorder);
+  put_rows(item, kRecorderRows, recorder);
+  return item;
+}
+
+json publisher_json(const PublisherStatus& publisher) {
+  json item = {{"carrier", publisher.carrier},
+               {"cut_off", publisher.is_cut_off},
+               {"refusals", publisher.refusals},
+               {"subscribers", json::array()}};
+  put_rows(item, kPublisherRows, publisher);
+  for (const SubscriberStatus& subscriber : publisher.subscribers) {
+    json one = {{"who", subscriber.who}, {"ring", subscriber.ring}, {"state", to_text(subscriber.state)}};
+    put_rows(one, kSubscriberRows, subscriber);
+    item["subscribers"].push_back(std::move(one));
+  }
+  return item;
+}
+
+json nic_json(const NicStatus& nic) {
+  json item = {{"offers", json::array()}, {"publishers", json::array()}};
+  put_rows(item, kNicRows, nic);
+  for (const OfferStatus& offer : nic.offers) {
+    json one = {{"name", offer.name}};
+    put_rows(one, kOfferRows, offer);
+    item["offers"].push_back(std::move(one));
+  }
+  for (const PublisherStatus& publisher : nic.publishers) item["publishers"].push_back(publisher_json(publisher));
+  return item;
+}
+
+json drop_json(const Drop& drop) {
+  json item = {{"place", drop.place}, {"count", drop.count}};
+  if (!drop.reader.empty()) {
+    item["reader"] = drop.reader;
+    item["ring"] = drop.ring;
+    item["pid"] = drop.pid;
+  }
+  return item;
+}
+
+template <class List, class ToJson>
+json list_json(const List& list, const ToJson& item_json) {
+  json items = json::array();
+  for (const auto& item : list) items.push_back(item_json(item));
+  return items;
+}
+
+}  // namespace
+
 std::string to_json(const Status& status) {
-  using nlohmann::json;
   json root = {{"name", status.name},
                {"state_folder", status.state_folder},
                {"time_ns", status.now_ns},
                {"started_ns", status.started_ns},
                {"heartbeat_ns", status.heartbeat_ns},
                {"pid", status.pid},
-               {"running", status.writer == counters::Reader::Writer::Running},
-               {"channels", json::array()},
-               {"ports", json::array()},
-               {"rings", json::array()},
-               {"agents", json::array()},
-               {"errors", json::array()},
+               {"running", status.writer == Reader::Writer::Running},
+               {"channels", list_json(status.channels, channel_json)},
+               {"ports", list_json(status.ports, port_json)},
+               {"rings", list_json(status.rings, ring_json)},
+               {"agents", list_json(status.agents, agent_json)},
+               {"errors", list_json(status.errors, error_json)},
                {"errors_beyond", status.errors_beyond},
-               {"drops", json::array()}};
-  for (const ChannelStatus& channel : status.channels) {
-    json item = {{"name", channel.name},
-                 {"number", number(channel.number)},
-                 {"feed", channel.feed},
-                 {"role", channel.role},
-                 {"mode", channel.mode},
-                 {"ring", channel.ring},
-                 {"image", channel.image},
-                 {"state", to_text(channel.state)},
-                 {"ready", channel.is_ready()},
-                 {"lines", json::object()},
-                 {"packets",
-                  {{"received", channel.received()},
-                   {"delivered", channel.delivered},
-                   {"duplicate", channel.duplicate},
-                   {"late", channel.late},
-                   {"held", channel.held},
-                   {"malformed", channel.malformed},
-                   {"incomplete", channel.incomplete}}},
-                 {"numbers",
-                  {{"expected", channel.numbers},
-                   {"delivered", channel.numbers_delivered},
-                   {"recovered", channel.numbers_recovered},
-                   {"lost", channel.numbers_lost},
-                   {"held", channel.numbers_held}}},
-                 {"gaps", channel.gaps},
-                 {"epoch", channel.epoch},
-                 {"next_sequence", channel.next_sequence},
-                 {"last_delivery_ns", channel.last_delivery_ns},
-                 {"messages", channel.messages},
-                 {"decode_errors", channel.decode_errors},
-                 {"unknown_template", channel.unknown_template},
-                 {"waiting_for_reset", channel.waiting_for_reset}};
-    for (std::size_t i = 0; i < channel.lines.size(); ++i) {
-      const LineStatus& line = channel.lines[i];
-      if (!line.exists) continue;
-      item["lines"][i == 0 ? "A" : "B"] = {{"address", line.address},
-                                           {"packets", line.packets},
-                                           {"missing", line.missing},
-                                           {"saved", line.saved},
-                                           {"first", line.first},
-                                           {"last_sequence", line.last_sequence},
-                                           {"last_arrival_ns", line.last_arrival_ns},
-                                           {"silent", line.is_silent},
-                                           {"skew_ns", quantiles(line.skew)}};
-    }
-    root["channels"].push_back(std::move(item));
-  }
-  for (const PortStatus& port : status.ports) {
-    root["ports"].push_back({{"name", port.name},
-                             {"frames", port.frames},
-                             {"bytes", port.bytes},
-                             {"dropped_by_nic", port.nic},
-                             {"dropped_by_kernel", port.kernel},
-                             {"damaged", port.damaged},
-                             {"foreign", port.foreign},
-                             {"failures", port.failures}});
-  }
-  for (const RingStatus& ring : status.rings) {
-    json readers = json::array();
-    for (const ring::SeenReader& seen : ring.readers) {
-      readers.push_back({{"name", seen.name},
-                         {"pid", seen.pid},
-                         {"running", seen.is_running},
-                         {"delivered", seen.delivered},
-                         {"lost_records", seen.lost_records},
-                         {"lost_slots", seen.lost_slots}});
-    }
-    json templates = json::object();
-    for (const auto& [name, messages] : ring.templates) templates[name] = messages;
-    root["rings"].push_back({{"name", ring.name},
-                             {"image", ring.image},
-                             {"generation", ring.generation},
-                             {"layout_hash", ring.layout_hash},
-                             {"records", ring.records},
-                             {"events", ring.events},
-                             {"slots", ring.slots},
-                             {"messages", std::move(templates)},
-                             {"readers", std::move(readers)}});
-  }
-  for (const AgentStatus& agent : status.agents) {
-    root["agents"].push_back({{"name", agent.name},
-                              {"turns", agent.turns},
-                              {"busy_turns", agent.busy_turns},
-                              {"last_turn_ns", agent.last_turn_ns},
-                              {"notices_lost", agent.notices_lost},
-                              {"batch", quantiles(agent.batch)},
-                              {"latency_ns", quantiles(agent.latency)},
-                              {"latency_buckets", buckets(agent.latency)}});
-  }
-  if (const RecorderStatus& recorder = status.recorder; recorder.exists) {
-    root["recorder"] = {{"recorded", recorder.recorded},
-                        {"failed", recorder.failed},
-                        {"no_room", recorder.no_room},
-                        {"frozen_files", recorder.frozen_files},
-                        {"refused_freezes", recorder.refused_freezes},
-                        {"failing_lines", recorder.failing_lines},
-                        {"problem", recorder.problem}};
-  }
-  if (const NicStatus& nic = status.nic; nic.exists) {
-    json offers = json::array();
-    for (const OfferStatus& offer : nic.offers) {
-      offers.push_back({{"name", offer.name},
-                        {"attachments", offer.attachments},
-                        {"attached", offer.attached},
-                        {"refused", offer.refused},
-                        {"gets", offer.gets},
-                        {"bytes", offer.bytes}});
-    }
-    json publishers = json::array();
-    for (const PublisherStatus& publisher : nic.publishers) {
-      json subscribers = json::array();
-      for (const SubscriberStatus& subscriber : publisher.subscribers) {
-        subscribers.push_back({{"who", subscriber.who},
-                               {"ring", subscriber.ring},
-                               {"state", to_text(subscriber.state)},
-                               {"since_ns", subscriber.since_ns},
-                               {"records", subscriber.records},
-                               {"slots", subscriber.slots},
-                               {"filtered", subscriber.filtered},
-                               {"lost", subscriber.lost},
-                               {"behind", subscriber.behind}});
-      }
-      publishers.push_back({{"carrier", publisher.carrier},
-                            {"cut_off", publisher.is_cut_off},
-                            {"admitted", publisher.admitted},
-                            {"refused", publisher.refused},
-                            {"refusals", publisher.refusals},
-                            {"detached", publisher.detached},
-                            {"ended", publisher.ended},
-                            {"malformed", publisher.malformed},
-                            {"subscribers", std::move(subscribers)}});
-    }
-    root["nic"] = {{"commands", nic.commands},
-                   {"clients", nic.clients},
-                   {"ports_opened", nic.ports_opened},
-                   {"ports_gone", nic.ports_gone},
-                   {"turned_away", nic.turned_away},
-                   {"malformed", nic.malformed},
-                   {"refused", nic.refused},
-                   {"shared_bytes", nic.shared_bytes},
-                   {"unpinned", nic.unpinned},
-                   {"unpinned_bytes", nic.unpinned_bytes},
-                   {"resident_bytes", nic.resident_bytes},
-                   {"pages_fetched", nic.pages_fetched},
-                   {"pages_evicted", nic.pages_evicted},
-                   {"pages_written", nic.pages_written},
-                   {"pages_failed", nic.pages_failed},
-                   {"lines_kept", nic.lines_kept},
-                   {"offers", std::move(offers)},
-                   {"publishers", std::move(publishers)}};
-  }
-  for (const counters::SeenError& error : status.errors) {
-    root["errors"].push_back(error_json(error));
-  }
-  for (const Drop& drop : status.drops()) {
-    json item = {{"place", drop.place}, {"count", drop.count}};
-    if (!drop.reader.empty()) {
-      item["reader"] = drop.reader;
-      item["ring"] = drop.ring;
-      item["pid"] = drop.pid;
-    }
-    root["drops"].push_back(std::move(item));
-  }
+               {"drops", list_json(status.drops(), drop_json)}};
+  put_rows(root, kKeeperRows, status);
+  if (status.recorder.exists) root["recorder"] = recorder_json(status.recorder);
+  if (status.nic.exists) root["nic"] = nic_json(status.nic);
   // What is not UTF-8 in a hostile segment must not end the program.
   return root.dump(-1, ' ', false, json::error_handler_t::replace);
 }

@@ -10,24 +10,21 @@
 #include <utility>
 #include <vector>
 
+#include "host/appliance/clocks.hpp"
 #include "host/appliance/tally.hpp"
-#include "host/counters/reader.hpp"
-#include "host/ring/sign.hpp"
+#include "host/monitor/counters/reader.hpp"
+#include "host/ring/reader_registration.hpp"
 
 /// What the counters of an appliance say, put together by channel, line, port and ring. Everything that shows an
-/// appliance to people begins here.
+/// appliance to people begins here. The counters of each structure are rows of counters.def.
 namespace stopbit::appliance {
 
 struct LineStatus {
   bool exists = false;
   std::string address;  ///< "224.0.0.1:1000 from 10.1.2.3"
-  std::uint64_t packets = 0;
-  std::uint64_t missing = 0;
-  std::uint64_t saved = 0;
-  std::uint64_t first = 0;
-  std::uint64_t last_sequence = 0;
-  std::uint64_t last_arrival_ns = 0;  ///< 0 = never.
-  std::uint64_t age_ns = 0;           ///< Since then; 0 = never.
+#define STOPBIT_LINE(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+  std::uint64_t age_ns = 0;  ///< Since the latest packet; 0 = never.
   bool is_silent = false;
   counters::Distribution skew;
 };
@@ -44,12 +41,12 @@ struct ChannelStatus {
   std::uint64_t window_ns = 0;
   ChannelState state = ChannelState::Waiting;
   std::array<LineStatus, 2> lines;
-  std::uint64_t delivered = 0, duplicate = 0, late = 0, held = 0, malformed = 0, incomplete = 0;
-  std::uint64_t numbers = 0, numbers_delivered = 0, numbers_recovered = 0, numbers_lost = 0, numbers_held = 0;
-  std::uint64_t gaps = 0, epoch = 0, next_sequence = 0, last_delivery_ns = 0;
-  std::uint64_t datagrams = 0, messages = 0, decode_errors = 0, unknown_template = 0, waiting_for_reset = 0;
+#define STOPBIT_CHANNEL(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
 
-  [[nodiscard]] std::uint64_t received() const noexcept { return lines[0].packets + lines[1].packets; }
+  [[nodiscard]] std::uint64_t received() const noexcept {
+    return lines[0].packets + lines[1].packets;
+  }
   /// Both identities hold. While packets flow the counters may be read in the middle of a change.
   [[nodiscard]] bool is_balanced() const noexcept;
   /// How long after A its copies came on B, if that is positive, else how long after B on A: the part given.
@@ -60,21 +57,24 @@ struct ChannelStatus {
 
 struct PortStatus {
   std::string name;
-  std::uint64_t frames = 0, bytes = 0, nic = 0, kernel = 0, failures = 0, foreign = 0;
-  std::uint64_t damaged = 0;  ///< Frames that cannot be right, or are cut.
+#define STOPBIT_PORT(member, ...) std::uint64_t member = 0;
+#define STOPBIT_PORT_DERIVED(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
 };
 
 struct RingStatus {
   std::string name;
   std::string image;
-  std::uint64_t records = 0, events = 0, slots = 0, generation = 0, layout_hash = 0;
+#define STOPBIT_RING(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
   std::vector<std::pair<std::string, std::uint64_t>> templates;  ///< Messages of each.
   std::vector<ring::SeenReader> readers;                         ///< Those with a name.
 };
 
 struct AgentStatus {
   std::string name;
-  std::uint64_t turns = 0, busy_turns = 0, last_turn_ns = 0, notices_lost = 0;
+#define STOPBIT_AGENT(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
   counters::Distribution batch, latency;
 };
 
@@ -92,7 +92,8 @@ struct Drop {
 /// A ring that clients of the broker attach.
 struct OfferStatus {
   std::string name;
-  std::uint64_t attachments = 0, attached = 0, refused = 0, gets = 0, bytes = 0;
+#define STOPBIT_OFFER(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
 };
 
 /// What a publisher is doing for a subscriber.
@@ -108,14 +109,16 @@ enum class SubscriberState : std::uint8_t {
 struct SubscriberStatus {
   std::string who, ring;
   SubscriberState state = SubscriberState::None;
-  std::uint64_t since_ns = 0, records = 0, slots = 0, filtered = 0, lost = 0, behind = 0;
+#define STOPBIT_SUBSCRIBER(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
 };
 
 /// A carrier that rings are published by.
 struct PublisherStatus {
   std::string carrier;
   bool is_cut_off = false;  ///< Serves nobody, until the appliance is restarted.
-  std::uint64_t admitted = 0, refused = 0, ended = 0, detached = 0, malformed = 0;
+#define STOPBIT_PUBLISHER(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
   std::map<std::string, std::uint64_t> refusals;  ///< Of `refused`, by the reason; those that there were.
   std::vector<SubscriberStatus> subscribers;      ///< Those that there are.
 };
@@ -123,10 +126,8 @@ struct PublisherStatus {
 /// The node and its broker.
 struct NicStatus {
   bool exists = false;
-  std::uint64_t commands = 0, clients = 0, ports_opened = 0, ports_gone = 0, turned_away = 0, malformed = 0,
-                refused = 0, shared_bytes = 0, lines_kept = 0;
-  std::uint64_t unpinned = 0, unpinned_bytes = 0, resident_bytes = 0, pages_fetched = 0, pages_evicted = 0,
-                pages_written = 0, pages_failed = 0;
+#define STOPBIT_NIC(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
   std::vector<OfferStatus> offers;
   std::vector<PublisherStatus> publishers;
 };
@@ -134,12 +135,13 @@ struct NicStatus {
 /// What is written to disk, over all lines.
 struct RecorderStatus {
   bool exists = false;
-  std::uint64_t recorded = 0;
-  std::uint64_t failed = 0;   ///< Could not be written.
-  std::uint64_t no_room = 0;  ///< The disk was too slow.
-  std::uint64_t frozen_files = 0, refused_freezes = 0;
-  std::uint64_t failing_lines = 0;  ///< Now.
-  std::string problem;              ///< What the system said last; empty: nothing was wrong so far.
+#define STOPBIT_RECORD(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+#define STOPBIT_RECORD_QUEUE(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+#define STOPBIT_RECORDER(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
+  std::string problem;  ///< What the system said last; empty: nothing was wrong so far.
 };
 
 struct Status {
@@ -158,14 +160,22 @@ struct Status {
   NicStatus nic;
   std::vector<counters::SeenError> errors;
   std::uint64_t errors_beyond = 0;
+#define STOPBIT_KEEPER(member, ...) std::uint64_t member = 0;
+#include "host/appliance/counters.def"
 
   /// What was dropped, by place in the order of the way through the appliance; every place is there, with 0 if nothing
   /// was. At the end the readers with a name that are there, each process by itself.
   [[nodiscard]] std::vector<Drop> drops() const;
 };
 
-/// From the counters, and from the signs of readers beside the rings. `now_ns` is the time that ages are counted to.
-[[nodiscard]] Status read_status(const counters::Reader& reader, std::uint64_t now_ns);
+/// From the counters, and from the signs of readers at the rings. Ages are counted to `now`. With
+/// `watch` the signs are what it has seen last, and no folder is read here.
+[[nodiscard]] Status read_status(const counters::Reader& reader, const Now& now,
+                                 const class ReaderWatch* watch = nullptr);
+/// From the counters alone: rings have no readers.
+[[nodiscard]] Status read_counters(const counters::Reader& reader, const Now& now);
+/// Where the rings of an appliance lie, in their order, for ring::find_readers.
+[[nodiscard]] std::vector<std::string> ring_places(const Status& status, const counters::Reader& reader);
 
 /// A window for a channel, from what its lines have been seen to do.
 struct ProposedWindow {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "host/counters/writer.hpp"
-#include "host/net/packet.hpp"
-#include "host/nic/remote/protocol.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "host/monitor/counters/writer.hpp"
+#include "host/remote/protocol.hpp"
 
-/// The counters of an appliance: which there are, and their handles. Names and help stand in tally.cpp, in one list.
+/// The handles of the counters of an appliance. Names, help and where they are shown: counters.def, one row each.
 namespace stopbit::appliance {
 
 /// What a channel is doing.
@@ -23,83 +23,102 @@ enum class ChannelState : std::uint8_t {
 };
 [[nodiscard]] std::string_view to_text(ChannelState state) noexcept;
 
+// The counters of each are rows of counters.def.
+
 struct LineTally {
-  counters::Counter packets, missing, saved, first, last_sequence, last_arrival;
+#define STOPBIT_LINE(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
   counters::Histogram skew;
 };
 
 struct ChannelTally {
   std::array<LineTally, 2> lines;
-  counters::Counter delivered, duplicate, late, held, malformed, incomplete;
-  counters::Counter numbers, numbers_delivered, numbers_recovered, numbers_lost, numbers_held;
-  counters::Counter gaps, epoch, next_sequence, state, last_delivery;
-  counters::Counter datagrams, messages, decode_errors, unknown_template, waiting_for_reset, stale_events;
+#define STOPBIT_CHANNEL(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
 struct PortTally {
-  counters::Counter frames, bytes, nic, kernel, failures, foreign;
+#define STOPBIT_PORT(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
   std::array<counters::Counter, net::kVerdicts> verdicts;
 };
 
 struct OutletTally {
-  counters::Counter records, slots, generation, layout_hash, events;
+#define STOPBIT_RING(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
   counters::Text image;
   counters::Counter other;  ///< Messages of templates that came with a later image.
 };
 
 struct AgentTally {
-  counters::Counter turns, busy_turns, last_turn, notices_lost;
+#define STOPBIT_AGENT(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
   counters::Histogram batch, latency;
   counters::Errors errors;
 };
 
 /// One line on disk.
 struct RecordTally {
-  counters::Counter recorded, not_recorded, frozen_files, refused_freezes;
+#define STOPBIT_RECORD(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
+};
+
+/// What an agent hands to the disk.
+struct RecordQueueTally {
+#define STOPBIT_RECORD_QUEUE(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
 /// The recorder as a whole.
 struct RecorderTally {
-  counters::Counter failing_lines;
+#define STOPBIT_RECORDER(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
   counters::Text problem;
+};
+
+/// What the thread that looks after the appliance has seen.
+struct KeeperTally {
+#define STOPBIT_KEEPER(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
 /// The node and its broker.
 struct NicTally {
-  counters::Counter commands, clients, ports_opened, ports_gone, turned_away, malformed, refused, shared_bytes;
-  counters::Counter unpinned, unpinned_bytes, resident_bytes, pages_fetched, pages_evicted, pages_written, pages_failed;
-  counters::Counter lines_kept;
+#define STOPBIT_NIC(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
 /// What the units of the node on one carrier did.
 struct UnitsTally {
-  counters::Counter sent, resent, delivered, bad_frames, lost, rejoined;                    // links
-  counters::Counter messages_sent, messages_delivered, messages_dropped, messages_refused;  // messages
-  counters::Counter transfers, served, transfers_refused, failed, bounced, held_up;         // remote memory
-  counters::Counter hits, misses, faults;                                                   // translation
+#define STOPBIT_UNITS(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
 /// The carrier to other hosts.
 struct FabricTally {
-  counters::Counter bad_frames, joined, refused, expired, renewed, deaths, cut_off;
+#define STOPBIT_FABRIC(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
 /// A ring that clients of the broker attach.
 struct OfferTally {
-  counters::Counter attached, refused, attachments, gets, bytes;
+#define STOPBIT_OFFER(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
-/// A place that a subscriber of a published ring may have. `who` is empty as long as nobody has it.
+/// A slot for a subscriber of a published ring. `who` is empty while the slot is free.
 struct SubscriberTally {
   counters::Text who, ring;
-  counters::Counter state, since, records, slots, filtered, lost, behind;
+#define STOPBIT_SUBSCRIBER(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
 };
 
 /// A carrier that rings are published by.
 struct PublisherTally {
-  counters::Counter subscribers, admitted, refused, ended, detached, malformed;
-  std::array<counters::Counter, nic::remote::kRefusals - 1> refusals;  ///< Of `refused`, by nic::remote::Refusal.
-  std::vector<SubscriberTally> places;                                 ///< As many as there may be.
+#define STOPBIT_PUBLISHER(member, ...) counters::Counter member;
+#include "host/appliance/counters.def"
+  std::array<counters::Counter, remote::kRefusals - 1> refusals;  ///< Of `refused`, by remote::Refusal.
+  std::vector<SubscriberTally> places;                                 ///< One for each subscriber there may be.
 };
 
 /// Collects what there is, then makes the segment and fills the handles, which must stay where they are until then.
@@ -109,6 +128,7 @@ class TallyBuilder {
 
   void agent(AgentTally& tally, std::string_view name);
   void port(PortTally& tally, std::string_view name);
+  void clock_steps(counters::Counter& counter);
   void outlet(OutletTally& tally, std::string_view name);
   /// Messages of one template.
   void templates(counters::Counter& counter, std::string_view outlet, std::string_view name);
@@ -116,7 +136,8 @@ class TallyBuilder {
   void record(RecordTally& tally, std::string_view channel, bool is_b);
   void recorder(RecorderTally& tally);
   /// Packets of an agent that found no room on their way to the disk.
-  void record_queue(counters::Counter& counter, std::string_view agent);
+  void record_queue(RecordQueueTally& tally, std::string_view agent);
+  void keeper(KeeperTally& tally);
   void nic(NicTally& tally);
   void units(UnitsTally& tally, std::string_view carrier);
   void fabric(FabricTally& tally);
@@ -130,14 +151,14 @@ class TallyBuilder {
   [[nodiscard]] Result<counters::Segment> build(std::string_view name);
 
  private:
+  /// All counters of the rows of a group.
+  template <class Rows, class Tally>
+  void add_rows(const Rows& rows, Tally& tally, Labels labels);
   void add(counters::Counter& handle, std::string_view family, Labels labels, std::string_view help,
            counters::Kind kind = counters::Kind::Counter, counters::Unit unit = counters::Unit::Number);
-  void gauge(counters::Counter& handle, std::string_view family, Labels labels, std::string_view help,
-             counters::Unit unit = counters::Unit::Number) {
-    add(handle, family, labels, help, counters::Kind::Gauge, unit);
-  }
   void histogram(counters::Histogram& handle, std::string_view family, Labels labels, std::string_view help,
                  counters::Unit unit);
+  void text(counters::Text& handle, std::string_view family, Labels labels, std::string_view help);
 
   counters::Schema schema_;
   std::vector<std::function<void(const counters::Segment&)>> binders_;

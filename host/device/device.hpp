@@ -8,10 +8,6 @@
 
 namespace stopbit::device {
 
-/// Nothing, or why not.
-struct Done {};
-using Status = Result<Done>;
-
 /// Memory of the host that the device can read and write. Zeroed. Lives on when its device is gone, but then nobody
 /// writes.
 class HostBuffer {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "decoder/record/views.hpp"
-#include "host/device/registers.hpp"
+#include "host/device/generated/registers.hpp"
 #include "microcode/image/image.hpp"
 #include "microcode/isa/isa.hpp"
 
@@ -164,7 +164,7 @@ Outcome DeviceEngine::decode(std::span<const std::byte> datagram, const PacketIn
   outcome.offset_bytes = static_cast<std::uint32_t>(datagram.size());
   if (!failed()) {
     Status done = send(datagram, info);
-    if (done) done = collect(datagram, info, sink, outcome);
+    if (done) done = collect(datagram, info, &sink, outcome);
     if (!done) fail(done.message());
   }
   if (failed()) outcome.dropped = true;
@@ -175,6 +175,15 @@ void DeviceEngine::reset(std::uint16_t channel) noexcept {
   if (failed()) return;
   const std::size_t words = channel_words_.size() / options_.channels;
   const Status done = load(std::span(channel_words_).subspan(channel * words, words));
+  if (!done) fail(done.message());
+}
+
+void DeviceEngine::invalidate(std::uint16_t channel) noexcept {
+  if (failed() || options_.reset == ResetRule::Packet) return;
+  const PacketInfo beyond_the_end{.data_offset = 1, .channel = channel};
+  Outcome outcome;
+  Status done = send({}, beyond_the_end);
+  if (done) done = collect({}, beyond_the_end, nullptr, outcome);
   if (!done) fail(done.message());
 }
 
@@ -198,7 +207,7 @@ Status DeviceEngine::send(std::span<const std::byte> datagram, const PacketInfo&
 }
 
 /// Takes the records of the datagram that is on its way.
-Status DeviceEngine::collect(std::span<const std::byte> datagram, const PacketInfo& info, record::RecordSink& sink,
+Status DeviceEngine::collect(std::span<const std::byte> datagram, const PacketInfo& info, record::RecordSink* sink,
                              Outcome& outcome) {
   // A datagram ends with an event or with a record that says so: except for one without messages, which may give
   // nothing, and one that is cut, whose event follows what it takes for the last record.
@@ -251,7 +260,7 @@ Status DeviceEngine::collect(std::span<const std::byte> datagram, const PacketIn
   }
 }
 
-Status DeviceEngine::take_record(const PacketInfo& info, record::RecordSink& sink, Outcome& outcome) {
+Status DeviceEngine::take_record(const PacketInfo& info, record::RecordSink* sink, Outcome& outcome) {
   const std::span<const record::Slot> record = ring_->record();
   record::Slot first = record[0];
   const record::HeaderView header(first);
@@ -276,7 +285,8 @@ Status DeviceEngine::take_record(const PacketInfo& info, record::RecordSink& sin
   first.words[2] = with_bits(first.words[2], 0, 32, info.sequence);
   first.words[3] = with_bits(first.words[3], 32, 16, info.sender_epoch);
 
-  const record::RecordSink::Place place = sink.open();
+  if (sink == nullptr) return Done{};
+  const record::RecordSink::Place place = sink->open();
   const std::uint64_t phase = place.phase ? 1 : 0;
   for (std::size_t i = 1; i < record.size(); ++i) {
     for (std::size_t word = 0; word < record::kValueWords; ++word) {
@@ -287,7 +297,7 @@ Status DeviceEngine::take_record(const PacketInfo& info, record::RecordSink& sin
   }
   first.words[0] = with_bits(first.words[0], 32, 32, place.stamp);
   first.words[record::kTagWord] = with_bits(first.words[record::kTagWord], 63, 1, phase);
-  sink.commit(first, static_cast<std::uint32_t>(record.size()));
+  sink->commit(first, static_cast<std::uint32_t>(record.size()));
   return Done{};
 }
 

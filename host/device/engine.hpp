@@ -12,7 +12,7 @@
 
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/reader.hpp"
-#include "fpga/firmware/device.hpp"
+#include "host/device/firmware/device.hpp"
 #include "host/device/kernel.hpp"
 #include "host/device/network.hpp"
 #include "host/device/ring.hpp"
@@ -65,6 +65,9 @@ class DeviceEngine final : public Engine {
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                  record::RecordSink& sink) noexcept override;
   void reset(std::uint16_t channel) noexcept override;
+  /// Sends a datagram that ends before its data begins, an error to the device, and drops its event record. As slow as
+  /// decode.
+  void invalidate(std::uint16_t channel) noexcept override;
 
   /// Whether the device decodes no more. Any thread.
   [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -79,9 +82,10 @@ class DeviceEngine final : public Engine {
   [[nodiscard]] Status set_up(Device& device);
   [[nodiscard]] Status load(std::span<const firmware::Word> words);
   [[nodiscard]] Status send(std::span<const std::byte> datagram, const PacketInfo& info);
-  [[nodiscard]] Status collect(std::span<const std::byte> datagram, const PacketInfo& info, record::RecordSink& sink,
+  /// Both write nothing if `sink` is null.
+  [[nodiscard]] Status collect(std::span<const std::byte> datagram, const PacketInfo& info, record::RecordSink* sink,
                                Outcome& outcome);
-  [[nodiscard]] Status take_record(const PacketInfo& info, record::RecordSink& sink, Outcome& outcome);
+  [[nodiscard]] Status take_record(const PacketInfo& info, record::RecordSink* sink, Outcome& outcome);
   [[nodiscard]] Status give_up(std::string what);
   void fail(std::string problem);
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "microcode/base/hex.hpp"
 #include "microcode/image/crc32c.hpp"
 
 namespace stopbit::device {
@@ -31,13 +32,6 @@ void append(std::vector<std::byte>& bytes, std::uint32_t word) {
   for (std::uint32_t shift = 0; shift < 32; shift += 8) bytes.push_back(static_cast<std::byte>(word >> shift));
 }
 
-std::string hex(std::uint32_t value) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text = "0x";
-  for (std::uint32_t shift = 32; shift > 0; shift -= 4) text += kDigits[value >> (shift - 4) & 0xF];
-  return text;
-}
-
 }  // namespace
 
 Result<std::uint64_t> read64(Device& device, std::uint32_t offset) {
@@ -59,7 +53,7 @@ Result<Kernel> Kernel::open(Device& device) {
   if (!id) return Failure{id.message()};
   if (id.value() != registers::kIdValue) {
     return Failure{"the kernel is not " + std::string(registers::kKernelName) + ": its first register reads " +
-                   hex(id.value())};
+                   hex_text(id.value(), 8)};
   }
   const Result<std::uint32_t> version = device.read(registers::kInterfaceVersion);
   if (!version) return Failure{version.message()};
@@ -98,7 +92,8 @@ Status Kernel::load(std::uint32_t bank, std::span<const LoadWord> words) {
   const std::uint32_t expected = image::crc32c(sent);
   if (count.value() != words.size() || crc.value() != expected) {
     return Failure{"the firmware did not arrive as it was sent: " + std::to_string(count.value()) + " of " +
-                   std::to_string(words.size()) + " words, CRC " + hex(crc.value()) + " instead of " + hex(expected)};
+                   std::to_string(words.size()) + " words, CRC " + hex_text(crc.value(), 8) + " instead of " +
+                   hex_text(expected, 8)};
   }
   return verify(bank, words);
 }
@@ -131,8 +126,8 @@ Status Kernel::verify(std::uint32_t bank, std::span<const LoadWord> words) {
   const Result<std::uint32_t> crc = device_->read(registers::kVerifiedCrc);
   if (!crc) return Failure{crc.message()};
   if (crc.value() != image::crc32c(expected)) {
-    return Failure{"the kernel's memory does not hold the firmware that was loaded: CRC " + hex(crc.value()) +
-                   " instead of " + hex(image::crc32c(expected))};
+    return Failure{"the kernel's memory does not hold the firmware that was loaded: CRC " + hex_text(crc.value(), 8) +
+                   " instead of " + hex_text(image::crc32c(expected), 8)};
   }
   return Done{};
 }
@@ -335,7 +330,8 @@ std::string Kernel::describe_errors(std::uint32_t errors) {
     text += (text.empty() ? "" : "; ") + std::string(sentence);
     errors &= ~bit;
   }
-  if (errors != 0) text += (text.empty() ? "" : "; ") + ("error bits this program does not know: " + hex(errors));
+  if (errors != 0)
+    text += (text.empty() ? "" : "; ") + ("error bits this program does not know: " + hex_text(errors, 8));
   return text;
 }
 

@@ -9,8 +9,8 @@
 
 #include "host/device/device.hpp"
 #include "host/device/filter.hpp"
-#include "host/device/registers.hpp"
-#include "host/net/framing.hpp"
+#include "host/device/generated/registers.hpp"
+#include "host/feed/framing/framing.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::device {

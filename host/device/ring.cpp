@@ -8,9 +8,10 @@
 #include <thread>
 #include <utility>
 
+#include "host/device/generated/registers.hpp"
 #include "host/device/kernel.hpp"
-#include "host/device/registers.hpp"
 #include "host/ring/header.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::device {
 namespace {
@@ -27,11 +28,7 @@ static_assert(sizeof(Descriptor) == 16);
 
 constexpr std::uint64_t kCreditShare = 4;  // of the ring, after which the device hears of the reader
 constexpr int kLooks = 1000;
-constexpr auto kNap = std::chrono::milliseconds(1);
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
-  return (value + step - 1) / step * step;
-}
+constexpr auto kLookEvery = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -41,16 +38,15 @@ Result<std::unique_ptr<DeviceRing>> DeviceRing::start(Device& device, const Prog
     return Failure{"the kernel has " + std::to_string(reg::kCount) + " rings, no number " +
                    std::to_string(options.index)};
   }
-  const std::string unfit = ring::slot_count_problem(program, options.slot_count);
-  if (!unfit.empty()) return Failure{unfit};
+  if (const Status fits = ring::check_slot_count(program, options.slot_count); !fits) return Failure{fits.message()};
   const std::uint64_t piece = options.segment_slots == 0 ? options.slot_count : options.segment_slots;
   const std::uint64_t segments = (options.slot_count + piece - 1) / piece;
 
   // Header and image, slots, list of segments: one piece of memory.
   const ring::SegmentPlan plan = ring::plan_segment(image.size(), options.slot_count);
-  const std::uint64_t list = round_up(plan.segment_bytes, ring::kPageBytes);
+  const std::uint64_t list = round_up<std::uint64_t>(plan.segment_bytes, ring::kPageBytes);
   Result<std::unique_ptr<HostBuffer>> memory =
-      device.allocate(round_up(list + segments * sizeof(Descriptor), ring::kPageBytes));
+      device.allocate(round_up<std::uint64_t>(list + segments * sizeof(Descriptor), ring::kPageBytes));
   if (!memory) return Failure{memory.message()};
 
   std::unique_ptr<DeviceRing> made(new DeviceRing(device, options));
@@ -104,7 +100,7 @@ Status DeviceRing::set_up(std::uint64_t descriptors, std::uint64_t segments, std
     const Result<std::uint32_t> now = device_->read(at(reg::kState));
     if (!now) return Failure{now.message()};
     if ((now.value() & reg::kStateRunning) == 0) return Failure{"the kernel ended the ring at once: it cannot read it"};
-    if (i > 0) std::this_thread::sleep_for(kNap);
+    if (i > 0) std::this_thread::sleep_for(kLookEvery);
   }
   return Failure{"the kernel runs the ring, but does not write to its memory"};
 }
@@ -174,7 +170,7 @@ Status DeviceRing::stop() {
     const Result<std::uint32_t> status = device_->read(registers::kStatus);
     if (!status) return Failure{status.message()};
     if ((status.value() & registers::kStatusIdle) != 0) return Done{};
-    std::this_thread::sleep_for(kNap);
+    std::this_thread::sleep_for(kLookEvery);
   }
   return Failure{"the kernel does not come to rest"};
 }

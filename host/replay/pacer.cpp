@@ -7,10 +7,11 @@
 #include <cmath>
 #include <string>
 
+#include "microcode/base/time.hpp"
+
 namespace stopbit::replay {
 namespace {
 
-constexpr std::uint64_t kNsPerSecond = 1'000'000'000;
 /// A sleep wakes up this much late, or less; the rest of a wait is spent looking at the clock.
 constexpr std::uint64_t kWakeUpNs = 100'000;
 /// A wait of 30 years is as good as a longer one, and adds up without overflow.

@@ -12,22 +12,27 @@
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/builder.hpp"
 #include "decoder/record/sink.hpp"
-#include "host/arbitrate/arbiter.hpp"
-#include "host/feed/description.hpp"
-#include "host/feed/line_table.hpp"
-#include "host/ingest/packet_source.hpp"
-#include "host/net/flow_table.hpp"
-#include "host/net/framing.hpp"
-#include "host/replay/counting_sink.hpp"
+#include "host/feed/channel/channel_decoder.hpp"
+#include "host/feed/channel/channel_set.hpp"
+#include "host/feed/channel/datagram_decoder.hpp"
+#include "host/feed/channel/stage.hpp"
+#include "host/feed/description/description.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/flow_table.hpp"
+#include "host/ports/packet_source.hpp"
 #include "host/replay/error_text.hpp"
+#include "host/replay/missing_numbers.hpp"
 #include "host/replay/pacer.hpp"
 #include "host/replay/summary.hpp"
+#include "host/replay/template_counts.hpp"
 
-/// The straight line from captures to records:
+/// From captures to records:
 ///
-///     PacketSource -> parse_frame -> groups, channels -> framing, chunks, blocks -> Engine -> RecordSink
+///     PacketSource -> parse_frame -> ChannelSet -> ChannelDecoder  -> Engine -> stages -> RecordSink
+///                                 -> groups     -> DatagramDecoder ->
 ///
-/// With channels of a feed, an Arbiter for each stands behind its framing, and merges its lines by the capture's times.
+/// With channels of a feed, each has the decoder that `stopbit run` uses; the capture's times are its clock. Without,
+/// each multicast group is a channel, decoded as it was captured: there is nothing to arbitrate.
 namespace stopbit::replay {
 
 /// How far a replay is.
@@ -57,6 +62,7 @@ struct Options {
   double speed = 0;         ///< Factor of the capture's own speed; 0 = as fast as it goes.
   bool strict = false;      ///< See EngineOptions.
   EngineLimits limits = {};
+  feed::ChannelOptions channel_options = {};  ///< Of a feed's channels.
   std::uint16_t image_generation = 0;
   std::uint16_t channels = 256;  ///< At most so many groups: each gets a channel, a dictionary of its own.
   std::uint64_t progress_interval_ns = 100'000'000;
@@ -72,7 +78,7 @@ struct Options {
 
 /// Replays captures, one after the other or merged. Program, engine and sink must outlive it. Runs on the caller's
 /// thread. Allocates when it is made; while packets flow, only for what goes wrong with a capture file.
-class Replay {
+class Replay : private feed::Watcher {
  public:
   /// `engine` was made with engine_options(options).
   Replay(const Program& program, Engine& engine, record::RecordSink& sink, Options options);
@@ -111,65 +117,64 @@ class Replay {
   void take_fault(const ingest::PacketSource& source);
   [[nodiscard]] bool wait_for(const ingest::Packet& packet);
   void take_packet(const ingest::Packet& packet, record::TimeQuality time_quality);
-  void take_of_feed(const net::Datagram& datagram, const feed::LineTarget& target, PacketInfo& info);
-  void run_deadlines(std::uint64_t now_ns);
-  void take_datagram(std::span<const std::byte> datagram, PacketInfo& info);
-  void decode_datagram(std::span<const std::byte> datagram, net::Preamble preamble, PacketInfo& info);
-  void write_event(const PacketInfo& info, const record::Event& event);
-  void run_blocks(std::span<const std::byte> datagram, const net::Preamble& preamble, PacketInfo& info);
-  bool run_engine(std::span<const std::byte> datagram, const PacketInfo& info);
-  void take_error(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram);
+  void take_of_group(const net::Datagram& datagram, PacketInfo& info);
+  void decode_error(const Outcome& outcome, const PacketInfo& info,
+                    std::span<const std::byte> datagram) noexcept override;
+  void malformed(const Outcome& outcome, const PacketInfo& info, std::span<const std::byte> datagram) noexcept override;
   void lose_frame(const ingest::Packet& packet, net::Verdict verdict, net::Endpoint group);
-  void invalidate(std::uint16_t channel);
   void note(const Problem& problem);
   [[nodiscard]] std::string words(const Problem& problem,
                                   std::span<const std::unique_ptr<ingest::PacketSource>> sources) const;
   void report_progress(bool finished);
 
   const Program& program_;
-  Engine& engine_;
-  CountingSink sink_;
-  DiscardingSink discard_;
   Options options_;
-  net::GroupFilter filter_;
-  net::FlowTable flows_;
   record::Builder builder_;
-  std::unique_ptr<net::ChunkAssembler> chunks_;  ///< b3 only.
+  TemplateCounts* template_counts_;  ///< The first of the stages.
+  feed::Stages stages_;
+  feed::Target target_;
+  feed::Counts counts_;  ///< Of all channels.
   std::optional<Pacer> pacer_;
 
-  /// What is remembered of a channel.
-  struct Channel {
-    const net::Framing* framing = nullptr;
+  /// A multicast group of a replay without a feed.
+  struct Group {
+    feed::DatagramDecoder decoder;
     std::uint64_t datagrams = 0;
     std::uint64_t sender = 0;
     std::uint16_t sender_epoch = 0;
     bool has_sender = false;
   };
-  std::vector<Channel> channels_;
+  net::GroupFilter filter_;
+  net::FlowTable flows_;
+  std::vector<Group> groups_;  ///< By channel.
+  MissingNumbers numbers_;     ///< By channel; not of a feed, whose arbiters count.
 
-  /// A channel of a feed: what its arbiter says goes on from here.
-  class FeedChannel final : public arbitrate::Sink {
+  /// A channel of a feed.
+  class FeedChannel final : public feed::Watcher {
    public:
-    FeedChannel(Replay& replay, const feed::Channel& description);
-    void deliver(const arbitrate::Packet& packet, std::uint16_t epoch) noexcept override;
-    void gap(const arbitrate::Gap& gap) noexcept override;
-    void epoch(const arbitrate::NewRun& run) noexcept override;
-    void reset(const arbitrate::NewRun& run) noexcept override;
-
-    [[nodiscard]] const feed::Channel& description() const noexcept { return description_; }
+    FeedChannel(Replay& replay, const feed::Channel& description)
+        : replay_(replay),
+          decoder_(description, replay.options_.channel_options, replay.target_, replay.counts_, *this) {}
+    [[nodiscard]] feed::ChannelDecoder& decoder() noexcept { return decoder_; }
     [[nodiscard]] ChannelCount count() const;
 
-    arbitrate::Arbiter arbiter;
-    std::uint64_t resets = 0;
-
    private:
+    void decode_error(const Outcome& outcome, const PacketInfo& info,
+                      std::span<const std::byte> datagram) noexcept override {
+      replay_.decode_error(outcome, info, datagram);
+    }
+    void malformed(const Outcome& outcome, const PacketInfo& info,
+                   std::span<const std::byte> datagram) noexcept override {
+      replay_.malformed(outcome, info, datagram);
+    }
+    void run_begins(const arbitrate::NewRun& /*run*/, bool is_reset) noexcept override { resets_ += is_reset ? 1 : 0; }
+
     Replay& replay_;
-    const feed::Channel& description_;
+    std::uint64_t resets_ = 0;
+    feed::ChannelDecoder decoder_;
   };
   std::vector<std::unique_ptr<FeedChannel>> feed_;
-  feed::LineTable lines_;
-  std::uint64_t next_deadline_ns_ = kNoDeadline;  ///< Of any channel; none is earlier.
-  static constexpr std::uint64_t kNoDeadline = ~std::uint64_t{0};
+  feed::ChannelSet set_;  ///< The decoders of feed_, in the same order.
 
   Summary summary_;
   std::array<Problem, kNamedProblems> problems_{};

@@ -6,6 +6,9 @@
 #include <numeric>
 #include <utility>
 
+#include "host/os/readable.hpp"
+#include "microcode/base/printable.hpp"
+
 namespace stopbit::replay {
 namespace {
 
@@ -68,8 +71,13 @@ Table totals(const Summary& summary, SummaryStyle style) {
   Table table;
   table.add(summary.packets, "packets in the capture" + std::string(summary.captures == 1 ? "" : "s") + " (" +
                                  byte_text(summary.packet_bytes) + ")");
-  table.add(summary.datagrams, with_rate("datagrams decoded (" + byte_text(summary.datagram_bytes) + ")",
-                                         summary.datagrams, summary, style));
+  const std::uint64_t decoded = summary.decoded();
+  const std::string of_which = decoded == summary.datagrams
+                                   ? "datagrams decoded (" + byte_text(summary.datagram_bytes) + ")"
+                               : decoded == 0 ? "datagrams (" + byte_text(summary.datagram_bytes) + "), none decoded"
+                                              : "datagrams (" + byte_text(summary.datagram_bytes) + "), of which " +
+                                                    grouped(decoded) + " were decoded to their end";
+  table.add(summary.datagrams, with_rate(of_which, summary.datagrams, summary, style));
   table.add(summary.messages, with_rate("messages", summary.messages, summary, style));
   table.add(summary.fields, with_rate("field values", summary.fields, summary, style));
   return table;
@@ -85,17 +93,21 @@ Table templates(const Summary& summary, const Program& program) {
   for (const std::size_t index : order) {
     if (summary.templates[index] == 0) break;
     const Template& found = program.templates[index];
-    table.add(summary.templates[index],
-              std::string(program.name(found.name)) + " (id " + std::to_string(found.id) + ")");
+    table.add(summary.templates[index], printable(program.name(found.name)) + " (id " + std::to_string(found.id) + ")");
   }
   return table;
+}
+
+std::string missing_text(const NumberCount& numbers) {
+  if (numbers.missing == 0) return {};
+  return ", " + plural(numbers.missing, "number") + " missing in " + plural(numbers.gaps, "gap");
 }
 
 Table groups(const Summary& summary) {
   Table table;
   for (std::size_t i = 0; i < std::min(summary.groups.size(), kGroupsShown); ++i) {
-    table.add(summary.groups[i].datagrams,
-              net::to_text(summary.groups[i].group) + " (channel " + std::to_string(i) + ")");
+    table.add(summary.groups[i].datagrams, net::to_text(summary.groups[i].group) + " (channel " + std::to_string(i) +
+                                               ")" + missing_text(summary.groups[i].numbers));
   }
   std::uint64_t rest = 0;
   for (std::size_t i = kGroupsShown; i < summary.groups.size(); ++i) rest += summary.groups[i].datagrams;
@@ -103,10 +115,15 @@ Table groups(const Summary& summary) {
   return table;
 }
 
-std::string time_text(std::uint64_t ns) {
-  if (ns < 10'000) return print("%llu ns", static_cast<unsigned long long>(ns));
-  if (ns < 10'000'000) return print("%.1f us", static_cast<double>(ns) / 1e3);
-  return print("%.1f ms", static_cast<double>(ns) / 1e6);
+/// Empty if all numbers came.
+Table numbers(const Summary& summary) {
+  const NumberCount all = summary.numbers();
+  Table table;
+  if (all.missing == 0) return table;
+  table.add(all.missing, "missing, in " + plural(all.gaps, "gap"));
+  if (all.late != 0) table.add(all.late, "came late, after higher ones");
+  if (all.again != 0) table.add(all.again, "came again");
+  return table;
 }
 
 /// What became of a channel's packets: where each went, then each number, then what the lines are worth.
@@ -125,7 +142,7 @@ Table channel(const ChannelCount& channel) {
               "late: given up or overtaken before" +
                   (channel.late_by.count() == 0 ? std::string()
                                                 : print("; %.1f %% of them by ", kMost * 100) +
-                                                      time_text(channel.late_by.at_most(kMost)) + " at most"));
+                                                      os::delay_text(channel.late_by.at_most(kMost)) + " at most"));
   }
   if (packets.malformed != 0) table.add(packets.malformed, "malformed");
   if (packets.incomplete != 0) table.add(packets.incomplete, "chunks of messages that were given up");
@@ -142,7 +159,7 @@ Table channel(const ChannelCount& channel) {
     if (line.behind.count() != 0) {
       table.add(line.behind.count(), std::string("came second on line ") + kLines[i] +
                                          print("; %.1f %% within ", kMost * 100) +
-                                         time_text(line.behind.at_most(kMost)));
+                                         os::delay_text(line.behind.at_most(kMost)));
     }
   }
   return table;
@@ -193,6 +210,17 @@ std::uint64_t Summary::decode_errors() const noexcept {
   return std::accumulate(errors.begin(), errors.end(), std::uint64_t{0});
 }
 
+std::uint64_t Summary::decoded() const noexcept {
+  // The first error ends a datagram, so that each has one at most.
+  return datagrams - std::min(datagrams, decode_errors() + dropped);
+}
+
+NumberCount Summary::numbers() const noexcept {
+  NumberCount all;
+  for (const GroupCount& group : groups) all += group.numbers;
+  return all;
+}
+
 std::uint64_t Summary::error_count() const noexcept {
   std::uint64_t count = decode_errors() + dropped + incomplete + oversized + ungrouped + faults;
   for (std::size_t i = 0; i < net::kVerdicts; ++i) {
@@ -224,17 +252,22 @@ std::string to_text(const Summary& summary, const Program& program, SummaryStyle
   };
   section(templates(summary, program), "Messages by template");
   section(groups(summary), "Datagrams by group");
+  section(numbers(summary), "Sequence numbers");
   for (const ChannelCount& count : summary.channels) {
-    section(channel(count),
-            print("Channel %d, ", int{count.number}) + count.name + (count.ordered ? " (ordered)" : " (fast)"));
+    section(channel(count), print("Channel %d, ", int{count.number}) + printable(count.name) +
+                                (count.ordered ? " (ordered)" : " (fast)"));
   }
   section(left_aside(summary), "Packets left aside");
   section(errors(summary), "Errors");
   if (!summary.session.empty()) text += "\nSession control messages (definitions are reported, never compiled)\n";
   for (const std::string& message : summary.session) text += "  " + message + "\n";
-  if (summary.error_count() == 0) text += "\nNo errors.\n";
+  std::uint64_t missing = summary.numbers().missing;
+  for (const ChannelCount& count : summary.channels) missing += count.account.numbers.lost;
+  if (summary.error_count() == 0) {
+    text += missing == 0 ? "\nNo errors.\n" : "\nNo errors in what is there.\n";
+  }
   if (!summary.problems.empty()) text += "\n";
-  for (const std::string& problem : summary.problems) text += problem + "\n";
+  for (const std::string& problem : summary.problems) text += printable_lines(problem) + "\n";
   if (summary.problems_unnamed != 0) text += "... and " + grouped(summary.problems_unnamed) + " more\n";
   return text;
 }

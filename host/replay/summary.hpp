@@ -6,8 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "host/arbitrate/account.hpp"
-#include "host/net/packet.hpp"
+#include "host/feed/arbitrate/account.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "host/replay/missing_numbers.hpp"
 #include "microcode/base/error_code.hpp"
 #include "microcode/program.hpp"
 
@@ -17,6 +18,7 @@ namespace stopbit::replay {
 struct GroupCount {
   net::Endpoint group;
   std::uint64_t datagrams = 0;
+  NumberCount numbers = {};
 };
 
 /// What became of the packets of a feed's channel.
@@ -38,9 +40,12 @@ struct ChannelCount {
 ///     packets            = filtered + sum of verdicts
 ///     verdicts[Accepted] = ungrouped + chunks + datagrams - joined
 ///
-/// With channels of a feed, as many packets as were accepted were received by them, and of these
+/// With channels of a feed the second line is, over the channels' accounts,
 ///
-///     delivered + those whose preamble cannot be right = chunks + datagrams - joined
+///     verdicts[Accepted] = packets received
+///     delivered          = chunks + datagrams - joined
+///
+/// but for channels without sequence numbers, whose malformed datagrams are among `datagrams`.
 struct Summary {
   std::uint64_t captures = 0;  ///< Read to their end, or as far as they go.
   std::uint64_t packets = 0;
@@ -78,6 +83,10 @@ struct Summary {
   std::uint64_t last_arrival_ns = 0;
 
   [[nodiscard]] std::uint64_t decode_errors() const noexcept;
+  /// Datagrams given to the engine that it decoded to their end.
+  [[nodiscard]] std::uint64_t decoded() const noexcept;
+  /// Sequence numbers of all groups; not of a feed.
+  [[nodiscard]] NumberCount numbers() const noexcept;
   /// Whatever was damaged, cut, lost or refused. 0 = all that was asked for was decoded; a tool exits with 1 otherwise.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
 };

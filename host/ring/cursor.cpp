@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "host/os/shm/folder.hpp"
+
 namespace stopbit::ring {
 namespace {
 
@@ -27,12 +29,21 @@ std::string readers_folder(const std::string& ring_path) {
   return ring_path + ".readers";
 }
 
-std::string make_readers_folder(const std::string& folder) {
+Status make_readers_folder(const std::string& folder) {
   struct stat status {};
-  if (::mkdir(folder.c_str(), kFolderMode) != 0 && errno != EEXIST) return system_error("make", folder);
-  if (::lstat(folder.c_str(), &status) != 0) return system_error("look at", folder);
+  if (::mkdir(folder.c_str(), kFolderMode) == 0) {
+    // Whatever the process's mask says.
+    const os::Descriptor made(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!made.ok() || ::fchmod(made.get(), kFolderMode) != 0) return Failure{os::system_error("make", folder)};
+  } else if (errno != EEXIST) {
+    return Failure{os::system_error("make", folder)};
+  }
+  if (::lstat(folder.c_str(), &status) != 0) return Failure{os::system_error("look at", folder)};
   const bool is_ours = S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 022) == 0;
-  return is_ours ? "" : "'" + folder + "' has to be a folder that only this user may write";
+  if (is_ours) return Done{};
+  const std::string owner =
+      status.st_uid == ::geteuid() ? "" : ", which belongs to " + os::user_text(status.st_uid) + ",";
+  return Failure{"'" + folder + "'" + owner + " has to be a folder that only this user may write"};
 }
 
 Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_t epoch) {
@@ -43,22 +54,23 @@ Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_
   const std::string path = readers_folder(ring_path) + '/' + name_of(ticket);
   const std::string made = path + ".new";
   CursorFile file;
-  file.file_ = Descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
+  file.file_ = os::Descriptor(::open(made.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
   if (!file.file_.ok()) {
     if (errno == ENOENT) return file;
-    const std::string problem = system_error("make", made);
+    const std::string problem = os::system_error("make", made);
     return Failure{errno == EACCES ? problem + " (only the user of the writer may slow it)" : problem};
   }
   file.path_ = made;  // goes with the object
   file.ring_path_ = ring_path;
-  if (!lock(file.file_) || !file.mapping_.create(file.file_, kCursorBytes)) return Failure{system_error("make", made)};
+  if (::fchmod(file.file_.get(), kMode) != 0 || !lock(file.file_)) return Failure{os::system_error("make", made)};
+  if (!file.mapping_.create(file.file_, kCursorBytes)) return Failure{os::no_memory(file.file_, made, kCursorBytes)};
   Cursor& cursor = file.cursor();
   cursor.magic = kCursorMagic;
   cursor.version = kVersion;
   cursor.reader_pid = static_cast<std::uint32_t>(::getpid());
   cursor.epoch = epoch;
   cursor.ticket = ticket;
-  if (::rename(made.c_str(), path.c_str()) != 0) return Failure{system_error("name", made)};
+  if (::rename(made.c_str(), path.c_str()) != 0) return Failure{os::system_error("name", made)};
   file.path_ = path;
   return file;
 }
@@ -81,7 +93,7 @@ CursorFile::~CursorFile() {
   if (path_.empty()) return;
   ::unlink(path_.c_str());
   // The last one out: a live writer keeps the folder.
-  const Descriptor ring(::open(ring_path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  const os::Descriptor ring(::open(ring_path_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!ring.ok() || !is_locked(ring)) ::rmdir(readers_folder(ring_path_).c_str());
 }
 

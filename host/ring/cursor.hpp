@@ -3,16 +3,16 @@
 #include <cstdint>
 #include <string>
 
+#include "host/os/shm/segment.hpp"
 #include "host/ring/layout.hpp"
-#include "host/ring/segment.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::ring {
 
 /// Where the readers of a lossless ring leave their cursors.
 [[nodiscard]] std::string readers_folder(const std::string& ring_path);
-/// Makes it, if it is not there: only readers of our user may write to it. @returns empty on success.
-[[nodiscard]] std::string make_readers_folder(const std::string& folder);
+/// Makes it, if it is not there: only readers of our user may write to it.
+[[nodiscard]] Status make_readers_folder(const std::string& folder);
 
 /// The cursor of a reader: a file of its own, which it holds locked as long as it lives and takes away when it ends.
 class CursorFile {
@@ -31,8 +31,8 @@ class CursorFile {
  private:
   std::string path_;
   std::string ring_path_;
-  Descriptor file_;
-  Mapping mapping_;
+  os::Descriptor file_;
+  os::Mapping mapping_;
 };
 
 }  // namespace stopbit::ring

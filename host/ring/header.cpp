@@ -8,37 +8,26 @@
 #include <new>
 
 #include "decoder/record/layout.hpp"
+#include "host/os/clock.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::ring {
-namespace {
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t step) {
-  return (value + step - 1) / step * step;
-}
-
-}  // namespace
-
-std::uint64_t wall_clock_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
 SegmentPlan plan_segment(std::size_t image_bytes, std::uint64_t slot_count) {
-  const std::uint64_t slots_offset = round_up(kHeaderBytes + image_bytes, kPageBytes);
+  const std::uint64_t slots_offset = round_up<std::uint64_t>(kHeaderBytes + image_bytes, kPageBytes);
   return {.slots_offset = slots_offset, .segment_bytes = slots_offset + slot_count * record::kSlotBytes};
 }
 
-std::string slot_count_problem(const Program& program, std::uint64_t slot_count) {
+Status check_slot_count(const Program& program, std::uint64_t slot_count) {
   if (!std::has_single_bit(slot_count) || slot_count < kMinSlotCount || slot_count > kMaxSlotCount) {
-    return "the ring's slots must be a power of two from " + std::to_string(kMinSlotCount) + " to " +
-           std::to_string(kMaxSlotCount);
+    return Failure{"the ring's slots must be a power of two from " + std::to_string(kMinSlotCount) + " to " +
+                   std::to_string(kMaxSlotCount)};
   }
   if (program.max_record_slots == 0 || program.max_record_slots > slot_count / kMaxRecordShare) {
-    return "a record may take an eighth of the ring: records of " + std::to_string(program.max_record_slots) +
-           " slots want a ring of " +
-           std::to_string(std::bit_ceil(kMaxRecordShare * std::uint64_t{program.max_record_slots}));
+    return Failure{"a record may take an eighth of the ring: records of " + std::to_string(program.max_record_slots) +
+                   " slots want a ring of " +
+                   std::to_string(std::bit_ceil(kMaxRecordShare * std::uint64_t{program.max_record_slots}))};
   }
-  return {};
+  return Done{};
 }
 
 Header& write_header(std::byte* memory, const Program& program, std::span<const std::byte> image,
@@ -53,7 +42,7 @@ Header& write_header(std::byte* memory, const Program& program, std::span<const 
   header->image_offset = kHeaderBytes;
   header->image_bytes = image.size();
   header->layout_hash = layout_hash(program);
-  header->epoch = wall_clock_ns();
+  header->epoch = os::wall_clock_ns();
   header->heartbeat_ns = header->epoch;
   header->writer_pid = static_cast<std::uint32_t>(::getpid());
   header->image_generation = image_generation;

@@ -12,7 +12,7 @@
 #include <thread>
 #include <utility>
 
-#include "host/ring/name.hpp"
+#include "host/os/shm/folder.hpp"
 
 namespace stopbit::ring {
 namespace {
@@ -27,11 +27,12 @@ std::uint64_t load(const std::uint64_t& word) noexcept {
   return __atomic_load_n(&word, __ATOMIC_ACQUIRE);
 }
 
-bool read_at(const Descriptor& file, void* to, std::size_t bytes, std::uint64_t offset) {
+bool read_at(const os::Descriptor& file, void* to, std::size_t bytes, std::uint64_t offset) {
   auto* at = static_cast<char*>(to);
   while (bytes > 0) {
     const ssize_t got = ::pread(file.get(), at, bytes, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
+    if (got == 0) errno = ENODATA;  // shorter than it says
     if (got <= 0) return false;
     at += got;
     offset += static_cast<std::uint64_t>(got);
@@ -68,19 +69,19 @@ std::string problem_of(const Header& header, std::uint64_t file_bytes) {
 
 }  // namespace
 
-Result<Reader> Reader::open(std::string_view name, Start start) {
-  const Result<std::string> path = path_of(name);
-  if (!path) return Failure{path.message()};
+Result<Reader> Reader::open(std::string_view name, Start start, const os::Accepted& accepted) {
+  Result<os::FoundFile> found = os::open_accepted(name, "", "ring", accepted);
+  if (!found) return Failure{found.message()};
   Reader reader;
-  reader.path_ = path.value();
-  reader.file_ = Descriptor(::open(path.value().c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  if (!reader.file_.ok()) return Failure{system_error("open the ring", path.value())};
+  reader.path_ = std::move(found.value().path);
+  reader.file_ = std::move(found.value().file);
+  const std::string path = reader.path_;
   struct stat status {};
-  if (::fstat(reader.file_.get(), &status) != 0) return Failure{system_error("look at", path.value())};
+  if (::fstat(reader.file_.get(), &status) != 0) return Failure{os::system_error("look at", path)};
   reader.device_ = status.st_dev;
   reader.inode_ = status.st_ino;
 
-  const std::string cannot = "cannot read the ring '" + path.value() + "': ";
+  const std::string cannot = "cannot read the ring '" + path + "': ";
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   Header& fixed = reader.fixed_;
   if (!S_ISREG(status.st_mode) || file_bytes < kHeaderBytes || !read_at(reader.file_, &fixed, sizeof(fixed), 0)) {
@@ -91,13 +92,13 @@ Result<Reader> Reader::open(std::string_view name, Start start) {
 
   reader.image_.resize(fixed.image_bytes);
   if (!read_at(reader.file_, reader.image_.data(), reader.image_.size(), fixed.image_offset)) {
-    return Failure{system_error("read", path.value())};
+    return Failure{os::system_error("read", path)};
   }
   constexpr std::uint64_t kBlockBytes = 512;  // of st_blocks
   const bool is_sparse = static_cast<std::uint64_t>(status.st_blocks) * kBlockBytes < fixed.segment_bytes;
   if (!reader.mapping_.map(reader.file_, fixed.segment_bytes,
-                           is_sparse ? Mapping::Use::ReadSparse : Mapping::Use::Read)) {
-    return Failure{system_error("map", path.value())};
+                           is_sparse ? os::Mapping::Use::ReadSparse : os::Mapping::Use::Read)) {
+    return Failure{os::system_error("map", path)};
   }
   const auto* slots = reinterpret_cast<const record::Slot*>(reader.mapping_.data() + fixed.slots_offset);
   reader.core_ = ReaderCore<SharedMemory>(reader.header(), slots,
@@ -105,12 +106,14 @@ Result<Reader> Reader::open(std::string_view name, Start start) {
                                            .max_record_slots = fixed.max_record_slots,
                                            .claim_step = claim_step(fixed.slot_count)});
   reader.copy_.resize(kBatchSlots + fixed.max_record_slots);
-  if (!reader.find_start(start)) return Failure{cannot + "it says of no place that a record begins there"};
+  const bool has_start = reader.find_start(start);
+  if (reader.mapping_.is_broken()) return Failure{cannot + reader.damage()};
+  if (!has_start) return Failure{cannot + "it says of no place that a record begins there"};
   return reader;
 }
 
-Result<Reader> Reader::ask_for_seat(std::string_view name) {
-  Result<Reader> opened = open(name);
+Result<Reader> Reader::ask_for_seat(std::string_view name, const os::Accepted& accepted) {
+  Result<Reader> opened = open(name, Start::Oldest, accepted);
   if (!opened) return opened;
   Reader& reader = opened.value();
   if (reader.mode() != Mode::Lossless) {
@@ -129,8 +132,8 @@ Result<bool> Reader::take_seat() {
 }
 
 Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
-                              const std::function<bool()>& keep_waiting) {
-  Result<Reader> opened = ask_for_seat(name);
+                              const std::function<bool()>& keep_waiting, const os::Accepted& accepted) {
+  Result<Reader> opened = ask_for_seat(name, accepted);
   if (!opened) return opened;
   Reader& reader = opened.value();
   const std::string cannot = "cannot attach to the ring '" + reader.path_ + "': ";
@@ -194,7 +197,21 @@ void Reader::move_cursor() noexcept {
   Cursor& cursor = cursor_.cursor();
   __atomic_store_n(&cursor.delivered, delivered_, __ATOMIC_RELAXED);
   __atomic_store_n(&cursor.lost, total_lost_.records, __ATOMIC_RELAXED);
-  store_position<SharedMemory>(cursor, core_.position());
+  store_position<SharedMemory>(cursor, std::min(core_.position(), kept_));
+}
+
+void Reader::keep_from(std::uint64_t number) noexcept {
+  kept_ = number;
+  if (seat_ != kSeats) move_cursor();
+}
+
+bool Reader::go_back(std::uint64_t number, std::uint64_t records) noexcept {
+  if (kept_ == ~std::uint64_t{0} || number < kept_ || number > core_.position() || records > core_.next_record()) {
+    return false;
+  }
+  core_.begin_at({.number = number, .records = records});
+  pending_ = Poll::Record;
+  return true;
 }
 
 bool Reader::find_start(Start start) noexcept {
@@ -238,6 +255,10 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
     if (records == 0) record_number_ = core_.position() - slots;
     ++records;
     copied_slots_ += slots;
+  }
+  if (mapping_.is_broken()) {  // what was copied may be the zeros of a hole
+    copied_slots_ = 0;
+    return Poll::Damaged;
   }
   delivered_ += records;
   if (seat_ != kSeats && core_.position() != before) move_cursor();
@@ -296,6 +317,7 @@ Poll Reader::copy_to(record::RecordSink& sink, std::uint32_t& slots) noexcept {
   Renumbered to(sink);
   std::uint64_t taken = 0;
   const Poll poll = core_.poll_to(to, taken);
+  if (mapping_.is_broken()) return Poll::Damaged;  // before the copy counts
   record_number_ = core_.position() - taken;
   if (poll == Poll::Record) {
     slots = static_cast<std::uint32_t>(taken);
@@ -310,6 +332,7 @@ Poll Reader::copy_to(record::RecordSink& sink, std::uint32_t& slots) noexcept {
 }
 
 WriterState Reader::writer() const noexcept {
+  if (mapping_.is_broken()) return WriterState::Dead;
   // A writer says that it has finished before it lets go of the lock.
   const bool is_alive = is_locked(file_);
   const std::uint32_t state = __atomic_load_n(&header().state, __ATOMIC_ACQUIRE);

@@ -12,11 +12,12 @@
 #include "decoder/record/layout.hpp"
 #include "decoder/record/sink.hpp"
 #include "decoder/record/views.hpp"
+#include "host/os/shm/folder.hpp"
+#include "host/os/shm/segment.hpp"
 #include "host/ring/cursor.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/memory.hpp"
 #include "host/ring/protocol.hpp"
-#include "host/ring/segment.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::ring {
@@ -74,26 +75,30 @@ class Records {
 };
 
 /// Reads the records of a ring out of memory that it maps read-only. Any number of readers, of any process: the writer
-/// does not know of them, and a reader may stop or die at any instruction. Safe on any content of the segment; only a
-/// file that shrinks while it is mapped cannot be survived (SIGBUS), and a writer never shrinks it.
+/// does not know of them, and a reader may stop or die at any instruction. Safe on any content of the segment, and if
+/// its owner makes the file shorter, which a writer never does: then the ring is damaged (guard.hpp).
 ///
 /// One thread per reader. poll and record make no system call and allocate nothing. (attach is the exception to all of
 /// this: such a reader has a file of its own that the writer reads.)
 class Reader {
  public:
-  [[nodiscard]] static Result<Reader> open(std::string_view name, Start start = Start::Oldest);
+  /// Rings of other users than the accepted ones are refused: their content would be a stranger's word.
+  [[nodiscard]] static Result<Reader> open(std::string_view name, Start start = Start::Oldest,
+                                           const os::Accepted& accepted = os::Accepted());
 
   /// Takes a seat at a lossless ring: from its oldest record on nothing is lost, because the writer waits; until this
   /// reader ends, or does not move for as long as the writer's patience lasts. For the user of the writer only. Waits
   /// up to `timeout_ns` for a seat; `keep_waiting` is asked meanwhile, false ends the wait. If the writer has ended
   /// there is nothing to wait for, and nothing is lost either.
   [[nodiscard]] static Result<Reader> attach(std::string_view name, std::uint64_t timeout_ns = kAttachTimeoutNs,
-                                             const std::function<bool()>& keep_waiting = {});
+                                             const std::function<bool()>& keep_waiting = {},
+                                             const os::Accepted& accepted = os::Accepted());
   static constexpr std::uint64_t kAttachTimeoutNs = 10'000'000'000;
 
   /// The same without the wait: the reader must not be polled before `take_seat` says yes. Ask now and then; the writer
   /// gives seats when it moves its claim and when it beats. A failure: this reader cannot ask at all.
-  [[nodiscard]] static Result<Reader> ask_for_seat(std::string_view name);
+  [[nodiscard]] static Result<Reader> ask_for_seat(std::string_view name,
+                                                   const os::Accepted& accepted = os::Accepted());
   [[nodiscard]] Result<bool> take_seat();
 
   /// What the writer has said of itself.
@@ -101,6 +106,12 @@ class Reader {
   [[nodiscard]] Mode mode() const noexcept { return static_cast<Mode>(fixed_.mode); }
   /// Whether the writer has stopped to wait for this reader, which it did since attach.
   [[nodiscard]] bool is_detached() const noexcept;
+  /// With a seat: the writer keeps the records from slot `number` on, which this reader has taken, as if it had not.
+  /// `number` must not go back. Until the first call it keeps what was not taken.
+  void keep_from(std::uint64_t number) noexcept;
+  /// Takes the records from a place on once more, of which keep_from says that they are still there. The place must be
+  /// one at which a record began. False: it is not kept, or was not reached yet.
+  [[nodiscard]] bool go_back(std::uint64_t number, std::uint64_t records) noexcept;
 
   /// Takes the next record, if there is one.
   [[nodiscard]] Poll poll() noexcept { return poll_batch(1); }
@@ -114,6 +125,12 @@ class Reader {
   /// the same but for what numbers slots, stamp and phases. Its records may be as long as this one's. Do not mix with
   /// batches whose records are still wanted.
   [[nodiscard]] Poll copy_to(record::RecordSink& sink, std::uint32_t& slots) noexcept;
+
+  /// What Poll::Damaged means, for messages.
+  [[nodiscard]] const char* damage() const noexcept {
+    return mapping_.is_broken() ? "the ring's file became shorter while it was read"
+                                : "the content of the ring contradicts itself";
+  }
 
   /// The record that poll has found: a private copy, valid until the next poll. The writer did not touch it while it
   /// was copied. Its content is the writer's word: record::Reader checks it.
@@ -163,6 +180,10 @@ class Reader {
   [[nodiscard]] std::uint32_t max_record_slots() const noexcept { return fixed_.max_record_slots; }
   [[nodiscard]] std::uint64_t heartbeat_ns() const noexcept;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Whether that file is the one which this reader has open.
+  [[nodiscard]] bool has_file(std::uint64_t device, std::uint64_t inode) const noexcept {
+    return device == device_ && inode == inode_;
+  }
 
  private:
   Reader() = default;
@@ -174,15 +195,16 @@ class Reader {
   void move_cursor() noexcept;
 
   std::string path_;
-  Descriptor file_;
+  os::Descriptor file_;
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
-  Mapping mapping_;
+  os::Mapping mapping_;
   Header fixed_{};  ///< As it was when the ring was opened: what does not change was checked, and is not read again.
   std::vector<std::byte> image_;
   ReaderCore<SharedMemory> core_;
   CursorFile cursor_;  ///< Of a reader that was attached.
   std::size_t seat_ = kSeats;
+  std::uint64_t kept_ = ~std::uint64_t{0};  ///< keep_from
   std::vector<record::Slot> copy_;
   std::size_t copied_slots_ = 0;
   Poll pending_ = Poll::Record;  ///< What ended the last batch; Record: nothing did.

@@ -112,7 +112,7 @@ void Seats::release_seats() {
   for (std::size_t i = 0; i < readers_.size();) {
     Reader& reader = readers_[i];
     const bool is_named = std::find(names_.begin(), names_.end(), reader.name) != names_.end();
-    if (is_named && is_locked(reader.file)) {
+    if (is_named && is_locked(reader.file) && !reader.mapping.is_broken()) {
       ++i;
       continue;
     }
@@ -151,14 +151,14 @@ void Seats::admit(const std::string& name, std::uint64_t claim) {
   const std::string path = folder_ + '/' + name;
   Reader reader;
   reader.name = name;
-  reader.file = Descriptor(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  reader.file = os::Descriptor(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!reader.file.ok() || ::fstat(reader.file.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
       status.st_size < static_cast<off_t>(kCursorBytes) || !is_locked(reader.file) ||
-      !reader.mapping.map(reader.file, kCursorBytes, Mapping::Use::Read)) {
+      !reader.mapping.map(reader.file, kCursorBytes, os::Mapping::Use::Read)) {
     return;
   }
-  const Cursor& cursor = reader.cursor();
+  const Cursor& cursor = reader.cursor();  // zeros, hence none, if the file is shorter by now
   if (cursor.magic != kCursorMagic || cursor.version != kVersion || cursor.epoch != header_.epoch ||
       cursor.ticket != std::strtoull(name.c_str(), nullptr, 16)) {
     return;
@@ -210,7 +210,7 @@ void Seats::detach_those_behind(std::uint64_t least, std::uint64_t now_ns) {
   for (Reader& reader : readers_) {
     if (reader.is_detached || reader.position >= least) continue;
     if (reader.moved_ns == 0) reader.moved_ns = now_ns;
-    if (!is_locked(reader.file)) {
+    if (!is_locked(reader.file) || reader.mapping.is_broken()) {
       detach(reader, how_it_ended(reader));
     } else if (gives_up) {
       detach(reader, ReaderEvent::Kind::GivenUp);

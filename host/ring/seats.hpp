@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "host/os/shm/segment.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/memory.hpp"
 #include "host/ring/protocol.hpp"
-#include "host/ring/segment.hpp"
 
 namespace stopbit::ring {
 
@@ -63,8 +63,8 @@ class Seats {
  private:
   struct Reader {
     std::string name;
-    Descriptor file;
-    Mapping mapping;
+    os::Descriptor file;
+    os::Mapping mapping;
     std::uint64_t position = 0;  ///< At the last look; never goes back.
     std::uint64_t moved_ns = 0;  ///< When it last moved, or the writer began to wait.
     std::size_t seat = 0;

@@ -6,10 +6,11 @@
 #include <thread>
 #include <vector>
 
+#include "host/os/clock.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/os/shm/publish.hpp"
 #include "host/ring/cursor.hpp"
 #include "host/ring/header.hpp"
-#include "host/ring/name.hpp"
-#include "host/ring/publish.hpp"
 #include "microcode/image/image.hpp"
 
 namespace stopbit::ring {
@@ -17,10 +18,10 @@ namespace {
 
 constexpr std::uint64_t kPrefetchSlots = 32;
 constexpr std::uint64_t kSoonSlots = 9;
-constexpr auto kNap = std::chrono::milliseconds(1);
+constexpr auto kWaitForReaders = std::chrono::milliseconds(1);
 
 /// Whether what a dead writer left can be made again.
-bool is_copy(const Descriptor& file) {
+bool is_copy(const os::Descriptor& file) {
   Header header{};
   return ::pread(file.get(), &header, sizeof(header), 0) == static_cast<ssize_t>(sizeof(header)) &&
          header.origin == static_cast<std::uint32_t>(Origin::Copy);
@@ -29,21 +30,20 @@ bool is_copy(const Descriptor& file) {
 }  // namespace
 
 Result<Writer> Writer::create(std::string_view name, const Program& program, const WriterOptions& options) {
-  const Result<std::string> path = path_of(name);
+  const Result<std::string> path = os::path_of(name);
   if (!path) return Failure{path.message()};
-  const std::string unfit = slot_count_problem(program, options.slot_count);
-  if (!unfit.empty()) return Failure{unfit};
+  if (const Status fits = check_slot_count(program, options.slot_count); !fits) return Failure{fits.message()};
   const std::vector<std::byte> image = image::write(program);
   const SegmentPlan plan = plan_segment(image.size(), options.slot_count);
 
-  TemporaryFile made(path.value());
+  os::TemporaryFile made(path.value());
   Writer writer;
   writer.path_ = path.value();
   writer.file_ = made.create();
-  if (!writer.file_.ok()) return Failure{system_error("make", made.path())};
-  if (!lock(writer.file_)) return Failure{system_error("lock", made.path())};
+  if (!writer.file_.ok()) return Failure{made.problem()};
+  if (!lock(writer.file_)) return Failure{os::system_error("lock", path.value())};
   if (!writer.mapping_.create(writer.file_, plan.segment_bytes)) {
-    return Failure{system_error("reserve memory for", path.value())};
+    return Failure{os::no_memory(writer.file_, path.value(), plan.segment_bytes)};
   }
 
   const Mode mode = options.lossless ? Mode::Lossless : Mode::Lossy;
@@ -55,17 +55,16 @@ Result<Writer> Writer::create(std::string_view name, const Program& program, con
                                            .max_record_slots = program.max_record_slots,
                                            .claim_step = claim_step(options.slot_count)});
 
-  const std::string problem = publish(made, path.value(),
-                                      {.magic = kMagic,
-                                       .noun = "ring",
-                                       .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
-                                       .may_replace = options.spares_originals ? is_copy : nullptr});
-  if (!problem.empty()) return Failure{problem};
+  const Status published = publish(made, writer.file_, path.value(),
+                                   {.magic = kMagic,
+                                    .noun = "ring",
+                                    .own = options.replaces != nullptr ? &options.replaces->file_ : nullptr,
+                                    .may_replace = options.spares_originals ? is_copy : nullptr});
+  if (!published) return Failure{published.message()};
   if (options.lossless) {
     // The name is ours by now, so the folder is too.
     const std::string folder = readers_folder(path.value());
-    const std::string no_folder = make_readers_folder(folder);
-    if (!no_folder.empty()) return Failure{no_folder};
+    if (const Status there = make_readers_folder(folder); !there) return Failure{there.message()};
     writer.seats_ = std::make_unique<Seats>(folder, header, *options.lossless);
   }
   return writer;
@@ -107,8 +106,8 @@ bool Writer::wait_for_readers(std::size_t readers) {
     seats_->look(core_.claim());
     if (seats_->taken() >= readers) break;
     if (!seats_->keep_waiting()) return false;
-    record::store_word(header().heartbeat_ns, wall_clock_ns());
-    std::this_thread::sleep_for(kNap);
+    record::store_word(header().heartbeat_ns, os::wall_clock_ns());
+    std::this_thread::sleep_for(kWaitForReaders);
   }
   return true;
 }

@@ -7,11 +7,11 @@
 #include <string_view>
 
 #include "decoder/record/sink.hpp"
+#include "host/os/shm/segment.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/memory.hpp"
 #include "host/ring/protocol.hpp"
 #include "host/ring/seats.hpp"
-#include "host/ring/segment.hpp"
 #include "microcode/base/result.hpp"
 #include "microcode/program.hpp"
 
@@ -62,6 +62,9 @@ class Writer final : public record::RecordSink {
   /// Tells readers that no record follows. The destructor does the same.
   void finish() noexcept;
 
+  /// Whether the segment's file has become shorter: nobody reads what is written from there on. No system call.
+  [[nodiscard]] bool is_broken() const noexcept { return mapping_.is_broken(); }
+
   /// Takes the name away, if it is still this segment's: who has it open keeps it. A system call.
   void unlink() const noexcept;
 
@@ -74,7 +77,7 @@ class Writer final : public record::RecordSink {
   [[nodiscard]] std::uint64_t records() const noexcept { return core_.records(); }
   [[nodiscard]] std::size_t segment_bytes() const noexcept { return mapping_.bytes(); }
   /// How much of the segment lies in huge pages. They save the processor's address caches; 0 is slower by little. They
-  /// need a file system that gives them: /dev/shm does if it is mounted with huge=advise (or always).
+  /// need a file system that gives them: a tmpfs does if it is mounted with huge=advise (or always).
   [[nodiscard]] std::size_t huge_bytes() const { return mapping_.huge_bytes(); }
   /// The last byte of the segment; for who wants to know where it lies.
   [[nodiscard]] const void* last_byte() const noexcept { return mapping_.data() + mapping_.bytes() - 1; }
@@ -85,8 +88,8 @@ class Writer final : public record::RecordSink {
   [[nodiscard]] Header& header() const noexcept { return *reinterpret_cast<Header*>(mapping_.data()); }
 
   std::string path_;
-  Descriptor file_;  ///< Holds the lock.
-  Mapping mapping_;
+  os::Descriptor file_;  ///< Holds the lock.
+  os::Mapping mapping_;
   WriterCore<SharedMemory> core_;
   std::unique_ptr<Seats> seats_;
   std::uint64_t prefetched_ = 0;  ///< Slots below were fetched for writing.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "microcode/base/printable.hpp"
+#include "microcode/base/utf8.hpp"
+
 namespace stopbit {
 namespace {
 
@@ -18,11 +21,19 @@ std::string_view severity_text(Severity severity) {
   return "error";
 }
 
-/// Control bytes would disturb the terminal and tabs the caret: both become one blank.
-std::string printable(std::string_view text) {
-  std::string out(text);
-  std::replace_if(
-      out.begin(), out.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
+/// A line of the source, as long as it was: a blank for each byte of what would disturb the terminal or the caret.
+std::string shown_line(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t bytes = utf8_length(text);
+    const std::string_view character = text.substr(0, std::max<std::size_t>(bytes, 1));
+    if (bytes == 0 || disturbs_terminal(utf8_value(character))) {
+      out.append(character.size(), ' ');
+    } else {
+      out += character;
+    }
+    text.remove_prefix(character.size());
+  }
   return out;
 }
 
@@ -37,7 +48,7 @@ void append_excerpt(std::string& out, const SourceRange& range, SourceBuffer::Po
 
   std::string number = std::to_string(position.line);
   if (number.size() < 5) number.insert(0, 5 - number.size(), ' ');
-  out += number + " | " + printable(shown) + '\n';
+  out += number + " | " + shown_line(shown) + '\n';
   out += std::string(number.size(), ' ') + " | " + std::string(caret - from, ' ') + '^' + std::string(marks - 1, '~') +
          '\n';
 }
@@ -86,8 +97,8 @@ std::string Diagnostics::format() const {
     SourceBuffer::Position position;
     if (item.range.source) {
       position = item.range.source->position(item.range.offset);
-      out += item.range.source->name() + ':' + std::to_string(position.line) + ':' + std::to_string(position.column) +
-             ": ";
+      out += printable(item.range.source->name()) + ':' + std::to_string(position.line) + ':' +
+             std::to_string(position.column) + ": ";
     }
     out += std::string(severity_text(item.severity)) + ": " + printable(item.message);
     if (item.code != ErrorCode::None) out += " [" + std::string(code_text(item.code)) + ']';

@@ -11,12 +11,12 @@ struct Failure {
   std::string message;
 };
 
-/// A value, or why there is none.
-template <class T>
+/// A value, or why there is none. `Why` has a `message`; one of its own says more than that, as the kind of failure.
+template <class T, class Why = Failure>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::move(value)) {}  // NOLINT(google-explicit-constructor): reads as `return value`
-  Result(Failure failure) : state_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value) : state_(std::move(value)) {}        // NOLINT(google-explicit-constructor): reads as `return value`
+  Result(Why failure) : state_(std::move(failure)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
@@ -24,10 +24,16 @@ class [[nodiscard]] Result {
   [[nodiscard]] T& value() & { return std::get<0>(state_); }
   [[nodiscard]] const T& value() const& { return std::get<0>(state_); }
   [[nodiscard]] T&& value() && { return std::get<0>(std::move(state_)); }
-  [[nodiscard]] const std::string& message() const { return std::get<1>(state_).message; }
+  [[nodiscard]] const Why& failure() const { return std::get<1>(state_); }
+  [[nodiscard]] const std::string& message() const { return failure().message; }
 
  private:
-  std::variant<T, Failure> state_;
+  std::variant<T, Why> state_;
 };
+
+/// What a call gives that does something and has no value to give.
+struct Done {};
+/// It is done, or why not.
+using Status = Result<Done>;
 
 }  // namespace stopbit

@@ -1,38 +1,42 @@
 #include "microcode/base/utf8.hpp"
 
-#include <cstddef>
-
 namespace stopbit {
-namespace {
 
-/// Bytes of the character that begins with `lead`; 0 if none does.
-std::size_t character_bytes(unsigned lead) {
+std::size_t utf8_length(std::string_view text) noexcept {
+  const auto byte = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  if (text.empty()) return 0;
+  const unsigned lead = byte(0);
   if (lead < 0x80) return 1;
-  if (lead < 0xC2) return 0;
-  if (lead < 0xE0) return 2;
-  if (lead < 0xF0) return 3;
-  return lead < 0xF5 ? 4 : 0;
+  const std::size_t length = lead >= 0xC2 && lead <= 0xDF   ? 2
+                             : lead >= 0xE0 && lead <= 0xEF ? 3
+                             : lead >= 0xF0 && lead <= 0xF4 ? 4
+                                                            : 0;
+  if (length == 0 || text.size() < length) return 0;
+  // Overlong forms, surrogates and what lies above U+10FFFF show in the second byte.
+  const unsigned low = lead == 0xE0 ? 0xA0U : lead == 0xF0 ? 0x90U : 0x80U;
+  const unsigned high = lead == 0xED ? 0x9FU : lead == 0xF4 ? 0x8FU : 0xBFU;
+  if (byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if ((byte(i) & 0xC0U) != 0x80U) return 0;
+  }
+  return length;
 }
 
-}  // namespace
+char32_t utf8_value(std::string_view character) noexcept {
+  if (character.empty()) return 0;
+  const auto lead = static_cast<unsigned char>(character.front());
+  char32_t value = character.size() == 1 ? lead : lead & (0x7FU >> character.size());
+  for (std::size_t i = 1; i < character.size(); ++i) {
+    value = value << 6 | (static_cast<unsigned char>(character[i]) & 0x3FU);
+  }
+  return value;
+}
 
 bool is_utf8(std::string_view text) noexcept {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto byte = [&](std::size_t at) { return static_cast<unsigned>(static_cast<unsigned char>(text[at])); };
-    const unsigned lead = byte(i);
-    const std::size_t length = character_bytes(lead);
-    if (length == 0 || length > text.size() - i) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      if ((byte(i + k) & 0xC0U) != 0x80) return false;
-    }
-    if (length > 1) {
-      const unsigned second = byte(i + 1);
-      if (lead == 0xE0 && second < 0xA0) return false;  // overlong
-      if (lead == 0xED && second > 0x9F) return false;  // surrogate
-      if (lead == 0xF0 && second < 0x90) return false;  // overlong
-      if (lead == 0xF4 && second > 0x8F) return false;  // above U+10FFFF
-    }
-    i += length;
+  while (!text.empty()) {
+    const std::size_t length = static_cast<unsigned char>(text.front()) < 0x80 ? 1 : utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
   return true;
 }

@@ -13,7 +13,7 @@ constexpr std::string_view kHead =
     R"(/// The instruction set. Made from microcode/isa/opcodes.def and microcode/base/error_code.def by `stopbit_isa_package`;
 /// do not edit.
 package stopbit_isa_pkg;
-  // An instruction: microcode/isa/isa.md.
+  // An instruction: microcode/isa/generated/isa.md.
   typedef struct packed {
     logic [1:0]  zero;
     logic        predicate;

@@ -3,6 +3,7 @@
 #include <array>
 #include <string_view>
 
+#include "microcode/base/hex.hpp"
 #include "microcode/isa/isa.hpp"
 
 namespace stopbit::gen {
@@ -13,7 +14,7 @@ using isa::DataOpInfo;
 
 constexpr std::string_view kIntroduction = R"(# Instruction set
 
-Made from `opcodes.def` by `stopbit_isa_page`; do not edit. How a program runs is told in [`../README.md`](../README.md).
+Made from `opcodes.def` by `stopbit_isa_page`; do not edit. [`execution.md`](../../execution.md) defines how a program runs.
 
 An instruction is a 64-bit word: a data-op that takes one field from the stream, and a control-op that says what happens beside it.
 
@@ -26,7 +27,7 @@ An instruction is a 64-bit word: a data-op that takes one field from the stream,
 | 40..43 | control-op | see below |
 | 44..57 | target | address, block or table, as the control-op says |
 | 58 | pair | may issue in the same cycle as the next instruction; software ignores it |
-| 59..60 | known bit | of the presence bit that the instruction takes: 0 it is in the map, 1 it is clear, 2 it is set; 1 and 2 stand in profile programs only |
+| 59..60 | known bit | of the presence bit that the instruction takes: 0 it is in the map, 1 it is clear, 2 it is set; 1 and 2 occur in profile programs only |
 | 61 | predicate | a hint: the presence bit is hard to predict, so native code should not branch on it |
 | 62..63 | | zero |
 
@@ -51,11 +52,6 @@ Columns: *code* of the data-op; *bit*, the presence bit it takes: its own, or it
 | data-op | code | bit | slot | constant | window | dictionary | strings | next waits for | cycles | meaning |
 |---|---|---|---|---|---|---|---|---|---|---|
 )";
-
-std::string hex(unsigned value) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  return {'0', 'x', kDigits[value >> 4 & 0xF], kDigits[value & 0xF]};
-}
 
 std::string_view text(isa::BitUse use) {
   switch (use) {
@@ -118,11 +114,11 @@ void append_data_ops(std::string& out) {
     const DataOpInfo* op = isa::info(static_cast<DataOp>(code));
     if (op == nullptr) continue;
     const bool window = op->window_bytes != 0;
-    append_row(
-        out, {'`' + std::string(op->mnemonic) + '`', hex(code), std::string(text(op->bit)), op->uses_slot ? "yes" : "",
-              std::string(text(op->constant)), window ? std::to_string(op->window_bytes) : "",
-              ports(op->dictionary_reads, op->dictionary_writes), ports(op->string_reads, op->string_writes),
-              std::string(text(op->wait)), std::string(op->cycles), std::string(op->meaning)});
+    append_row(out, {'`' + std::string(op->mnemonic) + '`', hex_text(code, 2), std::string(text(op->bit)),
+                     op->uses_slot ? "yes" : "", std::string(text(op->constant)),
+                     window ? std::to_string(op->window_bytes) : "", ports(op->dictionary_reads, op->dictionary_writes),
+                     ports(op->string_reads, op->string_writes), std::string(text(op->wait)), std::string(op->cycles),
+                     std::string(op->meaning)});
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include "microcode/gen/isa_package.hpp"
 
-/// Prints the instruction set for the hardware: stopbit_isa_package > fpga/rtl/pkg/stopbit_isa_pkg.sv
+/// Prints the instruction set for the hardware: stopbit_isa_package > fpga/rtl/pkg/generated/stopbit_isa_pkg.sv
 int main() {
   const std::string package = stopbit::gen::isa_package();
   const bool written =

@@ -8,7 +8,7 @@
 
 #include "microcode/image/crc32c.hpp"
 #include "microcode/image/layout.hpp"
-#include "microcode/text_refs.hpp"
+#include "microcode/name_references.hpp"
 
 namespace stopbit::image {
 namespace {
@@ -425,6 +425,12 @@ std::vector<std::byte> write(const Program& program) {
 
 Result<Program> read(std::span<const std::byte> bytes) {
   return ImageReader(bytes).read();
+}
+
+Result<Program> read(std::span<const std::byte> bytes, std::string_view name) {
+  Result<Program> program = read(bytes);
+  if (!program) return Failure{std::string(name) + ": not a usable firmware image: " + program.message()};
+  return program;
 }
 
 }  // namespace stopbit::image

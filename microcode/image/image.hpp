@@ -18,5 +18,7 @@ namespace stopbit::image {
 /// A good result is well-formed, not yet safe to run: verify::check decides that.
 /// Accepts only what `write` would have written, so write(read(x)) == x.
 [[nodiscard]] Result<Program> read(std::span<const std::byte> bytes);
+/// The same; a failure begins with the name.
+[[nodiscard]] Result<Program> read(std::span<const std::byte> bytes, std::string_view name);
 
 }  // namespace stopbit::image

@@ -186,7 +186,7 @@ class FlowCheck {
   // schema's order: so a reader finds in the record what the code has put there.
 
   void begin_template() {
-    require(!in_template_, "entry-inside-template", "an entry stands inside the code of a template");
+    require(!in_template_, "entry-inside-template", "an entry is inside the code of a template");
     walk_.begin(state_.template_index);
     groups_.clear();
     entry_ = here();
@@ -512,7 +512,7 @@ class FlowCheck {
   }
 
   void end() {
-    require(state_.loop == kNone, "end-inside-loop", "END stands inside a loop");
+    require(state_.loop == kNone, "end-inside-loop", "END is inside a loop");
     require(state_.map == kTemplateMap, "end-inside-group", "a group's presence map is left on the stack");
     require(!follows_ || walk_.next() == nullptr || !findings_.empty(), "schema-order",
             "the schema goes on behind the END");

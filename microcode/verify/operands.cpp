@@ -209,7 +209,7 @@ class OperandCheck {
     const bool tid = in.op == DataOp::Tid;
     const bool calls = in.control == ControlOp::Disp || in.control == ControlOp::Call;
     require(tid == calls, "tid-control", "TID goes with DISP or CALL, and these only with TID");
-    require(in.control != ControlOp::Disp || at_ == 1, "disp-not-at-start", "DISP stands at address 1 only");
+    require(in.control != ControlOp::Disp || at_ == 1, "disp-not-at-start", "DISP is allowed at address 1 only");
     if (in.control == ControlOp::Seq) {
       require(!isa::is_special(in.op) && isa::type_of(in.op) == Type::U32, "seq-length",
               "a sequence length is a uInt32");

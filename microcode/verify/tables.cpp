@@ -2,7 +2,7 @@
 #include <tuple>
 
 #include "microcode/base/utf8.hpp"
-#include "microcode/text_refs.hpp"
+#include "microcode/name_references.hpp"
 #include "microcode/verify/findings.hpp"
 
 namespace stopbit::verify {

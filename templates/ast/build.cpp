@@ -151,15 +151,29 @@ class Builder {
       out.id_range = id->range;
       if (!out.id) error(id->range, "a template identifier is a number from 0 to 4294967295");
     }
-    for (const xml::Attribute& attribute : element.attributes) {
-      if (!is_reset(attribute)) continue;
-      const std::optional<bool> reset = yes_or_no(attribute.value);
-      if (!reset) error(attribute.range, "reset must be 'yes' or 'no'");
-      out.reset = reset.value_or(false);
-    }
+    out.reset = asks_for_reset(element);
     fields_ = 0;
     build_body(element, scope, out.type, out.body, nullptr);
     set_.templates.push_back(std::move(out));
+  }
+
+  /// An attribute of the session control protocol counts more than one of no namespace, which feeds give meanings of
+  /// their own: the Moscow Exchange's derivatives write reset="T" scp:reset="yes".
+  bool asks_for_reset(const xml::Element& element) {
+    const xml::Attribute* plain = nullptr;
+    const xml::Attribute* scp = nullptr;
+    for (const xml::Attribute& attribute : element.attributes) {
+      if (is_reset(attribute)) (attribute.name_space.empty() ? plain : scp) = &attribute;
+    }
+    const xml::Attribute* const chosen = scp != nullptr ? scp : plain;
+    if (chosen == nullptr) return false;
+    const std::optional<bool> reset = yes_or_no(chosen->value);
+    if (!reset) error(chosen->range, "reset must be 'yes' or 'no'");
+    if (scp != nullptr && plain != nullptr && yes_or_no(plain->value) != reset) {
+      report_.warning(plain->range, "reset is " + quoted(plain->value) + " here and " + quoted(scp->value) +
+                                        " in the namespace of session control, which counts");
+    }
+    return reset.value_or(false);
   }
 
   // --- Bodies of templates, groups and sequences. Recursion is bounded by the nesting of elements.

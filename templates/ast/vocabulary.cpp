@@ -16,12 +16,8 @@ constexpr std::pair<std::string_view, Operator_> kOperators[] = {
 };
 
 constexpr std::pair<std::string_view, FieldType> kTypes[] = {
-    {"int8", FieldType::Int8},      {"uInt8", FieldType::UInt8},           {"int16", FieldType::Int16},
-    {"uInt16", FieldType::UInt16},  {"int32", FieldType::Int32},           {"uInt32", FieldType::UInt32},
-    {"int64", FieldType::Int64},    {"uInt64", FieldType::UInt64},         {"decimal", FieldType::Decimal},
-    {"string", FieldType::Ascii},   {"byteVector", FieldType::ByteVector}, {"enum", FieldType::Enum},
-    {"set", FieldType::Set},        {"boolean", FieldType::Boolean},       {"timestamp", FieldType::Timestamp},
-    {"date", FieldType::Timestamp}, {"time", FieldType::Timestamp},
+#define STOPBIT_TEMPLATE_TYPE(element, enumerator) {element, FieldType::enumerator},
+#include "microcode/field_types.def"
 };
 
 constexpr std::pair<std::string_view, FieldType> kVectors[] = {
@@ -37,11 +33,8 @@ constexpr std::pair<std::string_view, std::uint8_t> kSmallIntegers[] = {
 };
 
 constexpr std::pair<std::string_view, TimeUnit> kUnits[] = {
-    {"day", TimeUnit::Day},
-    {"second", TimeUnit::Second},
-    {"millisecond", TimeUnit::Millisecond},
-    {"microsecond", TimeUnit::Microsecond},
-    {"nanosecond", TimeUnit::Nanosecond},
+#define STOPBIT_TIME_UNIT(enumerator, word) {word, TimeUnit::enumerator},
+#include "microcode/field_types.def"
 };
 
 template <class Table, class Value = decltype(std::begin(std::declval<const Table&>())->second)>
@@ -97,7 +90,8 @@ bool is_type(std::string_view element) {
   return type_from(element) || vector_from(element) || is_compound(element);
 }
 std::optional<TimeUnit> unit_from(std::string_view text) {
-  return look_up(kUnits, text);
+  const std::optional<TimeUnit> unit = look_up(kUnits, text);
+  return unit == TimeUnit::None ? std::nullopt : unit;  // a file that wants none names none
 }
 
 std::optional<bool> yes_or_no(std::string_view text) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "microcode/base/hash.hpp"
 #include "microcode/base/limits.hpp"
 #include "templates/lower/code.hpp"
 #include "templates/lower/facts.hpp"
@@ -15,12 +16,6 @@ namespace {
 
 constexpr std::uint32_t kFastResetId = 120;
 constexpr std::size_t kMaxDispatchEntries = limits::kMaxInstructions;
-
-std::uint64_t fnv1a(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  return hash;
-}
 
 bool uses_callers_type(const ast::Operator& op) {
   const bool has_slot = op.kind != isa::Operator::Non && op.kind != isa::Operator::Con && op.kind != isa::Operator::Def;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "microcode/base/limits.hpp"
-#include "microcode/words.hpp"
+#include "microcode/template_terms.hpp"
 #include "templates/ast/vocabulary.hpp"
 #include "templates/sema/bits.hpp"
 #include "templates/sema/value.hpp"

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "bench/workloads/workload.hpp"
 #include "tests/attack/feeds.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::attack {
 namespace {

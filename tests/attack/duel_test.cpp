@@ -54,6 +54,7 @@ class FaultyEngine final : public Engine {
   void reset(std::uint16_t channel) noexcept override {
     if (!forget_reset) engine_->reset(channel);
   }
+  void invalidate(std::uint16_t channel) noexcept override { engine_->invalidate(channel); }
 
   std::function<void(Outcome&)> change_outcome = [](Outcome&) {};
   std::function<void(record::Slot&)> change_record = [](record::Slot&) {};

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/reader.hpp"
+#include "decoder/select/make_engine.hpp"
 #include "microcode/program.hpp"
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"

@@ -2,7 +2,7 @@
 # usage: digests.sh STOPBIT ENGINE [KEPT]
 #
 # Prints the SHA-256 of everything that replays of the bundled sample and of captures in STOPBIT_CORPUS make: firmware
-# image, ring, and each output format. Any two builds, and both engines, must print the same. With KEPT, a file of such lines, exits with 1 if
+# image, ring, and each output format. Any two builds, and all engines, must print the same. With KEPT, a file of such lines, exits with 1 if
 # one of them has another digest; a capture that is not there is left out.
 set -euo pipefail
 

@@ -15,15 +15,15 @@
 #include <string>
 
 #include "host/nic/node/broker.hpp"
-#include "host/nic/node/passing.hpp"
+#include "host/nic/node/fd_passing.hpp"
 #include "host/nic/transport/model/network.hpp"
+#include "tests/lib/nic/fixture.hpp"
 #include "tests/lib/scratch.hpp"
-#include "tests/unit/nic/fixture.hpp"
 
 namespace {
 
 using namespace stopbit::nic;
-namespace ring = stopbit::ring;
+namespace os = stopbit::os;
 
 void require(bool holds) {
   if (!holds) std::abort();
@@ -100,7 +100,7 @@ void take_replies(int socket, SharedMemory& pages) {
     if (header == nullptr) continue;
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof(fd));
-    ring::Descriptor passed(fd);
+    os::Descriptor passed(fd);
     if (reply.call == BrokerCall::Open) {
       require(pages.map(std::move(passed), PageLayout::kBytes, SharedMemory::Use::Write));
     }
@@ -111,7 +111,7 @@ void take_replies(int socket, SharedMemory& pages) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static Host host;
-  const ring::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const os::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   require(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&host.address), sizeof(host.address)) == 0);
   SharedMemory pages;
   std::array<std::uint64_t, kCommandRings> issued{};

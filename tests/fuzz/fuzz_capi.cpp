@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "host/capi/stopbit.h"
+#include "host/bindings/c/stopbit.h"
 #include "microcode/image/image.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"

@@ -8,10 +8,10 @@
 #include <memory>
 #include <string_view>
 
-#include "host/ingest/igmp/igmp.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "host/net/framing.hpp"
-#include "host/net/plain_frame.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/plain_frame.hpp"
+#include "host/ports/igmp/igmp.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "tests/fuzz/checks.hpp"
 
 namespace {

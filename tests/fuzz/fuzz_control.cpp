@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/control/command.hpp"
+#include "host/monitor/control/command.hpp"
 #include "tests/fuzz/checks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <vector>
 
-#include "host/counters/reader.hpp"
+#include "host/monitor/counters/reader.hpp"
 #include "tests/fuzz/checks.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "decoder/record/buffer_sink.hpp"
-#include "host/explain/explain.hpp"
-#include "host/guess/guess.hpp"
+#include "host/analyse/explain/explain.hpp"
+#include "host/analyse/guess/guess.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "tests/lib/frames.hpp"
 
 namespace {
 

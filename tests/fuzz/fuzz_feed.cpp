@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "host/feed/description.hpp"
-#include "host/feed/from_moex.hpp"
+#include "host/feed/description/description.hpp"
+#include "host/feed/description/from_moex.hpp"
 #include "tests/fuzz/checks.hpp"
 
 namespace {

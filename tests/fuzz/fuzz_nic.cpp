@@ -10,7 +10,7 @@
 #include "host/nic/queue/command_queue.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "microcode/image/crc32c.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace {
 

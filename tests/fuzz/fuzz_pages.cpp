@@ -11,7 +11,7 @@
 #include "host/nic/notify/events.hpp"
 #include "host/nic/notify/ring.hpp"
 #include "host/nic/queue/command_queue.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "host/profile/profile.hpp"
+#include "host/analyse/profile/profile.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"

@@ -14,17 +14,18 @@
 #include <string>
 #include <vector>
 
-#include "host/nic/remote/publisher.hpp"
-#include "host/nic/remote/subscriber.hpp"
 #include "host/nic/transport/model/network.hpp"
-#include "host/ring/name.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/remote/publisher.hpp"
+#include "host/remote/subscriber.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
 
 namespace {
 
 using namespace stopbit::nic;
-using namespace stopbit::nic::remote;
+using namespace stopbit::remote;
+namespace os = stopbit::os;
 namespace ring = stopbit::ring;
 namespace record = stopbit::record;
 
@@ -71,6 +72,8 @@ void check_messages(std::span<const std::byte> bytes) {
     if (const auto message = read_beat(bytes)) require(read_beat(to_bytes(message.value())).ok());
   } else if (greeting.value().call == Call::Echo) {
     if (const auto message = read_echo(bytes)) require(read_echo(to_bytes(message.value())).ok());
+  } else if (greeting.value().call == Call::Reached) {
+    if (const auto message = read_reached(bytes)) require(read_reached(to_bytes(message.value())).ok());
   } else if (greeting.value().call == Call::Subscribe || greeting.value().call == Call::SubscribeNear) {
     const auto message = read_subscribe(bytes);
     if (!message) return;
@@ -81,7 +84,7 @@ void check_messages(std::span<const std::byte> bytes) {
     const auto second = read_subscribe(again);
     require(second.ok() && second.value().filter == message.value().filter &&
             second.value().ring == message.value().ring && second.value().token == message.value().token &&
-            second.value().near == message.value().near);
+            second.value().near == message.value().near && second.value().earlier == message.value().earlier);
   } else if (greeting.value().call == Call::Accept) {
     if (const auto message = read_accept(bytes)) require(read_accept(to_bytes(message.value())).ok());
   } else if (greeting.value().call == Call::Refuse) {
@@ -115,7 +118,7 @@ struct World {
     how.subscribers = 2;
     publisher = required(Publisher::open(node, how));
     for (int i = 0; i < 10; ++i) write_record(writer, 2);  // accept() says so
-    std::ifstream file(ring::path_of(name).value(), std::ios::binary);
+    std::ifstream file(os::path_of(name).value(), std::ios::binary);
     const std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     honest.resize(bytes.size());
     std::memcpy(honest.data(), bytes.data(), bytes.size());
@@ -126,9 +129,9 @@ struct World {
     landing_window = node.rma().open_window(hostile->vpid(), landing.address(), 1U << 18U, Access::Write).value();
   }
   ~World() {
-    ::unlink(ring::path_of(name).value().c_str());
-    ::unlink(ring::path_of(name + "-here").value().c_str());
-    ::unlink(ring::path_of(name + "-near").value().c_str());
+    ::unlink(os::path_of(name).value().c_str());
+    ::unlink(os::path_of(name + "-here").value().c_str());
+    ::unlink(os::path_of(name + "-near").value().c_str());
   }
   static ModelOptions one_host() {
     ModelOptions options;

@@ -11,7 +11,7 @@
 
 #include "host/nic/msg/segments.hpp"
 #include "host/nic/rma/memory.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace {
 

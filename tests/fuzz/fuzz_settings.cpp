@@ -6,8 +6,8 @@
 
 #include "host/appliance/entitlements.hpp"
 #include "host/appliance/settings.hpp"
-#include "host/nic/remote/protocol.hpp"
-#include "host/ring/name.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/remote/protocol.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -52,13 +52,13 @@ void check(const std::vector<nic::Entitlement>& entitlements, const std::vector<
 }
 
 void check(const appliance::NicSettings& nic) {
-  fuzz::require(ring::path_of(nic.network + ".0").ok(), "the network is a name", nic.network);
+  fuzz::require(os::path_of(nic.network + ".0").ok(), "the network is a name", nic.network);
   fuzz::require(nic.clients >= 1 && nic.clients <= 1024, "clients");
   fuzz::require(nic.subscribers >= 1 && nic.subscribers <= 256, "subscribers");
   fuzz::require(nic.broker.empty() == nic.entitlements_file.empty(), "a broker has entitlements");
   check(nic.entitlements, nic.ring_names());
   for (const appliance::PublishSettings& one : nic.publish) {
-    fuzz::require(!one.name.empty() && one.name.size() <= nic::remote::kMaxNameBytes, "a name for the protocol",
+    fuzz::require(!one.name.empty() && one.name.size() <= remote::kMaxNameBytes, "a name for the protocol",
                   one.name);
     fuzz::require(one.to_shm || one.to_fabric, "a way to somebody");
     fuzz::require(!one.to_fabric || !nic.listen.empty(), "who publishes to others listens");

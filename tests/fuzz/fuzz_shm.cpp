@@ -14,13 +14,13 @@
 #include <string>
 
 #include "host/nic/transport/shm/shm_transport.hpp"
-#include "host/ring/name.hpp"
-#include "host/ring/segment.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/os/shm/segment.hpp"
 
 namespace {
 
 using namespace stopbit::nic;
-namespace ring = stopbit::ring;
+namespace os = stopbit::os;
 
 constexpr std::size_t kNodes = 3;
 constexpr std::size_t kSlots = 4;
@@ -45,20 +45,20 @@ struct World {
       require(opened.ok());
       nodes[id] = std::move(opened).value();
     }
-    inbox = ring::Descriptor(::open(path(0).c_str(), O_RDWR | O_CLOEXEC));
+    inbox = os::Descriptor(::open(path(0).c_str(), O_RDWR | O_CLOEXEC));
     bytes = static_cast<std::size_t>(::lseek(inbox.get(), 0, SEEK_END));
-    require(inbox.ok() && mapping.map(inbox, bytes, ring::Mapping::Use::Write));
+    require(inbox.ok() && mapping.map(inbox, bytes, os::Mapping::Use::Write));
     pristine.assign(mapping.data(), mapping.data() + bytes);
   }
   ~World() { ::unlink(path(kStranger).c_str()); }
   [[nodiscard]] std::string path(NodeId id) const {
-    return ring::path_of(options.network + "." + std::to_string(id)).value();
+    return os::path_of(options.network + "." + std::to_string(id)).value();
   }
 
   ShmOptions options;
   std::array<std::unique_ptr<ShmTransport>, kStranger> nodes;
-  ring::Descriptor inbox;  ///< Of node 0, as somebody else sees it.
-  ring::Mapping mapping;
+  os::Descriptor inbox;  ///< Of node 0, as somebody else sees it.
+  os::Mapping mapping;
   std::size_t bytes = 0;
   std::vector<std::byte> pristine;
 };
@@ -109,8 +109,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       }
       default: {  // another file under the name of node 2, locked by its owner or not
-        const ring::Descriptor file(::open(world.path(kStranger).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
-                                           (kind & 4U) != 0 ? 0600 : 0622));
+        const os::Descriptor file(::open(world.path(kStranger).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+                                         (kind & 4U) != 0 ? 0600 : 0622));
         require(file.ok());
         const bool is_cut = (kind & 8U) != 0;
         require(::ftruncate(file.get(), static_cast<off_t>(is_cut ? length : world.bytes)) == 0);
@@ -122,7 +122,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
           require(::pwrite(file.get(), first.data(), first.size(), 0) == static_cast<ssize_t>(first.size()));
         }
         const bool has_owner = (kind & 16U) != 0;
-        if (has_owner) require(ring::lock(file));
+        if (has_owner) require(os::lock(file));
         std::vector<std::byte> good(world.pristine.begin(), world.pristine.begin() + 24);
         std::memcpy(good.data() + 8, &node, sizeof(node));
         const bool is_good = !is_cut && has_owner && std::equal(good.begin(), good.end(), first.begin());

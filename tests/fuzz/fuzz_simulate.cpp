@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
-#include "host/simulate/exchange.hpp"
-#include "host/simulate/pattern.hpp"
+#include "host/lab/simulate/exchange.hpp"
+#include "host/lab/simulate/pattern.hpp"
 #include "tests/fuzz/checks.hpp"
 
 namespace {

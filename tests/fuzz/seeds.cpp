@@ -11,16 +11,16 @@
 
 #include "assembler/assembler.hpp"
 #include "decoder/record/json.hpp"
-#include "host/profile/counter.hpp"
+#include "host/analyse/profile/counter.hpp"
 #include "microcode/image/image.hpp"
 #include "templates/compiler.hpp"
 #include "tests/fuzz/checks.hpp"
 #include "tests/fuzz/fixed_templates.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/frames.hpp"
 #include "tests/property/random_case.hpp"
-#include "tests/unit/ingest/captures.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "tests/unit/ports/captures.hpp"
 
 namespace stopbit::fuzz {
 namespace {

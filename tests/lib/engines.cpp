@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "decoder/interp/interpreter.hpp"
+#include "microcode/base/hex.hpp"
 
 namespace stopbit::cases {
 namespace {
@@ -27,14 +27,14 @@ Program smallest_program() {
 std::vector<EngineKind> find_kinds() {
   const Program program = smallest_program();
   const MadeEngine native = make_engine(program, {}, EngineKind::Native);
-  if (native.kind == EngineKind::Native) return {EngineKind::Interp, EngineKind::Native};
+  if (native.kind == EngineKind::Native) return {EngineKind::Interp, EngineKind::Quick, EngineKind::Native};
   std::fprintf(stderr, "native code is not tested: %s\n", native.why_not_native.c_str());
-  return {EngineKind::Interp};
+  return {EngineKind::Interp, EngineKind::Quick};
 }
 
 std::string hex(std::uint64_t word) {
-  char text[2 * sizeof word + 1];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(word));
+  std::string text;
+  append_hex(text, word, 16);
   return text;
 }
 
@@ -46,9 +46,7 @@ const std::vector<EngineKind>& engine_kinds() {
 }
 
 std::vector<TestedEngine> make_engines(const Program& program, const EngineOptions& options) {
-  static interp::Silent nobody;
   std::vector<TestedEngine> engines;
-  engines.push_back({"reference", std::make_unique<interp::Interpreter<interp::Silent>>(program, options, nobody)});
   for (const EngineKind kind : engine_kinds()) {
     MadeEngine made = make_engine(program, options, kind);
     if (made.kind != kind) {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
+#include "decoder/select/make_engine.hpp"
 #include "tests/lib/recording_sink.hpp"
 
 /// Every engine there is, for tests that run one program on all of them.
@@ -16,10 +16,10 @@ struct TestedEngine {
   std::unique_ptr<Engine> engine;
 };
 
-/// The kinds that run on this machine. Says once on stderr if native code does not.
+/// The kinds that run on this machine, the reference first. Says once on stderr if native code does not.
 [[nodiscard]] const std::vector<EngineKind>& engine_kinds();
 
-/// The interpreter without its short ways, which is the reference; then one engine of each kind.
+/// One engine of each kind; the first is the reference.
 [[nodiscard]] std::vector<TestedEngine> make_engines(const Program& program, const EngineOptions& options);
 
 /// What two engines say differently of the same datagram; empty if it is the same. Instructions are counted by the

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "host/profile/counter.hpp"
-#include "host/profile/profile.hpp"
+#include "host/analyse/profile/counter.hpp"
+#include "host/analyse/profile/profile.hpp"
 #include "tests/lib/recording_sink.hpp"
 
 namespace stopbit::cases {

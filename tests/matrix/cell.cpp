@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "host/arbitrate/arbiter.hpp"
-#include "host/egress/frame.hpp"
-#include "host/impair/impairer.hpp"
-#include "host/impair/random.hpp"
-#include "host/net/byte_order.hpp"
-#include "host/net/checksum.hpp"
-#include "host/net/framing.hpp"
-#include "host/net/packet.hpp"
+#include "host/feed/arbitrate/arbiter.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/byte_order.hpp"
+#include "host/feed/packet/checksum.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "host/lab/impair/impairer.hpp"
+#include "host/lab/impair/random.hpp"
+#include "host/ports/out/frame.hpp"
 
 namespace stopbit::matrix {
 namespace {
@@ -328,12 +328,13 @@ class Collector final : public arbitrate::Sink {
  public:
   explicit Collector(std::uint64_t first) : near_(first) {}
 
-  void deliver(const arbitrate::Packet& packet, std::uint16_t /*epoch*/) noexcept override {
+  bool deliver(const arbitrate::Packet& packet, std::uint16_t /*epoch*/) noexcept override {
     ++seen[run].packets;
     // Chunks of a number come one after another.
     if (packet.preamble.chunk == packet.preamble.chunks) {
       seen[run].delivered.push_back(unwrapped(packet.preamble.sequence));
     }
+    return true;
   }
   void gap(const arbitrate::Gap& gap) noexcept override { add_number(seen[run].gaps, unwrapped(gap.first), gap.count); }
   void epoch(const arbitrate::NewRun& begun) noexcept override {
@@ -369,7 +370,7 @@ class Collector final : public arbitrate::Sink {
 arbitrate::Packet receive(const impair::Copy& copy, const net::Framing& framing) {
   arbitrate::Packet packet;
   packet.line = static_cast<arbitrate::Line>(copy.line);
-  packet.arrival_ns = copy.time_ns;
+  packet.arrival_ns = packet.t_ns = copy.time_ns;
   packet.number = copy.packet + 1;
   packet.preamble.error = ErrorCode::X9;
   net::Datagram datagram;
@@ -479,6 +480,7 @@ Outcome run(const Cell& cell, std::uint64_t packets, std::uint64_t seed) {
       options.carousel ? std::min<std::uint32_t>(kWindowPackets, static_cast<std::uint32_t>(packets / kCycles / 3))
                        : kWindowPackets;
   options.window_ns = kWindowNs;
+  options.switch_silence_ns = kPauseNs / 2;
   options.datagram_bytes = 64;
   arbitrate::Arbiter arbiter(options);
   Collector collector(sender.identity(0).number);
@@ -488,7 +490,8 @@ Outcome run(const Cell& cell, std::uint64_t packets, std::uint64_t seed) {
   const auto receive_until = [&](std::uint64_t until_ns) {
     while (const impair::Copy* copy = impairer.pop(until_ns)) {
       const arbitrate::Packet packet = receive(*copy, framing);
-      arbiter.offer(packet, copy->time_ns, collector);
+      arbiter.tick(copy->time_ns, collector);
+      arbiter.offer(packet, collector);
       if (!arbiter.account().balanced() || !arbiter.total().balanced()) differences.add("the account is not balanced");
     }
   };

@@ -11,7 +11,7 @@
 #include "host/nic/queue/command_queue.hpp"
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/transport/model/network.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic {
 namespace {

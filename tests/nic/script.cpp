@@ -12,10 +12,10 @@
 #include "host/nic/atu/atu.hpp"
 #include "host/nic/link/links.hpp"
 #include "host/nic/queue/command_queue.hpp"
+#include "tests/lib/nic/fixture.hpp"
 #include "tests/nic/arguments.hpp"
 #include "tests/nic/hosts.hpp"
 #include "tests/nic/tags.hpp"
-#include "tests/unit/nic/fixture.hpp"
 
 namespace stopbit::nic {
 namespace {

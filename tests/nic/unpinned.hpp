@@ -22,14 +22,14 @@ class Unpinned {
   /// Null: the kernel gives no memory for it.
   [[nodiscard]] static std::unique_ptr<Unpinned> make(std::size_t pages, Access access) {
     auto made = std::unique_ptr<Unpinned>(new Unpinned);
-    made->file_ = ring::Descriptor(::memfd_create("unpinned", MFD_CLOEXEC));
+    made->file_ = os::Descriptor(::memfd_create("unpinned", MFD_CLOEXEC));
     if (!made->file_.ok() || ::ftruncate(made->file_.get(), static_cast<off_t>(pages * kPageBytes)) != 0)
       return nullptr;
     PagedOptions options;
     options.frames = kFrames;
     options.access = access;
     options.has_thread = false;
-    auto memory = PagedMemory::open(ring::Descriptor(::dup(made->file_.get())), 0, options);
+    auto memory = PagedMemory::open(os::Descriptor(::dup(made->file_.get())), 0, options);
     if (!memory) return nullptr;
     made->memory_ = std::move(memory.value());
     return made;
@@ -52,7 +52,7 @@ class Unpinned {
 
  private:
   Unpinned() = default;
-  ring::Descriptor file_;
+  os::Descriptor file_;
   std::unique_ptr<PagedMemory> memory_;
 };
 

@@ -19,7 +19,7 @@ import socket
 import ssl
 import time
 
-REQUEST = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+REQUEST = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"
 COMMAND = b"status\n"
 PAUSE = 0.5  # seconds until one that was shut out comes again
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/egress/frame.hpp"
+#include "host/ports/out/frame.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::testing {

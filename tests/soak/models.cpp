@@ -5,11 +5,11 @@
 #include <iterator>
 #include <string>
 
-#include "tests/unit/nic/channel_model.hpp"
-#include "tests/unit/nic/event_model.hpp"
-#include "tests/unit/nic/flush_model.hpp"
-#include "tests/unit/nic/sync_model.hpp"
-#include "tests/unit/nic/window_model.hpp"
+#include "tests/nic/models/channel_model.hpp"
+#include "tests/nic/models/event_model.hpp"
+#include "tests/nic/models/flush_model.hpp"
+#include "tests/nic/models/sync_model.hpp"
+#include "tests/nic/models/window_model.hpp"
 
 namespace stopbit::nic {
 namespace {

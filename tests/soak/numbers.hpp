@@ -45,6 +45,7 @@ class Numbers {
         return Gap{event.first_missing(), event.missing(), header.arrival_ns()};
       case record::EventKind::DecodeError:
       case record::EventKind::Dropped:
+        if (event.code() == ErrorCode::X9) return std::nullopt;  // a datagram without a number
         ++counts_.errors;
         see(header.sequence());
         return std::nullopt;

@@ -1,6 +1,7 @@
 // stopbit_relay: a bad network between two interfaces of one namespace. Joins the lines A and B of a channel on one,
-// does to each what host/impair does from a seed, and sends what is left out of the other, to the same groups. Its log
-// says which numbers did not go out on which line, so whoever listens behind it can be asked for exactly these.
+// does to each what host/lab/impair does from a seed, and sends what is left out of the other, to the same groups. Its log
+// says which numbers did not go out on which line, and which came only after a later number had been there for longer
+// than a window, so whoever listens behind it can be asked for exactly the others.
 
 #include <signal.h>
 #include <time.h>
@@ -9,6 +10,7 @@
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,10 +18,10 @@
 
 #include <fmt/format.h>
 
-#include "host/egress/socket/udp_sender.hpp"
-#include "host/impair/impairer.hpp"
-#include "host/ingest/socket/socket_port.hpp"
-#include "host/net/framing.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/lab/impair/impairer.hpp"
+#include "host/ports/out/socket/udp_sender.hpp"
+#include "host/ports/socket/socket_port.hpp"
 
 namespace stopbit::soak {
 namespace {
@@ -51,6 +53,52 @@ struct Arguments {
   std::uint64_t delay_ms = 0;
   std::uint64_t dies_at = impair::kNever;
   std::uint64_t returns_at = impair::kNever;
+  std::uint64_t window_ms = 0;  ///< Of whoever listens; 0: nothing is late.
+};
+
+/// Which numbers went out, on whatever line, only after the window of a later one had closed. On a machine that is busy
+/// this program itself waits for a processor between two packets.
+class Punctuality {
+ public:
+  Punctuality(std::uint64_t window_ns, std::ofstream& log) : window_ns_(window_ns), log_(log) {}
+
+  /// A number has gone out at some time from `before_ns` to `after_ns`.
+  void sent(std::uint64_t number, std::uint64_t before_ns, std::uint64_t after_ns) {
+    if (last_sent_ns_ != 0) longest_silence_ns_ = std::max(longest_silence_ns_, before_ns - last_sent_ns_);
+    last_sent_ns_ = after_ns;
+    if (next_ == 0) next_ = number;
+    if (number >= next_) {
+      for (; next_ < number; ++next_) overtaken_.emplace(next_, before_ns);
+      ++next_;
+    } else if (const auto found = overtaken_.find(number); found != overtaken_.end()) {
+      if (window_ns_ != 0 && after_ns > found->second + window_ns_) note(number, after_ns - found->second, after_ns);
+      overtaken_.erase(found);
+    }
+    // Those that are left did not go out on any line.
+    while (!overtaken_.empty() && overtaken_.begin()->second + kForgotten < before_ns) {
+      overtaken_.erase(overtaken_.begin());
+    }
+  }
+  [[nodiscard]] std::uint64_t late() const { return late_; }
+  [[nodiscard]] std::uint64_t longest_silence_ns() const { return longest_silence_ns_; }
+
+ private:
+  static constexpr std::uint64_t kForgotten = 60'000 * kNsPerMs;
+
+  void note(std::uint64_t number, std::uint64_t late_by_ns, std::uint64_t time_ns) {
+    ++late_;
+    log_ << fmt::format(R"({{"line":"both","event":"late","first":{},"count":1,"late_by_ns":{},"time_ns":{}}})", number,
+                        late_by_ns, time_ns)
+         << '\n';
+  }
+
+  std::uint64_t window_ns_;
+  std::ofstream& log_;
+  std::map<std::uint64_t, std::uint64_t> overtaken_;  ///< Numbers that are still out, and when a later one was sent.
+  std::uint64_t next_ = 0;
+  std::uint64_t late_ = 0;
+  std::uint64_t last_sent_ns_ = 0;
+  std::uint64_t longest_silence_ns_ = 0;
 };
 
 /// One line: what comes in, its impairer, and what did not go out.
@@ -85,10 +133,12 @@ class Line {
     impairer_.push(payload, now);
   }
 
-  void send(egress::UdpSender& sender, std::uint64_t until) {
+  void send(egress::UdpSender& sender, std::uint64_t until, Punctuality& punctuality) {
     while (const impair::Copy* copy = impairer_.pop(until)) {
+      const std::uint64_t before = now_ns();
       sender.add(group_, copy->bytes);
       sender.flush();  // the copy is valid until the next pop
+      punctuality.sent(net::read_preamble(framing_, copy->bytes).sequence, before, now_ns());
     }
   }
 
@@ -183,6 +233,7 @@ int relay(const Arguments& arguments) {
     if (auto joined = port.value()->join({group.value(), std::nullopt}); !joined) return fail(joined.message());
     lines.push_back(std::make_unique<Line>(arguments, i, group.value(), framing.value(), log));
   }
+  Punctuality punctuality(arguments.window_ms * kNsPerMs, log);
   ::signal(SIGTERM, ask_to_stop);
   ::signal(SIGINT, ask_to_stop);
   fmt::print(stderr, "stopbit_relay: started\n");
@@ -196,17 +247,19 @@ int relay(const Arguments& arguments) {
         if (arrival.destination == line->group()) line->take(arrival.payload, now);
       }
     }
-    for (const auto& line : lines) line->send(sender.value(), now);
+    for (const auto& line : lines) line->send(sender.value(), now, punctuality);
     if (count != 0) continue;
     const timespec nap{0, kIdleNs};
     (void)::nanosleep(&nap, nullptr);
   }
   for (const auto& line : lines) {
     line->flush(now_ns());
-    line->send(sender.value(), impair::kNever);
+    line->send(sender.value(), impair::kNever, punctuality);
   }
-  log << fmt::format(R"({{"event":"end","A":{},"B":{},"refused":{},"dropped":{}}})", lines[0]->summary(),
-                     lines[1]->summary(), sender.value().refused(), port.value()->counters().dropped_by_kernel.value())
+  log << fmt::format(R"({{"event":"end","A":{},"B":{},"refused":{},"dropped":{},"late":{},"longest_silence_ns":{}}})",
+                     lines[0]->summary(), lines[1]->summary(), sender.value().refused(),
+                     port.value()->counters().dropped_by_kernel.value(), punctuality.late(),
+                     punctuality.longest_silence_ns())
       << '\n';
   log.close();
   return log ? 0 : fail(arguments.log + " cannot be written");
@@ -233,6 +286,9 @@ int main(int argc, char** argv) {
   app.add_option("--corrupt", arguments.line.corrupt, "Part with a bit turned behind the preamble")
       ->check(CLI::Range(0.0, 1.0));
   app.add_option("--delay-ms", arguments.delay_ms, "Of line B")->check(CLI::Range(0, 60'000));
+  app.add_option("--window-ms", arguments.window_ms,
+                 "Of who listens: the log says which numbers came later than this after a later one. 0: none")
+      ->check(CLI::Range(0, 60'000));
   app.add_option("--dies-at", arguments.dies_at, "From this packet of line A on it is dead, counted from 0");
   app.add_option("--returns-at", arguments.returns_at, "From this one on it is there again");
   CLI11_PARSE(app, argc, argv);

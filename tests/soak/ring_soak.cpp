@@ -21,8 +21,8 @@
 #include <thread>
 #include <vector>
 
+#include "host/os/shm/name.hpp"
 #include "host/ring/cursor.hpp"
-#include "host/ring/name.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/spin.hpp"
 #include "host/ring/writer.hpp"
@@ -185,7 +185,7 @@ std::string ring_name() {
 }
 
 void await(const std::string& name) {
-  while (!exists(name)) std::this_thread::sleep_for(1ms);
+  while (!os::exists(name)) std::this_thread::sleep_for(1ms);
 }
 
 /// Readers are killed or stopped at random points while a writer writes as fast as it can.
@@ -400,11 +400,11 @@ constexpr Form kForms[] = {
 };
 
 void clean_up() {
-  const std::string path = path_of(ring_name()).value();
+  const std::string path = os::path_of(ring_name()).value();
   std::error_code ignored;
   std::filesystem::remove_all(readers_folder(path), ignored);
   // A writer that was killed while it made its segment leaves that behind.
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(path).parent_path(), ignored)) {
     if (entry.path().string().starts_with(path)) std::filesystem::remove(entry.path(), ignored);
   }
 }

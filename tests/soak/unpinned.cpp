@@ -89,8 +89,8 @@ struct End {
 
 int unpinned(std::uint64_t wanted, std::uint64_t seed) {
   testing::Scratch scratch;
-  ring::Descriptor file(::open(scratch.path("day").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  ring::Descriptor witness(::open(scratch.path("day").c_str(), O_RDONLY | O_CLOEXEC));
+  os::Descriptor file(::open(scratch.path("day").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  os::Descriptor witness(::open(scratch.path("day").c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.ok() || ::ftruncate(file.get(), static_cast<off_t>(kFilePages * kPageBytes)) != 0) {
     std::fputs("cannot make the file\n", stderr);
     return 3;

@@ -12,14 +12,14 @@
 #include <thread>
 #include <vector>
 
-#include "host/egress/socket/udp_sender.hpp"
-#include "host/ingest/socket/socket_port.hpp"
-#include "host/net/byte_order.hpp"
+#include "host/feed/packet/byte_order.hpp"
+#include "host/ports/out/socket/udp_sender.hpp"
+#include "host/ports/socket/socket_port.hpp"
 #include "tests/lib/veth.hpp"
 #include "tests/soak/frame_sender.hpp"
 
 #ifdef STOPBIT_DPDK
-#include "host/ingest/dpdk/dpdk_port.hpp"
+#include "host/ports/dpdk/dpdk_port.hpp"
 #endif
 
 namespace stopbit::ingest {

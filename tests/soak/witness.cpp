@@ -3,6 +3,7 @@
 
 #include <signal.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -13,7 +14,7 @@
 #include <fmt/format.h>
 
 #include "host/ring/reader.hpp"
-#include "host/ring/sign.hpp"
+#include "host/ring/reader_registration.hpp"
 #include "tests/soak/numbers.hpp"
 
 namespace stopbit::soak {
@@ -35,9 +36,16 @@ class Life {
   }
 
   void take(std::span<const record::Slot> slots) {
+    const record::HeaderView header(slots.front());
+    if (!header.is_event()) {
+      ++by_quality_[static_cast<std::size_t>(header.time_quality())];
+    } else if (record::EventView(slots.front()).kind() == record::EventKind::Reset) {
+      ++resets_;
+    }
     const auto gap = numbers_.take(slots);
     if (!gap) return;
-    log_ << fmt::format(R"({{"event":"gap","first":{},"count":{},"time_ns":{}}})", gap->first, gap->count, gap->time_ns)
+    log_ << fmt::format(R"({{"event":"gap","first":{},"count":{},"time_ns":{},"seen_ns":{}}})", gap->first, gap->count,
+                        gap->time_ns, wall_ns())
          << '\n';
   }
 
@@ -46,22 +54,30 @@ class Life {
     log_
         << fmt::format(
                R"({{"event":"life","writer":{},"finished":{},"first":{},"last":{},"packets":{},"missing":{},"messages":{},)"
-               R"("decode_errors":{},"broken":{},"overrun":{}}})",
+               R"("decode_errors":{},"broken":{},"overrun":{},"resets":{},"time_quality":[{},{},{},{}]}})",
                reader.writer_pid(), reader.writer() == ring::WriterState::Finished, seen.first, seen.next - 1,
-               seen.packets, seen.missing, seen.messages, seen.errors, seen.broken, reader.total_lost_records())
+               seen.packets, seen.missing, seen.messages, seen.errors, seen.broken, reader.total_lost_records(),
+               resets_, by_quality_[0], by_quality_[1], by_quality_[2], by_quality_[3])
         << '\n'
         << std::flush;
   }
   void damaged() { numbers_.damaged(); }
 
  private:
+  /// The machine's, whatever clock the writer has.
+  static std::int64_t wall_ns() {
+    return std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count();
+  }
+
   std::ofstream& log_;
   Numbers numbers_;
+  std::uint64_t resets_ = 0;
+  std::array<std::uint64_t, 4> by_quality_{};  ///< Messages, by record::TimeQuality.
 };
 
 /// Until the writer has ended, or somebody wants us to stop. The writer's people see us as "witness".
 void follow(ring::Reader& reader, std::ofstream& log) {
-  auto sign = ring::ReaderSign::create(reader.path(), "witness");
+  auto sign = ring::ReaderRegistration::create(reader.path(), "witness");
   if (!sign) throw std::runtime_error(sign.message());
   Life life(reader, log);
   for (bool ended = false;;) {

@@ -13,12 +13,12 @@
 #include <vector>
 
 #include "assembler/assembler.hpp"
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/json.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "host/net/framing.hpp"
-#include "host/profile/counter.hpp"
+#include "decoder/select/make_engine.hpp"
+#include "host/analyse/profile/counter.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "microcode/image/image.hpp"
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"

@@ -77,15 +77,17 @@ void Emitter::begin_loop(Place in) {
   Label& otherwise = new_label();
   test(eax, eax);
   jz(labels_[in->target]);
-  mov(rdx, ptr[machine_ + kEnd]);
-  sub(rdx, position_);
-  if (element.min_bytes > 1) {
-    imul(rcx, rax, element.min_bytes);
-    cmp(rcx, rdx);
-  } else {
-    cmp(rax, rdx);
+  if (element.min_bytes != 0) {
+    mov(rdx, ptr[machine_ + kEnd]);
+    sub(rdx, position_);
+    if (element.min_bytes > 1) {
+      imul(rcx, rax, element.min_bytes);
+      cmp(rcx, rdx);
+    } else {
+      cmp(rax, rdx);
+    }
+    ja(otherwise);
   }
-  ja(otherwise);
   cmp(rax, STOPBIT_FIELD(elements_left));
   ja(otherwise);
   cmp(eax, STOPBIT_FIELD_DWORD(message_elements_left));

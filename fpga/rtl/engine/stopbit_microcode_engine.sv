@@ -1,5 +1,5 @@
 /// Runs verified firmware over datagrams: takes entities from the decompressor's window and gives commands to the
-/// record packer. What an instruction does is told in microcode/README.md; decoder/interp is the reference.
+/// record packer. microcode/execution.md defines what an instruction does; decoder/interp is the reference.
 ///
 /// Stages: F1 presents an address to the program memory, F2 has the instruction and reads its constant, block and
 /// dictionary state, C consumes: presence bits, the ends of entities, where values come from, control. Behind C nothing

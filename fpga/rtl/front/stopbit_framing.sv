@@ -1,4 +1,4 @@
-/// Reads what an exchange puts before the first FAST message (host/net/framing.hpp): fills in the sequence number, where
+/// Reads what an exchange puts before the first FAST message (host/feed/framing/framing.hpp): fills in the sequence number, where
 /// the data begins and ends, and the sender's epoch.
 ///
 /// Datagrams in, the same datagrams out, cut behind their data. One whose preamble cannot be right passes whole, with a

@@ -1,5 +1,5 @@
 /// The kernel as XRT knows it: Ethernet frames or datagrams in at `s_axis_rx`, records out to rings in host memory at
-/// `m_axi_ring`, all else through `s_axi_control` (fpga/kernel/registers.md). User-managed: it runs as long as it has a clock.
+/// `m_axi_ring`, all else through `s_axi_control` (fpga/kernel/generated/registers.md). User-managed: it runs as long as it has a clock.
 ///
 /// `s_axis_rx_tdest` is a datagram's channel. `s_axis_rx_tuser[63:0]` is its or the frame's arrival, beside the first beat,
 /// if clock_source says so; bit 64, beside the last beat of a frame, that the MAC found an error.

@@ -16,7 +16,7 @@ package stopbit_front_pkg;
     logic [7:0]  line;  // record::SourceLine
   } group_t;
 
-  // What becomes of a frame: the numbers of host/net/verdict.def, then those only hardware has.
+  // What becomes of a frame: the numbers of host/feed/packet/verdict.def, then those only hardware has.
   localparam logic [4:0] VERDICT_ACCEPTED             = 5'd0;
   localparam logic [4:0] VERDICT_NOT_IP               = 5'd1;
   localparam logic [4:0] VERDICT_IPV6                 = 5'd2;

@@ -37,7 +37,7 @@ package stopbit_pkg;
   } stopbit_slot_t;
 
   // Firmware: 32-bit words to addresses in one of two banks. The tables have entries of a power of two of words; an
-  // entry is written when its highest word is. fpga/firmware makes the words of an image.
+  // entry is written when its highest word is. host/device/firmware makes the words of an image.
   localparam int unsigned LoadAddressBits = 20;
   typedef struct packed {
     logic                       valid;
@@ -58,7 +58,7 @@ package stopbit_pkg;
     TABLE_PROFILES  = 4'd8   // 4 words: see profile_t; entries of the first, then of the second way
   } table_e;
 
-  // Sizes of a bank's tables, in entries; the same numbers stand in fpga/firmware/device.hpp.
+  // Sizes of a bank's tables, in entries; the same numbers stand in host/device/firmware/device.hpp.
   localparam int unsigned ProgramBits  = 14;
   localparam int unsigned ConstantBits = 10;
   localparam int unsigned ByteBits     = 10;  // of 8 bytes
@@ -85,7 +85,7 @@ package stopbit_pkg;
 
   /// A constant, made ready: the limit as a bound and the code of what is outside it.
   typedef struct packed {
-    logic [15:0] min_bytes;  // of an element, where the instruction is the length of a sequence; at least 1. Of a bit group: bit_group_t
+    logic [15:0] min_bytes;  // of an element, where the instruction is the length of a sequence; 0 if such elements may take no bytes. Of a bit group: bit_group_t
     logic        may_be_empty;  // such an element may take no bytes
     logic [7:0]  code;       // 0: the code of the instruction for what is out of range (D2, R4, R1)
     limit_e      limit;

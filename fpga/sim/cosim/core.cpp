@@ -14,7 +14,7 @@
 #include "bits.hpp"
 #include "decoder/interp/interpreter.hpp"
 #include "decoder/record/buffer_sink.hpp"
-#include "fpga/firmware/device.hpp"
+#include "host/device/firmware/device.hpp"
 
 namespace stopbit::sim {
 namespace {

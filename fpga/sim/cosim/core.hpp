@@ -9,7 +9,7 @@
 
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/layout.hpp"
-#include "fpga/firmware/device.hpp"
+#include "host/device/firmware/device.hpp"
 #include "microcode/program.hpp"
 
 /// The Verilated decode core (fpga/rtl/engine/stopbit_core.sv), driven as front end and ring writer would.

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "bench/workloads/workload.hpp"
-#include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/core.hpp"
+#include "host/device/firmware/device.hpp"
 #include "microcode/verify/verify.hpp"
 #include "tests/attack/chatter.hpp"
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/profiled.hpp"
+#include "tests/lib/workloads/workload.hpp"
 #include "tests/property/random_case.hpp"
 #include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"

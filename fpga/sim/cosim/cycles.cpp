@@ -12,13 +12,13 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/workloads/workload.hpp"
 #include "decoder/record/buffer_sink.hpp"
-#include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/core.hpp"
-#include "host/profile/counter.hpp"
-#include "host/profile/profile.hpp"
+#include "host/analyse/profile/counter.hpp"
+#include "host/analyse/profile/profile.hpp"
+#include "host/device/firmware/device.hpp"
 #include "microcode/profile/add.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 /// Prints what the decode core needs for the bundled sample, the generated workloads and the captures of
 /// STOPBIT_CORPUS: stopbit_rtl_cycles [DATAGRAMS [WORKLOAD]], so many of each (default 2000) or of one; then the

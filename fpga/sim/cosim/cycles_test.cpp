@@ -8,13 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "bench/workloads/workload.hpp"
-#include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/core.hpp"
+#include "host/device/firmware/device.hpp"
 #include "tests/lib/profiled.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 /// What messages cost in the decode core, to the cycle: what is foreseen, fetched ahead or done at once changes no
-/// record, so that only this test sees it fail. fpga/rtl/engine/README.md tells the rules behind the numbers.
+/// record, so that only this test sees it fail. The rules: fpga/rtl/engine/modules.md.
 namespace stopbit::sim {
 namespace {
 

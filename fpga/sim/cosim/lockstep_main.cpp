@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "bench/workloads/workload.hpp"
 #include "fpga/sim/cosim/lockstep.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/case_file.hpp"
+#include "tests/lib/workloads/workload.hpp"
 #include "tests/runner/case_program.hpp"
 
 /// Core and interpreter over a case of tests/cases/decode, or a folder with templates.xml and capture.pcap, instruction

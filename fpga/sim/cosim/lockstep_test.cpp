@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "bench/workloads/workload.hpp"
-#include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/lockstep.hpp"
+#include "host/device/firmware/device.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/workloads/workload.hpp"
 #include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"
 

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/core.hpp"
+#include "host/device/firmware/device.hpp"
 #include "tests/attack/chatter.hpp"
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"

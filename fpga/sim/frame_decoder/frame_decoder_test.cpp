@@ -11,9 +11,9 @@
 #include "bench.hpp"
 #include "datagrams.hpp"
 #include "frame_port.hpp"
-#include "host/net/byte_order.hpp"
-#include "host/net/packet.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "host/feed/packet/byte_order.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "tests/lib/frames.hpp"
 
 namespace stopbit::sim {
 namespace {
@@ -83,7 +83,7 @@ class FrameDecoder : public ::testing::Test {
     restart();
   }
 
-  /// Entry 9 takes the group of tests/unit/net/frames.hpp from one sender, entry 40 the rest of it.
+  /// Entry 9 takes the group of tests/lib/frames.hpp from one sender, entry 40 the rest of it.
   void restart() {
     bench_->valid_i = 0;
     bench_->ready_i = 0;
@@ -107,7 +107,7 @@ class FrameDecoder : public ::testing::Test {
     groups_.push_back(group);
   }
 
-  /// What host/net says of the frame, with what only hardware does.
+  /// What host/feed/packet says of the frame, with what only hardware does.
   Frame expect(ByteVector bytes, bool bad, std::uint64_t arrival_ns) {
     Frame frame{.bytes = std::move(bytes), .bad = bad, .arrival_ns = arrival_ns};
     ++number_;

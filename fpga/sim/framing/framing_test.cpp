@@ -12,8 +12,8 @@
 #include "datagram_stage.hpp"
 #include "datagrams.hpp"
 #include "framings.hpp"
-#include "host/net/byte_order.hpp"
-#include "host/net/framing.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/byte_order.hpp"
 
 namespace stopbit::sim {
 namespace {
@@ -60,7 +60,7 @@ class FramingStage : public ::testing::Test {
     channels_.assign(framings_.size(), {});
   }
 
-  /// What host/net reads, as host/replay hands it to an engine; of chunks only the preamble, as cut.
+  /// What host/feed/packet reads, as host/replay hands it to an engine; of chunks only the preamble, as cut.
   void expect(const SentDatagram& sent, std::vector<SentDatagram>& expected) {
     const net::Framing& framing = framings_[sent.info.channel];
     Sender& channel = channels_[sent.info.channel];

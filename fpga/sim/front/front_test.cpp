@@ -19,10 +19,10 @@
 #include "datagrams.hpp"
 #include "frame_port.hpp"
 #include "framings.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "host/net/flow_table.hpp"
-#include "host/net/framing.hpp"
-#include "host/net/packet.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/flow_table.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 
 namespace stopbit::sim {
 namespace {
@@ -77,8 +77,8 @@ std::optional<std::vector<Frame>> read_frames(const Capture& capture) {
 
 class Front : public ::testing::TestWithParam<Capture> {
  protected:
-  /// Sends the frames as fast as they are taken; compares each datagram with what host/net makes of its frame. Only the
-  /// groups of `groups` are taken.
+  /// Sends the frames as fast as they are taken; compares each datagram with what host/feed/packet makes of its frame.
+  /// Only the groups of `groups` are taken.
   void run(const std::vector<Frame>& frames, net::FlowTable& groups, bool cut_through = false) {
     bench_->valid_i = 0;
     bench_->ready_i = 0;
@@ -146,7 +146,7 @@ class Front : public ::testing::TestWithParam<Capture> {
         ASSERT_EQ(fault, nullptr) << fault;
         if (!in_datagram) {
           const auto expected = next_datagram(frames, next, groups, framing, senders);
-          ASSERT_TRUE(expected.has_value()) << "a datagram that host/net does not find";
+          ASSERT_TRUE(expected.has_value()) << "a datagram that host/feed/packet does not find";
           ASSERT_EQ(collector.datagram().info.number, expected->info.number);
           ASSERT_TRUE(collector.datagram() == *expected) << "frame " << expected->info.number;
           ++datagrams_;
@@ -155,13 +155,14 @@ class Front : public ::testing::TestWithParam<Capture> {
       bench_.step();
     }
     EXPECT_EQ(sent, frames.size());
-    EXPECT_FALSE(next_datagram(frames, next, groups, framing, senders)) << "a datagram that only host/net finds";
+    EXPECT_FALSE(next_datagram(frames, next, groups, framing, senders))
+        << "a datagram that only host/feed/packet finds";
     ASSERT_FALSE(latencies.empty());
     least_latency_ = *std::min_element(latencies.begin(), latencies.end());
     cycles_ = bench_.cycles();
   }
 
-  /// The next datagram that host/net finds in the frames from `next` on.
+  /// The next datagram that host/feed/packet finds in the frames from `next` on.
   template <class Senders>
   std::optional<SentDatagram> next_datagram(const std::vector<Frame>& frames, std::size_t& next, net::FlowTable& groups,
                                             const net::Framing& framing, Senders& senders) {
@@ -241,7 +242,7 @@ TEST_P(Front, treats_mutated_and_cut_frames_as_host_net_does) {
   Random random(103);
   for (Frame& frame : *frames) {
     for (std::uint64_t flips = random.below(4); flips > 0; --flips) {
-      // Mostly in the headers and the preamble; types stay away from a third tag, which only host/net reads.
+      // Mostly in the headers and the preamble; types stay away from a third tag, which only host/feed/packet reads.
       const std::size_t at = random.below(std::min<std::size_t>(frame.bytes.size(), random.chance(80) ? 80 : 2000));
       if (at < 14) continue;
       frame.bytes[at] ^= static_cast<std::byte>(1U << random.below(8));

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include "bench.hpp"
+#include "host/device/generated/registers.hpp"
 #include "host/device/kernel.hpp"
-#include "host/device/registers.hpp"
 #include "host/device/ring.hpp"
-#include "host/net/framing.hpp"
+#include "host/feed/framing/framing.hpp"
 #include "kernel_model.hpp"
 #include "microcode/image/image.hpp"
 #include "model_device.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "tests/lib/frames.hpp"
 
 // The kernel with a bench core in the decode core's place, driven by the host's own code (host/device): registers,
 // firmware, datagrams in, records out. What the bench core makes of a datagram is said in core/stopbit_core.sv.
@@ -149,7 +149,7 @@ TEST(Kernel, loads_firmware_and_proves_that_it_arrived) {
       words.push_back({table << 16 | i, static_cast<std::uint32_t>(random.bits())});
   }
   for (const std::uint32_t bank : {0U, 1U}) {
-    const device::Status loaded = kernel.value().load(bank, words);
+    const Status loaded = kernel.value().load(bank, words);
     EXPECT_TRUE(loaded.ok()) << loaded.message();
   }
   EXPECT_FALSE(kernel.value().load(2, words).ok());
@@ -168,9 +168,9 @@ TEST(Kernel, loads_firmware_and_proves_that_it_arrived) {
    public:
     explicit Meddler(KernelModel& model) : model_(model) {}
     Result<std::uint32_t> read(std::uint32_t offset) override { return model_.read(offset); }
-    device::Status write(std::uint32_t offset, std::uint32_t value) override {
+    Status write(std::uint32_t offset, std::uint32_t value) override {
       model_.write(offset, offset == reg::kFirmwareData ? value ^ 4 : value);
-      return device::Done{};
+      return Done{};
     }
     Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t) override { return Failure{"none"}; }
 
@@ -179,7 +179,7 @@ TEST(Kernel, loads_firmware_and_proves_that_it_arrived) {
   } meddler(model);
   Result<device::Kernel> cheated = device::Kernel::open(meddler);
   ASSERT_TRUE(cheated.ok());
-  const device::Status refused = cheated.value().load(0, words);
+  const Status refused = cheated.value().load(0, words);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.message().find("did not arrive as it was sent"), std::string::npos) << refused.message();
 }
@@ -622,7 +622,7 @@ TEST(Kernel, refuses_what_its_tables_cannot_hold) {
   EXPECT_FALSE(kernel.set_line_rule(0, device::LineRule{.window = 0}).ok());
   EXPECT_FALSE(kernel.set_line_rule(0, device::LineRule{.window = 65}).ok());
   for (const char* const text : {"custom:seq=u32be@45", "custom:len=u16le@47", "custom:blocks=yes"}) {
-    const device::Status refused = kernel.set_framing(0, net::parse_framing(text).value());
+    const Status refused = kernel.set_framing(0, net::parse_framing(text).value());
     ASSERT_FALSE(refused.ok()) << text;
     EXPECT_NE(refused.message().find("cannot read framing"), std::string::npos) << refused.message();
   }

@@ -15,10 +15,10 @@
 #include <thread>
 #include <vector>
 
-#include "fpga/xrt/feed.hpp"
+#include "host/device/generated/registers.hpp"
 #include "host/device/kernel.hpp"
-#include "host/device/registers.hpp"
 #include "host/device/ring.hpp"
+#include "host/device/sim/feed.hpp"
 #include "host/device/xrt/xrt_device.hpp"
 
 // The host's XRT code, the XRT library as Debian ships it, and a driver whose card is the Verilated kernel around the

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "host/net/framing.hpp"
+#include "host/feed/framing/framing.hpp"
 
 namespace stopbit::sim {
 

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "host/device/device.hpp"
-#include "host/device/registers.hpp"
+#include "host/device/generated/registers.hpp"
 #include "kernel_model.hpp"
 
 namespace stopbit::sim {
@@ -17,11 +17,11 @@ class ModelDevice final : public device::Device {
   explicit ModelDevice(KernelModel& model) : model_(model) {}
 
   Result<std::uint32_t> read(std::uint32_t offset) override { return model_.read(offset); }
-  device::Status write(std::uint32_t offset, std::uint32_t value) override {
+  Status write(std::uint32_t offset, std::uint32_t value) override {
     model_.write(offset, value);
     // What is written to memory arrives. Firmware is many words, and goes to none.
     if (offset != device::registers::kFirmwareData) model_.run(100);
-    return device::Done{};
+    return Done{};
   }
   Result<std::unique_ptr<device::HostBuffer>> allocate(std::size_t bytes) override {
     next_ += std::uint64_t{bytes} + (1 << 20);

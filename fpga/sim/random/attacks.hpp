@@ -27,8 +27,8 @@ struct AttackFigures {
 /// Behind each of them a verified program in the other bank decodes a datagram as the interpreter does.
 [[nodiscard]] AttackFigures attack_with_programs(const AttackOptions& options);
 
-/// Frames with turned, cut and added bytes through front end and core; every record compared with what host/net and the
-/// interpreter make of the same frames.
+/// Frames with turned, cut and added bytes through front end and core; every record compared with what host/feed/packet
+/// and the interpreter make of the same frames.
 [[nodiscard]] AttackFigures attack_with_frames(const AttackOptions& options);
 
 }  // namespace stopbit::sim

@@ -14,8 +14,8 @@
 #include "bench.hpp"
 #include "bits.hpp"
 #include "decoder/record/layout.hpp"
-#include "fpga/firmware/device.hpp"
 #include "fpga/sim/cosim/core.hpp"
+#include "host/device/firmware/device.hpp"
 
 /// What a decode core must not do, whatever firmware and datagrams it gets.
 namespace stopbit::sim {

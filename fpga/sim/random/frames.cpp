@@ -10,12 +10,12 @@
 #include "core_driver.hpp"
 #include "frame_port.hpp"
 #include "framings.hpp"
-#include "host/net/byte_order.hpp"
-#include "host/net/framing.hpp"
-#include "host/net/packet.hpp"
+#include "host/feed/framing/framing.hpp"
+#include "host/feed/packet/byte_order.hpp"
+#include "host/feed/packet/packet.hpp"
 #include "templates.hpp"
 #include "tests/attack/chatter.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "tests/lib/frames.hpp"
 
 namespace stopbit::sim {
 namespace {
@@ -45,7 +45,7 @@ bool is_vlan(std::uint16_t type) {
   return type == 0x8100 || type == 0x88A8 || type == 0x9100 || type == 0x9200;
 }
 
-/// The device takes two tags, host/net four.
+/// The device takes two tags, host/feed/packet four.
 bool has_three_tags(const Bytes& frame) {
   return frame.size() >= 22 && is_vlan(type_at(frame, 12)) && is_vlan(type_at(frame, 16)) &&
          is_vlan(type_at(frame, 20));
@@ -165,7 +165,7 @@ class Attack {
   }
 
  private:
-  /// What host/net and the interpreter make of it.
+  /// What host/feed/packet and the interpreter make of it.
   std::vector<Record> expect(const Frame& frame) {
     net::Datagram datagram;
     if (frame.bad || has_three_tags(frame.bytes) ||

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "fpga/firmware/device.hpp"
 #include "host/device/engine.hpp"
+#include "host/device/firmware/device.hpp"
 #include "host/device/sim/sim_card.hpp"
 #include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/byte_notation.hpp"
@@ -89,6 +89,10 @@ class Pair {
   void reset(std::uint16_t channel) {
     interpreter_->reset(channel);
     device_->reset(channel);
+  }
+  void invalidate(std::uint16_t channel) {
+    interpreter_->invalidate(channel);
+    device_->invalidate(channel);
   }
   DeviceEngine& device() { return *device_; }
   [[nodiscard]] const std::vector<cases::Record>& records() const { return got_.records(); }
@@ -214,11 +218,19 @@ TEST_F(DeviceEngineTest, says_of_a_datagram_what_it_was_told) {
   pair.reset(2);
   EXPECT_EQ(pair.decode(bytes_of("pmap(1 0) u32(1) ascii(\"D\")"), info), "");
   EXPECT_EQ(pair.records().size(), 7U);
+  pair.invalidate(1);
+  EXPECT_EQ(pair.decode(bytes_of("pmap(1 0) u32(1) ascii(\"E\")"), info), "") << "it was another's";
+  pair.invalidate(2);
+  EXPECT_EQ(pair.records().size(), 8U) << "no record says so";
+  EXPECT_EQ(pair.decode(bytes_of("pmap(1 0) u32(1) ascii(\"F\")"), info), "") << "dropped";
+  EXPECT_EQ(pair.decode(bytes_of("pmap(1 1) u32(2) u32(1)"), info), "") << "which resets the dictionary";
+  EXPECT_EQ(pair.decode(bytes_of("pmap(1 0) u32(1) ascii(\"G\")"), info), "");
+  EXPECT_EQ(pair.records().size(), 11U);
 
   const Result<Figures> figures = pair.device().figures();
   ASSERT_TRUE(figures.ok()) << figures.message();
-  EXPECT_EQ(figures.value().kernel.datagrams, 8U);
-  EXPECT_EQ(figures.value().ring.records, 7U);
+  EXPECT_EQ(figures.value().kernel.datagrams, 14U);
+  EXPECT_EQ(figures.value().ring.records, 13U);
   EXPECT_EQ(figures.value().errors, 0U);
 }
 
@@ -246,8 +258,8 @@ TEST_F(DeviceEngineTest, a_datagram_longer_than_the_device_takes_ends_in_x1_ther
 class BadNetwork final : public Network {
  public:
   explicit BadNetwork(bool refuses) : refuses_(refuses) {}
-  Status send(std::span<const std::byte> /*datagram*/, std::uint16_t /*channel*/,
-              std::uint64_t /*arrival_ns*/) override {
+  stopbit::Status send(std::span<const std::byte> /*datagram*/, std::uint16_t /*channel*/,
+                       std::uint64_t /*arrival_ns*/) override {
     if (refuses_) return Failure{"the cable is out"};
     return Done{};
   }

@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "bench.hpp"
-#include "bench/workloads/workload.hpp"
 #include "decoder/engine/engine.hpp"
-#include "fpga/firmware/device.hpp"
+#include "host/device/firmware/device.hpp"
 #include "host/device/kernel.hpp"
 #include "host/device/ring.hpp"
-#include "host/net/framing.hpp"
+#include "host/feed/framing/framing.hpp"
 #include "kernel_model.hpp"
 #include "model_device.hpp"
+#include "tests/lib/frames.hpp"
 #include "tests/lib/recording_sink.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 // Ethernet frames through the kernel as it is; each slot compared with what the interpreter writes for the datagrams
 // that have to pass, and with the event records of gaps between them.
@@ -100,7 +100,7 @@ class FramesThroughKernel {
          {firmware::device_words(program_, options_).value(), firmware::channel_words(program_, options_, 0)}) {
       std::vector<device::LoadWord> load;
       for (const firmware::Word& word : words) load.push_back({word.address, word.data});
-      const device::Status loaded = kernel_.load(0, load);
+      const Status loaded = kernel_.load(0, load);
       EXPECT_TRUE(loaded.ok()) << loaded.message();
     }
     auto ring = device::DeviceRing::start(device_, program_, {},
@@ -143,11 +143,7 @@ class FramesThroughKernel {
   void expect(int line, std::uint32_t sequence, const ByteVector& data, std::uint64_t arrival_ns) {
     if (highest_ != 0 && sequence != highest_ + 1) {
       expected_.push_back(gap_event(arrival_ns, highest_ + 1, sequence - highest_ - 1));
-      if (options_.reset != ResetRule::Packet) {
-        // What is missing may have changed the dictionary: as after an error.
-        cases::RecordingSink nowhere(program_);
-        (void)engine_->decode({}, {.data_offset = 1}, nowhere);
-      }
+      engine_->invalidate(0);  // what is missing may have changed the dictionary
       ++gaps_;
     }
     highest_ = sequence;

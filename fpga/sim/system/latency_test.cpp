@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "bench/workloads/workload.hpp"
-#include "fpga/firmware/device.hpp"
+#include "host/device/firmware/device.hpp"
 #include "host/device/kernel.hpp"
 #include "host/device/ring.hpp"
 #include "kernel_model.hpp"
 #include "model_device.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "tests/lib/frames.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 // How many cycles a message takes from the kernel's pins to memory: the first beat at s_axis_rx to the W beat of slot
 // 0, without stalls, an idle kernel before it.

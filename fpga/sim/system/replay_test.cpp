@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "host/tools/command.hpp"
-#include "tests/unit/tools/run_stopbit.hpp"
+#include "host/cli/common/command.hpp"
+#include "tests/lib/run_stopbit.hpp"
 
 namespace stopbit::tools {
 namespace {

@@ -16,16 +16,16 @@
 #include <thread>
 #include <vector>
 
-#include "bench/workloads/workload.hpp"
 #include "decoder/engine/engine.hpp"
-#include "fpga/firmware/device.hpp"
-#include "fpga/xrt/feed.hpp"
+#include "host/device/firmware/device.hpp"
+#include "host/device/generated/registers.hpp"
 #include "host/device/kernel.hpp"
-#include "host/device/registers.hpp"
 #include "host/device/ring.hpp"
+#include "host/device/sim/feed.hpp"
 #include "host/device/xrt/xrt_device.hpp"
 #include "microcode/image/image.hpp"
 #include "tests/lib/recording_sink.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 // Captures through the kernel as a card would decode them: the host's XRT code, the XRT library, the Verilated kernel,
 // records read from a ring in host memory; each slot compared with what the interpreter writes.

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "fpga/xrt/feed.hpp"
 #include "host/device/network.hpp"
+#include "host/device/sim/feed.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::device {

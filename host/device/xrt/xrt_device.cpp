@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/device/registers.hpp"
+#include "host/device/generated/registers.hpp"
 #include "host/device/xclbin.hpp"
 
 namespace stopbit::device {

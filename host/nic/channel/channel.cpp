@@ -1,6 +1,6 @@
 #include "host/nic/channel/channel.hpp"
 
-#include "host/nic/channel/ends.hpp"
+#include "host/nic/channel/endpoints.hpp"
 
 namespace stopbit::nic {
 

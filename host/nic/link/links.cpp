@@ -10,7 +10,9 @@
 #include <new>
 #include <system_error>
 
-#include "host/nic/words.hpp"
+#include "host/nic/word_copy.hpp"
+#include "microcode/base/round_up.hpp"
+#include "microcode/base/splitmix64.hpp"
 #include "microcode/image/crc32c.hpp"
 
 namespace stopbit::nic {
@@ -25,6 +27,9 @@ constexpr std::size_t kReceivedBytes = sizeof(std::uint64_t);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
 static_assert(sizeof(LinkHeader) + kReceivedBytes + kChecksumBytes <= kLinkBytes);
 constexpr std::size_t kFramesPerStep = 64;
+/// In times after which a packet goes again: so long the other node may be silent before it is asked.
+constexpr std::uint64_t kPatience = 4;
+constexpr std::size_t kReceivedPerStep = 65'536;  // bytes: the ports here are not to wait for what others send
 
 /// A set of numbers modulo `size`, each of them `by` higher.
 template <std::uint32_t size>
@@ -38,7 +43,7 @@ constexpr std::uint64_t turn(std::uint64_t set, std::uint32_t by) noexcept {
   }
 }
 constexpr std::size_t whole_lines(std::size_t bytes) noexcept {
-  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+  return round_up(bytes, kLineBytes);
 }
 
 }  // namespace
@@ -82,14 +87,11 @@ BasicLinks<kSize>::BasicLinks(Transport& transport, const LinkOptions& options)
   self.fresh = draw();
 }
 
-/// Numbers that do not come again (splitmix64).
+/// Numbers that do not come again.
 template <std::uint32_t kSize>
 std::uint32_t BasicLinks<kSize>::draw() noexcept {
   for (;;) {
-    std::uint64_t number = random_ += 0x9E37'79B9'7F4A'7C15;
-    number = (number ^ number >> 30U) * 0xBF58'476D'1CE4'E5B9;
-    number = (number ^ number >> 27U) * 0x94D0'49BB'1331'11EB;
-    const auto result = static_cast<std::uint32_t>(number ^ number >> 31U);
+    const auto result = static_cast<std::uint32_t>(splitmix64(random_));
     if (result != 0) return result;
   }
 }
@@ -234,6 +236,7 @@ template <std::uint32_t kSize>
 void BasicLinks<kSize>::give_up(NodeId id, PacketSink& sink) {
   Peer& peer = peers_[id];
   peer.is_lost = true;
+  peer.expected = 0;
   ++counters_.lost;
   sink.lost(id);
   forget(peer);
@@ -299,24 +302,34 @@ bool BasicLinks<kSize>::must_acknowledge(const Window& window, std::uint64_t now
 template <std::uint32_t kSize>
 bool BasicLinks<kSize>::wants_look(const Window& window, std::uint64_t now_ns) const noexcept {
   return (window.here & bit_of(window.cursor)) != 0 || must_acknowledge(window, now_ns) ||
-         (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns));
+         (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns)) || must_ask(window, now_ns);
+}
+
+/// Whether the other node has said of all packets that they are there, and for long of none that it has taken it: the
+/// frame that said so may be lost, and it says so once.
+template <std::uint32_t kSize>
+bool BasicLinks<kSize>::must_ask(const Window& window, std::uint64_t now_ns) const noexcept {
+  return window.waits == 0 && window.base != window.next &&
+         now_ns - std::min(now_ns, window.look_ns) >= kPatience * options_.resend_ns;
 }
 
 /// Whether a node needs no look until something is sent to it, or comes from it.
 template <std::uint32_t kSize>
 bool BasicLinks<kSize>::is_quiet(const Peer& peer) noexcept {
-  return !peer.is_lost && peer.is_up == peer.is_confirmed &&
+  return !peer.is_lost && peer.is_up == peer.is_confirmed && peer.expected == 0 &&
          std::all_of(peer.windows.begin(), peer.windows.end(), [](const Window& window) {
-           return window.waits == 0 && window.here == 0 && window.owed == 0 && !window.is_urgent;
+           return window.base == window.next && window.waits == 0 && window.here == 0 && window.owed == 0 &&
+                  !window.is_urgent;
          });
 }
 
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::step(PacketSink& sink, std::uint64_t now_ns) {
   std::size_t work = 0;
-  for (; work < kFramesPerStep; ++work) {
+  for (std::size_t bytes = 0; work < kFramesPerStep && bytes < kReceivedPerStep; ++work) {
     const std::size_t length = transport_.receive({buffer_.data(), frame_bytes_});
     if (length == 0) break;
+    bytes += length;
     take({buffer_.data(), length}, sink, now_ns);
   }
   if (room(node_, Channel::Low) + room(node_, Channel::High) != 2 * kWindow) work += give_out_own(sink);
@@ -511,9 +524,41 @@ std::size_t BasicLinks<kSize>::send_again(NodeId peer, std::size_t channel, Pack
 }
 
 template <std::uint32_t kSize>
+void BasicLinks<kSize>::expect(NodeId node, std::uint64_t now_ns) noexcept {
+  if (node == node_) return;
+  Peer& peer = peers_[node];
+  if (peer.expected++ == 0) peer.expected_ns = now_ns;
+  attend(node);
+}
+
+template <std::uint32_t kSize>
+void BasicLinks<kSize>::expect_less(NodeId node) noexcept {
+  if (peers_[node].expected != 0) --peers_[node].expected;
+}
+
+/// Of a node that owes answers: whether it is still there. Its silence counts from the first time it was asked, so that
+/// it had a chance to speak, also if this process stood still.
+template <std::uint32_t kSize>
+std::size_t BasicLinks<kSize>::look_for_answers(NodeId id, PacketSink& sink, std::uint64_t now_ns) {
+  Peer& peer = peers_[id];
+  const std::uint64_t since_ns = std::max(peer.heard_ns, peer.expected_ns);
+  const bool was_asked = peer.asked_ns > since_ns && peer.first_asked_ns > since_ns;
+  const std::uint64_t pause_ns = kPatience * options_.resend_ns;
+  if (now_ns - std::min(now_ns, was_asked ? peer.asked_ns : since_ns) < pause_ns) return 0;
+  if (!was_asked) {
+    peer.first_asked_ns = now_ns;
+  } else if (now_ns - peer.first_asked_ns >= options_.silence_ns) {
+    give_up(id, sink);
+    return 1;
+  }
+  ask(id, now_ns);
+  return 1;
+}
+
+template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::look_after_session(NodeId id, PacketSink& sink, std::uint64_t now_ns) {
   Peer& peer = peers_[id];
-  if (peer.is_up && peer.is_confirmed) return 0;
+  if (peer.is_up && peer.is_confirmed) return peer.expected == 0 ? 0 : look_for_answers(id, sink, now_ns);
   if (peer.is_up && now_ns - peer.begun_ns >= options_.silence_ns) {  // it offered, and was not heard of again
     give_up(id, sink);
     return 1;
@@ -541,6 +586,7 @@ std::size_t BasicLinks<kSize>::look_after(NodeId peer, std::size_t channel, Pack
   std::size_t work = deliver(peer, channel, sink);
   if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;
   window.owed += static_cast<std::uint32_t>(work);
+  if (must_ask(window, now_ns)) window.waits |= bit_of(window.base);  // a double is always acknowledged
   if (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns))
     work += send_again(peer, channel, sink, now_ns);
   if (peers_[peer].is_lost) return work;

@@ -127,6 +127,12 @@ class BasicLinks {
     return peers_[to].windows[static_cast<std::size_t>(channel)].taken_count;
   }
   [[nodiscard]] bool is_lost(NodeId node) const noexcept { return peers_[node].is_lost; }
+  /// Counts an answer that the node owes. It may have taken the request and die before it answers: then nothing of ours
+  /// is under way that could show it. So while it owes any, a silent node is asked whether it is there, and is lost if
+  /// it does not say so within `silence_ns`.
+  void expect(NodeId node, std::uint64_t now_ns) noexcept;
+  /// An answer has come, or is not wanted any more. Those of a lost node are forgotten, with or without this call.
+  void expect_less(NodeId node) noexcept;
   [[nodiscard]] NodeId node() const noexcept { return node_; }
   [[nodiscard]] std::size_t nodes() const noexcept { return peers_.size(); }
   /// Receives, delivers, acknowledges, sends again. Returns how much it did.
@@ -194,6 +200,9 @@ class BasicLinks {
     std::uint32_t fresh = 0;  ///< Who repeats it begins a session: drawn at random, and not used for any yet.
     std::uint64_t asked_ns = 0;
     std::uint64_t begun_ns = 0;
+    std::uint32_t expected = 0;        ///< Answers that it owes,
+    std::uint64_t expected_ns = 0;     ///< since when it owes any,
+    std::uint64_t first_asked_ns = 0;  ///< and when it was first asked since it was last heard.
   };
   struct Free {
     void operator()(std::byte* memory) const noexcept;
@@ -224,6 +233,8 @@ class BasicLinks {
   std::size_t deliver(NodeId from, std::size_t channel, PacketSink& sink);
   [[nodiscard]] bool must_acknowledge(const Window& window, std::uint64_t now_ns) const noexcept;
   [[nodiscard]] bool wants_look(const Window& window, std::uint64_t now_ns) const noexcept;
+  [[nodiscard]] bool must_ask(const Window& window, std::uint64_t now_ns) const noexcept;
+  std::size_t look_for_answers(NodeId id, PacketSink& sink, std::uint64_t now_ns);
   std::size_t send_again(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns);
   std::size_t look_after_session(NodeId peer, PacketSink& sink, std::uint64_t now_ns);
   [[nodiscard]] static bool is_quiet(const Peer& peer) noexcept;

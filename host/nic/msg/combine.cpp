@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "host/nic/word_copy.hpp"
+
 namespace stopbit::nic {
 namespace {
 
@@ -11,7 +13,6 @@ constexpr unsigned kOffsetAt = 16;
 constexpr unsigned kTotalAt = 28;
 constexpr unsigned kTypeAt = 40;
 constexpr std::uint16_t kMask = 0xFFF;
-constexpr std::size_t kWordBytes = 8;
 
 constexpr std::size_t words_of(std::size_t bytes) noexcept {
   return (bytes + kWordBytes - 1) / kWordBytes;

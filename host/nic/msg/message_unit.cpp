@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "host/nic/words.hpp"
+#include "host/nic/word_copy.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -168,6 +168,7 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
     waiting.tag = message.tag;
     ++waiting_;
     ++asked_[message.node];
+    links_.expect(message.node, now_ns);
     search_from_ = (place + 1) % kWaiting;
   }
   ++counters_.sent;
@@ -335,6 +336,7 @@ void MessageUnit::complete(const MessagePacket& answer, NodeId from) {
   waiting.is_used = false;
   --waiting_;
   --asked_[from];
+  links_.expect_less(from);
   if (!waiting.is_orphan) tell_sender(waiting.origin, from, waiting.tag, static_cast<Error>(answer.type));
 }
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "host/nic/msg/mailbox.hpp"
-#include "host/nic/words.hpp"
+#include "host/nic/word_copy.hpp"
 
 /// How a message lies in slots, wherever these are: in the page of a port (mailbox.hpp) or in segments of its memory
 /// (segments.hpp).

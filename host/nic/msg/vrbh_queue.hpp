@@ -10,8 +10,8 @@
 #include "host/nic/queue/page.hpp"
 
 /// Virtual ring buffer handler: one ring out of many pieces of memory, wherever the port got them (EXTOLL, second
-/// release, 2.4). What the hardware's `stopbit_vrbh_queue` does, for the mailboxes of a node; README.md says what is
-/// the same, and what is not.
+/// release, 2.4). What the hardware's `stopbit_vrbh_queue` does, for the mailboxes of a node; doc/nic-protocols.md
+/// compares the two.
 namespace stopbit::nic {
 
 /// A segment, in the port's list of them: 16 bytes, little-endian, as in the hardware.

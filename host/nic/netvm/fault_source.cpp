@@ -14,7 +14,7 @@
 namespace stopbit::nic {
 
 bool FaultSource::open() noexcept {
-  ring::Descriptor file(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
+  os::Descriptor file(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK | UFFD_USER_MODE_ONLY)));
   if (!file.ok()) return false;
   uffdio_api api{};
   api.api = UFFD_API;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "host/ring/segment.hpp"
+#include "host/os/shm/segment.hpp"
 
 namespace stopbit::nic {
 
@@ -45,7 +45,7 @@ class FaultSource {
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
 
  private:
-  ring::Descriptor file_;
+  os::Descriptor file_;
 };
 
 }  // namespace stopbit::nic

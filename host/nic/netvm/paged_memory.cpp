@@ -27,7 +27,7 @@ std::uintptr_t to_number(const void* memory) noexcept {
 
 }  // namespace
 
-Result<std::unique_ptr<PagedMemory>> PagedMemory::open(ring::Descriptor file, std::uint64_t bytes,
+Result<std::unique_ptr<PagedMemory>> PagedMemory::open(os::Descriptor file, std::uint64_t bytes,
                                                        const PagedOptions& options) {
   struct stat status {};
   if (!file.ok() || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -54,7 +54,7 @@ Result<std::unique_ptr<PagedMemory>> PagedMemory::open(ring::Descriptor file, st
   return memory;
 }
 
-PagedMemory::PagedMemory(ring::Descriptor file, std::uint64_t bytes, const PagedOptions& options)
+PagedMemory::PagedMemory(os::Descriptor file, std::uint64_t bytes, const PagedOptions& options)
     : file_(std::move(file)),
       bytes_(bytes),
       pages_((bytes + kPageBytes - 1) / kPageBytes),
@@ -68,8 +68,8 @@ PagedMemory::PagedMemory(ring::Descriptor file, std::uint64_t bytes, const Paged
 
 bool PagedMemory::set_up() noexcept {
   const std::size_t length = pages_ * kPageBytes;
-  memory_ = ring::Descriptor(::memfd_create("stopbit-paged", MFD_CLOEXEC));
-  bell_ = ring::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  memory_ = os::Descriptor(::memfd_create("stopbit-paged", MFD_CLOEXEC));
+  bell_ = os::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!memory_.ok() || !bell_.ok() || ::ftruncate(memory_.get(), static_cast<off_t>(length)) != 0) return false;
   const auto map = [&](int protection) -> std::byte* {
     // In a process that locks its memory, a mapping that can be used would be filled at once.

@@ -16,7 +16,7 @@
 #include "host/nic/names.hpp"
 #include "host/nic/netvm/fault_source.hpp"
 #include "host/nic/netvm/page_table.hpp"
-#include "host/ring/segment.hpp"
+#include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::nic {
@@ -69,7 +69,7 @@ struct HeldPage {
 class PagedMemory {
  public:
   /// The first `bytes` of a regular file, all of them if 0. Failure: no such file, or a kernel without userfaultfd.
-  [[nodiscard]] static Result<std::unique_ptr<PagedMemory>> open(ring::Descriptor file, std::uint64_t bytes,
+  [[nodiscard]] static Result<std::unique_ptr<PagedMemory>> open(os::Descriptor file, std::uint64_t bytes,
                                                                  const PagedOptions& options);
   /// Nobody may use it any more. Writes back what has changed.
   ~PagedMemory();
@@ -129,7 +129,7 @@ class PagedMemory {
     [[nodiscard]] std::uint64_t get() const noexcept { return value.load(std::memory_order_relaxed); }
   };
 
-  PagedMemory(ring::Descriptor file, std::uint64_t bytes, const PagedOptions& options);
+  PagedMemory(os::Descriptor file, std::uint64_t bytes, const PagedOptions& options);
   [[nodiscard]] bool set_up() noexcept;
   void run();
   void end();
@@ -153,12 +153,12 @@ class PagedMemory {
   void protect(std::uint64_t page);
   [[nodiscard]] std::uintptr_t in_view(std::uint64_t page) const noexcept;
 
-  ring::Descriptor file_;
+  os::Descriptor file_;
   std::uint64_t bytes_;
   std::uint64_t pages_;
   PagedOptions options_;
-  ring::Descriptor memory_;
-  ring::Descriptor bell_;
+  os::Descriptor memory_;
+  os::Descriptor bell_;
   FaultSource faults_;
   std::byte* alias_ = nullptr;  ///< The interface's own mapping: nobody else knows it.
   std::byte* view_ = nullptr;

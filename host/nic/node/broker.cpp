@@ -16,7 +16,7 @@
 #include <string_view>
 #include <utility>
 
-#include "host/nic/node/passing.hpp"
+#include "host/nic/node/fd_passing.hpp"
 #include "host/nic/rma/memory.hpp"
 
 namespace stopbit::nic {
@@ -78,8 +78,8 @@ BrokerReply refusal(Error error, std::string_view why) {
 }
 
 /// Takes all descriptors out of what came with a packet: those that nobody asked for are closed.
-std::vector<ring::Descriptor> passed_with(msghdr& message) {
-  std::vector<ring::Descriptor> passed;
+std::vector<os::Descriptor> passed_with(msghdr& message) {
+  std::vector<os::Descriptor> passed;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
     if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -118,7 +118,7 @@ bool send_reply(int socket, const BrokerReply& reply, int to_pass) noexcept {
 
 /// Whether somebody listens at the socket.
 bool is_answered(const sockaddr_un& address) {
-  const ring::Descriptor probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const os::Descriptor probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   return probe.ok() &&
          (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 || errno == EAGAIN);
 }
@@ -148,8 +148,8 @@ std::string Broker::listen() {
     return "the path of the broker's socket has 1 to " + std::to_string(sizeof(address.sun_path) - 1) + " bytes";
   }
   std::memcpy(address.sun_path, options_.socket.c_str(), options_.socket.size() + 1);
-  ring::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.ok()) return ring::system_error("make the socket", options_.socket);
+  os::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket.ok()) return os::system_error("make the socket", options_.socket);
   struct stat status {};
   if (::lstat(options_.socket.c_str(), &status) == 0) {
     if (!S_ISSOCK(status.st_mode)) return "'" + options_.socket + "' exists and is no socket; it was left alone";
@@ -157,10 +157,10 @@ std::string Broker::listen() {
     ::unlink(options_.socket.c_str());
   }
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return ring::system_error("bind", options_.socket);
+    return os::system_error("bind", options_.socket);
   }
-  if (::chmod(options_.socket.c_str(), kSocketMode) != 0) return ring::system_error("open to clients", options_.socket);
-  if (::listen(socket.get(), 16) != 0) return ring::system_error("listen at", options_.socket);
+  if (::chmod(options_.socket.c_str(), kSocketMode) != 0) return os::system_error("open to clients", options_.socket);
+  if (::listen(socket.get(), 16) != 0) return os::system_error("listen at", options_.socket);
   socket_ = std::move(socket);
   return {};
 }
@@ -193,18 +193,18 @@ std::string Broker::replace_feed(const std::string& name, const std::string& pat
 
 Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string& path) const {
   auto segment = std::make_shared<Segment>();
-  segment->file = ring::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  segment->file = os::Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
   struct stat status {};
   if (!segment->file.ok() || ::fstat(segment->file.get(), &status) != 0) {
-    return Failure{ring::system_error("open", path)};
+    return Failure{os::system_error("open", path)};
   }
   if (!S_ISREG(status.st_mode) || status.st_size == 0) return Failure{"'" + path + "' is no segment"};
   // Whoever can write to it can make it shorter, and so kill the node that reads it.
   if ((status.st_uid != ::geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0) {
     return Failure{"'" + path + "' is not of this user alone"};
   }
-  if (!segment->mapping.map(segment->file, static_cast<std::size_t>(status.st_size), ring::Mapping::Use::Read)) {
-    return Failure{ring::system_error("map", path)};
+  if (!segment->mapping.map(segment->file, static_cast<std::size_t>(status.st_size), os::Mapping::Use::Read)) {
+    return Failure{os::system_error("map", path)};
   }
   return segment;
 }
@@ -341,7 +341,7 @@ void Broker::revoke(Segment& segment) {
 }
 
 bool Broker::accept() {
-  ring::Descriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  os::Descriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket.ok()) return false;
   auto client = std::make_unique<Client>();
   ucred peer{};
@@ -392,7 +392,7 @@ std::size_t Broker::hear(Client& client) {
       client.is_gone = true;
       break;
     }
-    std::vector<ring::Descriptor> passed = passed_with(message);
+    std::vector<os::Descriptor> passed = passed_with(message);
     BrokerRequest request;
     std::memcpy(&request, bytes.data(), sizeof(request));
     const bool wants_descriptor = request.call == BrokerCall::Share || request.call == BrokerCall::ShareFile;
@@ -405,13 +405,13 @@ std::size_t Broker::hear(Client& client) {
       client.is_gone = true;
       break;
     }
-    answer(client, request, wants_descriptor ? std::move(passed.front()) : ring::Descriptor());
+    answer(client, request, wants_descriptor ? std::move(passed.front()) : os::Descriptor());
   }
   return heard;
 }
 
-void Broker::answer(Client& client, const BrokerRequest& request, ring::Descriptor passed) {
-  ring::Descriptor to_pass;
+void Broker::answer(Client& client, const BrokerRequest& request, os::Descriptor passed) {
+  os::Descriptor to_pass;
   BrokerReply reply;
   if (request.call == BrokerCall::Open) {
     reply = open_port(client, request, to_pass);
@@ -443,7 +443,7 @@ void Broker::answer(Client& client, const BrokerRequest& request, ring::Descript
   if (!send_reply(client.socket.get(), reply, to_pass.get())) client.is_gone = true;
 }
 
-BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass) {
+BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, os::Descriptor& to_pass) {
   if (client.vpid) return refusal(Error::Command, "the port is open already");
   const auto of_user = static_cast<std::size_t>(std::count_if(
       clients_.begin(), clients_.end(), [&](const auto& other) { return other->vpid && other->user == client.user; }));
@@ -474,7 +474,7 @@ std::optional<Nla> Broker::register_memory(Vpid owner, const std::byte* data, st
   return node_.atu().register_pages(owner, pages, access);
 }
 
-BrokerReply Broker::share(Client& client, const BrokerRequest& request, ring::Descriptor passed) {
+BrokerReply Broker::share(Client& client, const BrokerRequest& request, os::Descriptor passed) {
   if (request.bytes == 0 || request.bytes % kPageBytes != 0) {
     return refusal(Error::OriginLength, "memory is shared in pages of 4096 bytes");
   }
@@ -510,7 +510,7 @@ BrokerReply Broker::share(Client& client, const BrokerRequest& request, ring::De
 
 /// The file's pages are read and written by a thread of this process, so what may stop that thread is not taken: file
 /// systems that wait for a process or for the network.
-BrokerReply Broker::share_file(Client& client, const BrokerRequest& request, ring::Descriptor passed) {
+BrokerReply Broker::share_file(Client& client, const BrokerRequest& request, os::Descriptor passed) {
   const std::uint64_t resident = std::uint64_t{request.limit} * kPageBytes;
   if (request.bytes == 0) return refusal(Error::OriginLength, "a file is shared from its first byte on");
   const auto more = [](std::uint64_t wanted, std::uint64_t has, std::uint64_t most) {
@@ -614,7 +614,7 @@ const Broker::FeedPort* Broker::feed_port(Pdid domain) {
   return &feed_ports_.emplace(domain, std::move(port)).first->second;
 }
 
-BrokerReply Broker::attach(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass) {
+BrokerReply Broker::attach(Client& client, const BrokerRequest& request, os::Descriptor& to_pass) {
   const std::string name = name_of(request);
   if (!may_have(client, name)) return refusal(Error::TargetWindowId, "no such feed for this user");
   if (has_all_windows(client)) return refusal(Error::Full, "as many windows as the port may have");
@@ -633,7 +633,7 @@ BrokerReply Broker::attach(Client& client, const BrokerRequest& request, ring::D
   if (!window) return refusal(Error::Full, "no window is free");
   // Opened anew: what a client does with its own, as locking it, must not outlive the client.
   const std::string path = "/proc/self/fd/" + std::to_string(segment->file.get());
-  ring::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  os::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!file.ok()) {
     (void)node_.rma().close_window(port->vpid, window->id);
     return refusal(Error::Full, "the feed's file cannot be opened again");

@@ -146,8 +146,8 @@ class Broker {
   };
   /// The file of a feed, and where the ports have it.
   struct Segment {
-    ring::Descriptor file;
-    ring::Mapping mapping;
+    os::Descriptor file;
+    os::Mapping mapping;
     std::map<Vpid, Nla> addresses;
     bool is_revoked = false;
     [[nodiscard]] std::size_t pages() const noexcept { return (mapping.bytes() + kPageBytes - 1) / kPageBytes; }
@@ -160,7 +160,7 @@ class Broker {
     std::uint16_t window = 0;
   };
   struct Client {
-    ring::Descriptor socket;
+    os::Descriptor socket;
     pid_t pid = 0;
     uid_t user = 0;
     std::vector<gid_t> groups;
@@ -187,7 +187,7 @@ class Broker {
   [[nodiscard]] std::string listen();
   bool accept();
   std::size_t hear(Client& client);
-  void answer(Client& client, const BrokerRequest& request, ring::Descriptor passed);
+  void answer(Client& client, const BrokerRequest& request, os::Descriptor passed);
   void leave(const Client& client, const Attachment& attached);
   void bury(Client& client);
   /// No port has it any more.
@@ -199,15 +199,15 @@ class Broker {
   void log(const std::string& line) const;
   void log_refusal(const std::string& line) const;
 
-  [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass);
-  [[nodiscard]] BrokerReply share(Client& client, const BrokerRequest& request, ring::Descriptor passed);
-  [[nodiscard]] BrokerReply share_file(Client& client, const BrokerRequest& request, ring::Descriptor passed);
+  [[nodiscard]] BrokerReply open_port(Client& client, const BrokerRequest& request, os::Descriptor& to_pass);
+  [[nodiscard]] BrokerReply share(Client& client, const BrokerRequest& request, os::Descriptor passed);
+  [[nodiscard]] BrokerReply share_file(Client& client, const BrokerRequest& request, os::Descriptor passed);
   [[nodiscard]] bool is_over(Region& region);
   void count(const PagedMemory& memory, PagingUse& use) const;
   [[nodiscard]] BrokerReply unshare(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply open_window(Client& client, const BrokerRequest& request);
   [[nodiscard]] BrokerReply close_window(Client& client, const BrokerRequest& request);
-  [[nodiscard]] BrokerReply attach(Client& client, const BrokerRequest& request, ring::Descriptor& to_pass);
+  [[nodiscard]] BrokerReply attach(Client& client, const BrokerRequest& request, os::Descriptor& to_pass);
   [[nodiscard]] BrokerReply subscribe(Client& client, const BrokerRequest& request);
   [[nodiscard]] bool may_have(const Client& client, const std::string& feed);
   [[nodiscard]] BrokerReply detach(Client& client, const BrokerRequest& request);
@@ -218,7 +218,7 @@ class Broker {
 
   Node& node_;
   BrokerOptions options_;
-  ring::Descriptor socket_;
+  os::Descriptor socket_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::map<std::string, std::shared_ptr<Segment>> feeds_;
   std::vector<std::shared_ptr<Segment>> replaced_;  ///< Segments that are no feed any more.

@@ -16,7 +16,8 @@
 #include <limits>
 #include <utility>
 
-#include "host/nic/node/passing.hpp"
+#include "host/nic/node/fd_passing.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -57,7 +58,7 @@ bool await(int socket, Clock::time_point until) {
 }
 
 /// A reply, and the descriptor that came with it. Returns what recvmsg does.
-ssize_t receive_reply(int socket, BrokerReply& reply, ring::Descriptor& passed) {
+ssize_t receive_reply(int socket, BrokerReply& reply, os::Descriptor& passed) {
   iovec vector{&reply, sizeof(reply)};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   msghdr message{};
@@ -75,13 +76,13 @@ ssize_t receive_reply(int socket, BrokerReply& reply, ring::Descriptor& passed) 
   if (header != nullptr && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(header), sizeof(int));
-    passed = ring::Descriptor(fd);
+    passed = os::Descriptor(fd);
   }
   return got;
 }
 
 /// One request and its reply. The descriptor that comes with it goes to `passed`; if none is asked for, it is closed.
-Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, ring::Descriptor* passed,
+Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, os::Descriptor* passed,
                              unsigned patience_ms) {
   // A broker that has turned us away has closed its side, but its reply may lie here.
   (void)send_packet(socket, &request, sizeof(request), to_pass);
@@ -89,7 +90,7 @@ Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pa
   for (;;) {
     if (!await(socket, until)) return Failure{"the broker does not answer"};
     BrokerReply reply;
-    ring::Descriptor descriptor;
+    os::Descriptor descriptor;
     const ssize_t got = receive_reply(socket, reply, descriptor);
     if (got == 0) return Failure{"the broker has closed the port"};
     if (got != static_cast<ssize_t>(sizeof(reply)) || reply.magic != kBrokerMagic) {
@@ -124,6 +125,13 @@ Client::Client(Opened opened, unsigned patience_ms)
       low_(pages_.page(), Priority::Low),
       notifications_(pages_.page()) {}
 
+std::optional<std::uint32_t> Client::broker_user() const noexcept {
+  ucred credentials{};
+  socklen_t length = sizeof(credentials);
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return std::nullopt;
+  return credentials.uid;
+}
+
 Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::size_t slot_bytes, unsigned patience_ms) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -133,19 +141,19 @@ Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::siz
   }
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   Opened opened;
-  opened.socket = ring::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  opened.socket = os::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   // A broker that accepts nobody must not keep us for ever.
   const timeval patience{static_cast<std::time_t>(patience_ms / 1000),
                          static_cast<suseconds_t>(patience_ms % 1000 * 1000)};
   if (!opened.socket.ok() ||
       ::setsockopt(opened.socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) != 0 ||
       ::connect(opened.socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return Failure{ring::system_error("connect to the broker at", socket)};
+    return Failure{os::system_error("connect to the broker at", socket)};
   }
   BrokerRequest request;
   request.call = BrokerCall::Open;
   request.slot_bytes = static_cast<std::uint16_t>(valid_slot_bytes(slot_bytes));
-  ring::Descriptor pages;
+  os::Descriptor pages;
   const Result<BrokerReply> reply = exchange(opened.socket.get(), request, -1, &pages, patience_ms);
   if (!reply) return Failure{reply.message()};
   opened.reply = reply.value();
@@ -158,7 +166,7 @@ Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::siz
   return std::unique_ptr<Client>(new Client(std::move(opened), patience_ms));
 }
 
-Result<BrokerReply> Client::ask(BrokerRequest request, int to_pass, ring::Descriptor* passed) {
+Result<BrokerReply> Client::ask(BrokerRequest request, int to_pass, os::Descriptor* passed) {
   request.id = next_id_++;
   return exchange(socket_.get(), request, to_pass, passed, patience_ms_);
 }
@@ -168,7 +176,7 @@ std::string Client::tell(const BrokerRequest& request) {
   return reply ? "" : reply.message();
 }
 
-Result<BrokerReply> Client::ask_of_feed(BrokerCall call, const std::string& feed, ring::Descriptor* passed) {
+Result<BrokerReply> Client::ask_of_feed(BrokerCall call, const std::string& feed, os::Descriptor* passed) {
   if (feed.empty() || feed.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
   BrokerRequest request;
   request.call = call;
@@ -331,9 +339,10 @@ const SegmentReader* Client::segments(Priority priority) const noexcept {
 
 Result<SharedRegion> Client::share(std::size_t bytes, Access access) {
   SharedRegion region;
-  const std::size_t pages = (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  const std::size_t pages = round_up(bytes, kPageBytes);
+  if (bytes == 0) errno = EINVAL;
   if (bytes == 0 || !region.memory.create("stopbit-shared", pages)) {
-    return Failure{ring::system_error("make", std::to_string(bytes) + " bytes of memory to share")};
+    return Failure{os::system_error("make", std::to_string(bytes) + " bytes of memory to share")};
   }
   BrokerRequest request;
   request.call = BrokerCall::Share;

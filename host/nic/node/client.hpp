@@ -82,7 +82,7 @@ struct AttachedFeed {
   Vpid vpid = 0;
   WindowName window;
   std::uint64_t bytes = 0;
-  ring::Descriptor file;
+  os::Descriptor file;
 };
 
 /// A process's port at the node of its host: the host API.
@@ -97,6 +97,8 @@ class Client {
 
   [[nodiscard]] NodeId node() const noexcept { return node_; }
   [[nodiscard]] Vpid vpid() const noexcept { return vpid_; }
+  /// The user of the broker, as the kernel says. A system call; nothing if it does not say.
+  [[nodiscard]] std::optional<std::uint32_t> broker_user() const noexcept;
   [[nodiscard]] Page page() const noexcept { return pages_.page(); }
 
   /// Commands of one's own making, mostly transfers.
@@ -142,13 +144,13 @@ class Client {
 
  private:
   struct Opened {
-    ring::Descriptor socket;
+    os::Descriptor socket;
     SharedMemory pages;
     BrokerReply reply;
   };
   Client(Opened opened, unsigned patience_ms);
-  [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, ring::Descriptor* passed);
-  [[nodiscard]] Result<BrokerReply> ask_of_feed(BrokerCall call, const std::string& feed, ring::Descriptor* passed);
+  [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, os::Descriptor* passed);
+  [[nodiscard]] Result<BrokerReply> ask_of_feed(BrokerCall call, const std::string& feed, os::Descriptor* passed);
   /// As ask, where a yes has no more to say: empty, or why not.
   [[nodiscard]] std::string tell(const BrokerRequest& request);
   [[nodiscard]] PartHead next_message(std::size_t length, const SendHow& how) noexcept;
@@ -162,7 +164,7 @@ class Client {
   [[nodiscard]] std::optional<MessageHead> receive(Priority priority,
                                                    std::span<std::byte, kMaxMessageBytes> into) noexcept;
 
-  ring::Descriptor socket_;
+  os::Descriptor socket_;
   SharedMemory pages_;
   NodeId node_;
   Vpid vpid_;

@@ -82,9 +82,10 @@ void Node::enable_port(Vpid vpid, bool on) {
 
 std::size_t Node::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
+  std::size_t work = ports_.begin_step();
   // What ports ask for leaves before anything is received, and what arrives is the last thing done: neither waits for
   // the rest.
-  std::size_t work = serve_ports(now_ns);
+  work += serve_ports(now_ns);
   if (now_ns >= expires_ns_) look_for_expired(now_ns);
   work += rma_.step(now_ns);
   work += links_.step(services_, now_ns);
@@ -133,7 +134,7 @@ bool Node::is_idle() const noexcept {
 
 std::size_t Node::serve(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
   std::size_t work = 0;
-  for (; work < kCommandsPerTurn; ++work) {
+  for (std::size_t bytes = 0; work < kCommandsPerTurn && bytes < kBytesPerTurn; ++work) {
     if (ring.has_transfer && rma_.is_busy(port.vpid)) break;
     ring.has_transfer = false;
     if (!ring.has_command) {
@@ -143,8 +144,15 @@ std::size_t Node::serve(Port& port, Ring& ring, bool is_high, std::uint64_t now_
     }
     if (run(port, ring, is_high, now_ns) == Done::Later) break;
     ring.has_command = false;
+    bytes += bytes_at_once(ring.command);
   }
   return work;
+}
+
+/// What a command moves in its port's turn.
+std::size_t Node::bytes_at_once(const Command& command) const noexcept {
+  const bool is_long = command.operation == Operation::Send || command.operation == Operation::Put;
+  return is_long ? std::min<std::size_t>(command.length, links_.packet_bytes()) : kLineBytes;
 }
 
 Node::Done Node::run(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {

@@ -83,7 +83,10 @@ class Node {
   [[nodiscard]] const NodeCounters& counters() const noexcept { return counters_; }
 
  private:
+  // What one ring of a port gets in a step. Nobody's neighbours make a step longer than by that, by RmaOptions'
+  // step_bytes, Links' bytes of a step, and by Ports::kWakesPerStep wake-ups.
   static constexpr std::size_t kCommandsPerTurn = 16;
+  static constexpr std::size_t kBytesPerTurn = 4'096;
   static constexpr std::size_t kRestingLooks = 16;
 
   struct Ring {
@@ -109,6 +112,7 @@ class Node {
     std::array<Ring, kCommandRings> rings;
   };
   enum class Done : std::uint8_t { Yes, Later };
+  [[nodiscard]] std::size_t bytes_at_once(const Command& command) const noexcept;
 
   std::size_t serve_ports(std::uint64_t now_ns);
   std::size_t serve(Port& port, std::uint64_t now_ns);

@@ -13,8 +13,8 @@
 namespace stopbit::nic {
 
 bool SharedMemory::create(const char* name, std::size_t bytes) noexcept {
-  ring::Descriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  ring::Mapping mapping;
+  os::Descriptor file(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  os::Mapping mapping;
   if (!file.ok() || !mapping.create(file, bytes)) return false;
   if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return false;
   file_ = std::move(file);
@@ -22,7 +22,7 @@ bool SharedMemory::create(const char* name, std::size_t bytes) noexcept {
   return true;
 }
 
-bool SharedMemory::map(ring::Descriptor file, std::size_t bytes, Use use) noexcept {
+bool SharedMemory::map(os::Descriptor file, std::size_t bytes, Use use) noexcept {
   struct stat status {};
   struct statfs system {};
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
@@ -32,10 +32,10 @@ bool SharedMemory::map(ring::Descriptor file, std::size_t bytes, Use use) noexce
     errno = EPERM;
     return false;
   }
-  ring::Mapping mapping;
-  if (!mapping.map(file, bytes, ring::Mapping::Use::ReadSparse)) return false;
+  os::Mapping mapping;
+  if (!mapping.map(file, bytes, os::Mapping::Use::ReadSparse)) return false;
   if (use == Use::Write && ::mprotect(mapping.data(), bytes, PROT_READ | PROT_WRITE) != 0) return false;
-  file_ = ring::Descriptor();
+  file_ = os::Descriptor();
   mapping_ = std::move(mapping);
   return true;
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "host/nic/queue/page.hpp"
-#include "host/ring/segment.hpp"
+#include "host/os/shm/segment.hpp"
 
 namespace stopbit::nic {
 
@@ -20,12 +20,12 @@ class SharedMemory {
   /// not, with errno, which is EPERM if it is something else. Pages come in when they are used. The descriptor is
   /// closed: the mapping is enough.
   enum class Use : std::uint8_t { Read, Write };
-  [[nodiscard]] bool map(ring::Descriptor file, std::size_t bytes, Use use) noexcept;
+  [[nodiscard]] bool map(os::Descriptor file, std::size_t bytes, Use use) noexcept;
 
   /// Of memory that was made here, to pass it; -1 of other.
   [[nodiscard]] int descriptor() const noexcept { return file_.get(); }
   /// The same, for the last time: the mapping is enough.
-  [[nodiscard]] ring::Descriptor take_descriptor() noexcept { return std::move(file_); }
+  [[nodiscard]] os::Descriptor take_descriptor() noexcept { return std::move(file_); }
   [[nodiscard]] std::span<std::byte> span() const noexcept { return {mapping_.data(), mapping_.bytes()}; }
   /// Of memory that is as long as the pages of a port.
   [[nodiscard]] Page page() const noexcept {
@@ -33,8 +33,8 @@ class SharedMemory {
   }
 
  private:
-  ring::Descriptor file_;
-  ring::Mapping mapping_;
+  os::Descriptor file_;
+  os::Mapping mapping_;
 };
 
 }  // namespace stopbit::nic

@@ -13,6 +13,7 @@
 namespace stopbit::nic {
 namespace {
 
+static_assert(EventLayout::signals(EventLayout::kEvents - 1) < 64, "a bit for each word that can be slept on");
 static_assert(std::endian::native == std::endian::little, "the futex is the low half of a word");
 
 }  // namespace
@@ -37,8 +38,22 @@ void EventMemory::wake(std::size_t word) const noexcept {
 bool EventSource::signal(std::uint64_t event) noexcept {
   if (event >= EventLayout::kEvents) return false;
   if (event == 0) return true;
-  signal_event(memory_, event, ++counts_[event], counts_[EventLayout::kDoorbell]);
+  if (!defers_) {
+    signal_event(memory_, event, ++counts_[event], counts_[EventLayout::kDoorbell]);
+    return true;
+  }
+  Deferred deferred{memory_, waiting_};
+  signal_event(deferred, event, ++counts_[event], counts_[EventLayout::kDoorbell]);
   return true;
+}
+
+void EventSource::wake() noexcept {
+  if (waiting_ == 0) return;
+  // In turn: the one after the last.
+  const std::uint64_t later = waiting_ & ~((std::uint64_t{2} << last_) - 1);
+  last_ = static_cast<unsigned>(std::countr_zero(later != 0 ? later : waiting_));
+  waiting_ &= ~(std::uint64_t{1} << last_);
+  memory_.wake(EventLayout::signals(last_));
 }
 
 bool EventCounters::poll(std::size_t event) noexcept {

@@ -44,8 +44,27 @@ class EventSource {
 
   /// False: there is no such event. 0 is none, and nothing happens.
   bool signal(std::uint64_t event) noexcept;
+  /// Sleepers are woken by `wake` from now on, not at once: a port's sleepers are system calls of the node.
+  void defer_wakes() noexcept { defers_ = true; }
+  /// Words whose sleepers are to be woken; a bit for each.
+  [[nodiscard]] std::uint64_t waiting() const noexcept { return waiting_; }
+  /// Wakes those of one of them.
+  void wake() noexcept;
 
  private:
+  /// Notes who is to be woken.
+  struct Deferred {
+    EventMemory& memory;
+    std::uint64_t& waiting;
+    [[nodiscard]] std::uint64_t load(std::size_t word) const noexcept { return memory.load(word); }
+    void store(std::size_t word, std::uint64_t value) const noexcept { memory.store(word, value); }
+    void fetch_or(std::size_t word, std::uint64_t bits) const noexcept { memory.fetch_or(word, bits); }
+    void wake(std::size_t word) const noexcept { waiting |= std::uint64_t{1} << word; }
+  };
+
+  bool defers_ = false;
+  std::uint64_t waiting_ = 0;
+  unsigned last_ = 0;
   EventMemory memory_;
   std::array<std::uint64_t, EventLayout::kEvents> counts_{};
 };

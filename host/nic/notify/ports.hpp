@@ -14,17 +14,20 @@ namespace stopbit::nic {
 class Ports {
  public:
   /// VPIDs are 0 up to `count`, without it.
-  explicit Ports(std::size_t count) : ports_(count) {}
+  explicit Ports(std::size_t count) : ports_(count) { waking_.reserve(2 * count); }
 
   [[nodiscard]] std::size_t count() const noexcept { return ports_.size(); }
   /// The memory of `page` must stay until the port is closed. False: no such VPID, or it is open already.
   [[nodiscard]] bool open(Vpid vpid, const Page& page, Pdid domain) noexcept {
     if (vpid >= ports_.size() || ports_[vpid]) return false;
     ports_[vpid].emplace(Port{NotificationWriter(page), EventSource(page), domain});
+    ports_[vpid]->events.defer_wakes();
     return true;
   }
   void close(Vpid vpid) noexcept {
-    if (vpid < ports_.size()) ports_[vpid].reset();
+    if (!is_open(vpid)) return;
+    while (ports_[vpid]->events.waiting() != 0) ports_[vpid]->events.wake();
+    ports_[vpid].reset();
   }
   [[nodiscard]] bool is_open(Vpid vpid) const noexcept { return vpid < ports_.size() && ports_[vpid]; }
   /// Of an open port.
@@ -38,16 +41,59 @@ class Ports {
   /// Notifications that were not dropped, of all ports.
   [[nodiscard]] std::uint64_t told() const noexcept { return told_; }
   /// False: the port is not open, or has no such event.
-  bool signal(Vpid vpid, std::uint64_t event) noexcept { return is_open(vpid) && ports_[vpid]->events.signal(event); }
+  bool signal(Vpid vpid, std::uint64_t event) noexcept {
+    if (!is_open(vpid) || !ports_[vpid]->events.signal(event)) return false;
+    Port& port = *ports_[vpid];
+    if (port.events.waiting() == 0 || port.is_listed) return true;
+    port.is_listed = true;
+    waking_.push_back(vpid);
+    wake();
+    return true;
+  }
+  /// Sleepers of at most so many events are woken in one step, of all ports; the others' in the next ones, ports in
+  /// turn. Each is a system call, which no other port is to wait for.
+  static constexpr std::size_t kWakesPerStep = 4;
+  /// Returns how many were woken, and whether there are more.
+  std::size_t begin_step() noexcept {
+    left_ = kWakesPerStep;
+    wake();
+    return kWakesPerStep - left_ + (waking_.empty() ? 0 : 1);
+  }
+  /// Sleepers of the port are still to be woken.
+  [[nodiscard]] bool is_waking(Vpid vpid) const noexcept {
+    return is_open(vpid) && ports_[vpid]->events.waiting() != 0;
+  }
+  /// Such calls so far.
+  [[nodiscard]] std::uint64_t wakes() const noexcept { return wakes_; }
 
  private:
   struct Port {
     NotificationWriter writer;
     EventSource events;
     Pdid domain = 0;
+    bool is_listed = false;  ///< Stands in `waking_`.
   };
+  void wake() noexcept {
+    while (left_ != 0 && !waking_.empty()) {
+      const Vpid vpid = waking_.front();
+      waking_.erase(waking_.begin());
+      if (!is_open(vpid)) continue;
+      Port& port = *ports_[vpid];
+      port.is_listed = false;
+      if (port.events.waiting() == 0) continue;
+      port.events.wake();
+      --left_;
+      ++wakes_;
+      if (port.events.waiting() == 0) continue;
+      port.is_listed = true;
+      waking_.push_back(vpid);
+    }
+  }
   std::vector<std::optional<Port>> ports_;
   std::uint64_t told_ = 0;
+  std::vector<Vpid> waking_;  ///< Ports with sleepers to be woken, each once.
+  std::size_t left_ = kWakesPerStep;
+  std::uint64_t wakes_ = 0;
 };
 
 }  // namespace stopbit::nic

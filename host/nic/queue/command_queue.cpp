@@ -8,11 +8,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstdlib>
+#include <cstring>
 
 #include "host/nic/queue/queue_protocol.hpp"
-#include "host/nic/words.hpp"
+#include "host/nic/word_copy.hpp"
 
 namespace stopbit::nic {
+
+bool chooses_line_store(bool has_instruction, const char* wanted) noexcept {
+  return has_instruction && wanted != nullptr && std::strcmp(wanted, "on") == 0;
+}
+
 namespace {
 
 constexpr std::size_t kWords = sizeof(Command) / sizeof(std::uint64_t);
@@ -41,7 +48,7 @@ bool has_line_store() noexcept {
   return false;
 }
 #endif
-const bool kHasLineStore = has_line_store();
+const bool kHasLineStore = chooses_line_store(has_line_store(), ::secure_getenv("STOPBIT_NIC_MOVDIR64B"));
 
 /// The memory of a port's ring.
 struct RingMemory {

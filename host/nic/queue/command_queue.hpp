@@ -9,6 +9,11 @@
 
 namespace stopbit::nic {
 
+/// Whether a command is written with one store of 64 bytes (MOVDIR64B). That has never been run, for want of such a
+/// processor, and a stand-in was slower than eight stores: only if the environment's STOPBIT_NIC_MOVDIR64B, `wanted`,
+/// is "on".
+[[nodiscard]] bool chooses_line_store(bool has_instruction, const char* wanted) noexcept;
+
 /// What became of an attempt to insert commands; codes of the trigger page (table 4.4).
 enum class Reply : std::uint8_t {
   NoError = 0,    ///< All were inserted.

@@ -7,7 +7,7 @@
 
 #include "host/nic/names.hpp"
 
-/// The memory that a port and its node share: the command page and the rings behind it. README.md has the picture.
+/// The memory that a port and its node share: the command page and its rings. Layout: doc/nic-protocols.md.
 namespace stopbit::nic {
 
 inline constexpr std::uint64_t kPageMagic = 0x0001'4349'4E42'5453U;  ///< "STBNIC", version 1.

@@ -11,7 +11,7 @@
 
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/sync/word.hpp"
-#include "host/nic/words.hpp"
+#include "host/nic/word_copy.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -63,6 +63,16 @@ constexpr bool needs_answer(const Command& command) noexcept {
   }
 }
 
+/// Whether it may leave before an earlier get is answered.
+constexpr bool may_pass_gets(const Command& command) noexcept {
+  switch (command.operation) {
+    case Operation::Put:  // its bytes may be written early in any case
+    case Operation::Get:  // the target serves each port's gets in their order
+    case Operation::GetWords: return true;
+    default: return false;
+  }
+}
+
 RmaHeader header_of(std::span<const std::byte> packet) noexcept {
   RmaHeader header;
   std::memcpy(&header, packet.data(), sizeof(header));
@@ -78,11 +88,14 @@ Rma::Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options)
       windows_(std::clamp<std::size_t>(options.windows, 1, 65'536)),
       ports_state_(ports.count()),
       jobs_(links.nodes()),
+      step_bytes_(std::max<std::size_t>(options.step_bytes / 2, 1)),
       put_errors_(links.nodes() * ports.count()) {
   if (links.packet_bytes() < 2 * sizeof(RmaHeader)) throw std::invalid_argument("frames too short for a packet");
   busy_.reserve(ports.count());
+  for (Jobs& jobs : jobs_) jobs.all.reserve(kJobs);
   for (PortState& port : ports_state_) {
     port.slots.resize(std::clamp<std::size_t>(options.outstanding, 1, 65'536));
+    port.late.resize(links.nodes());
     port.marks.resize(links.nodes());
     port.is_broken.resize(links.nodes());
     port.may_lock.resize(links.nodes());
@@ -165,10 +178,12 @@ void Rma::close_port(Vpid vpid) noexcept {
     if (slot.is_used) {
       slot.is_used = false;
       ++slot.generation;
+      links_.expect_less(slot.command.target_node);
     }
   }
   port.is_busy = port.has_slot = false;
   port.waiting = port.reading = 0;
+  port.late.assign(port.late.size(), 0);
   ++port.life;
   port.is_broken.assign(port.is_broken.size(), false);
 }
@@ -224,18 +239,21 @@ bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
     return true;
   }
   if (port.must_leave[to]) return false;  // who had this name before is still to be seen off
+  if (port.late[to] != 0 && !may_pass_gets(command)) return false;
   if (needs_answer(command) && !port.has_slot) {
     const auto free = std::find_if_not(port.slots.begin(), port.slots.end(), [](const auto& s) { return s.is_used; });
     if (free == port.slots.end()) return false;
-    *free = {true, free->generation, Error::None, 0, command};
+    const bool is_late =
+        command.operation == Operation::Get || (command.operation == Operation::GetWords && port.late[to] != 0);
+    *free = {true, is_late, free->generation, Error::None, 0, command};
+    if (is_late) ++port.late[to];
     port.request = static_cast<std::uint32_t>(free - port.slots.begin()) | std::uint32_t{free->generation} << 16U;
     port.has_slot = true;
     ++port.waiting;
+    links_.expect(to, now_ns);
     if (is_read(command.operation)) ++port.reading;
   }
-  bool has_sent = false;
-  while (port.is_busy && links_.room(to, Channel::Low) != 0 && send_piece(vpid, now_ns)) has_sent = true;
-  return has_sent;
+  return links_.room(to, Channel::Low) != 0 && send_piece(vpid, now_ns);
 }
 
 /// False: its memory is being fetched.
@@ -387,29 +405,85 @@ void Rma::free_slot(PortState& port, Outstanding& slot) noexcept {
   slot.is_used = false;
   ++slot.generation;
   --port.waiting;
+  links_.expect_less(slot.command.target_node);
   if (is_read(slot.command.operation)) --port.reading;
+  if (slot.is_late) --port.late[slot.command.target_node];
 }
 
 std::size_t Rma::step(std::uint64_t now_ns) {
   now_ns_ = now_ns;
   std::size_t work = farewells_ == 0 ? 0 : say_farewells();
-  if (!busy_.empty()) {
-    std::erase_if(busy_, [&](Vpid vpid) {
-      PortState& port = ports_state_[vpid];
-      if (port.has_abandoned) {
-        work += say_abandoned(port) ? 1 : 0;
-      } else if (port.is_busy) {
-        work += advance(vpid, now_ns) ? 1 : 0;
-      }
-      port.is_listed = port.is_busy || port.has_abandoned;
-      return !port.is_listed;
-    });
-  }
-  for (std::size_t node = 0; node < jobs_.size(); ++node) {
-    if (jobs_[node].is_active) work += pump(static_cast<NodeId>(node)) ? 1 : 0;
-  }
+  if (!busy_.empty()) work += send_pieces(now_ns);
+  if (jobs_count_ != 0) work += pump_all();
   flush();
   return work;
+}
+
+/// A packet of each port in turn, as long as there is something to send and bytes are left for this step.
+std::size_t Rma::send_pieces(std::uint64_t now_ns) {
+  std::size_t work = 0;
+  left_ = step_bytes_;
+  for (bool has_moved = true; has_moved && left_ != 0;) {
+    has_moved = false;
+    const std::size_t count = busy_.size();
+    for (std::size_t i = 0; i < count && left_ != 0; ++i) {
+      first_busy_ = first_busy_ < count ? first_busy_ : 0;
+      const Vpid vpid = busy_[first_busy_++];
+      PortState& port = ports_state_[vpid];
+      const std::uint32_t before = port.sent;
+      if (port.has_abandoned ? !say_abandoned(port) : !port.is_busy || !advance(vpid, now_ns)) continue;
+      const std::size_t bytes = sizeof(RmaHeader) + (port.sent - std::min(port.sent, before));
+      left_ -= std::min(left_, bytes);
+      has_moved = true;
+      ++work;
+    }
+  }
+  std::erase_if(busy_, [&](Vpid vpid) {
+    PortState& port = ports_state_[vpid];
+    port.is_listed = port.is_busy || port.has_abandoned;
+    return !port.is_listed;
+  });
+  return work;
+}
+
+/// The same of what others get.
+std::size_t Rma::pump_all() {
+  std::size_t work = 0;
+  left_ = step_bytes_;
+  for (bool has_moved = true; has_moved && left_ != 0;) {
+    has_moved = false;
+    for (std::size_t i = 0; i < jobs_.size() && left_ != 0; ++i) {
+      first_node_ = first_node_ < jobs_.size() ? first_node_ : 0;
+      const auto node = static_cast<NodeId>(first_node_++);
+      if (jobs_[node].all.empty() || !pump(node)) continue;
+      has_moved = true;
+      ++work;
+    }
+  }
+  return work;
+}
+
+/// One packet, of the first port whose turn it is that can go on.
+bool Rma::pump(NodeId to) {
+  Jobs& jobs = jobs_[to];
+  const std::size_t count = jobs.all.size();
+  for (std::size_t tried = 0; tried < count; ++tried) {
+    jobs.turn = jobs.turn < count ? jobs.turn : 0;
+    const std::size_t at = jobs.turn++;
+    const Vpid vpid = jobs.all[at].request.source_vpid;
+    const auto end = jobs.all.begin() + static_cast<std::ptrdiff_t>(at);
+    const auto is_its = [&](const Job& job) { return job.request.source_vpid == vpid; };
+    if (std::any_of(jobs.all.begin(), end, is_its)) continue;  // each port's in their order
+    bool is_done = false;
+    const bool has_moved = pump(to, *end, is_done);
+    if (is_done) {
+      jobs.all.erase(end);
+      --jobs.turn;
+      --jobs_count_;
+    }
+    if (has_moved) return true;
+  }
+  return false;
 }
 
 void Rma::flush() noexcept {
@@ -424,11 +498,12 @@ bool Rma::is_idle() const noexcept {
   return farewells_ == 0 &&
          std::none_of(ports_state_.begin(), ports_state_.end(),
                       [](const PortState& port) { return port.is_busy || port.has_abandoned || port.waiting != 0; }) &&
-         std::none_of(jobs_.begin(), jobs_.end(), [](const Job& job) { return job.is_active; });
+         jobs_count_ == 0;
 }
 
 void Rma::lost(NodeId peer) {
-  jobs_[peer] = {};
+  jobs_count_ -= jobs_[peer].all.size();
+  jobs_[peer].all.clear();
   for (Window& window : windows_) {
     if (window.is_locked && window.holder_node == peer) window.is_locked = false;
   }
@@ -579,15 +654,31 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
     return true;
   }
   // What an earlier get reads is read first: who gets data, and then the word that says if they are whole.
-  if ((operation == Operation::Get || operation == Operation::GetWords) && jobs_[from].is_active) return false;
+  // Others' gets go on beside it.
+  Jobs& jobs = jobs_[from];
+  const bool waits = std::any_of(jobs.all.begin(), jobs.all.end(),
+                                 [&](const Job& job) { return job.request.source_vpid == header.source_vpid; });
+  if ((operation == Operation::Get || (operation == Operation::GetWords && waits)) && jobs.all.size() == kJobs) {
+    return false;
+  }
+  if (operation == Operation::GetWords && waits) {
+    jobs.all.push_back({header, 0});
+    ++jobs_count_;
+    return true;
+  }
   if (operation == Operation::Get) {
     const Error error = header.length == 0 || header.length > kMaxTransferBytes
                             ? Error::TargetLength
                             : check_window(from, header, Access::Read, header.length);
     if (error == Error::None) {
-      order_reads();
-      jobs_[from] = {true, header, 0};
-      (void)pump(from);
+      jobs.all.push_back({header, 0});
+      ++jobs_count_;
+      bool is_done = false;
+      if (!waits) (void)pump(from, jobs.all.back(), is_done);
+      if (is_done) {
+        jobs.all.pop_back();
+        --jobs_count_;
+      }
     } else {
       ++counters_.refused[static_cast<std::size_t>(error)];
       answer(from, header, error, {});
@@ -806,55 +897,65 @@ void Rma::free_locks(NodeId node, Vpid holder) noexcept {
 }
 
 /// Goes on with the answer to a get, as far as there is room.
-bool Rma::pump(NodeId to) {
-  Job& job = jobs_[to];
+/// False: it cannot go on now.
+bool Rma::pump(NodeId to, Job& job, bool& is_done) {
   const RmaHeader& request = job.request;
-  bool has_sent = false;
-  while (links_.room(to, Channel::High) != 0) {
-    // The window may have been closed, or locked, in the meantime.
-    Error error = check_window(to, request, Access::Read, request.length);
-    const std::size_t data = std::min<std::size_t>(request.length - job.done, data_bytes());
-    const std::span<std::byte> packet = links_.place(to, Channel::High).first(sizeof(RmaHeader) + data);
-    if (error == Error::None) {
-      const Window& window = windows_[request.window];
-      const Nla from = window.first + request.offset + job.done;
-      const Moved moved = read_memory(window.owner, from, packet.subspan(sizeof(RmaHeader)));
-      if (moved == Moved::Absent) {
-        ++counters_.held_up;
-        fetch_ahead(window.owner, from, request.length - job.done, Access::Read);
-        return has_sent;
-      }
-      if (moved == Moved::Refused) error = Error::TargetTranslation;
+  if (links_.room(to, Channel::High) == 0) return false;
+  // What an earlier one has read was read first: who gets data, and then the word that says if they are whole.
+  if (job.done == 0) order_reads();
+  if (static_cast<Operation>(request.kind) == Operation::GetWords) {
+    Given given;
+    const std::optional<Error> error = execute(to, request, given);
+    if (!error) {
+      ++counters_.held_up;
+      return false;
     }
-    has_sent = true;
-    if (error != Error::None) {
-      job.is_active = false;
-      ++counters_.refused[static_cast<std::size_t>(error)];
-      answer(to, request, error, {});
-      return true;
-    }
-    RmaHeader header;
-    header.kind = kAnswerData;
-    header.source_vpid = request.target_vpid;
-    header.target_vpid = request.source_vpid;
-    header.request = request.request;
-    header.length = request.length;
-    header.at = job.done;
-    std::memcpy(packet.data(), &header, sizeof(header));
-    (void)links_.send(to, Channel::High, packet, true, now_ns_);
-    job.done += static_cast<std::uint32_t>(data);
-    if (job.done == request.length) {
-      job.is_active = false;
-      ++counters_.served;
-      WindowUse& use = windows_[request.window].use;
-      ++use.gets;
-      use.bytes += request.length;
-      if ((request.modifiers & kNotifyResponder) != 0)
-        (void)note(request.target_vpid, Teller::Responder, to, request, 0);
-      return true;
-    }
+    is_done = true;
+    left_ -= std::min(left_, sizeof(RmaHeader));
+    ++(*error == Error::None ? counters_.served : counters_.refused[static_cast<std::size_t>(*error)]);
+    answer(to, request, *error, given);
+    return true;
   }
-  return has_sent;
+  // The window may have been closed, or locked, in the meantime.
+  Error error = check_window(to, request, Access::Read, request.length);
+  const std::size_t data = std::min<std::size_t>(request.length - job.done, data_bytes());
+  const std::span<std::byte> packet = links_.place(to, Channel::High).first(sizeof(RmaHeader) + data);
+  if (error == Error::None) {
+    const Window& window = windows_[request.window];
+    const Nla from = window.first + request.offset + job.done;
+    const Moved moved = read_memory(window.owner, from, packet.subspan(sizeof(RmaHeader)));
+    if (moved == Moved::Absent) {
+      ++counters_.held_up;
+      fetch_ahead(window.owner, from, request.length - job.done, Access::Read);
+      return false;
+    }
+    if (moved == Moved::Refused) error = Error::TargetTranslation;
+  }
+  left_ -= std::min(left_, packet.size());
+  if (error != Error::None) {
+    is_done = true;
+    ++counters_.refused[static_cast<std::size_t>(error)];
+    answer(to, request, error, {});
+    return true;
+  }
+  RmaHeader header;
+  header.kind = kAnswerData;
+  header.source_vpid = request.target_vpid;
+  header.target_vpid = request.source_vpid;
+  header.request = request.request;
+  header.length = request.length;
+  header.at = job.done;
+  std::memcpy(packet.data(), &header, sizeof(header));
+  (void)links_.send(to, Channel::High, packet, true, now_ns_);
+  job.done += static_cast<std::uint32_t>(data);
+  if (job.done != request.length) return true;
+  is_done = true;
+  ++counters_.served;
+  WindowUse& use = windows_[request.window].use;
+  ++use.gets;
+  use.bytes += request.length;
+  if ((request.modifiers & kNotifyResponder) != 0) (void)note(request.target_vpid, Teller::Responder, to, request, 0);
+  return true;
 }
 
 /// The caller has seen that there is room.
@@ -1025,6 +1126,7 @@ Moved Rma::read_memory(Vpid who, Nla from, std::span<std::byte> into) noexcept {
     if (moved != Moved::Done) return moved;
     done += piece;
   }
+  counters_.moved_bytes += into.size();
   ++counters_.memory_reads;
   return Moved::Done;
 }
@@ -1039,6 +1141,7 @@ Moved Rma::write_memory(Vpid who, Nla to, std::span<const std::byte> bytes) noex
     if (moved != Moved::Done) return moved;
     done += piece;
   }
+  counters_.moved_bytes += bytes.size();
   ++counters_.memory_writes;
   return Moved::Done;
 }

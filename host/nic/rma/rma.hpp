@@ -48,6 +48,9 @@ inline constexpr std::uint8_t kAnswerRefusal =
 struct RmaOptions {
   std::size_t windows = 1024;    ///< Of the node, at most 65536.
   std::size_t outstanding = 64;  ///< Commands of a port that wait for an answer; a further one waits. At most 65536.
+  /// How many bytes of longer transfers go away in one step, of all ports: half of it is for puts, half for answers to
+  /// gets. Who has several packets to send takes turns with the others.
+  std::size_t step_bytes = 16'384;
 };
 
 /// What ports have done at a window since it was opened.
@@ -64,6 +67,7 @@ struct RmaCounters {
   std::uint64_t packets = 0;                       ///< That came, and were not malformed.
   std::uint64_t memory_reads = 0;                  ///< Pieces read from registered memory,
   std::uint64_t memory_writes = 0;                 ///< or written there.
+  std::uint64_t moved_bytes = 0;                   ///< Of both.
   std::uint64_t bounced = 0;                       ///< Packets for a page that was not here,
   std::uint64_t held_up = 0;                       ///< and tries of anything that found none.
   std::uint64_t malformed = 0;                     ///< Packets that no honest node sends.
@@ -80,6 +84,10 @@ struct RmaCounters {
 /// except that the bytes of a Put may be written earlier (each packet as it arrives). So whatever is told about a put,
 /// or stands behind it (a word, a notification, an event, a get), never overtakes its data; and what must not be
 /// overwritten by a later Put needs a Fence between. Between nodes there is no order without a Fence.
+///
+/// Answers to gets take many steps, in which the target serves other ports. So a request leaves its port only when all
+/// gets that the port sent there before are answered. Other gets do not wait, and Puts do not: those may be written,
+/// and told, before an earlier get has been read.
 ///
 /// Full notification rings drop and count. An error of a command is always told to its port; one that the target finds
 /// in a put, word, notification or signal without kAcknowledge or kNotifyRefusal is only counted there. One thread.
@@ -143,6 +151,7 @@ class Rma final : public PacketSink {
   /// A command that waits for its answer. Its number on the wire is index | generation << 16.
   struct Outstanding {
     bool is_used = false;
+    bool is_late = false;  ///< Counts in `late`.
     std::uint16_t generation = 0;
     Error error = Error::None;
     std::uint32_t received = 0;
@@ -162,6 +171,7 @@ class Rma final : public PacketSink {
     NodeId abandoned_at = 0;     ///< where it went,
     RmaHeader abandoned;         ///< and what to say.
     std::vector<Outstanding> slots;
+    std::vector<std::uint32_t> late;   ///< Of each node: slots of gets, which it need not serve when they arrive.
     std::vector<std::uint64_t> marks;  ///< Of each node: how many packets there were up to this port's last one.
     std::vector<bool> is_broken;       ///< Of each node: it was lost before it had taken them all.
     std::vector<bool> may_lock;        ///< Of each node: it may have locked a window there,
@@ -175,10 +185,15 @@ class Rma final : public PacketSink {
   };
   /// A get of another node that is being answered.
   struct Job {
-    bool is_active = false;
     RmaHeader request;
     std::uint32_t done = 0;
   };
+  /// Those of one node: in order for each of its ports, ports in turn.
+  struct Jobs {
+    std::vector<Job> all;  ///< As they came, at most kJobs.
+    std::size_t turn = 0;
+  };
+  static constexpr std::size_t kJobs = 64;
 
   [[nodiscard]] std::size_t data_bytes() const noexcept { return links_.packet_bytes() - sizeof(RmaHeader); }
   [[nodiscard]] Error check_command(Vpid vpid, const Command& command) const noexcept;
@@ -204,7 +219,10 @@ class Rma final : public PacketSink {
   [[nodiscard]] Error execute_lock(NodeId from, const RmaHeader& header);
   [[nodiscard]] bool serve(NodeId from, const RmaHeader& header, std::uint8_t early_status);
   [[nodiscard]] bool serve_put(NodeId from, const RmaHeader& header, std::size_t length, std::uint8_t early_status);
+  std::size_t send_pieces(std::uint64_t now_ns);
+  std::size_t pump_all();
   bool pump(NodeId to);
+  [[nodiscard]] bool pump(NodeId to, Job& job, bool& is_done);
   void answer(NodeId to, const RmaHeader& request, Error error, const Given& given);
   void refuse(NodeId to, const RmaHeader& request, Error error);
   void put_was_abandoned(NodeId from, const RmaHeader& header);
@@ -229,7 +247,12 @@ class Rma final : public PacketSink {
   Ports& ports_;
   std::vector<Window> windows_;
   std::vector<PortState> ports_state_;
-  std::vector<Job> jobs_;          ///< Of each node.
+  std::vector<Jobs> jobs_;         ///< Of each node.
+  std::size_t jobs_count_ = 0;     ///< Of all nodes.
+  std::size_t first_node_ = 0;     ///< Whose jobs are first in the next step.
+  std::size_t first_busy_ = 0;     ///< In `busy_`: who is first in the next step.
+  std::size_t step_bytes_;         ///< RmaOptions, half of it.
+  std::size_t left_ = 0;           ///< Bytes of those that may still be sent in this step.
   std::vector<Error> put_errors_;  ///< Of the put under way, of each port of each node.
   std::vector<Vpid> busy_;         ///< Ports with a command that has not been sent away; some may be done already.
   std::uint64_t now_ns_ = 0;

@@ -14,7 +14,7 @@
 #include "lua_text.hpp"
 #include "microcode/base/error_code.hpp"
 #include "microcode/isa/isa.hpp"
-#include "microcode/words.hpp"
+#include "microcode/template_terms.hpp"
 
 namespace stopbit::emit {
 namespace {
@@ -63,26 +63,14 @@ constexpr bool is_text(FieldType type) {
   return type == FieldType::Ascii || type == FieldType::Unicode || type == FieldType::ByteVector;
 }
 
+constexpr std::string_view kTypeNames[] = {
+#define STOPBIT_FIELD_TYPE(enumerator, assembly, records, lua) lua,
+#include "microcode/field_types.def"
+};
+
 constexpr std::string_view type_name(FieldType type) {
-  switch (type) {
-    case FieldType::Int8: return "I8";
-    case FieldType::UInt8: return "U8";
-    case FieldType::Int16: return "I16";
-    case FieldType::UInt16: return "U16";
-    case FieldType::Int32: return "I32";
-    case FieldType::UInt32: return "U32";
-    case FieldType::Int64: return "I64";
-    case FieldType::UInt64: return "U64";
-    case FieldType::Decimal: return "DECIMAL";
-    case FieldType::Ascii: return "ASCII";
-    case FieldType::Unicode: return "UNICODE";
-    case FieldType::ByteVector: return "BYTES";
-    case FieldType::Enum: return "ENUM";
-    case FieldType::Set: return "SET";
-    case FieldType::Boolean: return "BOOLEAN";
-    case FieldType::Timestamp: return "TIME";
-  }
-  return "U64";
+  const auto index = static_cast<std::size_t>(type);
+  return index < std::size(kTypeNames) ? kTypeNames[index] : "U64";
 }
 
 constexpr std::string_view limit_name(LimitKind kind) {
@@ -173,18 +161,16 @@ class Writer {
   }
 
   void settings() {
-    const DissectorFraming& framing = options_.framing;
     line("  name = {},", quoted(options_.name));
     line("  title = {},", quoted("FAST feed " + options_.name));
     std::string ports;
     for (const std::uint16_t port : options_.ports) ports += (ports.empty() ? "" : ",") + std::to_string(port);
     line("  ports = {},", quoted(ports));
-    line("  framing = {{");
-    line("    kind = {}, skip = {}, reset = {},", quoted(framing_name(framing.kind)), framing.skip,
-         quoted(reset_name(framing.reset)));
-    preamble_field("sequence", framing.sequence);
-    preamble_field("length", framing.length);
-    if (framing.blocks) line("    blocks = true,");
+    line("  framing = {{ {} }},", framing_text(options_.framing));
+    line("  presets = {{");
+    for (const auto& [name, framing] : options_.presets) {
+      line("    {{ name = {}, {} }},", quoted(name), framing_text(framing));
+    }
     line("  }},");
     line("  strict = {},", options_.strict);
     line("  limits = {{ datagram_bytes = {}, elements = {}, empty_elements = {}, nesting = {}, string_bytes = {} }},",
@@ -198,9 +184,17 @@ class Writer {
     line("  }},");
   }
 
-  void preamble_field(std::string_view name, const DissectorFraming::Field& field) {
-    if (field.bytes == 0) return;
-    line("    {} = {{ {}, {}, {} }},", name, field.offset, field.bytes, quoted(field.big_endian ? "be" : "le"));
+  static std::string framing_text(const DissectorFraming& framing) {
+    std::string out = fmt::format("kind = {}, skip = {}, reset = {}", quoted(framing_name(framing.kind)), framing.skip,
+                                  quoted(reset_name(framing.reset)));
+    const auto field = [&](std::string_view name, const DissectorFraming::Field& at) {
+      if (at.bytes == 0) return;
+      out += fmt::format(", {} = {{ {}, {}, {} }}", name, at.offset, at.bytes, quoted(at.big_endian ? "be" : "le"));
+    };
+    field("sequence", framing.sequence);
+    field("length", framing.length);
+    if (framing.blocks) out += ", blocks = true";
+    return out;
   }
 
   /// Those that a datagram can provoke.
@@ -212,7 +206,7 @@ class Writer {
   }
 
   void code() {
-    line("  -- The program: microcode/isa/isa.md.");
+    line("  -- The program: microcode/isa/generated/isa.md.");
     const std::size_t size = general_size(program_);
     line("  instructions = {},", size);
     line("  code = {{");

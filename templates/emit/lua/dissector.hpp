@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "microcode/program.hpp"
@@ -11,7 +12,7 @@
 namespace stopbit::emit {
 
 /// What stands before the first message of a datagram, and what resets the dictionary. The meaning of everything here
-/// is that of host/net/framing.hpp and decoder/engine/engine.hpp, which this part does not know.
+/// is that of host/feed/framing/framing.hpp and decoder/engine/engine.hpp, which this part does not know.
 struct DissectorFraming {
   enum class Kind : std::uint8_t { Fixed, B3, T7 };
   enum class Reset : std::uint8_t { Packet, Template, Never };
@@ -40,6 +41,8 @@ struct DissectorOptions {
   std::string name = "feed";  ///< Of the protocol, and first part of every filter; must satisfy is_protocol_name.
   std::vector<std::uint16_t> ports;
   DissectorFraming framing;
+  /// Named framings that a user can choose in the preferences instead.
+  std::vector<std::pair<std::string, DissectorFraming>> presets;
   DissectorLimits limits;
   bool strict = false;
 };

@@ -150,10 +150,9 @@ proto.experts = all_experts
 -- ---------------------------------------------------------------------------------------------------------------------
 -- Preferences
 
-local FRAMINGS = { "cme", "b3", "moex", "t7", "none" }
 local framing_choices = { { 1, "as generated", 0 } }
-for i, name in ipairs(FRAMINGS) do
-  framing_choices[i + 1] = { i + 1, name, i }
+for i, preset in ipairs(feed.presets) do
+  framing_choices[i + 1] = { i + 1, preset.name, i }
 end
 local RESETS = { "packet", "template", "never" }
 
@@ -171,7 +170,7 @@ proto.prefs.strict = Pref.bool("Strict", feed.strict, "Also refuse what FAST cal
 local frame, options
 
 local function read_preferences()
-  frame = framing.PRESETS[FRAMINGS[proto.prefs.framing]] or feed.framing
+  frame = feed.presets[proto.prefs.framing] or feed.framing
   options = {
     reset = RESETS[proto.prefs.reset] or frame.reset,
     strict = proto.prefs.strict,

@@ -1,4 +1,4 @@
--- Runs the program of a feed over datagrams, instruction by instruction, as microcode/README.md says. Every function
+-- Runs the program of a feed over datagrams, instruction by instruction, as microcode/execution.md says. Every function
 -- here has its counterpart in the reference engine, decoder/interp. Knows nothing of Wireshark.
 --
 -- Bytes are numbered from 1 in strings and from 0 in what people see.
@@ -566,7 +566,7 @@ function CONTROLS.SEQ(m, step)
     return
   end
   local element = m.feed.blocks[m.code[m.next].target]
-  if count * math.max(1, element.min_bytes) > #m.data - m.at + 1 then fail(m, "X2") end
+  if count * element.min_bytes > #m.data - m.at + 1 then fail(m, "X2") end
   if count > m.elements_left or count > m.message_elements_left then fail(m, "X2") end
   if element.min_bytes == 0 and count > m.options.max_empty_elements then fail(m, "X2") end
   m.elements_left = m.elements_left - count

@@ -1,4 +1,4 @@
--- What stands before the first message of a datagram, as host/net/framing reads it.
+-- What stands before the first message of a datagram, as host/feed/framing/framing reads it.
 --
 -- A framing: kind "fixed", with skip, sequence and length {offset, bytes, "be" or "le"}, blocks; kind "b3"; kind "t7".
 -- The preamble of a datagram: first and last byte of its data; sequence, if it has one, and its bytes; more by kind.
@@ -6,14 +6,6 @@
 local byte, sub, floor = string.byte, string.sub, math.floor
 
 local framing = {}
-
-framing.PRESETS = {
-  cme = { kind = "fixed", skip = 5, sequence = { 0, 4, "be" }, reset = "packet" },
-  b3 = { kind = "b3", reset = "packet" },
-  moex = { kind = "fixed", skip = 4, sequence = { 0, 4, "le" }, reset = "packet" },
-  t7 = { kind = "t7", reset = "packet" },
-  none = { kind = "fixed", skip = 0, reset = "template" },
-}
 
 local B3_PREAMBLE_BYTES = 10
 local MAX_MESSAGE_BYTES = 65536 -- of a message in chunks

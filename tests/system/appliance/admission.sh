@@ -15,7 +15,7 @@ make_workplace admission
 make_two_hosts
 readonly at=10.91.0.1:7707
 
-write_publisher --sample "$sample" --nic "listen = \"$at\"
+write_publisher --sample "$sample" --speed 0.2 --nic "listen = \"$at\"
 subscribers_per_address = 1" --publish '[[publish]]
 ring = "cme"
 as = "left-only"

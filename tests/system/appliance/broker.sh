@@ -35,12 +35,12 @@ wait_for '"$bin/stopbit" stat "$name" --json | grep -q "\"messages\":[1-9][0-9][
 # A user that is entitled has the ring copied by the appliance, and is killed: the copy goes with it.
 "$bin/stopbit" subscribe broker:broker.sock/ring --ring "copy-$name" --from-start 2>copied.log &
 copied=$!
-wait_for '[[ -e /dev/shm/stopbit-copy-$name ]]'
+wait_for '[[ -e $rings/copy-$name ]]'
 "$bin/stopbit" tail "copy-$name" >copied.jsonl &
 wait_for '[[ $(wc -l <copied.jsonl) -ge 100 ]]'
 wait_for '"$bin/stopbit" stat "$name" >stat.txt; grep -q "near" stat.txt'
 kill -9 "$copied"
-wait_for '[[ ! -e /dev/shm/stopbit-copy-$name ]]'
+wait_for '[[ ! -e $rings/copy-$name ]]'
 status=0
 "$bin/stopbit" tail broker:broker.sock/odd 2>refused.log || status=$?
 [[ $status == 1 ]] && grep -q "no such feed" refused.log || { echo "status $status"; cat refused.log; exit 1; }
@@ -65,7 +65,7 @@ print(nic["pages_fetched"] >= 3 * 8192 and nic["pages_evicted"] >= 3 * (8192 - 2
   }
   wait_for '[[ $(has_moved_all) == True ]]'
 elif ((status != 77)); then
-  echo "unpinned memory: status $status"; tail -n 5 log; exit 1
+  echo "unpinned memory: status $status"; cat log; exit 1
 fi
 
 # A client sees the end of a killed appliance, and the next one takes over the socket.

@@ -226,5 +226,5 @@ print(sum(1 for _ in open("local.jsonl")), "records, each in five rings of subsc
 PYTHON
 grep -q "^Subscribers" middle.txt && grep -q "^published: 5 subscribers" middle.top || { cat middle.txt middle.top; exit 1; }
 grep -q "near, as 'tail-$printed'" log || { echo "no ring was near"; cat log; exit 1; }
-if [[ -e /dev/shm/stopbit-tail-$printed ]]; then echo "a near ring stays behind"; exit 1; fi
+if [[ -e $rings/tail-$printed ]]; then echo "a near ring stays behind"; exit 1; fi
 grep -q 'what="nic" text="fabric: ' log || { echo "the log tells of no subscriber"; cat log; exit 1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The bundled example of published rings, as the README of the appliance tells to use it: its ring over shared memory and over
-# TCP, and in a ring of its own, has what the appliance's own has; to readers in C and Python, too.
+# Runs the bundled example of published rings as doc/remote-rings.md shows it: over shared memory, over TCP, and in a ring of
+# their own, subscribers have what the appliance's ring has; so do readers in C and Python.
 #
 #     example.sh BIN_FOLDER EXAMPLE_FOLDER TRADES [PYTHON MODULE_FOLDER]     status 77: no namespaces here, or no libfabric
 #
@@ -63,5 +63,5 @@ assert records == [json.loads(line, parse_float=decimal.Decimal) for line in ope
 PYTHON
 if grep -v ASPEN filtered.jsonl | grep -v '"event"'; then echo "records without ASPEN came through the filter"; exit 1; fi
 echo "$(lines local.jsonl) records, of which $(lines filtered.jsonl) are filtered ones"
-left=$(ls /dev/shm)
-[[ $left == "$(printf 'stopbit-%s\n' example example-publisher.counters sample-here)" ]] || { echo "left over: $left"; exit 1; }
+left=$(ls "$rings")
+[[ $left == "$(printf '%s\n' example example-publisher.counters sample-here)" ]] || { echo "left over: $left"; exit 1; }

@@ -25,7 +25,7 @@ readonly at='[fd00:91::1]:7707'
 
 # publish_at LISTEN ALLOW: the settings.
 publish_at() {
-  write_publisher --sample "$sample" --nic "listen = \"$1\"" --publish "[[publish]]
+  write_publisher --sample "$sample" --speed 0.2 --nic "listen = \"$1\"" --publish "[[publish]]
 ring = \"cme\"
 to = [\"fabric\"]
 allow = [\"$2\"]"

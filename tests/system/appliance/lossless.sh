@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Subscribers of this host who want all of a published ring (--lossless), near and far: when what they print is taken by
-# nobody, the appliance waits for them, and each has printed every record in the end, word for word. One that is killed
-# while it is waited for holds up nobody.
+# nobody, the appliance waits for them, and each has printed every record in the end, word for word, also when the
+# appliance stood still meanwhile. One that is killed while it is waited for holds up nobody, and one that is far behind
+# when the appliance ends fails.
 #
 #     lossless.sh BIN_FOLDER        status 77: no namespaces here
 set -euo pipefail
@@ -68,6 +69,11 @@ for way in near far; do
   kill -CONT "${taker[$way]}"
   goes_on
 done
+# The appliance stands still until both have lost sight of it: they go on where they were.
+kill -STOP "$appliance"
+wait_for 'grep -q "gives no sign" near.log && grep -q "gives no sign" far.log'
+kill -CONT "$appliance"
+goes_on
 kill -STOP "${taker[dying]}"
 wait_for stands_still
 kill -9 "${reader[dying]}" "${taker[dying]}"
@@ -75,7 +81,20 @@ goes_on
 wait_for '[[ $(subscribers) == 2 ]]'
 [[ $(lost) == 0 ]] || { "$bin/stopbit" stat "$name"; exit 1; }
 
+# One that is far behind when the appliance ends is told so.
+mkfifo late.pipe
+"$bin/stopbit" tail "shm://$name/cme" --lossless --far >late.pipe 2>late.log &
+late=$!
+cat <late.pipe >late.jsonl &
+late_taker=$!
+wait_for '[[ -s late.jsonl ]]'
+kill -STOP "$late_taker"
+wait_for stands_still
 stop_appliance
+kill -CONT "$late_taker"
+status=0
+wait "$late" || status=$?
+((status == 1)) || { echo "the late reader ended with $status"; cat late.log; exit 1; }
 for process in "$local_reader" "${reader[near]}" "${reader[far]}" "${taker[near]}" "${taker[far]}"; do
   wait_for "! kill -0 $process 2>/dev/null"
   wait "$process" || { echo "a reader failed"; tail -n 5 ./*.log; exit 1; }

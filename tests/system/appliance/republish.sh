@@ -19,7 +19,7 @@ readonly at=10.91.0.1:7707
 echo "this is a token of the test" >token
 # publish_at LISTEN: the settings, with the [[publish]] that stand in the input.
 publish_at() {
-  write_publisher --sample "$sample" --head '[control]
+  write_publisher --sample "$sample" --speed 0.2 --head '[control]
 socket = "control.sock"' --nic "listen = \"$1\"" --publish "$(cat)"
 }
 # answer: what the appliance says to `publish`.

@@ -92,14 +92,14 @@ a = "capture"
 """
 
 
-def ports_of(receives, kind):
+def ports_of(receives, kind, more):
     """[[port]] tables, and which line comes by which."""
     names = ["left", "right"] if len(receives) == 2 else ["wire"]
     tables = []
     for number, (name, interface) in enumerate(zip(names, receives)):
         table = f'[[port]]\nname = "{name}"\n'
         if kind == "socket":
-            table += f'interface = "{interface}"\n'
+            table += f'interface = "{interface}"\n{more}\n'
         else:
             table += f'kind = "dpdk"\ndevice = "net_af_packet{number},iface={interface},blocksz=65536,framesz=2048,framecnt=8192"\n'
         tables.append(table)
@@ -107,10 +107,11 @@ def ports_of(receives, kind):
 
 
 def write(bin_folder, folder, *, name, rate, seconds, seed=7, sends=("tx0",), receives=("rx0",), port="socket", ring=None,
-          window='packets = 1024, time = "50ms"', line_a="", exchange="", feed="", head="", agent="", appliance=""):
+          window='packets = 1024, time = "50ms"', line_a="", exchange="", feed="", head="", agent="", sockets="", appliance=""):
     """sends, receives: interfaces, one for both lines or one for each. line_a: what that line of the exchange has besides;
-    exchange, feed, appliance: tables for the end of these files; head, agent: keys of the appliance, of its thread."""
-    ports, lines = ports_of(receives, port)
+    exchange, feed, appliance: tables for the end of these files; head, agent, sockets: keys of the appliance, of its thread,
+    of its ports that are sockets."""
+    ports, lines = ports_of(receives, port, sockets)
     texts = {
         "sim.toml": EXCHANGE.format(seed=seed, seconds=seconds, rate=rate, sends=(sends[0], sends[-1]), line_a=line_a, more=exchange),
         "feed.toml": FEED.format(ring=ring or f"{folder}/ring", window=window, more=feed),

@@ -4,9 +4,11 @@
 //     stopbit_unpinned_client BROKER        status 77: the kernel gives no userfaultfd
 
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -19,12 +21,13 @@
 namespace {
 
 using namespace stopbit::nic;
-namespace ring = stopbit::ring;
+namespace os = stopbit::os;
 
 constexpr std::size_t kPages = 8'192;
 constexpr std::size_t kResident = 256 * kPageBytes;
 constexpr std::size_t kPiece = 64;  // pages of a get
 constexpr int kPatienceMs = 30'000;
+constexpr int kLooksPerCheck = 1'000;  // between two system calls that ask for the broker and the time
 
 [[noreturn]] void fail(const std::string& why) {
   std::fprintf(stderr, "%s\n", why.c_str());
@@ -52,8 +55,13 @@ class Owner {
   explicit Owner(const char* broker) {
     int ends[2];
     if (::pipe(ends) != 0) fail("no pipe");
+    const pid_t parent = ::getpid();
     process_ = ::fork();
-    if (process_ == 0) share(broker, ends[1]);
+    if (process_ == 0) {
+      // It must not outlive a test that fails: it holds the output of that open.
+      if (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != parent) ::_exit(1);
+      share(broker, ends[1]);
+    }
     ::close(ends[1]);
     if (::read(ends[0], &shared, sizeof(shared)) != static_cast<ssize_t>(sizeof(shared))) fail("nothing was shared");
     ::close(ends[0]);
@@ -69,7 +77,7 @@ class Owner {
 
  private:
   [[noreturn]] static void share(const char* broker, int to) {
-    const ring::Descriptor file(::memfd_create("numbered", MFD_CLOEXEC));
+    const os::Descriptor file(::memfd_create("numbered", MFD_CLOEXEC));
     std::vector<std::uint64_t> words(kPageBytes / 8);
     for (std::size_t page = 0; page < kPages; ++page) {
       words.front() = words.back() = word_at(page);
@@ -108,11 +116,14 @@ Error get(Client& client, const Shared& from, std::size_t page, Nla into) {
   command.modifiers = kNotifyCompleter;
   if (client.queue(CommandRing::Transfer).insert({&command, 1}).reply != Reply::NoError) fail("no room for a command");
   Notification told;
-  for (int i = 0; i < 10 * kPatienceMs; ++i) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(kPatienceMs);
+  for (int looks = 1;; ++looks) {
     if (client.notifications().take(told)) return told.error;
     ::usleep(100);
+    if (looks % kLooksPerCheck != 0) continue;
+    if (!client.is_open()) fail("the broker is gone");
+    if (std::chrono::steady_clock::now() > end) fail("a get does not end");
   }
-  fail("a get does not end");
 }
 
 }  // namespace

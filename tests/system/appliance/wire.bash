@@ -3,6 +3,8 @@
 # shellcheck shell=bash
 
 readonly kSkipped=77
+# Rings, counters and inboxes of this user.
+rings=/dev/shm/stopbit-$(id -u)
 
 # enter_namespace "TOOL..." ARGUMENT...: runs the script again, with these arguments, in a network of its own, so that
 # nothing outside can be reached; status 77 if there is none, or one of the tools is missing.
@@ -35,7 +37,7 @@ end() {
   [[ -z $left ]] || kill -9 $left 2>/dev/null || true
   wait 2>/dev/null || true
   ((${#mounts[@]} == 0)) || umount "${mounts[@]}" 2>/dev/null || true
-  rm -rf "$folder" "/dev/shm/stopbit-$name".*
+  rm -rf "$folder" "$rings/$name".*
 }
 
 # Exchange and appliance in one network.
@@ -109,6 +111,8 @@ wait_for() {
   done
   echo "waited in vain: $1"
   cat log
+  # What the other processes have said is in the files *.log.
+  tail -n 20 ./*.log 2>/dev/null || true
   exit 1
 }
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <span>
 
-#include "host/net/packet.hpp"
+#include "host/feed/packet/packet.hpp"
 
 namespace stopbit::dissector {
 

@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "host/ingest/pcap/pcap_source.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "tests/system/dissector/fixture.hpp"
 
 namespace stopbit::dissector {

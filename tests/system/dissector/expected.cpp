@@ -12,17 +12,40 @@
 namespace stopbit::dissector {
 namespace {
 
-/// A string as the dissector shows it: as in JSON, but quotes stay as they are, and DEL does not.
+/// The character of the escape "\\uXXXX", or of two that make a pair, at `at`, which moves past it.
+char32_t unescaped(std::string_view json, std::size_t& at) {
+  const auto unit = [&] {
+    const auto value = static_cast<char32_t>(std::stoul(std::string(json.substr(at + 2, 4)), nullptr, 16));
+    at += 6;
+    return value;
+  };
+  const char32_t first = unit();
+  return first >= 0xD800 && first < 0xDC00 ? 0x10000 + ((first - 0xD800) << 10) + (unit() - 0xDC00) : first;
+}
+
+std::string utf8(char32_t character) {
+  const auto byte = [](char32_t bits) { return static_cast<char>(static_cast<unsigned char>(bits)); };
+  const auto next = [&](int shift) { return byte(0x80 | (character >> shift & 0x3F)); };
+  if (character < 0x800) return {byte(0xC0 | character >> 6), next(0)};
+  if (character < 0x10000) return {byte(0xE0 | character >> 12), next(6), next(0)};
+  return {byte(0xF0 | character >> 18), next(12), next(6), next(0)};
+}
+
+/// A string as the dissector shows it: as in JSON, but quotes stay as they are, and so do characters of Unicode text
+/// that JSON has escaped.
 std::string shown_text(std::string_view bytes, bool is_ascii) {
   std::string json;
   record::append_json_string(json, bytes, is_ascii);
   std::string out;
-  for (std::size_t i = 1; i + 1 < json.size(); ++i) {
-    if (json[i] == '\\') {
-      ++i;
-      if (json[i] != '"') out += '\\';
+  for (std::size_t i = 1; i + 1 < json.size();) {
+    if (json[i] == '\\' && json[i + 1] == 'u') {
+      const std::size_t begin = i;
+      const char32_t character = unescaped(json, i);
+      out += is_ascii || character < 0x80 ? json.substr(begin, i - begin) : utf8(character);
+      continue;
     }
-    out += json[i] == '\x7F' ? std::string("\\u007f") : std::string(1, json[i]);
+    if (json[i] == '\\' && json[++i] != '"') out += '\\';
+    out += json[i++];
   }
   return out;
 }

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "decoder/record/buffer_sink.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/case_file.hpp"
 #include "tests/lib/recording_sink.hpp"
@@ -76,23 +76,33 @@ std::optional<Program> DissectorTest::compile_text(const std::string& text) {
   return program;
 }
 
-emit::DissectorOptions DissectorTest::options_of(const EngineOptions& engine, const net::Framing& framing) {
+namespace {
+emit::DissectorFraming dissector_framing(const net::Framing& framing, ResetRule reset) {
   using Kind = emit::DissectorFraming::Kind;
   using Reset = emit::DissectorFraming::Reset;
   const auto field = [](const net::PreambleField& from) {
     return emit::DissectorFraming::Field{from.offset, from.bytes, from.big_endian};
   };
+  return {.kind = framing.kind == net::FramingKind::B3   ? Kind::B3
+                  : framing.kind == net::FramingKind::T7 ? Kind::T7
+                                                         : Kind::Fixed,
+          .skip = framing.skip,
+          .sequence = field(framing.sequence),
+          .length = field(framing.length),
+          .blocks = framing.blocks,
+          .reset = reset == ResetRule::Packet     ? Reset::Packet
+                   : reset == ResetRule::Template ? Reset::Template
+                                                  : Reset::Never};
+}
+}  // namespace
+
+emit::DissectorOptions DissectorTest::options_of(const EngineOptions& engine, const net::Framing& framing) {
   emit::DissectorOptions options;
-  options.framing = {.kind = framing.kind == net::FramingKind::B3   ? Kind::B3
-                             : framing.kind == net::FramingKind::T7 ? Kind::T7
-                                                                    : Kind::Fixed,
-                     .skip = framing.skip,
-                     .sequence = field(framing.sequence),
-                     .length = field(framing.length),
-                     .blocks = framing.blocks,
-                     .reset = engine.reset == ResetRule::Packet     ? Reset::Packet
-                              : engine.reset == ResetRule::Template ? Reset::Template
-                                                                    : Reset::Never};
+  options.framing = dissector_framing(framing, engine.reset);
+  for (const net::FramingPreset& preset : net::framing_presets()) {
+    const net::Framing known = net::parse_framing(preset.name).value();
+    options.presets.emplace_back(preset.name, dissector_framing(known, known.reset));
+  }
   options.strict = engine.strict;
   options.limits = {.datagram_bytes = engine.limits.datagram_bytes,
                     .elements = engine.limits.elements,

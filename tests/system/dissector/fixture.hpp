@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "decoder/engine/engine.hpp"
-#include "host/net/packet.hpp"
+#include "host/feed/packet/packet.hpp"
 #include "host/replay/replay.hpp"
 #include "templates/emit/lua/dissector.hpp"
 #include "tests/lib/scratch.hpp"

@@ -27,7 +27,7 @@ def main(cmake, build, source, scratch, cc, cxx, python, *flags):
     prefix = f"{scratch}/moved"
     os.rename(f"{scratch}/installed", prefix)
     for folder in ("cpp", "c", "python"):
-        shutil.copytree(f"{source}/host/examples/{folder}", f"{scratch}/{folder}")
+        shutil.copytree(f"{source}/host/bindings/examples/{folder}", f"{scratch}/{folder}")
     sample = f"{source}/tests/data/sample"
     capture, templates = f"{sample}/capture.pcap.gz", f"{sample}/templates.xml"
     ring = f"{scratch}/ring"

@@ -17,8 +17,8 @@
 #include <utility>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
+#include "decoder/select/make_engine.hpp"
 #include "host/ring/writer.hpp"
 #include "tests/attack/allocations.hpp"
 #include "tests/attack/captures.hpp"

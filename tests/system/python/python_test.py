@@ -547,6 +547,25 @@ class Ring(unittest.TestCase):
             stopbit.ring(self.name, start="yesterday")
         with self.assertRaises(ValueError):
             stopbit.ring(self.name, lossless=True, timeout=float("nan"))
+        with self.assertRaisesRegex(ValueError, "no user"):
+            stopbit.ring(self.name, user="no such user")
+
+    def test_that_becomes_shorter_is_an_error(self):
+        subprocess.run(self.command, check=True)
+        reader = stopbit.ring(self.name)
+        self.assertEqual(reader.poll(), expected(SAMPLE_CAPTURE, SAMPLE_FEED)[0])
+        os.truncate(self.name, 4096)
+        with self.assertRaisesRegex(stopbit.RingError, "became shorter"):
+            reader.batch(10**9)
+        self.assertEqual(reader.writer, "dead")
+
+    @unittest.skipIf(os.geteuid() != 0, "files are given away by root alone")
+    def test_of_a_stranger_is_an_error_unless_named(self):
+        subprocess.run(self.command, check=True)
+        os.chown(self.name, 54321, 54321)
+        with self.assertRaisesRegex(stopbit.RingError, "belongs to .*uid 54321"):
+            stopbit.ring(self.name)
+        self.assertEqual(list(stopbit.ring(self.name, user="54321")), expected(SAMPLE_CAPTURE, SAMPLE_FEED))
 
     def test_that_is_lossless_waits_for_its_reader(self):
         writer = self.start_writer("--ring-slots", "32768", "--lossless", "1")
@@ -563,6 +582,175 @@ class Ring(unittest.TestCase):
         subprocess.run(self.command, check=True)
         with self.assertRaisesRegex(stopbit.RingError, "waits for nobody"):
             stopbit.ring(self.name, lossless=True)
+
+
+class Close(unittest.TestCase):
+    """Replay.close() at any time, and other calls of an object that is in use, in an interpreter that may crash."""
+
+    def check(self, text):
+        script = textwrap.dedent("""
+            import ctypes, gc, os, signal, subprocess, sys, threading, time
+            import stopbit
+            capture, templates, command, scratch = sys.argv[1:]
+            def slow():
+                return stopbit.replay(capture, templates=templates, framing="cme", pace="0.0001x")
+            """) + textwrap.dedent(text) + "print('the end')\n"
+        done = subprocess.run([sys.executable, "-c", script, SAMPLE_CAPTURE, SAMPLE_FEED["templates"], COMMAND, SCRATCH],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "the end\n"), done.stderr)
+
+    def test_in_a_signal_handler(self):
+        self.check("""
+            replay = slow()
+            next(replay)
+            signal.signal(signal.SIGALRM, lambda *_: replay.close())
+            signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+            assert len(list(replay)) < 1000
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert list(replay) == [] and replay.summary is None
+            replay.close()
+            """)
+
+    def test_in_another_thread(self):
+        self.check("""
+            for wait in range(20):
+                replay = slow()
+                next(replay)
+                closer = threading.Timer(wait / 1000, replay.close)
+                closer.start()
+                assert len(list(replay)) < 1000
+                closer.join()
+                assert list(replay) == []
+            """)
+
+    def test_in_many_threads(self):
+        self.check("""
+            for _ in range(20):
+                replay = slow()
+                closers = [threading.Thread(target=replay.close) for _ in range(8)]
+                for closer in closers:
+                    closer.start()
+                assert len(list(replay)) < 1000
+                for closer in closers:
+                    closer.join()
+            """)
+
+    def test_in_a_finalizer_while_a_record_is_made(self):
+        self.check("""
+            class Trap:
+                def __init__(self):
+                    self.itself = self
+                def __del__(self):
+                    replay.close()
+            replay = stopbit.replay(capture, templates=templates, framing="cme")
+            next(replay)
+            Trap()
+            gc.set_threshold(1)
+            taken = sum(1 for _ in replay)
+            assert taken < 23920, taken
+            """)
+
+    def test_others_are_refused_meanwhile(self):
+        self.check("""
+            replay = slow()
+            next(replay)
+            def refused():
+                try:
+                    next(replay)
+                except ValueError as error:
+                    assert "in use" in str(error), error
+                    return True
+                except StopIteration:
+                    pass
+                return False
+            seen = []
+            def interrupt(*_):
+                seen.append(refused())
+                if len(seen) > 3:
+                    replay.close()
+            signal.signal(signal.SIGALRM, interrupt)
+            signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+            list(replay)
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            assert any(seen), seen
+            """)
+
+    def test_a_ring_in_use(self):
+        self.check("""
+            name = scratch + "/ring-in-use"
+            writer = subprocess.Popen([command, "replay", capture, "--templates", templates, "--framing", "cme", "-q",
+                                       "--ring", name, "--pace", "0.0001x"])
+            try:
+                while not os.path.exists(name):
+                    time.sleep(0.001)
+                ring = stopbit.ring(name)
+                next(ring)
+                ring.batch()
+                refused = []
+                def interrupt(*_):
+                    assert ring.writer == "running" and ring.lost == 0
+                    for call in (ring.poll, ring.batch, ring.__next__):
+                        try:
+                            call()
+                        except ValueError as error:
+                            refused.append(str(error))
+                    if len(refused) >= 3:
+                        raise EOFError
+                signal.signal(signal.SIGALRM, interrupt)
+                signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+                try:
+                    list(ring)
+                except EOFError:
+                    pass
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                assert refused and all("in use" in text for text in refused), refused
+                ring.poll()
+            finally:
+                writer.kill()
+                writer.wait()
+                os.remove(name)
+            """)
+
+    def test_the_interpreter_ends_under_a_thread_that_waits(self):
+        self.check("""
+            replay = slow()
+            next(replay)
+            threading.Thread(target=list, args=(replay,), daemon=True).start()
+            def all_columns():
+                while True:
+                    stopbit.columns([capture] * 20, templates=templates, framing="cme")
+            threading.Thread(target=all_columns, daemon=True).start()
+            time.sleep(0.05)
+            """)
+
+    def test_a_child_of_fork_lets_go(self):
+        self.check("""
+            replay = slow()
+            next(replay)
+            child = os.fork()
+            if child == 0:
+                replay.close()
+                os._exit(7)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+            next(replay)
+            """)
+
+    def test_what_was_given_stays(self):
+        self.check("""
+            replay = stopbit.replay(capture, templates=templates, framing="cme")
+            records = [next(replay) for _ in range(100)]
+            text = repr(records)
+            replay.close()
+            del replay
+            tables = stopbit.columns(capture, templates=templates, framing="cme")
+            arrays = [array for table in tables.values() for array in table.values()]
+            sums = [repr(array[:50].tolist()) for array in arrays]
+            del tables
+            gc.collect()
+            other = stopbit.columns(capture, templates=templates, framing="cme")
+            assert [repr(array[:50].tolist()) for array in arrays] == sums
+            assert repr(records) == text
+            """)
 
 
 class Interrupts(unittest.TestCase):

@@ -184,7 +184,7 @@ class Test:
             return subprocess.run([self.stopbit, "tail", f"{folder}/ring"], check=True, capture_output=True,
                                   text=True).stdout.splitlines()
         finally:
-            os.unlink(f"/dev/shm/stopbit-{name}.counters")
+            os.unlink(f"/dev/shm/stopbit-{os.geteuid()}/{name}.counters")
 
     # ---- The guest
 

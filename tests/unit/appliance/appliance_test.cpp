@@ -6,23 +6,48 @@
 #include <filesystem>
 #include <set>
 
-#include "host/impair/impairer.hpp"
-#include "tests/unit/appliance/fixture.hpp"
+#include "host/appliance/sources/socket.hpp"
+#include "host/lab/impair/impairer.hpp"
+#include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit {
 namespace {
 
-using appliance::Notice;
+using appliance::AgentEvent;
 using test::OneChannel;
 using test::tick;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-std::vector<Notice> notices(OneChannel& one) {
-  std::vector<Notice> all;
-  for (Notice notice; one.made->next_notice(notice);) all.push_back(notice);
+/// Gives a port of sockets another interface.
+void set_interface(appliance::Settings& settings, std::size_t port, const std::string& interface) {
+  dynamic_cast<appliance::SocketSource&>(*settings.ports[port].source).interface = interface;
+}
+
+std::vector<AgentEvent> notices(OneChannel& one) {
+  std::vector<AgentEvent> all;
+  for (AgentEvent notice; one.made->next_event(notice);) all.push_back(notice);
   return all;
+}
+
+TEST(Agent, gives_nothing_up_at_the_end_of_which_a_copy_lies_in_a_port) {
+  OneChannel one;
+  constexpr std::uint32_t kNumbers = 200;  // more than a batch
+  for (std::uint32_t n = 1; n <= kNumbers; ++n) one.give(0, tick(n, n));
+  one.give(1, tick(1, 1));
+  one.give(1, tick(kNumbers, kNumbers));
+  one.now += 1'000;
+  (void)one.agent().do_work();  // line B has been read, and the first of line A, when the end comes
+  one.agent().drain();
+  one.made->stop();
+  const auto seen = one.seen();
+  ASSERT_EQ(seen.size(), kNumbers);
+  for (std::uint32_t n = 1; n <= kNumbers; ++n) {
+    EXPECT_FALSE(seen[n - 1].is_event);
+    EXPECT_EQ(seen[n - 1].value, n);
+  }
+  one.expect_balanced();
 }
 
 TEST(Appliance, joins_the_groups_of_the_lines) {
@@ -72,21 +97,22 @@ TEST(Appliance, puts_a_gap_into_the_ring_in_its_place_and_tells_what_each_line_h
   EXPECT_EQ(seen[2].count, 2U);
   EXPECT_EQ(seen[2].channel, 7U);
   EXPECT_EQ(seen[3].sequence, 5U);
-  one.give(1, tick(3, 3));  // 700 us after it was given up
   one.now += 700'000;
+  one.give(1, tick(3, 3));  // 700 us after it was given up
   one.work();
   const auto told = notices(one);
   ASSERT_EQ(told.size(), 3U);
-  EXPECT_EQ(told[0].kind, Notice::Kind::Run);
-  EXPECT_EQ(told[1].kind, Notice::Kind::Gap);
+  EXPECT_EQ(told[0].kind, AgentEvent::Kind::Run);
+  EXPECT_EQ(told[1].kind, AgentEvent::Kind::Gap);
   EXPECT_EQ(told[1].first, 3U);
   EXPECT_EQ(told[1].count, 2U);
   EXPECT_TRUE(told[1].lines[0].passed);
   EXPECT_FALSE(told[1].lines[1].passed);
   EXPECT_FALSE(told[1].dropped_here);
-  EXPECT_EQ(told[2].kind, Notice::Kind::Late);
+  EXPECT_EQ(told[2].kind, AgentEvent::Kind::Late);
   EXPECT_EQ(told[2].first, 3U);
-  EXPECT_EQ(told[2].count, 700'000U);
+  EXPECT_EQ(told[2].count, 1U);
+  EXPECT_EQ(told[2].stall_ns, 700'000U);
   one.made->stop();
   one.expect_balanced();
   EXPECT_EQ(one.counts().value("packets_late"), 1U);
@@ -105,7 +131,7 @@ TEST(Appliance, says_that_the_machine_itself_dropped_packets) {
   one.work();
   const auto told = notices(one);
   ASSERT_EQ(told.size(), 2U);
-  EXPECT_EQ(told[1].kind, Notice::Kind::Gap);
+  EXPECT_EQ(told[1].kind, AgentEvent::Kind::Gap);
   EXPECT_TRUE(told[1].dropped_here);
   EXPECT_EQ(one.counts().value("port_dropped_by_kernel", {{"port", "left"}}), 3U);
 }
@@ -125,8 +151,8 @@ TEST(Appliance, blames_the_machine_for_what_is_missing_behind_a_drop_and_for_not
   one.give(0, tick(7, 7));
   one.work();
   std::vector<int> dropped_here;
-  for (const Notice& notice : notices(one)) {
-    if (notice.kind == Notice::Kind::Gap) dropped_here.push_back(notice.dropped_here ? 1 : 0);
+  for (const AgentEvent& notice : notices(one)) {
+    if (notice.kind == AgentEvent::Kind::Gap) dropped_here.push_back(notice.dropped_here ? 1 : 0);
   }
   EXPECT_THAT(dropped_here, ::testing::ElementsAre(1, 1, 0));
 }
@@ -135,12 +161,33 @@ TEST(Appliance, counts_foreign_datagrams_and_never_decodes_them) {
   OneChannel one;
   one.port("left").items.push_back({tick(1, 1), {0xE000'0003, 1000}, one.now, 1});
   one.port("left").items.push_back({tick(1, 1), {0xE000'0001, 1001}, one.now, 1});
-  one.give(0, {});
   one.work();
   one.made->stop();
   EXPECT_EQ(one.counts().value("port_foreign", {{"port", "left"}}), 2U);
-  EXPECT_EQ(one.counts().value("packets_malformed"), 1U);
   EXPECT_TRUE(one.seen().empty());
+  one.expect_balanced();
+}
+
+TEST(Appliance, tells_of_a_malformed_datagram_and_goes_on_with_the_copy_of_the_other_line) {
+  OneChannel one("mode = \"fast\"\n");
+  one.give(0, tick(1, 1));
+  one.give(0, {});
+  one.give(1, tick(2, 2));
+  one.work();
+  one.made->stop();
+  EXPECT_EQ(one.counts().value("packets_malformed"), 1U);
+  EXPECT_EQ(one.counts().value("decode_errors"), 0U);
+  EXPECT_EQ(one.counts().value("gaps"), 0U);
+  const auto seen = one.seen();
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen[0].value, 1U);
+  EXPECT_TRUE(seen[1].is_event);
+  EXPECT_EQ(seen[1].kind, record::EventKind::DecodeError);
+  EXPECT_EQ(seen[2].value, 2U);
+  appliance::ErrorSample evidence;
+  ASSERT_TRUE(one.made->next_error_sample(evidence));
+  EXPECT_EQ(evidence.code, ErrorCode::X9);
+  EXPECT_EQ(evidence.size, 0U);
   one.expect_balanced();
 }
 
@@ -194,11 +241,14 @@ TEST(Appliance, tells_a_sequence_reset) {
   one.give(0, tick(1, 1));
   one.give(0, tick(2, 2));
   one.work();
+  ASSERT_EQ(one.seen().size(), 200U) << "the run before may go on";
+  one.now += 1'000'000'000;
+  one.work();
   const auto seen = one.seen();
-  ASSERT_EQ(seen.size(), 203U);
-  EXPECT_EQ(seen[200].kind, record::EventKind::Reset);
-  EXPECT_NE(seen[201].epoch, seen[199].epoch);
-  EXPECT_EQ(seen[201].sequence, 1U);
+  ASSERT_EQ(seen.size(), 3U);
+  EXPECT_EQ(seen[0].kind, record::EventKind::Reset);
+  EXPECT_EQ(seen[1].epoch, 1U);
+  EXPECT_EQ(seen[1].sequence, 1U);
 }
 
 /// What arrives in order is what went in, but for what both lines lost; and that is what the gaps say, exactly.
@@ -298,7 +348,7 @@ TEST(Appliance, starts_a_new_image_between_two_datagrams) {
   EXPECT_EQ(one.counts().value("image_generation"), 1U);
   EXPECT_EQ(one.counts().value("messages", {{"template", ""}}), 1U);
   const auto told = notices(one);
-  EXPECT_EQ(told.back().kind, Notice::Kind::Image);
+  EXPECT_EQ(told.back().kind, AgentEvent::Kind::Image);
   EXPECT_EQ(told.back().first, 1U);
 }
 
@@ -319,9 +369,10 @@ TEST(Appliance, leaves_counters_behind_only_if_it_was_started) {
   OneChannel one("mode = \"fast\"\n");
   appliance::Settings settings = one.made->settings();
   settings.name = one.folder.path("counters");
+  settings.state_folder = one.folder.path("state-2");
   settings.feeds[0].description.channels[0].ring = one.folder.path("ring-2");
   const auto fake = [](const appliance::PortSettings&, std::vector<std::string>&) {
-    return Result<std::unique_ptr<ingest::Port>>(std::make_unique<test::FakePort>());
+    return Result<std::unique_ptr<ingest::Port>>(std::make_unique<test::FakePort>(test::kOneMoment));
   };
   const auto none = [](const appliance::PortSettings&, std::vector<std::string>&) {
     return Result<std::unique_ptr<ingest::Port>>(Failure{"there is no port"});
@@ -399,13 +450,14 @@ TEST(Appliance, takes_memory_from_the_node_of_its_core_and_says_which_port_is_el
       "mode = \"fast\"\n", "",
       [](appliance::Settings& settings) {
         settings.agents[0].core = 0;
-        settings.ports[0].interface = "near";
-        settings.ports[1].interface = "far";
+        set_interface(settings, 0, "near");
+        set_interface(settings, 1, "far");
       },
       appliance::Topology(machine.folder().string()));
   EXPECT_THAT(one.made->notes(),
               ElementsAre("agent 'md' has its memory on node 0, and port 'right' hangs on node 1000: "
-                          "its packets cross between them"));
+                          "its packets cross between them",
+                          "feed 'test': 2 of 2 groups have no 'source': any host can send to them"));
   one.give(0, tick(1, 1));
   one.work();
   EXPECT_EQ(one.seen().size(), 1U);
@@ -415,7 +467,7 @@ TEST(Appliance, says_that_the_memory_of_a_node_cannot_be_had_and_runs_without) {
   const testing::Scratch machine;
   make_two_nodes(machine);
   OneChannel one(
-      "mode = \"fast\"\n", "", [](appliance::Settings& settings) { settings.ports[0].interface = "far"; },
+      "mode = \"fast\"\n", "", [](appliance::Settings& settings) { set_interface(settings, 0, "far"); },
       appliance::Topology(machine.folder().string()));
   EXPECT_THAT(one.made->notes(), Contains(HasSubstr("agent 'md' cannot have its memory on node 1000: ")));
   EXPECT_THAT(one.made->notes(), Contains(HasSubstr("lies on node 0, not on node 1000 of its agent")));

@@ -12,13 +12,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <fstream>
+#include <set>
 #include <thread>
 
 #include "host/nic/netvm/paged_memory.hpp"
-#include "tests/unit/appliance/fixture.hpp"
+#include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -129,6 +131,138 @@ TEST(Confinement, an_appliance_starts_with_locked_memory_under_a_limit) {
   }
 }
 
+/// What a thread of a kind sees. `check` runs in it and gives an exit status.
+template <class Check>
+int in_thread(ThreadKind kind, const Confinement& confinement, Check check) {
+  return apart([&] {
+    ThreadFilters filters;
+    if (!filters.make(confinement)) return 101;
+    (void)confine(confinement);
+    int status = 102;
+    std::thread thread([&] {
+      filters.apply(kind);
+      status = filters.error() == 0 ? check() : 103;
+    });
+    thread.join();
+    return status;
+  });
+}
+
+constexpr std::array kAllKinds = {ThreadKind::SocketAgent,   ThreadKind::CaptureAgent, ThreadKind::MixedAgent,
+                                  ThreadKind::LosslessAgent, ThreadKind::CardAgent,    ThreadKind::Recorder,
+                                  ThreadKind::Log,           ThreadKind::Nic,          ThreadKind::Keeper};
+
+const Confinement kWithOpener = {.written = {}, .read = {}, .filters_calls = true, .has_opener = true};
+
+/// An agent that only receives, or only reads captures, and the thread that records have 15 system calls at most.
+TEST(ThreadFilters, have_these_numbers_of_calls) {
+  const Confinement with_broker = {
+      .written = {}, .read = {}, .shares_memory = true, .filters_calls = true, .has_opener = true};
+  constexpr std::array<std::size_t, kThreadKinds> kMost = {15, 14, 17, 23, 89, 15, 13, 76, 83};
+  constexpr std::size_t kMostOfData = 15;
+  std::printf("%-28s %s\n", "process, before its threads", std::to_string(calls_of(kWithOpener).size()).c_str());
+  for (const ThreadKind kind : kAllKinds) {
+    const std::size_t calls = calls_of(kind, kWithOpener).size();
+    std::printf("%-28s %zu", std::string(to_text(kind)).c_str(), calls);
+    if (kind == ThreadKind::Nic) std::printf("; with a broker %zu", calls_of(kind, with_broker).size());
+    std::printf("\n");
+    EXPECT_LE(calls, kMost[static_cast<std::size_t>(kind)]) << to_text(kind);
+  }
+  for (const ThreadKind kind : {ThreadKind::SocketAgent, ThreadKind::CaptureAgent, ThreadKind::Recorder}) {
+    EXPECT_LE(calls_of(kind, kWithOpener).size(), kMostOfData) << to_text(kind);
+    std::printf("%s:", std::string(to_text(kind)).c_str());
+    for (const std::string& name : names_of(calls_of(kind, kWithOpener))) std::printf(" %s", name.c_str());
+    std::printf("\n");
+  }
+}
+
+TEST(ThreadFilters, give_agents_no_call_that_opens_connects_starts_or_traces) {
+  for (const ThreadKind kind : {ThreadKind::SocketAgent, ThreadKind::CaptureAgent, ThreadKind::MixedAgent}) {
+    const CallList list = calls_of(kind, kWithOpener);
+    for (const int call :
+         {SYS_open,    SYS_openat, SYS_openat2, SYS_socket,         SYS_connect, SYS_execve, SYS_execveat,
+          SYS_ptrace,  SYS_clone,  SYS_clone3,  SYS_fork,           SYS_vfork,   SYS_prctl,  SYS_seccomp,
+          SYS_sendmsg, SYS_unlink, SYS_rename,  SYS_io_uring_setup, SYS_bpf,     SYS_kill,   SYS_tgkill}) {
+      EXPECT_EQ(std::count(list.calls.begin(), list.calls.end(), call), 0) << to_text(kind) << ' ' << call;
+    }
+  }
+}
+
+#ifndef __SANITIZE_ADDRESS__  // whose runtime needs calls of its own
+/// Every call that this kernel may have.
+TEST(ThreadFilters, refuse_every_other_call_in_an_agent) {
+  for (const ThreadKind kind : {ThreadKind::SocketAgent, ThreadKind::CaptureAgent, ThreadKind::Recorder}) {
+    const CallList list = calls_of(kind, kWithOpener);
+    std::set<int> allowed(list.calls.begin(), list.calls.end());
+    for (const confine::LimitedCall& call : list.limited) allowed.insert(call.call);
+    EXPECT_EQ(in_thread(kind, kWithOpener,
+                        [&] {
+                          constexpr int kNewest = 480;
+                          for (int call = 0; call < kNewest; ++call) {
+                            // Of the kernel's own probes: from anywhere else they end the process.
+                            constexpr int kUretprobe = 335, kUprobe = 336;
+                            if (allowed.contains(call) || call == kUretprobe || call == kUprobe) continue;
+                            if (::syscall(call, 0, 0, 0, 0, 0, 0) == -1 && errno == EPERM) continue;
+                            std::fprintf(stderr, "call %d\n", call);
+                            return 1;
+                          }
+                          return 0;
+                        }),
+              0)
+        << to_text(kind);
+  }
+}
+#endif
+
+int map(int protection) {
+  void* const page = ::mmap(nullptr, 4'096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return page == MAP_FAILED ? errno : 0;
+}
+
+TEST(ThreadFilters, let_only_the_keeper_make_code_and_nobody_memory_to_write_and_execute) {
+  constexpr int kWrite = PROT_READ | PROT_WRITE;
+  constexpr int kExecute = PROT_READ | PROT_EXEC;
+  EXPECT_EQ(in_thread(ThreadKind::Keeper, kWithOpener,
+                      [] {
+                        if (map(kWrite) != 0 || map(kExecute) != 0) return 1;
+                        return map(kWrite | PROT_EXEC) == EPERM ? 0 : 2;
+                      }),
+            0);
+  for (const ThreadKind kind : {ThreadKind::Nic, ThreadKind::CaptureAgent, ThreadKind::Recorder}) {
+    EXPECT_EQ(in_thread(kind, kWithOpener,
+                        [] {
+                          if (map(kWrite) != 0) return 1;
+                          return map(kExecute) == EPERM && map(kWrite | PROT_EXEC) == EPERM ? 0 : 2;
+                        }),
+              0)
+        << to_text(kind);
+  }
+}
+
+TEST(ThreadFilters, hold_for_the_threads_of_an_appliance_that_receives_records_and_ends) {
+  EXPECT_EQ(apart([&] {
+              test::OneChannel one;
+              if (!one.made) return 1;
+              const Confinement confinement = {
+                  .written = {"/dev/shm"}, .read = {"/proc"}, .filters_calls = true, .has_opener = true};
+              ThreadFilters filters;
+              if (!filters.make(confinement)) return 2;
+              (void)confine(confinement);
+              for (std::uint32_t i = 1; i <= 100; ++i) one.give(0, test::tick(i, i));
+              one.port("left").ends = one.port("right").ends = true;
+              if (!one.made->start(&filters)) return 3;
+              filters.apply(ThreadKind::Keeper);
+              for (int i = 0; i < 10'000 && !one.made->ended(); ++i) ::usleep(1'000);
+              if (!one.made->ended()) return 4;
+              one.made->stop();
+              const auto seen = one.seen();
+              const auto records =
+                  std::count_if(seen.begin(), seen.end(), [](const auto& record) { return !record.is_event; });
+              return filters.error() == 0 && records == 100 ? 0 : 5;
+            }),
+            0);
+}
+
 TEST(Confinement, lets_only_those_with_a_broker_have_files_as_memory) {
   if (nic::FaultSource faults; !faults.open()) GTEST_SKIP() << "this kernel gives no userfaultfd";
   const auto page = [](bool) {
@@ -138,7 +272,7 @@ TEST(Confinement, lets_only_those_with_a_broker_have_files_as_memory) {
     const int file = ::memfd_create("paged", MFD_CLOEXEC);
     const std::string bytes(64 * nic::kPageBytes, 'b');
     if (::write(file, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) return 3;
-    auto memory = nic::PagedMemory::open(ring::Descriptor(file), 0, {.frames = 16, .access = nic::Access::ReadWrite});
+    auto memory = nic::PagedMemory::open(os::Descriptor(file), 0, {.frames = 16, .access = nic::Access::ReadWrite});
     if (!memory) {
       std::fprintf(stderr, "%s\n", memory.message().c_str());
       return 4;

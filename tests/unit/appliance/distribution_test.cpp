@@ -9,7 +9,7 @@
 #include "host/appliance/keeper.hpp"
 #include "host/appliance/status.hpp"
 #include "host/nic/node/client.hpp"
-#include "tests/unit/appliance/fixture.hpp"
+#include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -30,7 +30,7 @@ struct Offering {
                         "\"\nentitlements = \"" + files.path("entitlements.toml") + "\"\n");
   }
   Distribution& distribution() { return *one->made->distribution(); }
-  Status status() { return read_status(one->counts(), one->now); }
+  Status status() { return read_status(one->counts(), {one->now, one->now}); }
   /// What the keeper tells, until it has told this; at most some seconds.
   std::vector<std::string> told_until(const std::string& part) {
     std::vector<std::string> lines;
@@ -170,11 +170,12 @@ TEST(Distribution, leaves_the_broker_of_another_appliance_alone) {
   first.distribution().start();
   Settings settings = first.one->made->settings();
   settings.nic->network += "-2";
+  settings.state_folder = first.files.path("state-2");
   const std::string ring = first.files.path("ring-2");
   settings.feeds[0].description.channels[0].ring = ring;
   settings.nic->rings = {{"ring", ring}};
   const auto fake = [](const PortSettings&, std::vector<std::string>&) {
-    return Result<std::unique_ptr<ingest::Port>>(std::make_unique<test::FakePort>());
+    return Result<std::unique_ptr<ingest::Port>>(std::make_unique<test::FakePort>(test::kOneMoment));
   };
   Diagnostics diagnostics;
   const auto second = Appliance::make(settings, {.open_port = fake, .has_private_counters = true}, diagnostics);

@@ -1,8 +1,18 @@
 #include "host/appliance/gap_log.hpp"
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 
-#include "tests/unit/appliance/fixture.hpp"
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+
+#include <cerrno>
+#include <fstream>
+
+#include "host/os/readable.hpp"
+#include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/failing_disk.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -32,8 +42,8 @@ TEST(GapLog, is_read_as_it_was_written_over_days) {
   ASSERT_EQ(log.prepare(), "");
   log.add(gap(kNoon - kDay, 1, 1));
   log.add(gap(kNoon, 10, 3));
-  log.add(LateEntry{.time_ns = kNoon + 5, .channel = "seven", .sequence = 12, .late_by_ns = 5, .epoch = 3});
-  log.add(LateEntry{.time_ns = kNoon + 5, .channel = "seven", .sequence = 12, .late_by_ns = 5, .epoch = 4});
+  log.add(LateEntry{.time_ns = kNoon + 5, .channel = "seven", .first = 10, .count = 1, .late_by_ns = 5, .epoch = 3});
+  log.add(LateEntry{.time_ns = kNoon + 5, .channel = "seven", .first = 10, .count = 3, .late_by_ns = 5, .epoch = 4});
   EXPECT_EQ(log.lost(), 0U);
   const GapHistory all = read_gaps(folder.path("state"), 0);
   EXPECT_EQ(all.problem, "");
@@ -51,6 +61,19 @@ TEST(GapLog, is_read_as_it_was_written_over_days) {
   EXPECT_EQ(read_gaps(folder.path("state"), 0, 1).gaps.front().first, 10U);
 }
 
+TEST(GapLog, corrects_the_cause_when_all_numbers_came) {
+  const testing::Scratch folder;
+  GapLog log(folder.path(), 7);
+  log.add(gap(kNoon, 10, 3));
+  log.add(LateEntry{.time_ns = kNoon + 5, .channel = "seven", .first = 10, .count = 2, .late_by_ns = 5, .epoch = 3});
+  EXPECT_EQ(read_gaps(folder.path(), 0).gaps[0].cause, GapCause::LineDown);
+  log.add(LateEntry{.time_ns = kNoon + 9, .channel = "seven", .first = 10, .count = 3, .late_by_ns = 9, .epoch = 3});
+  const GapEntry corrected = read_gaps(folder.path(), 0).gaps[0];
+  EXPECT_EQ(corrected.cause, GapCause::Late);
+  EXPECT_EQ(corrected.came_late, 3U);
+  EXPECT_EQ(corrected.late_by_ns, 9U);
+}
+
 TEST(GapLog, takes_old_days_away_and_leaves_other_files) {
   const testing::Scratch folder;
   GapLog log(folder.path(), 2);
@@ -59,6 +82,27 @@ TEST(GapLog, takes_old_days_away_and_leaves_other_files) {
   log.clean(kNoon);
   EXPECT_EQ(read_gaps(folder.path(), 0).gaps.size(), 3U);
   EXPECT_TRUE(std::filesystem::exists(folder.path("gaps-x.jsonl")));
+}
+
+TEST(GapLog, says_why_a_part_of_a_line_was_not_written) {
+  const testing::Scratch folder;
+  GapLog log(folder.path(), 2);
+  log.add(gap(kNoon, 1, 1));
+  // A file that may not grow by a whole line, as on a disk that is full; an older error is not the reason.
+  const auto files = std::filesystem::directory_iterator(folder.path());
+  const std::uintmax_t size = std::filesystem::file_size(files->path());
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit narrow{size + 5, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &narrow), 0);
+  errno = EACCES;
+  log.add(gap(kNoon, 2, 1));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(log.lost(), 1U);
+  EXPECT_THAT(log.problem(), HasSubstr("File too large"));
+  EXPECT_EQ(std::filesystem::file_size(files->path()), size);
 }
 
 TEST(GapLog, counts_what_it_cannot_write_and_goes_on) {
@@ -83,14 +127,73 @@ TEST(GapLog, leaves_damaged_lines_out) {
 }
 
 TEST(GapLog, tells_times_and_durations) {
-  EXPECT_EQ(time_text(kNoon + 1'234'567), "2019-04-04T12:00:00.001234Z");
-  EXPECT_EQ(time_text(0), "never");
-  EXPECT_EQ(duration_text(999), "999 ns");
-  EXPECT_EQ(duration_text(250'000), "250 us");
-  EXPECT_EQ(duration_text(3'200'000'000), "3.2 s");
-  EXPECT_EQ(duration_text(7'200'000'000'000), "120 min");
+  EXPECT_EQ(os::time_text(kNoon + 1'234'567), "2019-04-04T12:00:00.001234Z");
+  EXPECT_EQ(os::time_text(0), "never");
+  EXPECT_EQ(os::duration_text(999), "999 ns");
+  EXPECT_EQ(os::duration_text(250'000), "250 us");
+  EXPECT_EQ(os::duration_text(3'200'000'000), "3.2 s");
+  EXPECT_EQ(os::duration_text(7'200'000'000'000), "120 min");
   EXPECT_EQ(range_text(gap(kNoon, 5, 1)), "5");
   EXPECT_EQ(range_text(gap(kNoon, 5, 4)), "5-8");
+}
+
+TEST(GapLog, each_call_to_the_disk_fails_in_turn_and_costs_one_entry_at_most) {
+  constexpr std::uint64_t kEntries = 6;
+  for (const int error : {ENOSPC, EIO, EDQUOT, EROFS, testing::FailingDisk::kShortWrite}) {
+    for (std::uint64_t last = 1; last <= 2; ++last) {  // fails once, or twice in a row: taking it back, too
+      std::uint64_t n = 0;
+      for (bool has_failed = true; has_failed; ++n) {
+        SCOPED_TRACE(::testing::Message() << "error " << error << ", call " << n << " and " << last - 1 << " more");
+        const testing::Scratch folder;
+        GapLog log(folder.path("state"), 7);
+        ASSERT_EQ(log.prepare(), "");
+        testing::FailingDisk disk;
+        disk.fails_from = n;
+        disk.fails_until = n + last;
+        disk.error = error;
+        const disk::ReplacedCalls replaced(disk);
+        for (std::uint64_t i = 0; i < kEntries; ++i) {
+          const std::uint64_t lost = log.lost();
+          log.add(gap(kNoon + i, i + 1, 1));
+          ASSERT_EQ(log.is_failing(), log.lost() != lost);
+        }
+        log.clean(kNoon);
+        has_failed = disk.failures != 0;
+        ASSERT_LE(log.lost(), last);
+        ASSERT_FALSE(has_failed && n + last < 3 * kEntries && log.lost() == 0);
+        const GapHistory history = read_gaps(folder.path("state"), 0);
+        // What close says was not kept may be there all the same.
+        ASSERT_GE(history.gaps.size() + log.lost(), kEntries);
+        ASSERT_LE(history.skipped, log.lost());
+      }
+      ASSERT_GE(n, 3 * kEntries);
+    }
+  }
+}
+
+TEST(GapLog, goes_on_after_any_part_of_a_line_that_a_loss_of_power_has_left) {
+  const std::string line = to_json(gap(kNoon, 1, 1)) + "\n";
+  for (const char torn : {'\0', '{'}) {
+    for (std::size_t left = 0; left <= line.size(); ++left) {
+      SCOPED_TRACE(left);
+      const testing::Scratch folder;
+      GapLog log(folder.path("state"), 7);
+      ASSERT_EQ(log.prepare(), "");
+      log.add(gap(kNoon, 1, 1));
+      std::string path;
+      for (const auto& entry : std::filesystem::directory_iterator(folder.path("state"))) path = entry.path();
+      {
+        std::ofstream file(path, std::ios::app | std::ios::binary);
+        file << (torn == '\0' ? std::string(left, torn) : line.substr(0, left));
+      }
+      log.add(gap(kNoon + 1, 2, 1));
+      ASSERT_EQ(log.lost(), 0U);
+      const GapHistory history = read_gaps(folder.path("state"), 0);
+      ASSERT_GE(history.gaps.size(), 2U);
+      ASSERT_EQ(history.gaps.back().first, 2U);
+      ASSERT_LE(history.skipped, 1U);
+    }
+  }
 }
 
 }  // namespace

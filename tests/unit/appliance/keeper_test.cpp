@@ -2,7 +2,15 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/unit/appliance/fixture.hpp"
+#include <array>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+
+#include "host/appliance/known_runs.hpp"
+#include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/failing_disk.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -10,8 +18,10 @@ namespace {
 using test::OneChannel;
 using test::tick;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 struct Kept : OneChannel {
   Kept() : OneChannel("window = { packets = 8, time = \"1ms\" }\n", "silence = \"1s\"\n") {
@@ -30,9 +40,9 @@ struct Kept : OneChannel {
     return taken;
   }
   std::vector<std::string> told;
-  Keeper keeper{
-      *made, [this] { return now; },
-      [this](const Change& change) { told.push_back(std::string(to_text(change.level)) + " " + to_text(change)); }};
+  Keeper keeper{*made, clocks(), [this](const Change& change) {
+                  told.push_back(std::string(to_text(change.level)) + " " + to_text(change));
+                }};
 };
 
 TEST(Keeper, tells_each_change_of_state_once) {
@@ -123,7 +133,7 @@ TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
   kept.pass(600'000'000);
   (void)kept.take();
   {
-    auto sign = ring::ReaderSign::create(kept.folder.path("ring"), "book");
+    auto sign = ring::ReaderRegistration::create(kept.folder.path("ring"), "book");
     ASSERT_TRUE(sign) << sign.message();
     kept.pass(100'000'000);
     kept.give(0, tick(2, 2));
@@ -141,13 +151,35 @@ TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
     const std::string lost = std::to_string(kept.reader->total_lost_records());
     EXPECT_THAT(kept.take(), ::testing::Contains(AllOf(HasSubstr("warning what=\"overrun\" reader=\"book at "),
                                                        HasSubstr("more=" + lost + " all=" + lost))));
-    const Status status = read_status(kept.counts(), kept.now);
+    const Status status = read_status(kept.counts(), {kept.now, kept.now});
     EXPECT_EQ(status.drops().back().text(), "overrun of book at " + kept.folder.path("ring"));
     EXPECT_EQ(status.drops().back().count, kept.reader->total_lost_records());
     EXPECT_THAT(to_json(status), HasSubstr("\"name\":\"book\""));
   }
   kept.pass(600'000'000);
   EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("info what=\"reader leaves\" reader=\"book\"")));
+}
+
+TEST(Keeper, takes_readers_from_a_watch_and_tells_of_files_that_became_shorter) {
+  Kept kept;
+  kept.give(0, tick(1, 1));
+  ReaderWatch watch(ring_places(read_counters(kept.counts(), {kept.now, kept.now}), kept.counts()));
+  kept.keeper.watch_readers(watch);
+  auto sign = ring::ReaderRegistration::create(kept.folder.path("ring"), "book");
+  ASSERT_TRUE(sign) << sign.message();
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), Not(::testing::Contains(HasSubstr("reader comes"))));  // the watch has not looked yet
+  watch.look();
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("info what=\"reader comes\" reader=\"book\"")));
+  EXPECT_THAT(watch.truncated(), ElementsAre());
+  std::filesystem::resize_file(kept.folder.path("ring"), 4'096);
+  watch.look();
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("error what=\"file truncated\"")));
+  kept.give(0, tick(2, 1));  // it goes on
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), Not(::testing::Contains(HasSubstr("file truncated"))));  // told once
 }
 
 TEST(Keeper, tells_that_a_channel_is_stale_and_well_again_once_each) {
@@ -193,6 +225,182 @@ TEST(Keeper, goes_on_with_a_full_disk_and_says_so) {
   EXPECT_THAT(kept.take(), ::testing::Contains(HasSubstr("error what=\"gaps not written\"")));
 }
 
+TEST(Keeper, tells_once_that_gaps_are_not_written_and_once_that_they_are_again) {
+  Kept kept;
+  std::uint32_t n = 1;
+  const auto gap = [&] {
+    n += 2;
+    kept.give(0, tick(n, n));
+    kept.give(1, tick(n, n));
+    kept.pass(600'000'000);
+    std::vector<std::string> told = kept.take();
+    std::erase_if(told, [](const std::string& text) { return text.find("what=\"gaps ") == std::string::npos; });
+    return told;
+  };
+  kept.give(0, tick(1, 1));
+  EXPECT_THAT(gap(), ElementsAre());
+  {
+    testing::FailingDisk disk;
+    disk.fails_from = 0;
+    disk.error = ENOSPC;
+    const disk::ReplacedCalls replaced(disk);
+    EXPECT_THAT(gap(), ElementsAre(AllOf(HasSubstr("error what=\"gaps not written\""), HasSubstr("No space left"))));
+    disk.error = EIO;
+    for (int i = 0; i < 30; ++i) EXPECT_THAT(gap(), ElementsAre()) << i;
+  }
+  EXPECT_THAT(gap(), ElementsAre("info what=\"gaps written again\" not_written=31"));
+  EXPECT_THAT(gap(), ElementsAre());
+  EXPECT_EQ(read_status(kept.counts(), {kept.now, kept.now}).gaps_not_written, 31U);
+  EXPECT_EQ(read_gaps(kept.folder.path("state"), 0).gaps.size(), 3U);
+}
+
+TEST(Keeper, tells_of_a_clock_that_steps_and_decides_nothing_by_it) {
+  Kept kept;
+  kept.give(0, tick(1, 1));
+  kept.give(1, tick(1, 1));
+  kept.pass(600'000'000);
+  (void)kept.take();
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  kept.wall_ahead = 37 * kSecond;
+  kept.keeper.step();
+  EXPECT_THAT(kept.take(), ElementsAre(HasSubstr("clock stepped\" by=\"+37 s")));
+  kept.wall_ahead = 0;
+  kept.keeper.step();
+  EXPECT_THAT(kept.take(), ElementsAre(HasSubstr("clock stepped\" by=\"-37 s")));
+  EXPECT_EQ(kept.counts().value("clock_steps"), 2U);
+  // A line is as old as by the clock that is never stepped.
+  const Now later = {.wall_ns = kept.now + 3'600 * kSecond, .monotonic_ns = kept.now};
+  EXPECT_FALSE(read_status(kept.counts(), later).channels[0].lines[0].is_silent);
+
+  kept.clock_status = ClockStatus::Unsynchronised;
+  kept.keeper.step();
+  EXPECT_THAT(kept.take(), ElementsAre(HasSubstr("clock not synchronised")));
+  kept.clock_status = ClockStatus::LeapSecond;
+  kept.keeper.step();
+  EXPECT_THAT(kept.take(), ElementsAre(HasSubstr("clock synchronised"), HasSubstr("leap second")));
+}
+
+TEST(Keeper, lowers_the_time_quality_of_records_while_the_clock_cannot_be_trusted) {
+  using record::TimeQuality;
+  Kept kept;
+  std::uint32_t number = 0;
+  // What becomes of a stamp's quality, with the clock as the keeper has seen it last.
+  const auto quality_of = [&](TimeQuality stamped) {
+    kept.keeper.step();
+    ++number;
+    kept.port("left").items.push_back({tick(number, number), test::kGroupA, kept.now, 1, stamped});
+    kept.give(1, tick(number, number));
+    kept.pass(2'000'000);
+    const auto seen = kept.seen();
+    EXPECT_EQ(seen.size(), 1U);
+    return seen.empty() ? TimeQuality::Synthetic : seen.front().time_quality;
+  };
+  const auto expect_trusted = [&](const char* when) {
+    EXPECT_EQ(quality_of(TimeQuality::Hardware), TimeQuality::Hardware) << when;
+    EXPECT_EQ(quality_of(TimeQuality::Kernel), TimeQuality::Kernel) << when;
+    EXPECT_EQ(quality_of(TimeQuality::Poll), TimeQuality::Poll) << when;
+  };
+  const auto expect_lowered = [&](const char* when) {
+    EXPECT_EQ(quality_of(TimeQuality::Hardware), TimeQuality::Hardware) << when << ": a card has a clock of its own";
+    EXPECT_EQ(quality_of(TimeQuality::Kernel), TimeQuality::Poll) << when;
+    EXPECT_EQ(quality_of(TimeQuality::Poll), TimeQuality::Synthetic) << when;
+  };
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  expect_trusted("at first");
+  kept.wall_ahead = 37 * kSecond;
+  expect_lowered("after a step");
+  kept.now += 11 * kSecond;
+  expect_trusted("long after a step");
+  kept.clock_status = ClockStatus::Unsynchronised;
+  expect_lowered("without synchronisation");
+  kept.now += 60 * kSecond;
+  expect_lowered("still without synchronisation");
+  kept.clock_status = ClockStatus::LeapSecond;
+  expect_trusted("on the day of a leap second");
+}
+
+TEST(KnownRuns, are_read_again_and_damage_is_nothing) {
+  const testing::Scratch folder;
+  const std::array<std::string_view, 2> names = {"seven", "eight"};
+  {
+    KnownRuns runs;
+    ASSERT_TRUE(runs.open(folder.folder().string(), names));
+    EXPECT_FALSE(runs.known(0));
+    runs.place(0)->store({.sender = 3, .day = 20'000}, 41);
+    runs.place(1)->store({.sender = 0, .day = 20'000}, 7);
+  }
+  const std::array<std::string_view, 2> other = {"eight", "nine"};
+  {
+    KnownRuns runs;
+    ASSERT_TRUE(runs.open(folder.folder().string(), other));
+    ASSERT_TRUE(runs.known(0));
+    EXPECT_EQ(runs.known(0)->last, 7U);
+    EXPECT_FALSE(runs.known(1)) << "a channel that was not there";
+  }
+  const std::filesystem::path file = folder.folder() / "runs";
+  const auto size = std::filesystem::file_size(file);
+  std::string whole(size, '\0');
+  std::ifstream(file, std::ios::binary).read(whole.data(), static_cast<std::streamsize>(size));
+  for (std::size_t at = 0; at < whole.size(); ++at) {  // any byte turned, and any length
+    for (const bool is_cut : {true, false}) {
+      std::string bytes = is_cut ? whole.substr(0, at) : whole;
+      if (!is_cut) bytes[at] = static_cast<char>(bytes[at] ^ 0x55);
+      std::ofstream(file, std::ios::binary | std::ios::trunc) << bytes;
+      KnownRuns runs;
+      ASSERT_TRUE(runs.open(folder.folder().string(), other)) << at;
+      if (runs.known(0)) {
+        EXPECT_EQ(runs.known(0)->last, 7U) << at;
+      }
+    }
+  }
+  std::filesystem::remove(file);
+  std::filesystem::create_directory(file);
+  KnownRuns runs;
+  EXPECT_FALSE(runs.open(folder.folder().string(), other)) << "a folder of that name";
+  EXPECT_EQ(runs.place(0), nullptr);
+}
+
+TEST(Keeper, tells_of_an_agent_that_hangs) {
+  Kept kept;
+  kept.wall_ahead = 1'700'000'000'000'000'000;  // as on a machine: the wall clock has nothing to do with the other one
+  kept.give(0, tick(1, 1));
+  kept.pass(600'000'000);
+  (void)kept.take();
+  EXPECT_EQ(kept.keeper.summary(), "1 of 1 channels live");
+  kept.now += 6'000'000'000;
+  kept.keeper.step();  // the agent does nothing
+  EXPECT_THAT(kept.take(), Contains("error what=\"agent stalled\" agent=\"md\" for=\"6 s\""));
+  EXPECT_THAT(kept.keeper.summary(), HasSubstr("1 agents stalled"));
+  EXPECT_EQ(read_status(kept.counts(), {kept.now, kept.now}).agents_stalled, 1U);
+  kept.now += 6'000'000'000;
+  kept.keeper.step();
+  EXPECT_THAT(kept.take(), Not(Contains(HasSubstr("agent stalled"))));
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), Contains("info what=\"agent goes on\" agent=\"md\""));
+  EXPECT_EQ(read_status(kept.counts(), {kept.now, kept.now}).agents_stalled, 0U);
+}
+
+TEST(Keeper, calls_no_line_silent_because_the_process_did_not_run) {
+  Kept kept;
+  kept.give(0, tick(1, 1));
+  kept.give(1, tick(1, 1));
+  kept.pass(600'000'000);
+  (void)kept.take();
+  // The process is stopped for longer than a line may be silent. The keeper runs again first, what came lies in the
+  // ports.
+  kept.now += 2'000'000'000;
+  kept.keeper.step();
+  EXPECT_THAT(kept.take(), ElementsAre());
+  EXPECT_TRUE(read_status(kept.counts(), {kept.now, kept.now}).channels[0].is_ready());
+  kept.give(0, tick(2, 2));
+  kept.give(1, tick(2, 2));
+  kept.pass(600'000'000);
+  EXPECT_THAT(kept.take(), Not(Contains(HasSubstr("silent"))));
+  // With nothing in the ports the lines are silent indeed.
+  kept.pass(1'200'000'000);
+  EXPECT_THAT(kept.take(), Contains(HasSubstr("line silent")));
+}
+
 TEST(Status, proposes_a_window_from_the_skew_that_was_seen) {
   OneChannel one("window = { packets = 64, time = \"10ms\" }\n");
   for (std::uint32_t n = 1; n <= 1'000; ++n) {
@@ -206,7 +414,7 @@ TEST(Status, proposes_a_window_from_the_skew_that_was_seen) {
   one.now += 20'000'000;
   one.work();
   one.made->stop();
-  const Status status = read_status(one.counts(), one.now);
+  const Status status = read_status(one.counts(), {one.now, one.now});
   ASSERT_EQ(status.channels.size(), 1U);
   EXPECT_EQ(status.channels[0].state, ChannelState::Live);
   EXPECT_TRUE(status.channels[0].is_balanced());

@@ -14,15 +14,15 @@
 
 #include "host/appliance/distribution.hpp"
 #include "host/appliance/status.hpp"
-#include "host/nic/remote/subscriber.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
-#include "tests/unit/appliance/fixture.hpp"
+#include "host/remote/subscriber.hpp"
+#include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance {
 namespace {
 
-using nic::remote::SubscriberState;
+using remote::SubscriberState;
 using test::OneChannel;
 
 constexpr std::chrono::seconds kPatience{20};
@@ -32,7 +32,7 @@ constexpr std::uint64_t kStepNs = 20'000;      // of the clock that nodes see
 /// A subscriber on a node of its own, as another process of this host and user has it.
 class Guest {
  public:
-  using Way = nic::remote::SubscriberOptions::Way;
+  using Way = remote::SubscriberOptions::Way;
   Guest(const std::string& network, nic::NodeId node, const std::string& name, bool is_lossless = false,
         Way way = Way::Best) {
     nic::ShmOptions options;
@@ -46,13 +46,13 @@ class Guest {
     how.ports = 8;
     how.link.silence_ns = 10'000'000'000;
     node_ = std::make_unique<nic::Node>(*carrier_, how);
-    nic::remote::SubscriberOptions wanted;
+    remote::SubscriberOptions wanted;
     wanted.ring = "mine";
     wanted.name = name;
     wanted.is_lossless = is_lossless;
     wanted.way = way;
     wanted.ask_ns = 10'000'000;
-    auto made = nic::remote::Subscriber::open(*node_, wanted);
+    auto made = remote::Subscriber::open(*node_, wanted);
     if (!made) throw std::runtime_error(made.message());
     subscriber_ = std::move(made).value();
   }
@@ -61,7 +61,7 @@ class Guest {
     (void)node_->step(now_ns);
     (void)subscriber_->step(now_ns);
   }
-  [[nodiscard]] nic::remote::Subscriber& subscriber() { return *subscriber_; }
+  [[nodiscard]] remote::Subscriber& subscriber() { return *subscriber_; }
   [[nodiscard]] bool is_live() const { return subscriber_->state() == SubscriberState::Live; }
 
   bool is_asleep = false;
@@ -69,7 +69,7 @@ class Guest {
  private:
   std::unique_ptr<nic::Transport> carrier_;
   std::unique_ptr<nic::Node> node_;
-  std::unique_ptr<nic::remote::Subscriber> subscriber_;
+  std::unique_ptr<remote::Subscriber> subscriber_;
 };
 
 /// An appliance that publishes its ring as 'mine', its nodes and those of its guests in one thread, on a clock of their
@@ -117,7 +117,7 @@ class Publishing : public ::testing::Test {
     std::string text;
     for (const auto& guest : guests) {
       if (!guest) continue;
-      nic::remote::Subscriber& subscriber = guest->subscriber();
+      remote::Subscriber& subscriber = guest->subscriber();
       text += std::string("\n") + to_text(subscriber.state()) + ": " + subscriber.problem() + ", " +
               std::to_string(subscriber.counters().records) + " records";
     }
@@ -134,7 +134,7 @@ class Publishing : public ::testing::Test {
   /// The status some steps on: counters are told now and then, and to read them takes far longer than a step.
   Status later_status() {
     for (int i = 0; i < 500; ++i) step();
-    return read_status(one->counts(), one->now);
+    return read_status(one->counts(), {one->now, one->now});
   }
   /// The status, once the counters say so.
   template <class Holds>
@@ -173,7 +173,7 @@ class Publishing : public ::testing::Test {
 
 /// A port of this host that nobody has.
 std::string free_address() {
-  const ring::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const os::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in here{};
   here.sin_family = AF_INET;
   here.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
@@ -259,10 +259,10 @@ TEST_F(Publishing, refuses_by_code_what_is_one_too_many_or_may_not_wait) {
   Guest& first = guest(1);
   until_live(first);
   Guest& second = guest(2);
-  until([&] { return second.subscriber().refusal() == nic::remote::Refusal::Full; }, "one too many");
+  until([&] { return second.subscriber().refusal() == remote::Refusal::Full; }, "one too many");
   Guest& waits = guest(3, true);
   until([&] { return waits.subscriber().state() == SubscriberState::Refused; }, "not lossless");
-  EXPECT_EQ(waits.subscriber().refusal(), nic::remote::Refusal::Waiting);
+  EXPECT_EQ(waits.subscriber().refusal(), remote::Refusal::Waiting);
   const Status status = until_counted(
       [](const PublisherStatus& shm) { return shm.refusals.contains("Full") && shm.refusals.contains("Waiting"); });
   std::uint64_t sum = 0;
@@ -374,7 +374,7 @@ TEST_F(Publishing, takes_other_publications_while_subscribers_are_there) {
   now_wanted.publish.erase(now_wanted.publish.begin());
   ASSERT_TRUE(distribution().republish(now_wanted));
   until([&] { return here.subscriber().state() == SubscriberState::Refused; }, "it may not have it any more");
-  EXPECT_EQ(here.subscriber().refusal(), nic::remote::Refusal::Ring);
+  EXPECT_EQ(here.subscriber().refusal(), remote::Refusal::Ring);
   EXPECT_THAT(lines,
               ::testing::Contains(::testing::HasSubstr("no longer subscribed to 'mine': there is no such ring")));
   (void)until_counted([](const PublisherStatus& shm) { return shm.subscribers.empty() && shm.ended == 1; });

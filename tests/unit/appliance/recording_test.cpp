@@ -7,8 +7,8 @@
 #include <set>
 
 #include "host/appliance/keeper.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "tests/unit/appliance/fixture.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -29,7 +29,8 @@ constexpr const char* kRecorder =
 std::set<std::string> files(const OneChannel& one) {
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(one.folder.path("packets"))) {
-    names.insert(entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with('.')) names.insert(name);  // the owner's lock
   }
   return names;
 }
@@ -82,7 +83,7 @@ TEST(Recording, writes_what_each_line_brought_and_nothing_foreign) {
   one.work();
   EXPECT_EQ(one.made->recording()->do_work(), 5U);
   one.made->stop();
-  const Status status = read_status(one.counts(), one.now);
+  const Status status = read_status(one.counts(), {one.now, one.now});
   EXPECT_TRUE(status.recorder.exists);
   EXPECT_EQ(status.recorder.recorded, 5U);
   EXPECT_EQ(status.recorder.failed + status.recorder.no_room + status.recorder.failing_lines, 0U);
@@ -128,7 +129,7 @@ TEST(Recording, decodes_on_when_the_disk_is_too_slow_and_counts_what_was_not_rec
   one.now += 2'000'000;
   one.work();  // the gap freezes, though the queue is full of packets
   one.made->stop();
-  const Status status = read_status(one.counts(), one.now);
+  const Status status = read_status(one.counts(), {one.now, one.now});
   EXPECT_EQ(status.channels[0].messages, kPackets + 1);
   EXPECT_GT(status.recorder.no_room, 0U);
   EXPECT_EQ(status.recorder.recorded + status.recorder.no_room, kPackets + 1);
@@ -139,12 +140,10 @@ TEST(Recording, decodes_on_when_the_disk_is_too_slow_and_counts_what_was_not_rec
 TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_once) {
   OneChannel one(kWindow, kRecorder);
   std::vector<std::string> told;
-  Keeper keeper(
-      *one.made, [&] { return one.now; },
-      [&](const Change& change) {
-        const std::string text = to_text(change);
-        if (text.find("recording") != std::string::npos) told.push_back(text);
-      });
+  Keeper keeper(*one.made, one.clocks(), [&](const Change& change) {
+    const std::string text = to_text(change);
+    if (text.find("recording") != std::string::npos) told.push_back(text);
+  });
   ASSERT_EQ(keeper.prepare(), "");
   std::uint32_t n = 0;
   const auto pass = [&] {
@@ -168,7 +167,7 @@ TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_on
   for (int i = 0; i < 3; ++i) pass();
   EXPECT_THAT(told, ElementsAre(HasSubstr("what=\"recording goes on\" not_recorded=")));
   one.made->stop();
-  const Status status = read_status(one.counts(), one.now);
+  const Status status = read_status(one.counts(), {one.now, one.now});
   EXPECT_EQ(status.channels[0].messages, n);
   EXPECT_EQ(status.channels[0].numbers_lost, 0U);
   EXPECT_GT(status.recorder.failed, 0U);
@@ -212,8 +211,8 @@ TEST(Recording, is_off_unless_the_settings_ask_for_it) {
   one.give(0, tick(1, 1));
   one.work();
   one.made->stop();
-  EXPECT_FALSE(read_status(one.counts(), one.now).recorder.exists);
-  EXPECT_THAT(to_json(read_status(one.counts(), one.now)), Not(HasSubstr("recorder")));
+  EXPECT_FALSE(read_status(one.counts(), {one.now, one.now}).recorder.exists);
+  EXPECT_THAT(to_json(read_status(one.counts(), {one.now, one.now})), Not(HasSubstr("recorder")));
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 
 #include "host/appliance/history.hpp"
 #include "host/appliance/keeper.hpp"
-#include "tests/unit/appliance/fixture.hpp"
+#include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -19,7 +19,7 @@ std::vector<std::byte> unknown_template(std::uint32_t sequence) {
   return bytes;
 }
 
-TEST(Evidence, is_kept_of_the_first_datagram_of_each_kind_of_error) {
+TEST(ErrorSample, is_kept_of_the_first_datagram_of_each_kind_of_error) {
   OneChannel one("mode = \"fast\"\n");
   for (std::uint32_t n = 1; n <= 20; ++n) one.give(0, unknown_template(n));
   auto cut = tick(21, 1);
@@ -27,49 +27,49 @@ TEST(Evidence, is_kept_of_the_first_datagram_of_each_kind_of_error) {
   one.give(0, cut);
   one.give(0, {std::byte{1}, std::byte{2}});  // no room for a sequence number
   one.work();
-  Evidence evidence;
-  ASSERT_TRUE(one.made->next_evidence(evidence));
+  ErrorSample evidence;
+  ASSERT_TRUE(one.made->next_error_sample(evidence));
   EXPECT_EQ(evidence.code, ErrorCode::D9);
   EXPECT_EQ(evidence.size, unknown_template(1).size());
   EXPECT_TRUE(std::ranges::equal(evidence.datagram(), unknown_template(1)));
   EXPECT_EQ(one.made->channel(evidence.channel).name, "seven");
   EXPECT_NE(one.made->program_of(evidence), nullptr);
-  ASSERT_TRUE(one.made->next_evidence(evidence));
+  ASSERT_TRUE(one.made->next_error_sample(evidence));
   EXPECT_EQ(evidence.code, ErrorCode::X1);
   EXPECT_TRUE(std::ranges::equal(evidence.datagram(), cut));
-  ASSERT_TRUE(one.made->next_evidence(evidence));
+  ASSERT_TRUE(one.made->next_error_sample(evidence));
   EXPECT_EQ(evidence.size, 2U);
-  EXPECT_FALSE(one.made->next_evidence(evidence));
+  EXPECT_FALSE(one.made->next_error_sample(evidence));
 }
 
-TEST(Evidence, has_no_program_when_another_image_has_come) {
+TEST(ErrorSample, has_no_program_when_another_image_has_come) {
   OneChannel one("mode = \"fast\"\n");
   one.give(0, unknown_template(1));
   one.work();
   Diagnostics diagnostics;
   ASSERT_TRUE(one.made->reload("ticks", diagnostics)) << diagnostics.format();
-  Evidence evidence;
-  ASSERT_TRUE(one.made->next_evidence(evidence));
+  ErrorSample evidence;
+  ASSERT_TRUE(one.made->next_error_sample(evidence));
   EXPECT_EQ(one.made->program_of(evidence), nullptr);
   one.work();
   auto cut = tick(2, 1);
   cut.back() = std::byte{1};
   one.give(0, cut);
   one.work();
-  ASSERT_TRUE(one.made->next_evidence(evidence));
+  ASSERT_TRUE(one.made->next_error_sample(evidence));
   EXPECT_NE(one.made->program_of(evidence), nullptr);
 }
 
-TEST(Evidence, of_a_large_datagram_is_its_beginning) {
+TEST(ErrorSample, of_a_large_datagram_is_its_beginning) {
   OneChannel one("mode = \"fast\"\n", "[limits]\ndatagram_bytes = 65507\n");
   auto large = unknown_template(1);
   large.resize(20'000, std::byte{0x81});
   one.give(0, large);
   one.work();
-  Evidence evidence;
-  ASSERT_TRUE(one.made->next_evidence(evidence));
+  ErrorSample evidence;
+  ASSERT_TRUE(one.made->next_error_sample(evidence));
   EXPECT_EQ(evidence.size, 20'000U);
-  EXPECT_EQ(evidence.datagram().size(), Evidence::kMaxBytes);
+  EXPECT_EQ(evidence.datagram().size(), ErrorSample::kMaxBytes);
 }
 
 TEST(History, keeps_an_hour_in_steps) {
@@ -78,10 +78,10 @@ TEST(History, keeps_an_hour_in_steps) {
   status.channels.resize(2);
   for (std::uint64_t i = 0; i < History::kPoints + 10; ++i) {
     status.now_ns = 1'000'000'000 + i * History::kStepNs;
-    ASSERT_TRUE(history.is_due(status.now_ns));
+    ASSERT_TRUE(history.is_due(i * History::kStepNs));
     for (ChannelStatus& channel : status.channels) channel.gaps = i;
-    history.add(status);
-    ASSERT_FALSE(history.is_due(status.now_ns + History::kStepNs - 1));
+    history.add(status, i * History::kStepNs);
+    ASSERT_FALSE(history.is_due((i + 1) * History::kStepNs - 1));
   }
   ASSERT_EQ(history.points().size(), History::kPoints);
   EXPECT_EQ(history.points().front().gaps, 20U);
@@ -89,9 +89,22 @@ TEST(History, keeps_an_hour_in_steps) {
   EXPECT_THAT(history.to_json(), ::testing::StartsWith("[[51000000000,0,0,20,0,0],["));
 }
 
+TEST(History, goes_by_the_clock_that_is_never_stepped) {
+  History history;
+  Status status;
+  constexpr std::uint64_t kHour = 3'600'000'000'000;
+  status.now_ns = 10 * kHour;
+  history.add(status, History::kStepNs);
+  for (const std::uint64_t wall : {9 * kHour, 11 * kHour}) {  // stepped back, and forth
+    status.now_ns = wall;
+    EXPECT_FALSE(history.is_due(2 * History::kStepNs - 1));
+    EXPECT_TRUE(history.is_due(2 * History::kStepNs));
+  }
+}
+
 TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
   OneChannel one;
-  const Status status = read_status(one.counts(), one.now);
+  const Status status = read_status(one.counts(), {one.now, one.now});
   std::vector<std::string> places;
   for (const Drop& drop : status.drops()) places.push_back(drop.text());
   EXPECT_THAT(places, ::testing::ElementsAre("NIC", "kernel", "damaged frame", "foreign", "malformed", "duplicate",
@@ -103,7 +116,7 @@ TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
 TEST(Keeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
   OneChannel one("window = { packets = 8, time = \"1ms\" }\n");
   const auto tell = [](const Change&) {};
-  const auto clock = [&] { return one.now; };
+  const appliance::Clocks clock = one.clocks();
   Keeper keeper(*one.made, clock, tell);
   ASSERT_EQ(keeper.prepare(), "");
   EXPECT_TRUE(keeper.recent_gaps().empty());

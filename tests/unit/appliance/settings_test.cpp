@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include "tests/unit/appliance/fixture.hpp"
+#include "host/appliance/sources/dpdk.hpp"
+#include "host/appliance/sources/socket.hpp"
+#include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance {
 namespace {
@@ -35,7 +37,7 @@ TEST(ApplianceSettings, are_read_with_their_feeds) {
   EXPECT_EQ(parsed.settings->state_folder, parsed.folder.path("state"));
   EXPECT_EQ(parsed.settings->agents[0].core, 3U);
   EXPECT_EQ(parsed.settings->agents[0].idle, Idle::Spin);
-  EXPECT_EQ(parsed.settings->ports[0].interface, "eth1");
+  EXPECT_EQ(std::dynamic_pointer_cast<SocketSource>(parsed.settings->ports[0].source)->interface, "eth1");
   EXPECT_EQ(parsed.settings->slots_of("r"), 2048U);
   EXPECT_EQ(parsed.settings->slots_of("other"), 1024U);
   ASSERT_EQ(parsed.settings->feeds[0].description.channels.size(), 1U);
@@ -110,6 +112,19 @@ TEST(ApplianceSettings, open_no_door_to_the_world_without_a_token) {
   ASSERT_TRUE(closed.settings) << closed.errors();
   EXPECT_EQ(closed.settings->control.users, std::vector<std::uint32_t>{1000});
   EXPECT_EQ(closed.settings->control.socket, closed.folder.path("c"));
+}
+
+TEST(ApplianceSettings, name_the_hosts_that_http_answers_to) {
+  const std::string begin = "name = \"demo\"\nstate = \"state\"\n";
+  const std::string rest = std::string(kGood).substr(begin.size());
+  const std::string http = "[http]\nlisten = \"127.0.0.1:9464\"\n";
+  const Parsed good(begin + http + "allowed_hosts = [\"md1\", \"10.0.0.1\", \"[fd00::1]\"]\n" + rest);
+  ASSERT_TRUE(good.settings) << good.errors();
+  EXPECT_EQ(good.settings->control.allowed_hosts, (std::vector<std::string>{"md1", "10.0.0.1", "[fd00::1]"}));
+  for (const char* host : {"", "md1:80", "http://md1", "*", "a b", "[md1]", "[::1", "[]"}) {
+    const Parsed bad(begin + http + "allowed_hosts = [\"" + host + "\"]\n" + rest);
+    EXPECT_THAT(bad.errors(), HasSubstr("is no name of a host")) << host;
+  }
 }
 
 TEST(ApplianceSettings, open_to_the_world_with_a_certificate_and_its_key) {
@@ -269,13 +284,14 @@ TEST(ApplianceSettings, take_ports_of_one_device_for_its_queues) {
   ASSERT_TRUE(good.settings) << good.errors();
   EXPECT_EQ(good.settings->dpdk_memory, 1U << 30);
   const std::vector<PortSettings>& ports = good.settings->ports;
-  const auto queue_of = [](const PortSettings& p) { return std::pair(p.queue, p.queues); };
-  EXPECT_EQ(queue_of(ports[0]), (std::pair<std::uint16_t, std::uint16_t>(0, 2)));
-  EXPECT_EQ(queue_of(ports[1]), (std::pair<std::uint16_t, std::uint16_t>(0, 1)));
-  EXPECT_EQ(queue_of(ports[2]), (std::pair<std::uint16_t, std::uint16_t>(1, 2)));
-  EXPECT_EQ(ports[0].descriptors, 4'096);
-  EXPECT_EQ(ports[1].descriptors, 2'048);
-  EXPECT_EQ(ports[0].address, 0x0A00'0001U);
+  const auto source = [&](std::size_t p) { return std::dynamic_pointer_cast<QueueSource>(ports[p].source); };
+  const auto queue_of = [&](std::size_t p) { return std::pair(source(p)->queue, source(p)->queues); };
+  EXPECT_EQ(queue_of(0), (std::pair<std::uint16_t, std::uint16_t>(0, 2)));
+  EXPECT_EQ(queue_of(1), (std::pair<std::uint16_t, std::uint16_t>(0, 1)));
+  EXPECT_EQ(queue_of(2), (std::pair<std::uint16_t, std::uint16_t>(1, 2)));
+  EXPECT_EQ(source(0)->descriptors, 4'096);
+  EXPECT_EQ(source(1)->descriptors, 2'048);
+  EXPECT_EQ(source(0)->address, 0x0A00'0001U);
 
   const Parsed bad(begin + port("p", "x", "device = \"net_pcap0,rx_pcap=a\"\naddress = \"here\"\n") +
                    port("r", "y", "device = \"net_pcap0,rx_pcap=b\"\ndescriptors = 64\n") + feed);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "decoder/engine/make_engine.hpp"
+#include "decoder/select/make_engine.hpp"
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
 #include "tests/lib/engines.hpp"
@@ -129,6 +129,29 @@ TEST_P(EveryEngine, never_resets_by_itself_when_told_so) {
   EXPECT_TRUE(f.decode(kReset).dropped);
   f.engine->reset(0);
   EXPECT_EQ(f.decode(kQuoteCopy).error, ErrorCode::D5);
+}
+
+TEST_P(EveryEngine, an_invalidated_channel_drops_datagrams_until_a_reset_and_no_record_says_so) {
+  Fixture f(kQuote, {.reset = ResetRule::Template, .channels = 2});
+  EXPECT_EQ(f.decode(kQuote5, {.channel = 0}).error, ErrorCode::None);
+  EXPECT_EQ(f.decode(kQuote5, {.channel = 1}).error, ErrorCode::None);
+  const std::size_t records = f.sink.records.size();
+  f.engine->invalidate(0);
+  f.engine->invalidate(0);
+  EXPECT_EQ(f.sink.records.size(), records);
+  EXPECT_FALSE(f.decode(kQuoteCopy, {.channel = 1}).dropped);
+  EXPECT_TRUE(f.decode(kQuote5, {.channel = 0}).dropped);
+  EXPECT_FALSE(f.decode(kReset, {.channel = 0}).dropped);
+  EXPECT_EQ(f.decode(kQuote5, {.channel = 0}).messages, 1U);
+  f.engine->invalidate(0);
+  f.engine->reset(0);
+  EXPECT_EQ(f.decode(kQuote5, {.channel = 0}).messages, 1U);
+}
+
+TEST_P(EveryEngine, a_channel_that_is_reset_before_each_datagram_cannot_be_invalidated) {
+  Fixture f(kQuote, {.reset = ResetRule::Packet});
+  f.engine->invalidate(0);
+  EXPECT_FALSE(f.decode(kQuote5).dropped);
 }
 
 TEST_P(EveryEngine, channels_have_dictionaries_of_their_own) {

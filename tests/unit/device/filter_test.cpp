@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "bench/workloads/workload.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 namespace stopbit::device {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/feed/description.hpp"
+#include "host/feed/description/description.hpp"
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ a = { group = "224.0.50.60", port = 59002 }
   EXPECT_EQ(first.image, 0U);
   EXPECT_EQ(first.ring, "all");
   EXPECT_EQ(net::to_text(first.lines[0]->group), "224.0.50.59:59001");
-  EXPECT_EQ(address_text(*first.lines[0]->source), "10.1.2.3");
+  EXPECT_EQ(net::address_text(*first.lines[0]->source), "10.1.2.3");
   EXPECT_EQ(first.lines[1]->source, std::nullopt);
 
   const Channel& second = feed->channels[1];

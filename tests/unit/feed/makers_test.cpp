@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "host/feed/from_moex.hpp"
-#include "host/feed/from_rdi.hpp"
+#include "host/feed/description/from_moex.hpp"
+#include "host/feed/description/from_rdi.hpp"
 
 namespace stopbit::feed {
 namespace {
@@ -39,7 +39,7 @@ TEST(FromMoex, makes_a_channel_of_each_group_and_type) {
   EXPECT_EQ(feed->channels[0].name, "ORDERS-LOG D Incremental");
   EXPECT_EQ(feed->channels[0].role, Role::Incremental);
   EXPECT_EQ(net::to_text(feed->channels[0].lines[1]->group), "239.2.0.1:41001");
-  EXPECT_EQ(address_text(*feed->channels[0].lines[1]->source), "10.0.0.2");
+  EXPECT_EQ(net::address_text(*feed->channels[0].lines[1]->source), "10.0.0.2");
   EXPECT_EQ(feed->channels[1].name, "ORDERS-LOG D Snapshot");
   EXPECT_EQ(feed->channels[1].role, Role::Carousel);
   EXPECT_FALSE(feed->channels[1].lines[1]);

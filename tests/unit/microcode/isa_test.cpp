@@ -12,19 +12,20 @@ namespace stopbit::isa {
 namespace {
 
 TEST(IsaPage, is_the_one_made_from_the_list) {
-  std::ifstream file(STOPBIT_SOURCE_DIR "/microcode/isa/isa.md");
-  ASSERT_TRUE(file) << "microcode/isa/isa.md is missing";
+  std::ifstream file(STOPBIT_SOURCE_DIR "/microcode/isa/generated/isa.md");
+  ASSERT_TRUE(file) << "microcode/isa/generated/isa.md is missing";
   std::stringstream page;
   page << file.rdbuf();
-  EXPECT_EQ(page.str(), gen::isa_page()) << "run: stopbit_isa_page > microcode/isa/isa.md";
+  EXPECT_EQ(page.str(), gen::isa_page()) << "run: stopbit_isa_page > microcode/isa/generated/isa.md";
 }
 
 TEST(IsaPackage, is_the_one_made_from_the_list) {
-  std::ifstream file(STOPBIT_SOURCE_DIR "/fpga/rtl/pkg/stopbit_isa_pkg.sv");
-  ASSERT_TRUE(file) << "fpga/rtl/pkg/stopbit_isa_pkg.sv is missing";
+  std::ifstream file(STOPBIT_SOURCE_DIR "/fpga/rtl/pkg/generated/stopbit_isa_pkg.sv");
+  ASSERT_TRUE(file) << "fpga/rtl/pkg/generated/stopbit_isa_pkg.sv is missing";
   std::stringstream package;
   package << file.rdbuf();
-  EXPECT_EQ(package.str(), gen::isa_package()) << "run: stopbit_isa_package > fpga/rtl/pkg/stopbit_isa_pkg.sv";
+  EXPECT_EQ(package.str(), gen::isa_package())
+      << "run: stopbit_isa_package > fpga/rtl/pkg/generated/stopbit_isa_pkg.sv";
 }
 
 /// Rows of the list: two of one code would leave fewer instructions than rows.

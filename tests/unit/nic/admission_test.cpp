@@ -1,21 +1,21 @@
-#include "host/nic/remote/admission.hpp"
+#include "host/remote/admission.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-namespace stopbit::nic::remote {
+namespace stopbit::remote {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-HostAddress host(std::uint8_t last, std::uint8_t before = 0) {
-  HostAddress address;
+nic::HostAddress host(std::uint8_t last, std::uint8_t before = 0) {
+  nic::HostAddress address;
   address.bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, before, last};
   return address;
 }
 
-int taken(RequestRates& rates, const HostAddress& address, std::uint64_t now_ns, int tries = 100) {
+int taken(RequestRates& rates, const nic::HostAddress& address, std::uint64_t now_ns, int tries = 100) {
   int count = 0;
   for (int i = 0; i < tries; ++i) count += rates.take(address, now_ns) ? 1 : 0;
   return count;
@@ -82,4 +82,4 @@ TEST(ByteRate, saves_up_no_more_than_a_tenth_of_a_second) {
 }
 
 }  // namespace
-}  // namespace stopbit::nic::remote
+}  // namespace stopbit::remote

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "tests/unit/nic/channel_model.hpp"
+#include "tests/nic/models/channel_model.hpp"
 
 namespace stopbit::nic {
 namespace {

@@ -7,16 +7,16 @@
 #include <thread>
 #include <vector>
 
-#include "bench/workloads/workload.hpp"
-#include "decoder/engine/make_engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/views.hpp"
+#include "decoder/select/make_engine.hpp"
 #include "host/nic/msg/combine.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/client.hpp"
 #include "host/nic/node/node.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
+#include "tests/lib/workloads/workload.hpp"
 
 // Several decoders put their records into one ring of commands: who finds it full is refused and comes again, nothing
 // is lost or doubled, and the records of each channel keep their order.

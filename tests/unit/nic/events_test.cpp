@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "host/nic/notify/ring.hpp"
-#include "tests/unit/nic/event_model.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
+#include "tests/nic/models/event_model.hpp"
 
 namespace stopbit::nic {
 namespace {

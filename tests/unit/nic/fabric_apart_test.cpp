@@ -224,8 +224,8 @@ class BadWay {
 
  private:
   struct Line {
-    ring::Descriptor client;
-    ring::Descriptor server;
+    os::Descriptor client;
+    os::Descriptor server;
   };
   void run() {
     while (!stop_.load()) {
@@ -244,13 +244,13 @@ class BadWay {
     }
   }
   void admit() {
-    Line line{ring::Descriptor(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC)),
-              ring::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+    Line line{os::Descriptor(::accept4(door_.get(), nullptr, nullptr, SOCK_CLOEXEC)),
+              os::Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
     if (::connect(line.server.get(), reinterpret_cast<const sockaddr*>(&to_), sizeof(to_)) == 0) {
       lines_.push_back(std::move(line));
     }
   }
-  bool carry(const ring::Descriptor& from, const ring::Descriptor& to) {
+  bool carry(const os::Descriptor& from, const os::Descriptor& to) {
     std::array<std::uint8_t, 4096> chunk{};
     const ssize_t length = ::recv(from.get(), chunk.data(), chunk.size(), MSG_DONTWAIT);
     if (length <= 0) return false;
@@ -263,7 +263,7 @@ class BadWay {
 
   double share_;
   sockaddr_in to_{};
-  ring::Descriptor door_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  os::Descriptor door_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
   std::string address_;
   std::vector<Line> lines_;
   std::mt19937_64 random_{7};
@@ -346,7 +346,7 @@ TEST(FabricProgram, that_is_as_fast_as_its_process_does_not_hold_it) {
 int end_of_confined(const std::function<void()>& does) {
   const pid_t process = ::fork();
   if (process == 0) {
-    if (!confine_server().empty()) ::_exit(2);
+    if (!confine_server()) ::_exit(2);
     does();
     ::_exit(0);
   }
@@ -606,6 +606,9 @@ class Played final : public ServerProcess {
     int kills = 0;
     bool runs = false;
     std::optional<std::string> end;
+    bool has_facts = false;
+    ServerFacts facts;  ///< What a look finds.
+    int looks = 0;
   };
   explicit Played(State& state) : state_(state) {}
   void start() override {
@@ -621,9 +624,18 @@ class Played final : public ServerProcess {
     if (state_.end) state_.runs = false;
     return std::exchange(state_.end, std::nullopt);
   }
+  [[nodiscard]] bool look() override {
+    ++state_.looks;
+    seen_ = state_.facts;
+    return state_.has_facts;
+  }
+  [[nodiscard]] std::optional<ServerFacts> facts() override {
+    return state_.has_facts ? std::exchange(seen_, std::nullopt) : std::nullopt;
+  }
 
  private:
   State& state_;
+  std::optional<ServerFacts> seen_;
 };
 
 class LyingServer : public ::testing::Test {
@@ -802,6 +814,55 @@ TEST_F(LyingServer, that_stands_still_is_replaced_but_not_when_all_stood_still) 
   EXPECT_TRUE(device_->is_serving());
   for (int i = 0; i < 4; ++i) pass(options_.hung_ns / 3);
   EXPECT_EQ(device_->deaths().why, "it hangs");
+}
+TEST_F(LyingServer, that_gets_no_processor_does_not_hang) {
+  state_.has_facts = true;
+  state_.facts = {.at_ns = 1, .ran_ns = 5'000'000, .waited_ns = 0, .state = 'R'};
+  const auto stand_still = [&](std::uint64_t ran_ns, std::uint64_t waited_ns) {
+    pass(options_.hung_ns / 10);
+    state_.facts.at_ns += options_.hung_ns / 10;
+    state_.facts.ran_ns += ran_ns;
+    state_.facts.waited_ns += waited_ns;
+  };
+  // Runnable for ten times its patience, and never on a processor; then a little now and then, without a beat.
+  for (int i = 0; i < 100; ++i) stand_still(0, 0);
+  EXPECT_GT(state_.looks, 1);
+  for (int i = 0; i < 100; ++i) stand_still(options_.hung_ns / 400, options_.hung_ns / 10);
+  EXPECT_EQ(state_.kills, 0);
+  EXPECT_TRUE(device_->is_serving());
+  // It shows life: what was before does not count.
+  shared_.beat().store(1);
+  for (int i = 0; i < 100; ++i) stand_still(options_.hung_ns / 400, options_.hung_ns / 10);
+  EXPECT_EQ(state_.kills, 0);
+}
+TEST_F(LyingServer, that_uses_its_time_for_nothing_hangs_also_on_a_busy_machine) {
+  state_.has_facts = true;
+  state_.facts = {.at_ns = 1, .ran_ns = 0, .waited_ns = 0, .state = 'R'};
+  int turns = 0;
+  for (; device_->deaths().count == 0 && turns < 1'000; ++turns) {
+    pass(options_.hung_ns / 10);
+    state_.facts.at_ns += options_.hung_ns / 10;
+    state_.facts.ran_ns += options_.hung_ns / 100;  // a tenth of a processor
+    state_.facts.waited_ns += options_.hung_ns * 9 / 100;
+  }
+  EXPECT_EQ(device_->deaths().why, "it hangs");
+  EXPECT_GT(turns, 50) << "half of its patience, at a tenth of the speed";
+}
+TEST_F(LyingServer, that_waits_for_something_else_than_a_processor_hangs) {
+  state_.has_facts = true;
+  for (const char blocked : {'S', 'D', 'T', '?'}) {
+    state_.facts = {.at_ns = 1, .ran_ns = 0, .waited_ns = 0, .state = blocked};
+    const std::uint64_t deaths = device_->deaths().count;
+    const std::uint64_t since = now_;
+    while (device_->deaths().count == deaths && now_ - since < 10 * options_.hung_ns) {
+      pass(options_.hung_ns / 10);
+      state_.facts.at_ns += options_.hung_ns / 10;
+    }
+    EXPECT_EQ(device_->deaths().why, "it hangs") << blocked;
+    EXPECT_LE(now_ - since, 2 * options_.hung_ns) << blocked;
+    pass(1'000'000'000);
+    open();
+  }
 }
 TEST_F(LyingServer, that_dies_again_and_again_is_started_less_and_less_often) {
   std::vector<std::uint64_t> pauses;

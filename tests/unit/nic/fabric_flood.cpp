@@ -19,7 +19,7 @@ int main() {
   char word = 0;
   nic::SharedMemory memory;
   if (::fstat(nic::kServerMemory, &status) != 0 || ::recv(nic::kServerSocket, &word, 1, 0) != 1 ||
-      !memory.map(ring::Descriptor(nic::kServerMemory), static_cast<std::size_t>(status.st_size),
+      !memory.map(os::Descriptor(nic::kServerMemory), static_cast<std::size_t>(status.st_size),
                   nic::SharedMemory::Use::Write)) {
     return 1;
   }

@@ -1,8 +1,13 @@
-// host/nic/features.md must tell the truth: each row has one state and says where or why, and what it names exists.
+// Checks doc/nic-features.md: each row has one state and says where or why, and everything it names exists.
 
 #include <gtest/gtest.h>
 
+#include <stdio.h>
+
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <set>
@@ -48,7 +53,7 @@ std::vector<std::string> cells_of(const std::string& line) {
 
 std::vector<Row> rows() {
   std::vector<Row> rows;
-  std::istringstream text(read(kRoot / "host/nic/features.md"));
+  std::istringstream text(read(kRoot / "doc/nic-features.md"));
   std::string line;
   std::string section;
   for (std::size_t number = 1; std::getline(text, line); ++number) {
@@ -73,7 +78,7 @@ std::vector<std::string> names_in(const std::string& text) {
 /// All code and all tests of the interface, its bench, and the tables of figures.
 std::string text_of_the_tree() {
   std::string all =
-      read(kRoot / "host/nic/README.md") + read(kRoot / "bench/bench_nic.cpp") + read(kRoot / "bench/CMakeLists.txt");
+      read(kRoot / "bench/results/nic.md") + read(kRoot / "bench/bench_nic.cpp") + read(kRoot / "bench/CMakeLists.txt");
   for (const char* folder : {"host/nic", "host/appliance", "tests/nic", "tests/unit/nic", "tests/unit/appliance",
                              "tests/soak", "tests/fuzz"}) {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(kRoot / folder)) {
@@ -87,49 +92,91 @@ std::string text_of_the_tree() {
   return all;
 }
 
-/// The tests, cases' folder, soaks and figures by which a row may show that it is true.
+/// What a command prints.
+std::string output_of(const std::string& command) {
+  std::string text;
+  std::FILE* const pipe = ::popen(command.c_str(), "r");
+  if (pipe == nullptr) return text;
+  std::array<char, 4096> buffer;
+  for (std::size_t length; (length = std::fread(buffer.data(), 1, buffer.size(), pipe)) != 0;) {
+    text.append(buffer.data(), length);
+  }
+  ::pclose(pipe);
+  return text;
+}
+
+/// The tests that ctest runs: those that are disabled are none.
+std::set<std::string> ctest_tests() {
+  std::set<std::string> tests;
+  std::istringstream lines(output_of(std::string(STOPBIT_CTEST) + " --test-dir '" STOPBIT_BINARY_DIR "' -N 2>&1"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t number = line.find("Test ");
+    const std::size_t colon = line.find(": ");
+    if (number == std::string::npos || colon == std::string::npos || line.ends_with("(Disabled)")) continue;
+    tests.insert(line.substr(colon + 2));
+  }
+  return tests;
+}
+
+/// "Suite.test" of what a binary lists with --gtest_list_tests; of tests with parameters once.
+std::set<std::string> tests_in(const std::string& listed) {
+  std::set<std::string> tests;
+  std::istringstream lines(listed);
+  std::string suite;
+  for (std::string line; std::getline(lines, line);) {
+    line = line.substr(0, line.find("  #"));
+    if (!line.starts_with("  ")) {
+      suite = line.substr(line.find('/') == std::string::npos ? 0 : line.find('/') + 1);
+      suite = suite.substr(0, suite.find('/'));
+      if (!suite.ends_with('.')) suite += '.';
+    } else {
+      tests.insert(suite + line.substr(2, line.find('/') - 2));
+    }
+  }
+  return tests;
+}
+
+/// The tests, cases, soaks and figures by which a row may show that it is true: of those that are built, and run.
 class Shown {
  public:
-  Shown() {
-    for (const char* folder : {"tests/unit/nic", "tests/unit/appliance"}) {
-      for (const auto& entry : std::filesystem::directory_iterator(kRoot / folder)) {
-        if (entry.path().extension() == ".cpp") find_tests(read(entry.path()));
-      }
+  Shown() : run_(ctest_tests()) {
+    std::istringstream paths(read(STOPBIT_TEST_LIST));
+    for (std::string path; std::getline(paths, path);) {
+      const std::string name = std::filesystem::path(path).filename().string();
+      EXPECT_TRUE(run_.contains(name)) << "ctest does not run " << name;
+      EXPECT_TRUE(std::filesystem::exists(path)) << path << " is not built";
+      if (run_.contains(name)) tests_.merge(tests_in(output_of("'" + path + "' --gtest_list_tests")));
     }
-    targets_ = read(kRoot / "tests/unit/nic/CMakeLists.txt");
-    soaks_ = read(kRoot / "tests/soak/CMakeLists.txt");
-    figures_ = read(kRoot / "host/nic/README.md");
+    figures_ = read(kRoot / "bench/results/nic.md");
   }
-  [[nodiscard]] bool by(std::string_view name) const {
-    if (name.ends_with(".case")) return std::filesystem::exists(kRoot / "tests/cases" / name);
-    if (name.starts_with("soak.nic_")) return soaks_.find(" " + std::string(name.substr(9))) != std::string::npos;
-    if (name.starts_with("nic/")) return figures_.find("`" + std::string(name) + "`") != std::string::npos;
-    if (name.starts_with("bench_")) return std::filesystem::exists(kRoot / "bench" / (std::string(name) + ".cpp"));
-    if (name.starts_with("nic_") && name.ends_with("_test")) {
-      return targets_.find("(" + std::string(name) + " ") != std::string::npos;
+  [[nodiscard]] bool by(const std::string& name) const {
+    if (name.ends_with(".case")) {
+      return run_.contains("cases.nic") && name.starts_with("nic/") &&
+             std::filesystem::exists(kRoot / "tests/cases" / name);
     }
-    if (!name.ends_with("...")) return tests_.contains(std::string(name));
-    name.remove_suffix(3);
-    const auto first = tests_.lower_bound(std::string(name));
-    return first != tests_.end() && first->starts_with(name);
+    if (name.starts_with("soak.nic_")) return run_.contains(name);
+    if (name.starts_with("nic/")) return figures_.find("`" + name + "`") != std::string::npos;
+    if (name.starts_with("bench_")) return std::filesystem::exists(kRoot / "bench" / (name + ".cpp"));
+    return tests_.contains(name);
   }
+  [[nodiscard]] const std::set<std::string>& tests() const noexcept { return tests_; }
 
  private:
-  /// The second word between the parentheses of each TEST, TEST_F and TEST_P.
-  void find_tests(const std::string& text) {
-    for (std::size_t at = text.find("\nTEST"); at != std::string::npos; at = text.find("\nTEST", at + 1)) {
-      const std::size_t begin = text.find_first_not_of(' ', text.find(',', at) + 1);
-      tests_.insert(text.substr(begin, text.find(')', begin) - begin));
-    }
-  }
+  std::set<std::string> run_;
   std::set<std::string> tests_;
-  std::string targets_;
-  std::string soaks_;
   std::string figures_;
 };
 
+/// Whether it looks like a test: "Suite.a_sentence", and neither a file nor a section of a configuration.
+bool is_test(const std::string& name) {
+  const std::size_t dot = name.find('.');
+  return dot != std::string::npos && dot != 0 && std::isupper(static_cast<unsigned char>(name.front())) != 0 &&
+         name.find_first_of("/ :") == std::string::npos;
+}
+
 bool exists(std::string name, const std::string& tree) {
   if (name.ends_with(".case")) return std::filesystem::exists(kRoot / "tests/cases" / name);
+  if (is_test(name)) name = name.substr(name.find('.') + 1);
   if (name.starts_with("transport/")) return std::filesystem::exists(kRoot / "host/nic" / name);
   if (name.starts_with("soak.")) name = name.substr(name.find('.') + 1).substr(4);  // soak.nic_kills: "kills"
   if (name.ends_with("...")) name.resize(name.size() - 3);
@@ -146,9 +193,9 @@ TEST(FeatureTable, has_one_state_for_each_row) {
   EXPECT_EQ(all.size(), 601U);  // the rows of the five documents
   std::set<std::string> seen;
   for (const Row& row : all) {
-    ASSERT_EQ(row.cells.size(), 4U + 1U) << "features.md:" << row.line;  // behind the last bar is nothing
-    EXPECT_TRUE(states.contains(row.cells[2])) << "features.md:" << row.line << ": " << row.cells[2];
-    EXPECT_TRUE(seen.insert(row.section + row.cells[0]).second) << "features.md:" << row.line << ": twice";
+    ASSERT_EQ(row.cells.size(), 4U + 1U) << "nic-features.md:" << row.line;  // behind the last bar is nothing
+    EXPECT_TRUE(states.contains(row.cells[2])) << "nic-features.md:" << row.line << ": " << row.cells[2];
+    EXPECT_TRUE(seen.insert(row.section + row.cells[0]).second) << "nic-features.md:" << row.line << ": twice";
   }
 }
 
@@ -156,11 +203,11 @@ TEST(FeatureTable, says_where_a_feature_is_or_why_it_is_not) {
   for (const Row& row : rows()) {
     ASSERT_EQ(row.cells.size(), 5U);
     const std::string& why = row.cells[3];
-    EXPECT_EQ(why.find("not written"), std::string::npos) << "features.md:" << row.line;
+    EXPECT_EQ(why.find("not written"), std::string::npos) << "nic-features.md:" << row.line;
     if (row.cells[2] == "here") {
-      EXPECT_FALSE(names_in(why).empty()) << "features.md:" << row.line << ": names nothing";
+      EXPECT_FALSE(names_in(why).empty()) << "nic-features.md:" << row.line << ": names nothing";
     } else if (row.cells[2] == "left out") {
-      EXPECT_FALSE(why.empty()) << "features.md:" << row.line << ": no reason";
+      EXPECT_FALSE(why.empty()) << "nic-features.md:" << row.line << ": no reason";
     }
   }
 }
@@ -171,7 +218,7 @@ TEST(FeatureTable, names_only_what_exists) {
     ASSERT_EQ(row.cells.size(), 5U);
     for (const std::string& name : names_in(row.cells[3])) {
       if (name.starts_with("{")) continue;  // `{node, port}`
-      EXPECT_TRUE(exists(name, tree)) << "features.md:" << row.line << ": `" << name << "`";
+      EXPECT_TRUE(exists(name, tree)) << "nic-features.md:" << row.line << ": `" << name << "`";
     }
   }
 }
@@ -183,18 +230,33 @@ TEST(FeatureTable, shows_what_is_here_by_a_test_a_case_or_a_figure) {
     if (row.cells[2] != "here") continue;
     const std::vector<std::string> names = names_in(row.cells[3]);
     EXPECT_TRUE(std::any_of(names.begin(), names.end(), [&](const std::string& name) { return shown.by(name); }))
-        << "features.md:" << row.line << ": " << row.cells[0] << " names code alone";
+        << "nic-features.md:" << row.line << ": " << row.cells[0] << " names code alone";
     for (const std::string& name : names) {
-      // What looks like a test has to be one: words of a sentence, and not the name of a function.
-      if (std::count(name.begin(), name.end(), '_') < 3) continue;
-      EXPECT_TRUE(shown.by(name)) << "features.md:" << row.line << ": no test `" << name << "`";
+      // Neither the sentence of a test without its suite, nor a whole binary.
+      const bool is_sentence = std::count(name.begin(), name.end(), '_') >= 3 && name.find('.') == std::string::npos;
+      EXPECT_FALSE(name.starts_with("nic_") && name.ends_with("_test"))
+          << "nic-features.md:" << row.line << ": " << name;
+      if (is_test(name) || is_sentence) {
+        EXPECT_TRUE(shown.by(name)) << "nic-features.md:" << row.line << ": no test `" << name << "`";
+      }
     }
   }
-  EXPECT_FALSE(shown.by("gives_back_what_nobody_has_written"));
-  EXPECT_FALSE(shown.by("gives_back_what_nobody..."));
+  EXPECT_GT(shown.tests().size(), 100U);
+  EXPECT_FALSE(shown.by("Events.gives_back_what_nobody_has_written"));
   EXPECT_FALSE(shown.by("Node::step"));
-  EXPECT_FALSE(shown.by("nic_no_such_test"));
-  EXPECT_TRUE(shown.by("loses_no_wake_up_of_a_sleeper"));
+  EXPECT_FALSE(shown.by("nic_node_test"));
+  EXPECT_FALSE(shown.by("nic/no-such.case"));
+  EXPECT_FALSE(shown.by("soak.nic_nothing"));
+}
+
+TEST(FeatureTable, takes_only_tests_that_are_not_disabled) {
+  const std::set<std::string> tests = tests_in(
+      "Running main() from x\nSuite.\n  one\n  DISABLED_two\nWays/Both.  # TypeParam\n  three/near  # GetParam() = 1\n"
+      "  three/far\nTyped/0.  # TypeParam = int\n  four\n");
+  EXPECT_TRUE(tests.contains("Suite.one"));
+  EXPECT_FALSE(tests.contains("Suite.two"));
+  EXPECT_TRUE(tests.contains("Both.three"));
+  EXPECT_EQ(tests.size(), 4U);
 }
 
 TEST(FeatureTable, finds_what_does_not_exist) {

@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "tests/unit/nic/flush_model.hpp"
+#include "tests/nic/models/flush_model.hpp"
 
 namespace stopbit::nic {
 namespace {

@@ -28,6 +28,7 @@ class Checker final : public PacketSink {
                              std::uint8_t status) override {
     if (blocked && channel == Channel::Low) return false;
     const std::uint64_t number = number_of(packet);
+    if (number >= limit) return false;
     EXPECT_EQ(number, next[from][static_cast<std::size_t>(channel)]++);
     EXPECT_EQ(packet.size(), 8 + number % 100);
     EXPECT_EQ(status, number % 3 == 0 ? number % 251 : 0U);
@@ -46,6 +47,7 @@ class Checker final : public PacketSink {
   std::uint64_t overtaking = 0;
   std::uint64_t early_packets = 0;
   bool blocked = false;
+  std::uint64_t limit = ~std::uint64_t{0};  ///< Packets from this one on are held up.
   std::vector<NodeId> lost_peers;
 };
 
@@ -182,6 +184,30 @@ TEST(Links, keep_the_high_channel_going_while_the_low_one_waits) {
   EXPECT_EQ(net.send(0, 1, Channel::Low, low), SendResult::Sent);
 }
 
+TEST(Links, go_on_when_the_word_is_lost_that_packets_were_taken_which_were_held_up) {
+  ModelOptions options;
+  options.nodes = 2;
+  Net net(options);
+  constexpr std::uint64_t kPackets = 20;
+  net.sinks[1].limit = 0;
+  for (std::uint64_t number = 0; number < kPackets; ++number) {
+    ASSERT_EQ(net.send(0, 1, Channel::Low, number), SendResult::Sent);
+  }
+  for (int i = 0; i < 1'000; ++i) net.step();  // all are there, and none is taken
+  net.sinks[1].limit = 5;
+  for (int i = 0; i < 1'000; ++i) net.step();
+  ASSERT_EQ(net.sinks[1].next[0][0], 5U);
+  // The others are taken, and what is said of that does not arrive.
+  net.network.cut(0);
+  net.sinks[1].limit = ~std::uint64_t{0};
+  for (int i = 0; i < 100; ++i) net.step();
+  ASSERT_EQ(net.sinks[1].next[0][0], kPackets);
+  net.network.mend(0);
+  for (int i = 0; i < 10'000 && !net.links[0]->is_idle(); ++i) net.step();
+  EXPECT_TRUE(net.links[0]->is_idle()) << "it asks";
+  EXPECT_EQ(net.links[0]->room(1, Channel::Low), Links::kWindow);
+}
+
 TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
   ModelOptions options;
   options.nodes = 3;
@@ -195,6 +221,29 @@ TEST(Links, give_a_node_up_that_does_not_answer_and_serve_the_others) {
   for (int i = 0; i < 10; ++i) net.step();
   EXPECT_EQ(net.sinks[2].next[0][0], 1U);
   EXPECT_TRUE(net.links[0]->is_idle());
+}
+
+// A request that was taken, and whose answer never comes, leaves nothing under way that could time out.
+TEST(Links, give_a_node_up_that_owes_an_answer_and_is_silent_but_not_one_that_is_slow) {
+  ModelOptions options;
+  options.nodes = 3;
+  Net net(options, {10'000, 50'000, 2'000});
+  for (const NodeId node : {NodeId{1}, NodeId{2}}) {
+    ASSERT_EQ(net.send(0, node, Channel::Low, 0), SendResult::Sent);
+    net.links[0]->expect(node, net.now);
+  }
+  for (int i = 0; i < 20; ++i) net.step();
+  ASSERT_EQ(net.links[0]->taken(1, Channel::Low), 1U);
+  ASSERT_EQ(net.links[0]->taken(2, Channel::Low), 1U);
+  net.network.cut(1);
+  for (int i = 0; i < 1'000; ++i) net.step();
+  EXPECT_EQ(net.sinks[0].lost_peers, std::vector<NodeId>{1})
+      << "node 2 owes its answer, too, and says that it is there";
+  // Nobody is asked for what is not wanted any more.
+  net.links[0]->expect_less(2);
+  net.network.cut(2);
+  for (int i = 0; i < 1'000; ++i) net.step();
+  EXPECT_EQ(net.sinks[0].lost_peers, std::vector<NodeId>{1});
 }
 
 /// A node starts again, or is cut off and mended, at random moments while packets of both sides are under way: every

@@ -8,7 +8,7 @@
 
 #include "host/nic/msg/combine.hpp"
 #include "host/nic/msg/mailbox.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic {
 namespace {

@@ -12,7 +12,7 @@
 #include "host/nic/msg/message_unit.hpp"
 #include "host/nic/notify/ring.hpp"
 #include "host/nic/transport/model/network.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic {
 namespace {

@@ -16,7 +16,7 @@
 #include "host/nic/netvm/paged_memory.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/nic/host.hpp"
-#include "tests/unit/nic/interleavings.hpp"
+#include "tests/nic/models/interleavings.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -247,8 +247,8 @@ class TemporaryFile {
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
-  [[nodiscard]] ring::Descriptor open(int flags = O_RDWR) const {
-    return ring::Descriptor(::open(path_.c_str(), flags | O_CLOEXEC));
+  [[nodiscard]] os::Descriptor open(int flags = O_RDWR) const {
+    return os::Descriptor(::open(path_.c_str(), flags | O_CLOEXEC));
   }
   void cut(std::uint64_t bytes) const { ASSERT_EQ(::ftruncate(fd_, static_cast<off_t>(bytes)), 0); }
   void write(std::uint64_t at, std::uint64_t word) const {
@@ -341,7 +341,7 @@ TEST(PagedMemory, writes_nothing_behind_the_end_of_the_file) {
   EXPECT_EQ(opened.value()->hold(3).state, HeldPage::State::Failed);
   EXPECT_EQ(opened.value()->flush(), "");
   EXPECT_EQ(file.word(2 * kPageBytes + 16), 77U);
-  const ring::Descriptor again = file.open();
+  const os::Descriptor again = file.open();
   EXPECT_EQ(::lseek(again.get(), 0, SEEK_END), static_cast<off_t>(2 * kPageBytes + 100));
 }
 
@@ -366,8 +366,8 @@ TEST(PagedMemory, of_a_file_that_is_cut_off_fails_and_comes_back_with_it) {
 
 TEST(PagedMemory, refuses_what_it_cannot_be_made_of) {
   const TemporaryFile file(kPageBytes);
-  EXPECT_FALSE(PagedMemory::open(ring::Descriptor(), 0, options_of(16, Access::Read)).ok());
-  EXPECT_FALSE(PagedMemory::open(ring::Descriptor(::open("/dev/zero", O_RDWR)), 0, options_of(16, Access::Read)).ok());
+  EXPECT_FALSE(PagedMemory::open(os::Descriptor(), 0, options_of(16, Access::Read)).ok());
+  EXPECT_FALSE(PagedMemory::open(os::Descriptor(::open("/dev/zero", O_RDWR)), 0, options_of(16, Access::Read)).ok());
   EXPECT_FALSE(PagedMemory::open(file.open(), kPageBytes + 1, options_of(16, Access::Read)).ok());
   EXPECT_FALSE(PagedMemory::open(file.open(), 0, options_of(15, Access::Read)).ok());
   EXPECT_FALSE(PagedMemory::open(file.open(), 0, options_of(std::size_t{1} << 40U, Access::Read)).ok());

@@ -22,7 +22,7 @@
 #include "host/nic/netvm/fault_source.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/client.hpp"
-#include "host/nic/node/passing.hpp"
+#include "host/nic/node/fd_passing.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
 
@@ -517,7 +517,7 @@ TEST_F(Clients, that_open_no_port_take_only_a_few_places) {
   options.entitlements[0].ports = 1;
   Host host(options);
   host.start();
-  std::vector<ring::Descriptor> idle;
+  std::vector<os::Descriptor> idle;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   std::memcpy(address.sun_path, options.socket.c_str(), options.socket.size() + 1);
@@ -579,14 +579,14 @@ TEST_F(Clients, share_only_sealed_anonymous_memory) {
   ASSERT_EQ(::pipe(pipe.data()), 0);
   for (const int fd : {plain, unsealed, pipe[0]}) {
     SharedMemory memory;
-    EXPECT_FALSE(memory.map(ring::Descriptor(::dup(fd)), kPageBytes, SharedMemory::Use::Read));
+    EXPECT_FALSE(memory.map(os::Descriptor(::dup(fd)), kPageBytes, SharedMemory::Use::Read));
   }
   SharedMemory good;
   ASSERT_TRUE(good.create("good", kPageBytes));
   EXPECT_NE(::ftruncate(good.descriptor(), 0), 0);
   SharedMemory mapped;
-  EXPECT_FALSE(mapped.map(ring::Descriptor(::dup(good.descriptor())), 2 * kPageBytes, SharedMemory::Use::Read));
-  EXPECT_TRUE(mapped.map(ring::Descriptor(::dup(good.descriptor())), kPageBytes, SharedMemory::Use::Read));
+  EXPECT_FALSE(mapped.map(os::Descriptor(::dup(good.descriptor())), 2 * kPageBytes, SharedMemory::Use::Read));
+  EXPECT_TRUE(mapped.map(os::Descriptor(::dup(good.descriptor())), kPageBytes, SharedMemory::Use::Read));
   for (const int fd : {plain, unsealed, pipe[0], pipe[1]}) ::close(fd);
 }
 
@@ -624,7 +624,7 @@ TEST_F(Clients, that_share_in_small_pieces_use_up_neither_descriptors_nor_mappin
   options.entitlements[0].memory_bytes = 64U << 20U;
   Host host(options);
   host.start();
-  const ring::Descriptor socket(raw_socket(options.socket));
+  const os::Descriptor socket(raw_socket(options.socket));
   ASSERT_EQ(ask_raw(socket.get(), request_of(BrokerCall::Open)).error, Error::None);
   SharedMemory memory;
   ASSERT_TRUE(memory.create("small", kPageBytes));
@@ -664,13 +664,13 @@ TEST_F(Clients, have_no_more_windows_than_their_entitlement) {
 TEST_F(Clients, that_share_much_memory_at_once_hold_up_nobody_until_all_of_it_is_there) {
   options.entitlements[0].memory_bytes = 64U << 20U;
   Host host(options);
-  const ring::Descriptor socket(raw_socket(options.socket));
+  const os::Descriptor socket(raw_socket(options.socket));
   const BrokerRequest open = request_of(BrokerCall::Open);
   ASSERT_EQ(send_packet(socket.get(), &open, sizeof(open), -1), static_cast<ssize_t>(sizeof(open)));
   host.settle();
-  std::array<ring::Descriptor, 2> memory;
-  for (ring::Descriptor& one : memory) {
-    one = ring::Descriptor(::memfd_create("much", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  std::array<os::Descriptor, 2> memory;
+  for (os::Descriptor& one : memory) {
+    one = os::Descriptor(::memfd_create("much", MFD_CLOEXEC | MFD_ALLOW_SEALING));
     ASSERT_EQ(::ftruncate(one.get(), 16U << 20U), 0);
     ASSERT_EQ(::fcntl(one.get(), F_ADD_SEALS, F_SEAL_SHRINK), 0);
     const BrokerRequest share = request_of(BrokerCall::Share, 16U << 20U);
@@ -679,7 +679,7 @@ TEST_F(Clients, that_share_much_memory_at_once_hold_up_nobody_until_all_of_it_is
   (void)host.broker->step();
   EXPECT_EQ(host.broker->counters().shared_bytes, 32U << 20U);
   std::uint64_t there = 0;
-  for (const ring::Descriptor& one : memory) {
+  for (const os::Descriptor& one : memory) {
     struct stat status {};
     ASSERT_EQ(::fstat(one.get(), &status), 0);
     there += static_cast<std::uint64_t>(status.st_blocks) * 512;
@@ -703,10 +703,10 @@ TEST_F(Clients, that_lock_the_file_of_a_feed_and_die_leave_no_lock) {
     ASSERT_EQ(::fcntl(feed.value().file.get(), F_OFD_SETLK, &whole), 0);
   }
   client.reset();
-  const ring::Descriptor writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const os::Descriptor writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   bool is_locked = false;
   for (int i = 0; i < 2000 && !is_locked; ++i) {  // until the broker has closed what it passed
-    is_locked = ring::lock(writer);
+    is_locked = os::lock(writer);
     if (!is_locked) ::usleep(1000);
   }
   EXPECT_TRUE(is_locked);
@@ -772,7 +772,7 @@ class FalseBroker {
     EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
     EXPECT_EQ(::listen(listener_.get(), backlog), 0);
   }
-  void accept() { client_ = ring::Descriptor(::accept(listener_.get(), nullptr, nullptr)); }
+  void accept() { client_ = os::Descriptor(::accept(listener_.get(), nullptr, nullptr)); }
   [[nodiscard]] BrokerRequest hear() const {
     BrokerRequest request;
     EXPECT_EQ(::recv(client_.get(), &request, sizeof(request), 0), static_cast<ssize_t>(sizeof(request)));
@@ -788,8 +788,8 @@ class FalseBroker {
   }
 
  private:
-  ring::Descriptor listener_;
-  ring::Descriptor client_;
+  os::Descriptor listener_;
+  os::Descriptor client_;
 };
 
 TEST_F(Clients, of_a_slow_broker_take_no_late_reply_for_another_request) {
@@ -814,7 +814,7 @@ TEST_F(Clients, of_a_slow_broker_take_no_late_reply_for_another_request) {
 
 TEST_F(Clients, of_a_broker_that_accepts_nobody_give_up) {
   const FalseBroker broker(options.socket, 0);
-  std::vector<ring::Descriptor> waiting;
+  std::vector<os::Descriptor> waiting;
   for (int i = 0; i < 4; ++i) {
     waiting.emplace_back(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_un address{};
@@ -980,7 +980,7 @@ class NumberedFile {
   }
 
  private:
-  ring::Descriptor file_;
+  os::Descriptor file_;
 };
 
 class UnpinnedClients : public Clients {
@@ -1137,23 +1137,23 @@ TEST_F(UnpinnedClients, share_only_files_that_cannot_stop_the_node) {
   };
   std::array<int, 2> pipe{};
   ASSERT_EQ(::pipe2(pipe.data(), O_CLOEXEC), 0);
-  const ring::Descriptor reads(pipe[0]);
-  const ring::Descriptor writes(pipe[1]);
+  const os::Descriptor reads(pipe[0]);
+  const os::Descriptor writes(pipe[1]);
   EXPECT_THAT(share(reads.get()), HasSubstr("ERR_POSTED_PA_INV"));
-  const ring::Descriptor proc(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
+  const os::Descriptor proc(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
   EXPECT_THAT(share(proc.get()), HasSubstr("no file on ext4, xfs, btrfs or tmpfs"));
-  const ring::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const os::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_THAT(share(socket.get()), HasSubstr("ERR_POSTED_PA_INV"));
   const NumberedFile file(4);
   EXPECT_THAT(share(file.get(), 5 * kPageBytes), HasSubstr("the file is shorter"));
   EXPECT_THAT(share(file.get(), ~std::uint64_t{0}), HasSubstr("more of files"));
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
-  const ring::Descriptor reading(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const os::Descriptor reading(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   EXPECT_THAT(share(reading.get(), kPageBytes, Access::ReadWrite), HasSubstr("not open for this access"));
-  const ring::Descriptor appending(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+  const os::Descriptor appending(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
   EXPECT_THAT(share(appending.get(), kPageBytes, Access::ReadWrite), HasSubstr("open to append"));
   EXPECT_EQ(share(appending.get(), kPageBytes, Access::Read), "");
-  const ring::Descriptor named(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  const os::Descriptor named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (const auto shared = client->share_file(named.get(), kPageBytes, 16 * kPageBytes, Access::Read)) {
     // It cannot be read: who tries is told so.
     const auto window = client->open_window(shared.value(), kPageBytes, Access::Read);

@@ -6,7 +6,7 @@
 
 #include "host/nic/error.hpp"
 #include "host/nic/queue/command_queue.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -117,6 +117,14 @@ TEST_F(Queue, refuses_at_a_port_that_is_closed_or_stopped) {
   EXPECT_EQ(insert(1).reply, Reply::Disabled);
   Command taken;
   EXPECT_FALSE(source.take(taken));
+}
+
+TEST(QueueStore, uses_an_instruction_that_was_never_run_only_if_somebody_says_so) {
+  EXPECT_FALSE(chooses_line_store(true, nullptr)) << "it is there, and nobody has asked for it";
+  EXPECT_FALSE(chooses_line_store(true, ""));
+  EXPECT_FALSE(chooses_line_store(true, "1"));
+  EXPECT_FALSE(chooses_line_store(false, "on"));
+  EXPECT_TRUE(chooses_line_store(true, "on"));
 }
 
 TEST_F(Queue, survives_nonsense_in_the_page) {

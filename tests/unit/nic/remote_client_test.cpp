@@ -12,10 +12,10 @@
 #include "host/nic/node/client.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 
-namespace stopbit::nic::remote {
+namespace stopbit::remote {
 namespace {
 
-constexpr Pdid kDomain = 7;
+constexpr nic::Pdid kDomain = 7;
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;
 
 std::uint64_t clock_ns() {
@@ -27,17 +27,17 @@ std::uint64_t clock_ns() {
 /// A node with publisher and broker on a thread of their own, as an appliance has them. Two rings, `cme` and `ice`.
 class House {
  public:
-  House() : network_(one_node()), node_(network_.port(0), NodeOptions{}) {
+  House() : network_(one_node()), node_(network_.port(0), nic::NodeOptions{}) {
     PublisherOptions how;
     how.rings = {{"cme", cme.get(), "token"}, {"cme", cme.get(), "", true}, {"ice", ice.get(), "", true}};
     publisher_ = std::move(Publisher::open(node_, how)).value();
-    BrokerOptions options;
+    nic::BrokerOptions options;
     options.socket = socket();
     options.publisher = publisher_.get();
     options.entitlements = entitled_to({"cme"});
-    broker_ = std::move(Broker::open(node_, options)).value();
-    EXPECT_EQ(broker_->add_feed("cme", ring::path_of(cme.get()).value()), "");
-    EXPECT_EQ(broker_->add_feed("ice", ring::path_of(ice.get()).value()), "");
+    broker_ = std::move(nic::Broker::open(node_, options)).value();
+    EXPECT_EQ(broker_->add_feed("cme", os::path_of(cme.get()).value()), "");
+    EXPECT_EQ(broker_->add_feed("ice", os::path_of(ice.get()).value()), "");
     thread_ = std::thread([this] {
       while (!stop_) {
         do_there([this] {
@@ -59,8 +59,8 @@ class House {
   House& operator=(const House&) = delete;
 
   static std::string socket() { return "/tmp/stopbit-test-remote-" + std::to_string(::getpid()); }
-  static std::vector<Entitlement> entitled_to(const std::vector<std::string>& feeds) {
-    Entitlement everybody;
+  static std::vector<nic::Entitlement> entitled_to(const std::vector<std::string>& feeds) {
+    nic::Entitlement everybody;
     everybody.domain = kDomain;
     everybody.feeds = feeds;
     return {everybody};
@@ -85,8 +85,8 @@ class House {
     }
     return false;
   }
-  [[nodiscard]] FeedUse use_of(const std::string& feed) {
-    FeedUse use;
+  [[nodiscard]] nic::FeedUse use_of(const std::string& feed) {
+    nic::FeedUse use;
     do_there([&] { use = broker_->uses()[{feed, ::getuid()}]; });
     return use;
   }
@@ -97,15 +97,15 @@ class House {
   Feed ice_feed{ice.get()};
 
  private:
-  static ModelOptions one_node() {
-    ModelOptions options;
+  static nic::ModelOptions one_node() {
+    nic::ModelOptions options;
     options.nodes = 1;
     return options;
   }
-  ModelNetwork network_;
-  Node node_;
+  nic::ModelNetwork network_;
+  nic::Node node_;
   std::unique_ptr<Publisher> publisher_;
-  std::unique_ptr<Broker> broker_;
+  std::unique_ptr<nic::Broker> broker_;
   std::mutex mutex_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;
@@ -114,7 +114,7 @@ class House {
 /// A client's process, with a subscriber.
 struct Guest {
   explicit Guest(const std::string& ring, const std::string& feed = "cme") {
-    client = std::move(Client::open(House::socket())).value();
+    client = std::move(nic::Client::open(House::socket())).value();
     const auto port = client->subscribe("cme");
     if (!port) throw std::runtime_error(port.message());
     SubscriberOptions how;
@@ -136,7 +136,7 @@ struct Guest {
   [[nodiscard]] bool until_live() const {
     return until([this] { return subscriber->state() == SubscriberState::Live; });
   }
-  std::unique_ptr<Client> client;
+  std::unique_ptr<nic::Client> client;
   std::unique_ptr<Subscriber> subscriber;
 };
 
@@ -156,28 +156,28 @@ TEST(RemoteClient, has_a_ring_that_the_publisher_writes_as_long_as_it_lives) {
   EXPECT_TRUE(house.status().at(0).is_near);
   guest.reset();
   EXPECT_TRUE(house.is_left());
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
   EXPECT_EQ(reader.writer(), ring::WriterState::Finished);
 }
 
 TEST(RemoteClient, that_ends_without_a_word_leaves_no_ring) {
   House house;
   const RingName name;
-  std::unique_ptr<Client> client = std::move(Client::open(House::socket())).value();
+  std::unique_ptr<nic::Client> client = std::move(nic::Client::open(House::socket())).value();
   const auto port = client->subscribe("cme");
   ASSERT_TRUE(port.ok());
   Subscribe request;
   request.session = 1;
   request.ring = "cme";
   request.near = WantedRing{name.get(), true, kRingSlots};
-  ASSERT_EQ(client->send(port.value().node, port.value().vpid, to_bytes(request)), Reply::NoError);
+  ASSERT_EQ(client->send(port.value().node, port.value().vpid, to_bytes(request)), nic::Reply::NoError);
   for (const std::uint64_t end = clock_ns() + kPatienceNs; clock_ns() < end && house.status().empty();) {
     std::this_thread::yield();
   }
-  EXPECT_TRUE(ring::exists(name.get()));
+  EXPECT_TRUE(os::exists(name.get()));
   client.reset();
   EXPECT_TRUE(house.is_left());
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
 }
 
 TEST(RemoteClient, gets_no_ring_that_it_is_not_entitled_to) {
@@ -193,7 +193,7 @@ TEST(RemoteClient, gets_no_ring_that_it_is_not_entitled_to) {
   ASSERT_FALSE(nothing.ok());
   EXPECT_EQ(nothing.message(), asked.message());
   EXPECT_EQ(house.use_of("ice").refused, 1U);
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
 }
 
 TEST(RemoteClient, loses_its_ring_with_its_entitlement) {
@@ -203,10 +203,10 @@ TEST(RemoteClient, loses_its_ring_with_its_entitlement) {
   ASSERT_TRUE(guest.until_live());
   house.entitle({"ice"});
   EXPECT_TRUE(house.status().empty());
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
   EXPECT_FALSE(guest.client->subscribe("cme").ok());
   EXPECT_TRUE(guest.client->subscribe("ice").ok());
 }
 
 }  // namespace
-}  // namespace stopbit::nic::remote
+}  // namespace stopbit::remote

@@ -14,15 +14,15 @@
 #include "decoder/record/builder.hpp"
 #include "decoder/record/views.hpp"
 #include "host/nic/node/node.hpp"
-#include "host/nic/remote/publisher.hpp"
-#include "host/nic/remote/subscriber.hpp"
 #include "host/nic/transport/model/network.hpp"
-#include "host/ring/name.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/remote/publisher.hpp"
+#include "host/remote/subscriber.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
 #include "tests/unit/record/fixture.hpp"
 
-namespace stopbit::nic::remote {
+namespace stopbit::remote {
 
 inline constexpr std::uint32_t kMaxRecordSlots = 4;
 inline constexpr std::uint64_t kRingSlots = 256;
@@ -83,7 +83,7 @@ class RingName {
   [[nodiscard]] const std::string& get() const { return name_; }
 
  private:
-  void remove() const { ::unlink(ring::path_of(name_).value().c_str()); }
+  void remove() const { ::unlink(os::path_of(name_).value().c_str()); }
 
   std::string name_;
 };
@@ -141,44 +141,44 @@ class Feed {
 /// Nodes on a network; whoever lives on them is stepped in `each`.
 class Net {
  public:
-  explicit Net(std::size_t nodes, ModelOptions options = {}) : network_(with(options, nodes)), nodes_(nodes) {
-    for (std::size_t i = 0; i < nodes; ++i) restart(static_cast<NodeId>(i));
+  explicit Net(std::size_t nodes, nic::ModelOptions options = {}) : network_(with(options, nodes)), nodes_(nodes) {
+    for (std::size_t i = 0; i < nodes; ++i) restart(static_cast<nic::NodeId>(i));
   }
   /// A node that knows nothing of the one before it. Who lived there must be gone.
-  void restart(NodeId id) {
-    NodeOptions how;
+  void restart(nic::NodeId id) {
+    nic::NodeOptions how;
     how.ports = 32;
     how.link.silence_ns = 50'000'000;
     nodes_[id] = nullptr;
-    nodes_[id] = std::make_unique<Node>(network_.port(id), how);
+    nodes_[id] = std::make_unique<nic::Node>(network_.port(id), how);
   }
-  [[nodiscard]] Node& node(NodeId id) { return *nodes_[id]; }
-  [[nodiscard]] ModelNetwork& network() { return network_; }
+  [[nodiscard]] nic::Node& node(nic::NodeId id) { return *nodes_[id]; }
+  [[nodiscard]] nic::ModelNetwork& network() { return network_; }
   [[nodiscard]] std::uint64_t now() const { return now_; }
-  void cut(NodeId id) {
+  void cut(nic::NodeId id) {
     network_.cut(id);
     is_cut_.push_back(id);
   }
-  void mend(NodeId id) {
+  void mend(nic::NodeId id) {
     network_.mend(id);
     std::erase(is_cut_, id);
   }
   void step(std::uint64_t by_ns = 10'000) {
     network_.set_time(now_ += by_ns);
-    for (const std::unique_ptr<Node>& node : nodes_) {
+    for (const std::unique_ptr<nic::Node>& node : nodes_) {
       if (std::find(is_cut_.begin(), is_cut_.end(), node->id()) == is_cut_.end()) (void)node->step(now_);
     }
   }
 
  private:
-  static ModelOptions with(ModelOptions options, std::size_t nodes) {
+  static nic::ModelOptions with(nic::ModelOptions options, std::size_t nodes) {
     options.nodes = nodes;
     return options;
   }
-  ModelNetwork network_;
-  std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<NodeId> is_cut_;
+  nic::ModelNetwork network_;
+  std::vector<std::unique_ptr<nic::Node>> nodes_;
+  std::vector<nic::NodeId> is_cut_;
   std::uint64_t now_ = 0;
 };
 
-}  // namespace stopbit::nic::remote
+}  // namespace stopbit::remote

@@ -9,11 +9,11 @@
 
 #include "tests/unit/nic/remote_fixture.hpp"
 
-namespace stopbit::nic::remote {
+namespace stopbit::remote {
 namespace {
 
 constexpr std::uint64_t kSlots = 2048;
-constexpr NodeId kNodes = 4;
+constexpr nic::NodeId kNodes = 4;
 
 /// What was published, by sequence number.
 struct Published {
@@ -41,7 +41,8 @@ struct Wish {
 /// A subscriber, a reader of its ring, and what the reader must get.
 class Watched {
  public:
-  Watched(Net& net, NodeId node, const Wish& wish, SubscriberOptions how, const std::map<std::uint32_t, Published>& all)
+  Watched(Net& net, nic::NodeId node, const Wish& wish, SubscriberOptions how,
+          const std::map<std::uint32_t, Published>& all)
       : wish_(wish), all_(all) {
     how.name = name_.get();
     how.filter = wish.filter();
@@ -121,7 +122,7 @@ class Watched {
 
 void run(std::uint64_t seed, bool is_near) {
   std::mt19937_64 random(seed);
-  ModelOptions network;
+  nic::ModelOptions network;
   network.seed = seed;
   network.is_one_host = is_near;
   if (seed % 2 == 0) {
@@ -161,7 +162,7 @@ void run(std::uint64_t seed, bool is_near) {
   };
   std::array<std::uint64_t, kNodes> cut_until{};
   const auto mend = [&](bool all_of_them) {
-    for (NodeId id = 1; id < kNodes; ++id) {
+    for (nic::NodeId id = 1; id < kNodes; ++id) {
       if (cut_until[id] == 0 || (!all_of_them && cut_until[id] > net.now())) continue;
       net.network().mend(id);
       cut_until[id] = 0;
@@ -184,8 +185,8 @@ void run(std::uint64_t seed, bool is_near) {
       options.ring = "ring";
       options.ask_ns = 2'000'000;
       options.wants_history = random() % 4 != 0;
-      options.landing_messages = ChannelLayout::kMinSlots;
-      const auto node = static_cast<NodeId>(1 + random() % (kNodes - 1));
+      options.landing_messages = nic::ChannelLayout::kMinSlots;
+      const auto node = static_cast<nic::NodeId>(1 + random() % (kNodes - 1));
       watched.push_back(std::make_unique<Watched>(net, node, wish, options, all));
     } else if (dice < 313 && !watched.empty()) {
       forget(random() % watched.size());
@@ -193,7 +194,7 @@ void run(std::uint64_t seed, bool is_near) {
       watched[random() % watched.size()]->sleep_until(net.now() + random() % 10'000'000);
     } else if (dice == 999) {
       // Sometimes longer than a node may say nothing.
-      const auto id = static_cast<NodeId>(1 + random() % (kNodes - 1));
+      const auto id = static_cast<nic::NodeId>(1 + random() % (kNodes - 1));
       net.network().cut(id);
       cut_until[id] = net.now() + random() % 100'000'000;
     }
@@ -241,4 +242,4 @@ TEST(RemoteRandom, every_near_subscriber_gets_what_it_wants_or_is_told_what_it_m
 }
 
 }  // namespace
-}  // namespace stopbit::nic::remote
+}  // namespace stopbit::remote

@@ -12,7 +12,7 @@
 #include "tests/unit/nic/remote_fixture.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::nic::remote {
+namespace stopbit::remote {
 namespace {
 
 std::uint64_t clock_ns() {
@@ -21,8 +21,8 @@ std::uint64_t clock_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-NodeOptions patient() {
-  NodeOptions options;
+nic::NodeOptions patient() {
+  nic::NodeOptions options;
   options.ports = 8;
   options.link.resend_ns = 20'000'000;
   options.link.silence_ns = 30'000'000'000;  // the machine may have other things to do
@@ -33,11 +33,11 @@ NodeOptions patient() {
 class Other {
  public:
   Other(const std::string& network, const std::string& ring, SubscriberOptions::Way way) {
-    ShmOptions how;
+    nic::ShmOptions how;
     how.network = network;
     how.node = 1;
-    transport_ = std::move(ShmTransport::open(how)).value();
-    node_ = std::make_unique<Node>(*transport_, patient());
+    transport_ = std::move(nic::ShmTransport::open(how)).value();
+    node_ = std::make_unique<nic::Node>(*transport_, patient());
     SubscriberOptions wanted;
     wanted.ring = "ring";
     wanted.name = ring;
@@ -52,8 +52,8 @@ class Other {
     (void)node_->step(now);
     (void)subscriber->step(now);
   }
-  std::unique_ptr<ShmTransport> transport_;
-  std::unique_ptr<Node> node_;
+  std::unique_ptr<nic::ShmTransport> transport_;
+  std::unique_ptr<nic::Node> node_;
   std::unique_ptr<Subscriber> subscriber;
 };
 
@@ -62,10 +62,10 @@ void carry(SubscriberOptions::Way way) {
   const RingName target;
   const std::string network = "test-remote-net-" + std::to_string(::getpid());
   constexpr std::uint64_t kRecords = 100'000;
-  ShmOptions how;
+  nic::ShmOptions how;
   how.network = network;
-  const std::unique_ptr<ShmTransport> transport = std::move(ShmTransport::open(how)).value();
-  Node node(*transport, patient());
+  const std::unique_ptr<nic::ShmTransport> transport = std::move(nic::ShmTransport::open(how)).value();
+  nic::Node node(*transport, patient());
   std::atomic<bool> is_live = false;
   std::atomic<bool> is_over = false;
   std::atomic<std::uint64_t> next = 0;
@@ -131,4 +131,4 @@ TEST(RemoteShm, writes_a_ring_that_another_thread_has_asked_for) {
 }
 
 }  // namespace
-}  // namespace stopbit::nic::remote
+}  // namespace stopbit::remote

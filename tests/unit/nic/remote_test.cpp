@@ -12,11 +12,11 @@
 #include "tests/unit/nic/remote_fixture.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::nic::remote {
+namespace stopbit::remote {
 namespace {
 
-ModelOptions bad_network(std::uint64_t seed) {
-  ModelOptions options;
+nic::ModelOptions bad_network(std::uint64_t seed) {
+  nic::ModelOptions options;
   options.seed = seed;
   options.line.loss = {0.03, 2};
   options.line.duplicate = 0.03;
@@ -31,7 +31,7 @@ constexpr std::uint64_t kLosslessSlots = 8192;  // more than may be under way
 /// A publisher on node 0, subscribers on the others.
 class Remote : public ::testing::Test {
  protected:
-  void start(std::size_t nodes = 2, ModelOptions network = {}, PublisherOptions how = {}) {
+  void start(std::size_t nodes = 2, nic::ModelOptions network = {}, PublisherOptions how = {}) {
     network.is_one_host = is_one_host;
     net.emplace(nodes, network);
     PublishedRing ring = published;
@@ -51,7 +51,7 @@ class Remote : public ::testing::Test {
     how.token = token;
     return how;
   }
-  Subscriber& subscribe(NodeId node, const SubscriberOptions& how) {
+  Subscriber& subscribe(nic::NodeId node, const SubscriberOptions& how) {
     Result<std::unique_ptr<Subscriber>> opened = Subscriber::open(net->node(node), how);
     if (!opened) throw std::runtime_error(opened.message());
     subscribers.push_back(std::move(opened).value());
@@ -183,11 +183,28 @@ TEST_P(RemoteBoth, readers_begin_and_end_with_the_ring) {
   until([&] { return here.state() == SubscriberState::Ended; }, "the end");
   EXPECT_EQ(read_all(reader).size(), 10U) << "the last records come before the end";
   EXPECT_EQ(reader.writer(), ring::WriterState::Finished);
-  EXPECT_TRUE(ring::exists(name.get())) << "for late readers";
+  EXPECT_TRUE(os::exists(name.get())) << "for late readers";
   if (is_one_host) subscribers.clear();  // it holds its name
   until([&] { return publisher->status().empty(); }, "the publisher forgets it");
-  EXPECT_EQ(ring::exists(name.get()), !is_one_host);
+  EXPECT_EQ(os::exists(name.get()), !is_one_host);
   EXPECT_EQ(publisher->counters().ended, 1U);
+}
+
+TEST_P(RemoteBoth, the_end_of_the_publisher_is_no_news_after_that_of_the_ring) {
+  RingName name;
+  start();
+  auto feed = std::make_unique<Feed>(source.get());
+  SubscriberOptions how = options(name);
+  how.follows = false;
+  Subscriber& here = subscribe(1, how);
+  until_live(here);
+  feed->tick(1);
+  feed.reset();
+  until([&] { return here.state() == SubscriberState::Ended; }, "the end");
+  publisher.reset();  // says goodbye to a near subscriber, which stays until it leaves
+  run(1'000);
+  EXPECT_EQ(here.state(), SubscriberState::Ended);
+  EXPECT_EQ(here.problem(), "the ring has ended");
 }
 
 TEST_P(RemoteBoth, a_new_layout_makes_a_new_ring_under_the_same_name) {
@@ -237,7 +254,7 @@ TEST_P(RemoteBoth, who_has_the_wrong_token_is_answered_as_if_there_were_no_ring)
   EXPECT_EQ(first.refusal(), Refusal::Ring);
   EXPECT_EQ(first.problem(), second.problem());
   EXPECT_EQ(publisher->counters().refused, 2U);
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
 }
 
 TEST_P(RemoteBoth, what_does_not_fit_is_refused_with_a_reason) {
@@ -274,7 +291,7 @@ TEST_P(RemoteBoth, what_does_not_fit_is_refused_with_a_reason) {
   how = options(name);
   how.max_slots = kRingSlots / 2;
   EXPECT_NE(refusal(how).find("at most 128"), std::string::npos);
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
 }
 
 TEST_P(RemoteBoth, only_records_that_a_pattern_fits_come_and_all_events) {
@@ -652,6 +669,180 @@ TEST_F(RemoteFar, a_lossless_subscriber_that_sleeps_is_detached_and_told) {
   EXPECT_EQ(here.counters().lost, 0U);
 }
 
+/// A lossless ring, its writer stepped by the test: it never has to wait.
+class RemoteLossless : public RemoteBoth {
+ protected:
+  ring::Writer make_writer() {
+    ring::WriterOptions lossless;
+    lossless.lossless.emplace();
+    lossless.slot_count = kLosslessSlots;
+    Result<ring::Writer> made = ring::Writer::create(source.get(), market(), lossless);
+    if (!made) throw std::runtime_error(made.message());
+    return std::move(made).value();
+  }
+  Subscriber& subscribe_lossless(ring::Writer& writer, SubscriberOptions wanted) {
+    wanted.is_lossless = true;
+    wanted.ask_ns = 1'000'000;
+    Subscriber& here = subscribe(1, wanted);
+    until_beaten(
+        writer, [&] { return here.state() == SubscriberState::Live; }, "live");
+    EXPECT_EQ(here.is_near(), is_one_host);
+    return here;
+  }
+  void until_beaten(ring::Writer& writer, const std::function<bool()>& happens, const char* what) {
+    until(
+        [&] {
+          writer.beat(1);
+          return happens();
+        },
+        what);
+  }
+  void write(ring::Writer& writer, std::uint64_t records) {
+    for (std::uint64_t i = 0; i < records; ++i) ring::test::write_record(writer, 4, written++);
+  }
+  /// As much as the ring has room for: the writer would wait then.
+  void fill(ring::Writer& writer) {
+    while (writer.head() < 2 * kLosslessSlots - 64) write(writer, 1);
+  }
+  /// The records of the ring here, each exactly once and in order.
+  void take(ring::Reader& reader) {
+    for (ring::Poll poll; (poll = reader.poll()) != ring::Poll::Nothing;) {
+      ASSERT_EQ(poll, ring::Poll::Record);
+      ASSERT_EQ(ring::test::seed_of(reader.record()), next++);
+    }
+  }
+  std::uint64_t written = 0;
+  std::uint64_t next = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Ways, RemoteLossless, ::testing::Bool(),
+                         [](const auto& one) { return one.param ? "near" : "far"; });
+
+TEST_P(RemoteLossless, goes_on_exactly_where_it_was_when_its_publisher_stood_still) {
+  RingName name;
+  PublisherOptions how;
+  how.silence_ns = 200'000'000;
+  start(2, {}, how);
+  ring::Writer writer = make_writer();
+  SubscriberOptions wanted = options(name);
+  wanted.silence_ns = 100'000'000;
+  Subscriber& here = subscribe_lossless(writer, wanted);
+  ring::Reader reader = reader_of(name.get());
+  for (int round = 0; round < 3; ++round) {
+    write(writer, 400);
+    until_beaten(
+        writer, [&] { return here.counters().records == written; }, "all is here");
+    // As SIGSTOP does: neither its node nor the publisher is stepped, longer than anybody's patience.
+    net->cut(0);
+    std::unique_ptr<Publisher> stopped = std::move(publisher);
+    write(writer, 100);
+    run(50'000);
+    EXPECT_EQ(here.state(), SubscriberState::Asking);
+    net->mend(0);
+    publisher = std::move(stopped);
+    until_beaten(
+        writer,
+        [&] {
+          EXPECT_EQ(writer.seated(), 1U) << "what comes is kept for it";
+          return HasFailure() || here.counters().records >= written;
+        },
+        "the rest is here");
+    run(1'000);
+    take(reader);
+    ASSERT_FALSE(HasFailure());
+    EXPECT_EQ(next, written);
+  }
+  EXPECT_EQ(here.counters().records, written);
+  EXPECT_EQ(here.counters().lost, 0U);
+  EXPECT_FALSE(reader.replaced());
+}
+
+TEST_P(RemoteLossless, goes_on_exactly_where_it_was_when_it_stood_still_itself) {
+  RingName name;
+  PublisherOptions how;
+  how.silence_ns = 1'000'000'000;
+  how.stuck_ns = 60'000'000'000;
+  start(2, {}, how);
+  ring::Writer writer = make_writer();
+  Subscriber& here = subscribe_lossless(writer, options(name));
+  ring::Reader reader = reader_of(name.get());
+  write(writer, 100);
+  until_beaten(
+      writer, [&] { return here.counters().records == written; }, "all is here");
+  // Some records are under way when it stops, and the ring fills up behind them.
+  write(writer, 300);
+  for (int i = 0; i < 3; ++i) {
+    net->step();
+    (void)publisher->step(net->now());
+  }
+  std::unique_ptr<Subscriber> stopped = std::move(subscribers.back());
+  net->cut(1);
+  fill(writer);
+  run(20'000);  // 0.2 s: the link gives up after 0.05
+  writer.beat(1);
+  EXPECT_EQ(writer.seated(), 1U) << "it is waited for";
+  net->mend(1);
+  subscribers.back() = std::move(stopped);
+  until_beaten(
+      writer,
+      [&] {
+        take(reader);
+        return HasFailure() || next == written;
+      },
+      "all is here");
+  EXPECT_EQ(here.counters().lost, 0U);
+  EXPECT_EQ(publisher->counters().detached, 0U);
+}
+
+TEST_P(RemoteLossless, is_told_what_it_lacks_when_its_publisher_ends) {
+  RingName name;
+  start();
+  ring::Writer writer = make_writer();
+  const auto read = std::make_shared<std::atomic<std::uint64_t>>(0);
+  SubscriberOptions wanted = options(name);
+  wanted.follows = false;
+  wanted.records_read = read;
+  Subscriber& here = subscribe_lossless(writer, wanted);
+  fill(writer);
+  run(20'000);  // nobody reads: what comes here is half of a ring
+  ring::Reader reader = reader_of(name.get());
+  publisher.reset();
+  until([&] { return here.state() == SubscriberState::Refused; }, "told");
+  take(reader);
+  ASSERT_FALSE(HasFailure());
+  EXPECT_GT(next, 0U);
+  EXPECT_LT(next, written);
+  EXPECT_EQ(here.counters().lost, written - next) << here.problem();
+  EXPECT_NE(here.problem().find(std::to_string(written - next) + " records have not come"), std::string::npos)
+      << here.problem();
+}
+
+TEST_P(RemoteLossless, has_not_all_before_its_reader_has) {
+  RingName name;
+  start();
+  std::optional<ring::Writer> writer = make_writer();
+  const auto read = std::make_shared<std::atomic<std::uint64_t>>(0);
+  SubscriberOptions wanted = options(name);
+  wanted.follows = false;
+  wanted.records_read = read;
+  Subscriber& here = subscribe_lossless(*writer, wanted);
+  ring::Reader reader = reader_of(name.get());
+  fill(*writer);
+  writer.reset();
+  run(60'000);
+  ASSERT_EQ(publisher->status().size(), 1U) << "it is served until it has all";
+  EXPECT_FALSE(publisher->status().at(0).has_all);
+  until(
+      [&] {
+        take(reader);
+        read->store(reader.next_record(), std::memory_order_release);
+        return HasFailure() || next == written;
+      },
+      "all is here");
+  until([&] { return publisher->status().empty() || publisher->status().at(0).has_all; }, "the publisher knows");
+  EXPECT_EQ(here.state(), SubscriberState::Ended) << here.problem();
+  EXPECT_EQ(here.counters().lost, 0U);
+}
+
 TEST_P(RemoteBoth, a_network_that_breaks_for_a_while_costs_no_record) {
   RingName name;
   Feed feed(source.get());
@@ -829,6 +1020,60 @@ TEST_F(RemoteNearLossless, a_subscriber_that_sleeps_for_too_long_is_detached_and
   until_records(here, had + 1);
 }
 
+TEST_F(RemoteNearLossless, a_ring_that_was_cut_off_goes_on_in_the_next_one_with_nothing_twice) {
+  RingName name;
+  PublisherOptions how;
+  how.stuck_ns = 100'000'000;
+  start(2, {}, how);
+  ring::Writer writer = make_writer();
+  Subscriber& here = subscribe_lossless(name, writer);
+  ring::Reader first = reader_of(name.get());
+  std::unique_ptr<Subscriber> asleep = std::move(subscribers.back());
+  const std::uint64_t written = fill(writer);
+  until([&] { return publisher->status().empty(); }, "detached");
+  subscribers.back() = std::move(asleep);
+  until(
+      [&] {
+        writer.beat(1);
+        return here.state() == SubscriberState::Live && here.counters().records >= written;
+      },
+      "welcome again");
+  ring::Reader second = reader_of(name.get());
+  std::uint64_t next = 0;
+  for (ring::Reader* reader : {&first, &second}) {
+    while (reader->poll() == ring::Poll::Record) EXPECT_EQ(ring::test::seed_of(reader->record()), next++);
+    EXPECT_GT(next, 0U);
+  }
+  EXPECT_EQ(next, written);
+  EXPECT_EQ(here.counters().lost, 0U);
+}
+
+TEST_F(RemoteNearLossless, a_ring_that_was_cut_off_is_not_taken_for_whole) {
+  RingName name;
+  PublisherOptions how;
+  how.stuck_ns = 100'000'000;
+  start(2, {}, how);
+  ring::Writer writer = make_writer();
+  SubscriberOptions wanted = options(name);
+  wanted.is_lossless = true;
+  wanted.follows = false;
+  wanted.ask_ns = 1'000'000;
+  Subscriber& here = subscribe(1, wanted);
+  until(
+      [&] {
+        writer.beat(1);
+        return here.state() == SubscriberState::Live;
+      },
+      "live");
+  ring::Reader reader = reader_of(name.get());
+  std::unique_ptr<Subscriber> asleep = std::move(subscribers.back());
+  const std::uint64_t written = fill(writer);
+  until([&] { return publisher->status().empty(); }, "detached");
+  subscribers.back() = std::move(asleep);
+  until([&] { return here.state() == SubscriberState::Refused; }, "told");
+  EXPECT_EQ(here.counters().lost + read_all(reader).size(), written) << here.problem();
+}
+
 TEST_F(RemoteNearLossless, a_subscriber_that_lies_gets_no_more_and_keeps_nobody_waiting_for_long) {
   RingName name;
   PublisherOptions how;
@@ -843,7 +1088,7 @@ TEST_F(RemoteNearLossless, a_subscriber_that_lies_gets_no_more_and_keeps_nobody_
   request.token = token;
   request.is_lossless = true;
   request.near = WantedRing{name.get(), true, 1U << 20U};
-  std::array<std::byte, kMaxMessageBytes> message;
+  std::array<std::byte, nic::kMaxMessageBytes> message;
   std::uint64_t beats = 0;
   // It answers beats that there were not, and the first one again and again: never the last.
   const auto live = [&] {
@@ -942,7 +1187,7 @@ TEST_F(RemoteNear, a_publisher_that_ends_takes_its_rings_along_and_the_next_one_
   until_records(here, 20);
   ring::Reader reader = reader_of(name.get());
   publisher.reset();
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
   EXPECT_EQ(read_all(reader).size(), 20U);
   EXPECT_EQ(reader.writer(), ring::WriterState::Finished);
   run(10);
@@ -960,7 +1205,7 @@ TEST_F(RemoteNear, a_publisher_that_ends_takes_its_rings_along_and_the_next_one_
   EXPECT_EQ(read_all(again).size(), 20U);
   subscribers.clear();
   run(10);
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
 }
 
 TEST_F(RemoteNear, a_subscriber_takes_away_the_ring_that_a_killed_publisher_has_left) {
@@ -969,7 +1214,7 @@ TEST_F(RemoteNear, a_subscriber_takes_away_the_ring_that_a_killed_publisher_has_
   start();
   Subscriber& here = subscribe(1, options(name));
   until_live(here);
-  const std::string path = ring::path_of(name.get()).value();
+  const std::string path = os::path_of(name.get()).value();
   // A killed process does not take its files along: the publisher's end takes the name of nothing.
   const std::string aside = path + "-aside";
   ASSERT_EQ(::rename(path.c_str(), aside.c_str()), 0);
@@ -977,12 +1222,12 @@ TEST_F(RemoteNear, a_subscriber_takes_away_the_ring_that_a_killed_publisher_has_
   ASSERT_EQ(::rename(aside.c_str(), path.c_str()), 0);
   // Of a killed one it would say Running and have no lock.
   const std::uint32_t running = static_cast<std::uint32_t>(ring::State::Running);
-  const ring::Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  const os::Descriptor file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   ASSERT_EQ(::pwrite(file.get(), &running, sizeof(running), offsetof(ring::Header, state)), 4);
   run(2000);
   EXPECT_EQ(here.state(), SubscriberState::Asking) << here.problem();
   subscribers.clear();
-  EXPECT_FALSE(ring::exists(name.get()));
+  EXPECT_FALSE(os::exists(name.get()));
 }
 
 TEST_F(RemoteNear, names_that_are_not_the_subscribers_are_not_taken) {
@@ -1042,14 +1287,14 @@ TEST_F(RemoteNear, a_ring_that_was_left_by_a_far_subscriber_makes_room_for_a_nea
   until([&] { return far.state() == SubscriberState::Live; }, "live");
   EXPECT_FALSE(far.is_near());
   subscribers.clear();
-  EXPECT_TRUE(ring::exists(name.get()));
+  EXPECT_TRUE(os::exists(name.get()));
   until_live(subscribe(1, options(name)));
 }
 
 // Who may subscribe, and how much.
 
-HostAddress host(std::uint8_t last) {
-  HostAddress address;
+nic::HostAddress host(std::uint8_t last) {
+  nic::HostAddress address;
   address.bytes = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 10, 0, 0, last};
   return address;
 }
@@ -1059,7 +1304,7 @@ TEST_F(Remote, only_addresses_that_are_allowed_are_served) {
   RingName one;
   RingName two;
   RingName three;
-  published.allow = {parse_prefix("192.0.2.0/24").value(), parse_prefix("10.0.0.1").value()};
+  published.allow = {nic::parse_prefix("192.0.2.0/24").value(), nic::parse_prefix("10.0.0.1").value()};
   start(4);
   net->network().set_address(1, host(1));
   net->network().set_address(2, host(2));
@@ -1086,7 +1331,7 @@ TEST_F(Remote, only_addresses_that_are_allowed_are_served) {
 TEST_F(Remote, a_wrong_token_does_not_learn_that_its_address_is_none_of_those) {
   Feed feed(source.get());
   RingName name;
-  published.allow = {parse_prefix("10.0.0.1").value()};
+  published.allow = {nic::parse_prefix("10.0.0.1").value()};
   start();
   net->network().set_address(1, host(2));
   SubscriberOptions how = options(name);
@@ -1102,9 +1347,9 @@ TEST_F(Remote, an_address_has_so_many_subscribers_and_no_more) {
   PublisherOptions how;
   how.subscribers_per_address = 2;
   start(5, {}, how);
-  for (NodeId node = 1; node <= 3; ++node) net->network().set_address(node, host(1));
+  for (nic::NodeId node = 1; node <= 3; ++node) net->network().set_address(node, host(1));
   net->network().set_address(4, host(2));
-  for (NodeId node = 1; node <= 2; ++node) until_live(subscribe(node, options(names[node - 1U])));
+  for (nic::NodeId node = 1; node <= 2; ++node) until_live(subscribe(node, options(names[node - 1U])));
   SubscriberOptions wanted = options(names[2]);
   wanted.ask_ns = 1'000'000;
   Subscriber& third = subscribe(3, wanted);
@@ -1131,7 +1376,7 @@ TEST_F(Remote, an_address_that_asks_too_often_waits_and_others_do_not_notice) {
   Subscribe request;
   request.ring = "none";
   request.layout = {256, 64};
-  std::array<std::byte, kMaxMessageBytes> answer;
+  std::array<std::byte, nic::kMaxMessageBytes> answer;
   int served = 0;
   int held_back = 0;
   const std::uint64_t begin_ns = net->now();
@@ -1232,11 +1477,11 @@ TEST_F(Remote, a_subscriber_gets_no_more_bytes_in_a_second_than_it_may) {
 TEST_P(RemoteBoth, who_may_still_have_its_ring_does_not_notice_that_others_may_not) {
   Feed feed(source.get());
   std::array<RingName, 5> names;
-  published.allow = {parse_prefix("10.0.0.0/24").value()};
+  published.allow = {nic::parse_prefix("10.0.0.0/24").value()};
   PublisherOptions how;
   how.rings = {{.name = "gone", .ring = source.get(), .token = token}};
   start(6, {}, how);
-  for (NodeId node = 1; node <= 5; ++node) net->network().set_address(node, host(static_cast<std::uint8_t>(node)));
+  for (nic::NodeId node = 1; node <= 5; ++node) net->network().set_address(node, host(static_cast<std::uint8_t>(node)));
   SubscriberOptions of_gone = options(names[2]);
   of_gone.ring = "gone";
   Subscriber& stays = subscribe(1, options(names[0]));
@@ -1250,7 +1495,7 @@ TEST_P(RemoteBoth, who_may_still_have_its_ring_does_not_notice_that_others_may_n
   kept.name = "cme";
   kept.ring = source.get();
   kept.token = token;
-  kept.allow = {parse_prefix("10.0.0.1").value(), parse_prefix("10.0.0.4").value()};
+  kept.allow = {nic::parse_prefix("10.0.0.1").value(), nic::parse_prefix("10.0.0.4").value()};
   publisher->republish({kept, {.name = "new", .ring = source.get(), .token = "another"}});
   until([&] { return loses_address.state() == SubscriberState::Refused; }, "another address");
   until([&] { return loses_ring.state() == SubscriberState::Refused; }, "no ring");
@@ -1359,4 +1604,4 @@ TEST_P(RemoteBoth, a_writer_that_may_be_kept_waiting_no_longer_is_not) {
 }
 
 }  // namespace
-}  // namespace stopbit::nic::remote
+}  // namespace stopbit::remote

@@ -12,7 +12,7 @@
 #include "host/nic/node/node.hpp"
 #include "host/nic/queue/command_queue.hpp"
 #include "host/nic/transport/model/network.hpp"
-#include "tests/unit/nic/fixture.hpp"
+#include "tests/lib/nic/fixture.hpp"
 
 namespace stopbit::nic {
 namespace {

@@ -237,6 +237,33 @@ TEST(Rma, changes_nothing_outside_the_window_for_random_commands) {
   EXPECT_GT(counters.refused[static_cast<std::size_t>(Error::TargetWindow)], 100U);
 }
 
+// The target has taken the request, so nothing of the origin's is under way any more when it dies.
+TEST(Rma, tells_that_the_route_is_broken_when_the_target_dies_while_it_answers_a_get) {
+  Pair pair(ModelOptions{});
+  constexpr std::size_t kPages = 256;  // many steps of the target
+  const auto into = pair.origin.add_memory(1, kPages, Access::ReadWrite);
+  const auto theirs = pair.target.add_memory(2, kPages, Access::Read);
+  const auto window = pair.target.rma.open_window(2, theirs->nla, kPages * kPageBytes, Access::Read);
+  ASSERT_TRUE(window);
+  Command get = command_of(Operation::Get, *window);
+  get.address = into->nla;
+  get.length = kPages * kPageBytes;
+  get.modifiers = kNotifyCompleter;
+  ASSERT_EQ(pair.from->queue.insert({&get, 1}).reply, Reply::NoError);
+  while (pair.origin.links.taken(1, Channel::Low) == 0) {
+    pair.step();
+    ASSERT_LT(pair.now, 1'000'000U) << "the request is not acknowledged";
+  }
+  Notification told;
+  ASSERT_FALSE(pair.from->notifications.take(told)) << "the answer is whole already";
+  pair.network.cut(1);
+  while (!pair.from->notifications.take(told)) {
+    pair.step();
+    ASSERT_LT(pair.now, 1'000'000'000U) << "nobody says that it will not come";
+  }
+  EXPECT_EQ(told.error, Error::RouteBroken);
+}
+
 /// Packets of a node that lies, with a good frame around them.
 TEST(Rma, survives_random_packets_and_writes_nothing_for_them) {
   Pair pair(ModelOptions{});

@@ -113,6 +113,23 @@ TEST_F(Shm, refuses_an_inbox_of_another_shape_of_another_kind_and_of_everyone) {
   }
 }
 
+/// Its user or root has done it: the node is cut off, and nobody dies.
+TEST_F(Shm, survives_an_inbox_that_becomes_shorter) {
+  const auto a = open(options(0));
+  const auto b = open(options(1));
+  ASSERT_TRUE(a->connect(1)) << a->problem();
+  std::array<std::byte, 256> got{};
+  ASSERT_TRUE(a->send(1, frame(1)));
+  ASSERT_NE(b->receive(got), 0U);
+  std::filesystem::resize_file(path + "/net.1", 0);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    (void)a->send(1, frame(i));
+    EXPECT_EQ(b->receive(got), 0U);
+  }
+  EXPECT_FALSE(a->connect(1));
+  EXPECT_NE(a->problem().find("of another shape"), std::string::npos) << a->problem();
+}
+
 TEST_F(Shm, survives_any_contents_of_its_inbox) {
   const auto a = open(options(0));
   const auto b = open(options(1));

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/nic/sync_model.hpp"
+#include "tests/nic/models/sync_model.hpp"
 
 namespace stopbit::nic {
 namespace {

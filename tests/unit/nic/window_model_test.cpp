@@ -4,7 +4,7 @@
 
 #include <cstdio>
 
-#include "tests/unit/nic/window_model.hpp"
+#include "tests/nic/models/window_model.hpp"
 
 namespace stopbit::nic {
 namespace {

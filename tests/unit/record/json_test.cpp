@@ -93,7 +93,13 @@ TEST(JsonPrinter, prints_strings_of_every_length) {
 
 TEST(JsonPrinter, escapes_what_json_does_not_allow) {
   EXPECT_EQ(print_text(FieldType::Ascii, "a\"b\\c/\n\r\t\b\f"), line(R"("a\"b\\c/\n\r\t\b\f")"));
-  EXPECT_EQ(print_text(FieldType::Ascii, std::string_view("\0\x01\x1F\x7F", 4)), line("\"\\u0000\\u0001\\u001f\x7F\""));
+  EXPECT_EQ(print_text(FieldType::Ascii, std::string_view("\0\x01\x1F\x7F", 4)),
+            line("\"\\u0000\\u0001\\u001f\\u007f\""));
+}
+
+TEST(JsonPrinter, escapes_what_is_not_as_it_looks) {
+  EXPECT_EQ(print_text(FieldType::Unicode, "a\u009b\u202e\u200b\uFEFF\U000E0041\u00e9"),
+            line("\"a\\u009b\\u202e\\u200b\\ufeff\\udb40\\udc41\u00e9\""));
 }
 
 TEST(JsonPrinter, prints_high_bytes_of_ascii_as_code_points) {

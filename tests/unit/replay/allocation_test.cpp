@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "host/ingest/pcap/pcap_source.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "tests/lib/engines.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
@@ -61,6 +61,7 @@ class WatchedEngine final : public Engine {
     return outcome;
   }
   void reset(std::uint16_t channel) noexcept override { inner_->reset(channel); }
+  void invalidate(std::uint16_t channel) noexcept override { inner_->invalidate(channel); }
 
   [[nodiscard]] std::size_t datagrams() const { return datagrams_; }
   [[nodiscard]] std::size_t between() const { return at_last_ - at_first_; }

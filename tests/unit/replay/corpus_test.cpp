@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "host/ingest/pcap/pcap_source.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 /// What real captures tell about framing: the sequence number found in front of the data is the one in the message.

@@ -2,9 +2,9 @@
 
 #include <cstdlib>
 
-#include "host/feed/from_rdi.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "host/feed/description/from_rdi.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/frames.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 /// Replays by a feed description.
@@ -58,12 +58,15 @@ MemorySource::Item packet(std::size_t sequence, int number, std::size_t port, st
 
 void expect_feed_accounted(const Summary& summary) {
   std::uint64_t received = 0;
+  std::uint64_t delivered = 0;
   for (const ChannelCount& channel : summary.channels) {
     EXPECT_TRUE(channel.account.balanced());
     EXPECT_EQ(channel.account.numbers.held, 0U);
     received += channel.account.packets.all_received();
+    delivered += channel.account.packets.delivered;
   }
   EXPECT_EQ(summary.verdicts[static_cast<std::size_t>(net::Verdict::Accepted)], received);
+  EXPECT_EQ(summary.chunks + summary.datagrams - summary.joined, delivered);
 }
 
 class FeedReplayTest : public ::testing::Test {
@@ -117,10 +120,10 @@ TEST_F(FeedReplayTest, tells_a_sequence_reset) {
   const Summary summary = bench.run({
       packet(500'000, 1, 10001, 1'000),
       packet(500'001, 2, 10001, 9'000),
-      packet(1, 3, 10001, 20'000),
-      packet(2, 4, 10001, 20'100),
+      packet(1, 3, 10001, 2'000'000'000),
+      packet(2, 4, 10001, 2'000'000'100),
   });
-  EXPECT_NE(bench.lines().find("{\"event\":\"reset\",\"channel\":310,\"packet\":4"), std::string::npos)
+  EXPECT_NE(bench.lines().find("{\"event\":\"reset\",\"channel\":310,\"packet\":3"), std::string::npos)
       << bench.lines();
   EXPECT_EQ(bench.records().size(), 5U);
   EXPECT_EQ(bench.header(4).sender_epoch(), 1);
@@ -136,6 +139,9 @@ TEST_F(FeedReplayTest, a_preamble_that_cannot_be_right_is_an_error_and_malformed
                              2'000, 0};
   const Summary summary = bench.run({packet(5, 5, 10001, 1'000), std::move(damaged)});
   EXPECT_EQ(summary.errors[static_cast<std::size_t>(ErrorCode::X9)], 1U);
+  EXPECT_NE(bench.lines().find("{\"error\":\"X9\",\"packet\":2,\"offset\":2,"), std::string::npos) << bench.lines();
+  ASSERT_EQ(summary.problems.size(), 1U);
+  EXPECT_NE(summary.problems[0].find("packet 2, byte 2: "), std::string::npos) << summary.problems[0];
   EXPECT_EQ(summary.channels[0].account.packets.malformed, 1U);
   EXPECT_EQ(summary.channels[0].account.packets.delivered, 1U);
   expect_feed_accounted(summary);

@@ -14,7 +14,7 @@
 #include "decoder/engine/engine.hpp"
 #include "decoder/record/buffer_sink.hpp"
 #include "decoder/record/json.hpp"
-#include "host/ingest/packet_source.hpp"
+#include "host/ports/packet_source.hpp"
 #include "host/replay/replay.hpp"
 #include "templates/compiler.hpp"
 

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <thread>
 
-#include "host/ingest/pcap/pcap_source.hpp"
-#include "tests/unit/ingest/captures.hpp"
-#include "tests/unit/net/frames.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/frames.hpp"
+#include "tests/unit/ports/captures.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 namespace stopbit::replay {

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 
-#include "host/ingest/byte_stream.hpp"
-#include "host/ingest/pcap/pcap_source.hpp"
+#include "host/ports/byte_stream.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
 namespace stopbit::replay {

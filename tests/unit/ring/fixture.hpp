@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "host/ring/name.hpp"
+#include "host/os/shm/name.hpp"
 #include "host/ring/reader.hpp"
 #include "host/ring/writer.hpp"
 
@@ -67,7 +67,7 @@ class RingTest : public ::testing::Test {
   RingTest() {
     static std::atomic<int> count = 0;
     name_ = "test-" + std::to_string(::getpid()) + "-" + std::to_string(++count);
-    path_ = path_of(name_).value();
+    path_ = os::path_of(name_).value();
   }
   ~RingTest() override { ::unlink(path_.c_str()); }
 

@@ -30,28 +30,30 @@ class RingWriter : public test::RingTest {
 };
 
 TEST(RingName, stands_for_shared_memory_or_a_file) {
-  EXPECT_EQ(path_of("feed-1.a_B").value(), "/dev/shm/stopbit-feed-1.a_B");
-  EXPECT_EQ(path_of("./feed").value(), "./feed");
-  EXPECT_EQ(path_of("/tmp/feed").value(), "/tmp/feed");
+  EXPECT_EQ(os::path_of("feed-1.a_B").value(), "/dev/shm/stopbit-" + std::to_string(::geteuid()) + "/feed-1.a_B");
+  EXPECT_EQ(os::path_of("./feed").value(), "./feed");
+  EXPECT_EQ(os::path_of("/tmp/feed").value(), "/tmp/feed");
 }
 
 TEST(RingName, is_refused_if_it_could_mean_something_else) {
   using namespace std::string_literals;
   for (const std::string& name : {""s, "."s, ".."s, "-x"s, ".hidden"s, "a b"s, "a\nb"s, "a\0b"s, "/tmp/a\0b"s,
                                   "\xC3\xA9"s, "a/"s, std::string(65, 'a'), "/" + std::string(5000, 'a')}) {
-    EXPECT_FALSE(path_of(name).ok()) << name;
-    EXPECT_FALSE(exists(name)) << name;
+    EXPECT_FALSE(os::path_of(name).ok()) << name;
+    EXPECT_FALSE(os::exists(name)) << name;
   }
-  EXPECT_TRUE(path_of(std::string(64, 'a')).ok());
+  EXPECT_TRUE(os::path_of(std::string(64, 'a')).ok());
 }
 
-TEST_F(RingWriter, makes_posix_shared_memory_that_others_may_only_read) {
+TEST_F(RingWriter, makes_shared_memory_that_others_may_only_read_whatever_the_mask) {
+  const mode_t mask = ::umask(0777);
   const Writer writer = make_writer();
-  const int fd = ::shm_open(("/stopbit-" + name_).c_str(), O_RDONLY, 0);
+  ::umask(mask);
+  const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
   ASSERT_GE(fd, 0);
   struct stat status {};
   ASSERT_EQ(::fstat(fd, &status), 0);
-  EXPECT_EQ(status.st_mode & 0133, 0U);  // not executable, writable by the owner alone
+  EXPECT_EQ(status.st_mode & 07777, 0644U);
   EXPECT_EQ(status.st_size, static_cast<off_t>(kPageBytes + kSlots * record::kSlotBytes));
   ::close(fd);
 }
@@ -86,7 +88,7 @@ TEST_F(RingWriter, refuses_slot_counts_that_cannot_be) {
                                     kMaxSlotCount * 2, ~std::uint64_t{0}}) {
     EXPECT_NE(refusal({.slot_count = count}).find("power of two"), std::string::npos) << count;
   }
-  EXPECT_FALSE(exists(name_));
+  EXPECT_FALSE(os::exists(name_));
 }
 
 TEST_F(RingWriter, refuses_records_longer_than_an_eighth_of_the_ring) {
@@ -128,7 +130,7 @@ TEST_F(RingWriter, removes_what_makers_of_its_name_that_died_left_unfinished) {
   std::ofstream(name_ + ".new-4000000") << "half";
   std::ofstream(name_ + ".new-4000001x") << "of somebody";
   std::ofstream(name_ + "s.new-4000002") << "of another name";
-  const Descriptor made(::open((name_ + ".new-4000003").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const os::Descriptor made(::open((name_ + ".new-4000003").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   ASSERT_TRUE(lock(made));  // its maker is alive
   const Writer writer = make_writer();
   EXPECT_FALSE(std::filesystem::exists(name_ + ".new-4000000"));
@@ -143,7 +145,7 @@ TEST_F(RingWriter, replaces_the_ring_of_a_writer_that_is_gone_though_a_reader_ha
     const Writer writer = make_writer();
     first_epoch = writer.epoch();
   }
-  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+  const os::Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
   struct flock whole {};
   whole.l_type = F_RDLCK;
   whole.l_whence = SEEK_SET;
@@ -184,11 +186,18 @@ TEST_F(RingWriter, does_not_follow_a_symbolic_link) {
 }
 
 TEST_F(RingWriter, leaves_no_temporary_file_behind) {
-  const std::string temporary = path_ + ".new-" + std::to_string(::getpid());
-  const Writer writer = make_writer();
-  EXPECT_NE(::access(temporary.c_str(), F_OK), 0);
+  const stopbit::testing::Scratch scratch;
+  name_ = scratch.path("ring");
+  path_ = name_;
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(scratch.folder()), std::filesystem::directory_iterator());
+  };
+  { const Writer writer = make_writer(); }
+  EXPECT_EQ(files(), 1);
+  const Writer writer = make_writer();  // in place of the first one
+  EXPECT_EQ(files(), 1);
   EXPECT_NE(refusal(), "");
-  EXPECT_NE(::access(temporary.c_str(), F_OK), 0);
+  EXPECT_EQ(files(), 1);
 }
 
 TEST_F(RingWriter, begins_at_lap_one_with_the_other_phase) {

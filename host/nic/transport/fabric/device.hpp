@@ -9,6 +9,7 @@
 #include "host/nic/queue/page.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic {
 
@@ -19,7 +20,7 @@ struct FabricSlots {
       : receive(options.rx_slots),
         shares(options.nodes + 1),
         total(options.rx_slots + (options.nodes + 1) * options.tx_slots),
-        bytes((sizeof(FabricHead) + options.frame_bytes + kLineBytes - 1) / kLineBytes * kLineBytes) {}
+        bytes(round_up<std::size_t>(sizeof(FabricHead) + options.frame_bytes, kLineBytes)) {}
 
   std::size_t receive;
   std::size_t shares;
@@ -27,9 +28,7 @@ struct FabricSlots {
   std::size_t bytes;  ///< Of each.
 
   /// Of all together, whole pages.
-  [[nodiscard]] std::size_t memory() const noexcept {
-    return (total * bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
-  }
+  [[nodiscard]] std::size_t memory() const noexcept { return round_up<std::size_t>(total * bytes, kPageBytes); }
 };
 /// How many addresses are known at once: those of members, and of some that are refused.
 [[nodiscard]] inline std::size_t fabric_addresses(const FabricOptions& options) noexcept {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "host/nic/clock.hpp"
 #include "host/nic/transport/fabric/library.hpp"
 #include "host/nic/transport/fabric/membership.hpp"
 #include "host/nic/transport/fabric/pool.hpp"
+#include "host/os/clock.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -74,7 +74,7 @@ class FabricTransport::Parts {
   /// Takes in what has come, as far as there is room; no more than that, for who sends only what is dropped may be as
   /// fast as this.
   void poll() {
-    const std::uint64_t now = steady_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     FabricPool::Arrived arrived;
     const std::uint64_t room = ready.size() - (ready_written - ready_read);
     for (std::uint64_t looks = 0; looks < room && pool.poll(arrived); ++looks) {
@@ -117,7 +117,8 @@ FabricTransport::~FabricTransport() {
   // What comes now is nobody's; but the provider may need to be asked to send the goodbye.
   parts_->membership->leave();
   FabricPool::Arrived arrived;
-  for (const std::uint64_t end = steady_ns() + kGoodbyeNs; !parts_->pool.is_idle(0) && steady_ns() < end;) {
+  for (const std::uint64_t end = os::monotonic_clock_ns() + kGoodbyeNs;
+       !parts_->pool.is_idle(0) && os::monotonic_clock_ns() < end;) {
     if (parts_->pool.poll(arrived)) parts_->pool.give_back(arrived.slot);
   }
 }
@@ -164,9 +165,9 @@ Result<std::unique_ptr<FabricTransport>> FabricTransport::join(const FabricOptio
   auto started = start(options, address);
   if (!started) return started;
   FabricTransport& transport = *started.value();
-  const std::uint64_t end = steady_ns() + options.patience_ns;
+  const std::uint64_t end = os::monotonic_clock_ns() + options.patience_ns;
   constexpr timespec kPause{0, 200'000};
-  while (!transport.is_joined() && transport.problem().empty() && steady_ns() < end) {
+  while (!transport.is_joined() && transport.problem().empty() && os::monotonic_clock_ns() < end) {
     transport.progress();
     ::nanosleep(&kPause, nullptr);
   }

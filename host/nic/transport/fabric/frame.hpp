@@ -10,7 +10,7 @@
 
 namespace stopbit::nic {
 
-/// What the members of a network over libfabric say to each other, byte for byte (transport/README.md has the table).
+/// What the members of a network over libfabric say to each other, byte for byte (table: doc/nic-protocols.md).
 /// Little-endian. Behind all but Data stands CRC-32C of what is before it: Links look after their own. Head, Join and
 /// Refused are the same in all versions, so that the two sides can tell each other which ones they are; but for the
 /// checksum, which the bare version had not.

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "host/impair/impairer.hpp"
+#include "host/lab/impair/impairer.hpp"
 #include "host/nic/transport/transport.hpp"
 
 namespace stopbit::nic {

@@ -10,11 +10,13 @@
 #include <bit>
 #include <cstring>
 
-#include "host/nic/clock.hpp"
 #include "host/nic/names.hpp"
-#include "host/nic/words.hpp"
-#include "host/ring/name.hpp"
-#include "host/ring/publish.hpp"
+#include "host/nic/word_copy.hpp"
+#include "host/os/clock.hpp"
+#include "host/os/shm/folder.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/os/shm/publish.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -53,14 +55,14 @@ std::optional<std::size_t> length_of(std::byte* slot, std::uint64_t number) noex
 }
 
 Result<std::string> path_of(const ShmOptions& options, NodeId node) {
-  return ring::path_of(options.network + "." + std::to_string(node));
+  return os::path_of(options.network + "." + std::to_string(node));
 }
 
 }  // namespace
 
 ShmTransport::ShmTransport(const ShmOptions& options)
     : options_(options),
-      slot_bytes_((kFrameAt + options.frame_bytes + kLineBytes - 1) / kLineBytes * kLineBytes),
+      slot_bytes_(round_up<std::size_t>(kFrameAt + options.frame_bytes, kLineBytes)),
       outgoing_(options.nodes),
       incoming_(options.nodes) {}
 
@@ -95,76 +97,76 @@ Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const ShmOptions& optio
   }
   if (options.frame_bytes < 128 || options.frame_bytes > 65536) return Failure{"a frame has 128 to 65536 bytes"};
   std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
-  if (std::string problem = transport->make_inbox(); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status made = transport->make_inbox(); !made) return Failure{made.message()};
   return transport;
 }
 
-std::string ShmTransport::make_inbox() {
+Status ShmTransport::make_inbox() {
   const Result<std::string> path = path_of(options_, options_.node);
-  if (!path) return path.message();
-  ring::TemporaryFile temporary(path.value());
-  ring::Descriptor file = temporary.create();
-  if (!file.ok() || ::fchmod(file.get(), kMode) != 0) return ring::system_error("make", temporary.path());
-  if (!ring::lock(file)) return ring::system_error("lock", temporary.path());
-  if (!inbox_.create(file, inbox_bytes())) return ring::system_error("get the memory of", path.value());
+  if (!path) return Failure{path.message()};
+  os::TemporaryFile temporary(path.value(), kMode);
+  os::Descriptor file = temporary.create();
+  if (!file.ok()) return Failure{temporary.problem()};
+  if (!os::lock(file)) return Failure{os::system_error("lock", path.value())};
+  if (!inbox_.create(file, inbox_bytes())) return Failure{os::no_memory(file, path.value(), inbox_bytes())};
   Header header;
   header.node = options_.node;
   header.nodes = static_cast<std::uint32_t>(options_.nodes);
   header.slots = static_cast<std::uint32_t>(options_.slots);
   header.frame_bytes = static_cast<std::uint32_t>(options_.frame_bytes);
   std::memcpy(inbox_.data(), &header, sizeof(header));
-  std::string problem = ring::publish(temporary, path.value(), {.magic = kMagic, .noun = "inbox"});
-  if (!problem.empty()) return problem;
+  Status published = os::publish(temporary, file, path.value(), {.magic = kMagic, .noun = "inbox"});
+  if (!published) return published;
   path_ = path.value();
   file_ = std::move(file);
   for (std::size_t from = 0; from < options_.nodes; ++from) {
     std::byte* const ring = inbox_.data() + kPageBytes + from * ring_bytes();
     incoming_[from] = {ring, slot_of(ring, 0), 0, 0};
   }
-  return {};
+  return Done{};
 }
 
 std::size_t ShmTransport::remove_dead(const std::string& network, std::size_t nodes) {
   std::size_t removed = 0;
   for (std::size_t node = 0; node < nodes; ++node) {
     const Result<std::string> path = path_of({.network = network}, static_cast<NodeId>(node));
-    if (path && ring::remove_dead(path.value(), {.magic = kMagic, .noun = "inbox"})) ++removed;
+    if (path && os::remove_dead(path.value(), {.magic = kMagic, .noun = "inbox"})) ++removed;
   }
   return removed;
 }
 
 bool ShmTransport::connect(NodeId to) {
   Outgoing& out = outgoing_[to];
-  const Result<std::string> path = path_of(options_, to);
-  ring::Descriptor file(::open(path.value().c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  std::string path;
+  os::Descriptor file = os::open_own(options_.network + "." + std::to_string(to), path);
   if (!file.ok()) {
-    problem_ = ring::system_error("open", path.value());
+    problem_ = os::system_error("open", path);
     return false;
   }
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & 0022U) != 0) {
-    problem_ = "'" + path.value() + "' is not of this user alone";
+    problem_ = "'" + path + "' is not of this user alone, but of " + os::user_text(status.st_uid);
     return false;
   }
-  ring::Mapping mapping;
+  os::Mapping mapping;
   if (status.st_size != static_cast<off_t>(inbox_bytes())) {
-    problem_ = "the inbox '" + path.value() + "' is of another shape";
+    problem_ = "the inbox '" + path + "' is of another shape";
     return false;
   }
-  if (!mapping.map(file, inbox_bytes(), ring::Mapping::Use::Write)) {
-    problem_ = ring::system_error("map", path.value());
+  if (!mapping.map(file, inbox_bytes(), os::Mapping::Use::Write)) {
+    problem_ = os::system_error("map", path);
     return false;
   }
   Header header;
   std::memcpy(&header, mapping.data(), sizeof(header));
   if (header.magic != kMagic || header.node != to || header.nodes != options_.nodes || header.slots != options_.slots ||
       header.frame_bytes != options_.frame_bytes) {
-    problem_ = "the inbox '" + path.value() + "' is of another shape or version";
+    problem_ = "the inbox '" + path + "' is of another shape or version";
     return false;
   }
-  if (!ring::is_locked(file)) {
-    problem_ = "the node of '" + path.value() + "' is gone";
+  if (!os::is_locked(file)) {
+    problem_ = "the node of '" + path + "' is gone";
     return false;
   }
   out.file = std::move(file);
@@ -183,10 +185,10 @@ bool ShmTransport::connect(NodeId to) {
 /// Now and then: the node may have come, or have been replaced.
 void ShmTransport::look_again(NodeId to) {
   Outgoing& out = outgoing_[to];
-  const std::uint64_t now = steady_ns();
+  const std::uint64_t now = os::monotonic_clock_ns();
   if (now < out.next_look_ns) return;
   out.next_look_ns = now + options_.look_every_ns;
-  if (out.ring != nullptr && ring::is_locked(out.file)) return;
+  if (out.ring != nullptr && !out.mapping.is_broken() && os::is_locked(out.file)) return;
   (void)connect(to);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "host/nic/transport/transport.hpp"
-#include "host/ring/segment.hpp"
+#include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::nic {
@@ -28,10 +28,10 @@ struct ShmOptions {
 /// The carrier between processes of one host: each node has an inbox in shared memory, with a ring of frames for each
 /// node that may send. No system call per frame, on either side.
 ///
-/// All processes must be of one user: who may write an inbox could claim to be another node, and who truncates one
-/// kills whoever has it mapped. What stands in it otherwise cannot do harm: lengths and numbers are believed only
-/// within the ring. A node that dies leaves its inbox; its successor replaces it, and the others find the new one when
-/// the old one is full. No second process can be the same node while the first one lives. One thread.
+/// All processes must be of one user: who may write an inbox could claim to be another node, and who truncates one cuts
+/// its node off. What stands in it otherwise cannot do harm: lengths and numbers are believed only within the ring. A
+/// node that dies leaves its inbox; its successor replaces it, and the others find the new one when the old one is
+/// full. No second process can be the same node while the first one lives. One thread.
 class ShmTransport final : public Transport {
  public:
   [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const ShmOptions& options);
@@ -56,8 +56,8 @@ class ShmTransport final : public Transport {
  private:
   /// A ring in somebody's inbox, from its sender's side.
   struct Outgoing {
-    ring::Descriptor file;
-    ring::Mapping mapping;
+    os::Descriptor file;
+    os::Mapping mapping;
     std::byte* ring = nullptr;  ///< Nothing: not connected.
     std::uint64_t written = 0;
     std::uint64_t taken = 0;  ///< As last read.
@@ -71,7 +71,7 @@ class ShmTransport final : public Transport {
   };
 
   explicit ShmTransport(const ShmOptions& options);
-  [[nodiscard]] std::string make_inbox();
+  [[nodiscard]] Status make_inbox();
   [[nodiscard]] std::size_t ring_bytes() const noexcept;
   [[nodiscard]] std::size_t inbox_bytes() const noexcept;
   [[nodiscard]] std::byte* slot_of(std::byte* ring, std::uint64_t number) const noexcept;
@@ -81,8 +81,8 @@ class ShmTransport final : public Transport {
   ShmOptions options_;
   std::size_t slot_bytes_;
   std::string path_;
-  ring::Descriptor file_;
-  ring::Mapping inbox_;
+  os::Descriptor file_;
+  os::Mapping inbox_;
   std::vector<Outgoing> outgoing_;
   std::vector<Incoming> incoming_;
   std::size_t next_ = 0;

@@ -6,7 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "host/nic/clock.hpp"
+#include "host/os/clock.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -39,8 +40,8 @@ Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& opti
     if (text->size() >= ApartMemory::kTextBytes) return Failure{"'" + *text + "' is too long"};
   }
   SharedMemory shared;
-  if (!shared.create("stopbit-fabric", (ApartMemory::bytes(options) + kPageBytes - 1) / kPageBytes * kPageBytes)) {
-    return Failure{ring::system_error("get memory for", "an endpoint")};
+  if (!shared.create("stopbit-fabric", round_up<std::size_t>(ApartMemory::bytes(options), kPageBytes))) {
+    return Failure{os::system_error("get memory for", "an endpoint")};
   }
   auto process = SupervisedProcess::spawn(options.program, shared.descriptor());
   if (!process) return Failure{process.message()};
@@ -48,7 +49,7 @@ Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& opti
   device->shared_ = std::move(shared);
   constexpr timespec kPause{0, 1'000'000};
   while (!device->is_open()) {
-    device->step(steady_ns());
+    device->step(os::monotonic_clock_ns());
     if (device->deaths_.count != 0) return Failure{device->deaths_.why};
     if (device->state_ == State::Ending) return Failure{device->why_};  // whoever does not obey is not waited for
     ::nanosleep(&kPause, nullptr);
@@ -117,6 +118,8 @@ void ApartDevice::begin() {
   begun_ns_ = now_ns_;
   beat_ = 0;
   beat_ns_ = now_ns_;
+  is_asked_ = false;
+  first_.reset();
   // The addresses first: what comes from one that is not known yet is from nobody.
   for (std::size_t i = 0; i < lines_.size(); ++i) tell(i);
   for (std::size_t slot = 0; slot < memory_.slots().receive; ++slot) {
@@ -140,9 +143,28 @@ void ApartDevice::watch() {
   if (beat != beat_) {
     beat_ = beat;
     beat_ns_ = now_ns_;
-  } else if (now_ns_ - beat_ns_ >= options_.hung_ns) {
+    first_.reset();
+  } else if (is_hung()) {
     condemn("it hangs");
   }
+}
+
+/// The clock alone cannot tell a process that hangs from one that gets no processor on a busy machine: its own time
+/// can. The first look is after half of the patience, the second after the other half at the earliest.
+bool ApartDevice::is_hung() {
+  const std::uint64_t half_ns = options_.hung_ns / 2;
+  const std::uint64_t silent_ns = now_ns_ - beat_ns_;
+  const std::optional<ServerFacts> facts = process_->facts();
+  if (facts && is_asked_) {
+    is_asked_ = false;
+    const bool goes_on = first_ && facts->ran_ns >= first_->ran_ns && facts->waited_ns >= first_->waited_ns;
+    if (goes_on && hangs(*first_, *facts, half_ns)) return true;
+    if (!goes_on) first_ = facts;
+    next_look_ns_ = now_ns_ + (first_ && goes_on ? options_.hung_ns / 8 : half_ns);
+  }
+  if (silent_ns < half_ns || is_asked_ || (first_ && now_ns_ < next_look_ns_)) return false;
+  is_asked_ = process_->look();
+  return !is_asked_ && silent_ns >= options_.hung_ns;
 }
 
 std::string ApartDevice::learn_names() {

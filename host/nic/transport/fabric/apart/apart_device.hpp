@@ -63,6 +63,7 @@ class ApartDevice final : public FabricDevice {
   void end(const std::string& how);
   void condemn(const std::string& why);
   void watch();
+  [[nodiscard]] bool is_hung();
   [[nodiscard]] std::string learn_names();
   void tell(std::size_t index);
   void free(Line& line) noexcept;
@@ -91,7 +92,10 @@ class ApartDevice final : public FabricDevice {
   std::uint64_t now_ns_ = 0;
   std::uint64_t begun_ns_ = 0;
   std::uint64_t beat_ = 0;
-  std::uint64_t beat_ns_ = 0;  ///< When it was another one.
+  std::uint64_t beat_ns_ = 0;         ///< When it was another one.
+  bool is_asked_ = false;             ///< For facts of the process, and there is no answer yet.
+  std::optional<ServerFacts> first_;  ///< Of the process, since that beat.
+  std::uint64_t next_look_ns_ = 0;    ///< At the process.
   std::uint64_t pause_ns_ = 0;
   std::uint64_t begin_at_ns_ = 0;
 };

@@ -9,11 +9,11 @@
 #include <array>
 #include <cstdint>
 
-#include "host/confine/confine.hpp"
+#include "host/os/confine/confine.hpp"
 
 namespace stopbit::nic {
 
-std::string confine_server() {
+Status confine_server() {
   // Seen with strace, over tcp. Everything else ends with EPERM.
   constexpr std::array kCalls = {
       // Connections.
@@ -45,11 +45,10 @@ std::string confine_server() {
       confine::LimitedCall{SCMP_SYS(ioctl), 1, kInt, FIONREAD},
       confine::LimitedCall{SCMP_SYS(tgkill), 0, kInt, static_cast<std::uint64_t>(::getpid())},  // abort
   };
-  std::string problem = confine::rule_out_privileges();
-  if (!problem.empty()) return problem;
+  if (Status done = confine::rule_out_privileges(); !done) return done;
   (void)confine::restrict_files({}, {});  // without it the calls for files are still not on the list
-  problem = confine::drop_capabilities();
-  return problem.empty() ? confine::filter_calls(kCalls, kLimited) : problem;
+  if (Status done = confine::drop_capabilities(); !done) return done;
+  return confine::filter_calls(kCalls, kLimited);
 }
 
 }  // namespace stopbit::nic

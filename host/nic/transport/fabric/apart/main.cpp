@@ -52,14 +52,14 @@ int serve() {
   struct stat status {};
   nic::SharedMemory memory;
   if (::fstat(nic::kServerMemory, &status) != 0 ||
-      !memory.map(ring::Descriptor(nic::kServerMemory), static_cast<std::size_t>(status.st_size),
+      !memory.map(os::Descriptor(nic::kServerMemory), static_cast<std::size_t>(status.st_size),
                   nic::SharedMemory::Use::Write)) {
     return failed("its memory is none");
   }
   limit();
   nic::FabricServer server(memory.span());
   if (!server.open().empty()) return 1;  // the other process says it
-  if (const std::string problem = nic::confine_server(); !problem.empty()) return failed(problem.c_str());
+  if (const Status done = nic::confine_server(); !done) return failed(done.message().c_str());
   ::close(STDERR_FILENO);  // the log of the process that it serves
   server.begin();
   for (std::size_t quiet = 0;; ++quiet) {

@@ -10,6 +10,7 @@
 
 #include "host/nic/transport/fabric/apart/task_queue.hpp"
 #include "host/nic/transport/fabric/device.hpp"
+#include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic {
 
@@ -96,7 +97,7 @@ class ApartMemory {
   static_assert(sizeof(Wanted) <= kPageBytes && sizeof(Answer) <= kPageBytes);
 
   [[nodiscard]] static std::size_t pages(std::size_t bytes) noexcept {
-    return (bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+    return round_up<std::size_t>(bytes, kPageBytes);
   }
   /// Each slot is in one queue at most; and each address may come and go a few times before the server looks.
   [[nodiscard]] std::size_t to_server_capacity() const noexcept { return std::bit_ceil(slots_.total + 8 * addresses_); }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "host/nic/clock.hpp"
-#include "host/nic/words.hpp"
+#include "host/nic/word_copy.hpp"
+#include "host/os/clock.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -81,7 +81,7 @@ std::size_t FabricServer::step() {
   }
   while (!unposted_.empty() && endpoint_.post(unposted_.back())) unposted_.pop_back();
   if (waits_ != 0) {
-    const std::uint64_t now = steady_ns();
+    const std::uint64_t now = os::monotonic_clock_ns();
     for (Line& line : lines_) work += send(line, now);
   }
   FabricDevice::Event event;

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -61,8 +62,8 @@ class Spawning {
 };
 
 /// The same file behind a number that the new process has no other use for.
-ring::Descriptor above(int file) {
-  return ring::Descriptor(::fcntl(file, F_DUPFD_CLOEXEC, kServerSocket + 1));
+os::Descriptor above(int file) {
+  return os::Descriptor(::fcntl(file, F_DUPFD_CLOEXEC, kServerSocket + 1));
 }
 
 std::string to_text(const ServerEnd& end) {
@@ -79,10 +80,10 @@ Result<std::unique_ptr<ServerProcess>> SupervisedProcess::spawn(const std::strin
   };
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return failed(errno);
-  ring::Descriptor own(ends[0]);
-  const ring::Descriptor other(ends[1]);
-  const ring::Descriptor high_memory = above(memory);
-  const ring::Descriptor high_socket = above(other.get());
+  os::Descriptor own(ends[0]);
+  const os::Descriptor other(ends[1]);
+  const os::Descriptor high_memory = above(memory);
+  const os::Descriptor high_socket = above(other.get());
   if (!high_memory.ok() || !high_socket.ok()) return failed(errno);
   pid_t pid = 0;
   const int error = Spawning().run(program, high_memory.get(), high_socket.get(), pid);
@@ -91,7 +92,7 @@ Result<std::unique_ptr<ServerProcess>> SupervisedProcess::spawn(const std::strin
 }
 
 SupervisedProcess::~SupervisedProcess() {
-  socket_ = ring::Descriptor();  // it ends when it sees this
+  socket_ = os::Descriptor();  // it ends when it sees this
   constexpr timespec kPause{0, 1'000'000};
   constexpr int kPatience = 1'000;
   for (int i = 0; i <= kPatience; ++i, ::nanosleep(&kPause, nullptr)) {
@@ -115,13 +116,34 @@ void SupervisedProcess::kill() {
   say(SupervisorWord::Kill);
 }
 
+bool SupervisedProcess::look() {
+  say(SupervisorWord::Look);
+  return true;
+}
+
+bool hangs(const ServerFacts& first, const ServerFacts& last, std::uint64_t patience_ns) noexcept {
+  const std::uint64_t passed_ns = last.at_ns - first.at_ns;
+  if (last.state == '?') return passed_ns >= patience_ns;  // nothing but the clock is known
+  const std::uint64_t ran_ns = last.ran_ns - first.ran_ns;
+  // The wait of one that is runnable has no end yet, so nobody has counted it: what it has used is its time.
+  if (last.state == 'R') return ran_ns >= patience_ns;
+  const std::uint64_t waited_ns = last.waited_ns - first.waited_ns;
+  return passed_ns >= waited_ns && passed_ns - waited_ns >= patience_ns;
+}
+
 std::optional<std::string> SupervisedProcess::ended() {
   if (has_ended_) return std::nullopt;
-  ServerEnd end;
-  const ssize_t length = ::recv(socket_.get(), &end, sizeof(end), MSG_DONTWAIT);
+  std::array<std::byte, std::max(sizeof(ServerEnd), sizeof(ServerFacts))> message;
+  const ssize_t length = ::recv(socket_.get(), message.data(), message.size(), MSG_DONTWAIT);
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+  if (length == sizeof(ServerFacts)) {
+    std::memcpy(&facts_.emplace(), message.data(), sizeof(ServerFacts));
+    return std::nullopt;
+  }
+  ServerEnd end;
   has_ended_ = true;
   is_gone_ = length != sizeof(end);
+  if (!is_gone_) std::memcpy(&end, message.data(), sizeof(end));
   return is_gone_ ? "its supervisor is gone, nobody starts it again" : to_text(end);
 }
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "host/nic/transport/fabric/apart/supervisor.hpp"
-#include "host/ring/segment.hpp"
+#include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::nic {
@@ -27,9 +27,17 @@ class ServerProcess {
   virtual void kill() = 0;
   /// How the one that ran has ended, once, for people; nothing: it runs.
   [[nodiscard]] virtual std::optional<std::string> ended() = 0;
+  /// Asks for the facts of the one that runs. False: none are known of such processes.
+  [[nodiscard]] virtual bool look() { return false; }
+  /// The answer, once, when it has come; ended() fetches it.
+  [[nodiscard]] virtual std::optional<ServerFacts> facts() { return std::nullopt; }
   /// Nobody can start it any more. Known once the one that ran, or was to be started, has ended.
   [[nodiscard]] virtual bool is_gone() const { return false; }
 };
+
+/// Whether a server that has shown no life between these two looks hangs, and did not only want for a processor: of its
+/// own time, that in which it could have gone on, `patience_ns` have passed.
+[[nodiscard]] bool hangs(const ServerFacts& first, const ServerFacts& last, std::uint64_t patience_ns) noexcept;
 
 /// Such processes, one after the other, of a supervisor (supervisor.hpp), which is started here and ends with this
 /// object. After the start it takes two system calls on one socket, sendto and recvfrom: a confined process may go on.
@@ -42,15 +50,18 @@ class SupervisedProcess final : public ServerProcess {
   void start() override;
   void kill() override;
   [[nodiscard]] std::optional<std::string> ended() override;
+  [[nodiscard]] bool look() override;
+  [[nodiscard]] std::optional<ServerFacts> facts() override { return std::exchange(facts_, std::nullopt); }
   [[nodiscard]] bool is_gone() const override { return is_gone_; }
 
  private:
-  SupervisedProcess(ring::Descriptor socket, pid_t supervisor) noexcept
+  SupervisedProcess(os::Descriptor socket, pid_t supervisor) noexcept
       : socket_(std::move(socket)), supervisor_(supervisor) {}
   void say(SupervisorWord word) noexcept;
 
-  ring::Descriptor socket_;
+  os::Descriptor socket_;
   pid_t supervisor_;
+  std::optional<ServerFacts> facts_;
   bool has_ended_ = true;
   bool is_gone_ = false;
 };

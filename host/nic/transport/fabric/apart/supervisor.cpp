@@ -1,5 +1,6 @@
 #include "host/nic/transport/fabric/apart/supervisor.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,6 +11,12 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "host/os/clock.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -47,6 +54,34 @@ ServerEnd take_end(Server& server) {
   return {.code = info.si_code, .status = info.si_status};
 }
 
+/// A short file of /proc; empty if it cannot be read.
+std::string_view read_of(pid_t pid, const char* name, std::array<char, 512>& into) {
+  std::array<char, 64> path{};
+  (void)std::snprintf(path.data(), path.size(), "/proc/%d/%s", static_cast<int>(pid), name);
+  const int file = ::open(path.data(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const ssize_t length = ::read(file, into.data(), into.size());
+  ::close(file);
+  return {into.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+ServerFacts look_at(const Server& server) {
+  ServerFacts facts;
+  facts.at_ns = os::monotonic_clock_ns();
+  if (server.pid == 0) return facts;
+  std::array<char, 512> text{};
+  // "RAN WAITED TIMES", in nanoseconds.
+  const std::string_view times = read_of(server.pid, "schedstat", text);
+  const auto [after, error] = std::from_chars(times.data(), times.data() + times.size(), facts.ran_ns);
+  if (error != std::errc() || after == times.data() + times.size()) return facts;
+  if (std::from_chars(after + 1, times.data() + times.size(), facts.waited_ns).ec != std::errc()) return facts;
+  // "PID (NAME) STATE ...", and the name may be anything.
+  const std::string_view stat = read_of(server.pid, "stat", text);
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end != std::string_view::npos && name_end + 2 < stat.size()) facts.state = stat[name_end + 2];
+  return facts;
+}
+
 void end(Server& server) {
   if (server.pid == 0) return;
   ::kill(server.pid, SIGKILL);
@@ -82,6 +117,9 @@ const char* supervise(int socket, const char* program) {
       }
     } else if (word == static_cast<char>(SupervisorWord::Kill) && server.pid != 0) {
       ::kill(server.pid, SIGKILL);  // its end is told when it comes
+    } else if (word == static_cast<char>(SupervisorWord::Look)) {
+      const ServerFacts facts = look_at(server);
+      (void)::send(socket, &facts, sizeof(facts), MSG_NOSIGNAL);
     }
   }
 }

@@ -8,6 +8,15 @@ namespace stopbit::nic {
 enum class SupervisorWord : char {
   Start = 's',  ///< To it: there is none, make one.
   Kill = 'k',   ///< To it: end the one that there is, if there is one.
+  Look = 'l',   ///< To it: say how the one that there is fares; the answer is a ServerFacts.
+};
+/// From it: what the kernel says of the server's main thread.
+struct ServerFacts {
+  std::uint64_t at_ns = 0;      ///< Monotonic clock, ns.
+  std::uint64_t ran_ns = 0;     ///< Time on a processor, ns.
+  std::uint64_t waited_ns = 0;  ///< Time that it was runnable and had none, ns, without the wait that goes on.
+  char state = '?';             ///< As in /proc/PID/stat; '?': unknown, or there is no server.
+  char reserved[7] = {};
 };
 /// From it: the server that was there has ended.
 struct ServerEnd {

@@ -1,0 +1,67 @@
+#include "host/appliance/grants.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/appliance/recording.hpp"
+
+namespace stopbit::appliance {
+
+opener::FileSet gap_files(const std::string& folder) {
+  return {.folder = folder,
+          .prefix = "gaps-",
+          .suffix = ".jsonl",
+          .digits = 8,  // the day
+          .mode = 0644,
+          .can_append = true,
+          .can_remove = true};
+}
+
+opener::FileSet record_files(const std::string& folder, const std::string& line) {
+  return {.folder = folder,
+          .prefix = line + "-",
+          .suffix = ".pcapng",
+          .digits = 6,
+          .mode = 0640,
+          .kept = "frozen-",
+          .can_create = true,
+          .can_keep = true,
+          .can_remove = true};
+}
+
+opener::Grants grants_of(const Settings& settings) {
+  opener::Grants grants;
+  const auto add_file = [&](const std::string& path) {
+    if (path.empty() || std::find(grants.files.begin(), grants.files.end(), path) != grants.files.end()) return;
+    grants.files.push_back(path);
+  };
+  for (const FeedSettings& feed : settings.feeds) {
+    for (const feed::Image& image : feed.description.images) {
+      for (const std::string& path : image.templates) add_file(path);
+      add_file(image.firmware);
+    }
+    for (const feed::Channel& channel : feed.description.channels) {
+      for (std::size_t line = 0; line < channel.lines.size(); ++line) {
+        const PortSettings& port = settings.ports[feed.ports[line]];
+        auto options = port.source->sockets();
+        if (!channel.lines[line] || !options) continue;
+        grants.sockets.push_back(
+            {.options = std::move(*options),
+             .membership = {.group = channel.lines[line]->group, .source = channel.lines[line]->source}});
+      }
+    }
+  }
+  grants.sets.push_back(gap_files(settings.state_folder));
+  if (settings.recorder) {
+    Recording plan(*settings.recorder, settings.agents.size());
+    for (const FeedSettings& feed : settings.feeds) {
+      for (const feed::Channel& channel : feed.description.channels) (void)plan.add(feed.agent, channel);
+    }
+    for (const std::string& name : plan.names()) {
+      grants.sets.push_back(record_files(settings.recorder->folder, name));
+    }
+  }
+  return grants;
+}
+
+}  // namespace stopbit::appliance

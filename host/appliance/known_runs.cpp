@@ -1,0 +1,99 @@
+#include "host/appliance/known_runs.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "host/os/shm/segment.hpp"
+#include "microcode/base/hash.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x3173'6E75'7262'7473;  ///< "stbruns1"
+
+/// The first line of the file.
+struct alignas(64) Head {
+  std::uint64_t magic = kMagic;
+  std::uint64_t places = 0;
+};
+static_assert(sizeof(Head) == 64);
+
+std::uint64_t check_of(std::uint64_t channel, std::uint64_t sender, std::uint64_t day, std::uint64_t last) noexcept {
+  std::uint64_t sum = kMagic;
+  for (const std::uint64_t word : {channel, sender, day, last}) sum = (sum ^ word) * 0x9E3779B97F4A7C15U;
+  return sum;
+}
+
+/// Every place that was stored to, with the hash of its channel.
+std::vector<std::pair<std::uint64_t, KnownRuns::Known>> read(int file, std::size_t size) {
+  std::vector<std::pair<std::uint64_t, KnownRuns::Known>> found;
+  Head head{.magic = 0, .places = 0};
+  if (::pread(file, &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)) || head.magic != kMagic) return found;
+  const std::uint64_t places = std::min<std::uint64_t>(head.places, (size - sizeof(Head)) / sizeof(KnownRun));
+  for (std::uint64_t i = 0; i < places; ++i) {
+    std::array<std::uint64_t, 5> words{};
+    const auto at = static_cast<off_t>(sizeof(Head) + i * sizeof(KnownRun));
+    if (::pread(file, words.data(), sizeof(words), at) != static_cast<ssize_t>(sizeof(words))) break;
+    if (words[4] != check_of(words[0], words[1], words[2], words[3])) continue;
+    found.push_back({words[0], {.run = {.sender = words[1], .day = words[2]}, .last = words[3]}});
+  }
+  return found;
+}
+
+}  // namespace
+
+void KnownRun::store(const RunName& run, std::uint64_t last_sequence) noexcept {
+  constexpr auto kPlain = std::memory_order_relaxed;
+  sender.store(run.sender, kPlain);
+  day.store(run.day, kPlain);
+  last.store(last_sequence, kPlain);
+  check.store(check_of(channel.load(kPlain), run.sender, run.day, last_sequence), kPlain);
+}
+
+KnownRuns::~KnownRuns() {
+  if (mapping_ != nullptr) ::munmap(mapping_, bytes_);
+}
+
+stopbit::Status KnownRuns::open(const std::string& folder, std::span<const std::string_view> channels) {
+  const std::string path = folder + "/runs";
+  const os::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
+  if (!file.ok()) return Failure{os::system_error("open", path)};
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0) return Failure{os::system_error("look at", path)};
+  if (!S_ISREG(status.st_mode)) return Failure{"'" + path + "' is not a file"};
+  known_.resize(channels.size());
+  for (const auto& [hash, known] : read(file.get(), static_cast<std::size_t>(status.st_size))) {
+    const auto of = std::find_if(channels.begin(), channels.end(), [&](auto name) { return fnv1a(name) == hash; });
+    if (of != channels.end()) known_[static_cast<std::size_t>(of - channels.begin())] = known;
+  }
+
+  const std::size_t bytes = sizeof(Head) + channels.size() * sizeof(KnownRun);
+  // Reserved, for a disk that is full would end the process at a store. Not cut before, so that a failure loses
+  // nothing.
+  if (const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) {
+    errno = error;
+    return Failure{os::system_error("reserve room for", path)};
+  }
+  void* const mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (mapping == MAP_FAILED) return Failure{os::system_error("map", path)};
+  mapping_ = mapping;
+  bytes_ = bytes;
+  new (mapping) Head{.magic = kMagic, .places = channels.size()};
+  places_ = {reinterpret_cast<KnownRun*>(static_cast<std::byte*>(mapping) + sizeof(Head)), channels.size()};
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    KnownRun* const place = new (&places_[i]) KnownRun;
+    place->channel.store(fnv1a(channels[i]), std::memory_order_relaxed);
+    if (known_[i]) place->store(known_[i]->run, known_[i]->last);
+  }
+  return Done{};
+}
+
+}  // namespace stopbit::appliance

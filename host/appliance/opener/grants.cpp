@@ -1,0 +1,46 @@
+#include "host/appliance/opener/grants.hpp"
+
+#include <charconv>
+#include <system_error>
+
+namespace stopbit::opener {
+
+std::string FileSet::name(std::uint64_t number) const {
+  std::string text = std::to_string(number);
+  if (text.size() < digits) text.insert(0, digits - text.size(), '0');
+  return prefix + text + suffix;
+}
+
+std::optional<std::uint64_t> FileSet::number(std::string_view name) const {
+  if (name.size() <= prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix)) {
+    return std::nullopt;
+  }
+  const std::string_view digits_of = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  std::uint64_t number = 0;
+  const char* const end = digits_of.data() + digits_of.size();
+  const auto [rest, error] = std::from_chars(digits_of.data(), end, number);
+  if (error != std::errc() || rest != end || this->name(number) != name) return std::nullopt;
+  return number;
+}
+
+std::string why_not(const Request& request, const Grants& grants) {
+  const auto among = [&](const auto& list) -> std::string {
+    return request.index < list.size() ? "" : "the settings name nothing of this kind and index";
+  };
+  const auto of_set = [&](bool FileSet::*can) -> std::string {
+    if (std::string problem = among(grants.sets); !problem.empty()) return problem;
+    return grants.sets[request.index].*can ? "" : "this set of files is not for that";
+  };
+  switch (request.kind) {
+    case Kind::Socket: return among(grants.sockets);
+    case Kind::Read: return among(grants.files);
+    case Kind::Append: return of_set(&FileSet::can_append);
+    case Kind::Create: return of_set(&FileSet::can_create);
+    case Kind::Keep: return of_set(&FileSet::can_keep);
+    case Kind::Remove: return of_set(&FileSet::can_remove);
+    case Kind::Connect: return among(grants.connections);
+  }
+  return "unknown request";
+}
+
+}  // namespace stopbit::opener

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/appliance/opener/request.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "host/ports/socket/socket_port.hpp"
+
+namespace stopbit::opener {
+
+struct SocketGrant {
+  ingest::SocketPortOptions options;
+  ingest::Membership membership;
+};
+
+/// Files FOLDER/PREFIX000012SUFFIX, by number.
+struct FileSet {
+  std::string folder = {};
+  std::string prefix = {};
+  std::string suffix = {};
+  unsigned digits = 6;    ///< At least; leading zeros.
+  unsigned mode = 0640;   ///< Of a new file.
+  std::string kept = {};  ///< Prefix that Keep puts before the name.
+  /// What may be asked of this set.
+  bool can_append = false;
+  bool can_create = false;
+  bool can_keep = false;
+  bool can_remove = false;
+
+  [[nodiscard]] std::string name(std::uint64_t number) const;
+  /// The number of a file's name; nothing if the name is not exactly the one of a number.
+  [[nodiscard]] std::optional<std::uint64_t> number(std::string_view name) const;
+};
+
+/// Everything that an opener opens: made from settings that were checked, before it starts.
+struct Grants {
+  std::vector<SocketGrant> sockets = {};
+  std::vector<std::string> files = {};  ///< To read.
+  std::vector<FileSet> sets = {};
+  std::vector<net::Endpoint> connections = {};
+};
+
+/// Why the grants do not cover the request; empty: they do.
+[[nodiscard]] std::string why_not(const Request& request, const Grants& grants);
+
+}  // namespace stopbit::opener

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "host/appliance/opener/grants.hpp"
+
+namespace stopbit::opener {
+
+/// A descriptor that can be given away.
+class OpenFile {
+ public:
+  OpenFile() = default;
+  explicit OpenFile(int number) noexcept : number_(number) {}
+  OpenFile(OpenFile&& other) noexcept : number_(other.release()) {}
+  OpenFile& operator=(OpenFile&& other) noexcept;
+  ~OpenFile();
+
+  [[nodiscard]] int get() const noexcept { return number_; }
+  [[nodiscard]] bool ok() const noexcept { return number_ >= 0; }
+  [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
+
+/// What came of a request.
+struct Outcome {
+  int error = 0;  ///< errno; 0: done. EACCES: the grants do not cover it.
+  OpenFile file;
+  std::string notes;  ///< About a socket: what was asked for and could not be had, a line each.
+};
+
+/// Does what the request asks for, if the grants cover it.
+[[nodiscard]] Outcome perform(const Request& request, const Grants& grants);
+
+/// Gives up what opening these does not take: capabilities, files outside the folders of the grants, system calls.
+/// @returns what could not be done, a line each.
+[[nodiscard]] std::string confine_opener(const Grants& grants);
+
+/// Serves requests from a socket of type SOCK_SEQPACKET until its other end is closed. One thread.
+void serve(int socket, const Grants& grants);
+
+}  // namespace stopbit::opener

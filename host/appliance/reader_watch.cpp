@@ -1,0 +1,75 @@
+#include "host/appliance/reader_watch.hpp"
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "host/os/shm/name.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+constexpr auto kInterval = std::chrono::milliseconds(500);
+
+}  // namespace
+
+ReaderWatch::ReaderWatch(std::vector<std::string> rings) : rings_(std::move(rings)) {}
+
+ReaderWatch::~ReaderWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stops_ = true;
+  }
+  wakes_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+void ReaderWatch::start() {
+  if (thread_.joinable()) return;
+  thread_ = std::thread([this] { run(); });
+  ::pthread_setname_np(thread_.native_handle(), "readers");
+}
+
+void ReaderWatch::run() {
+  for (std::unique_lock lock(mutex_); !stops_;) {
+    lock.unlock();
+    look();
+    lock.lock();
+    wakes_.wait_for(lock, kInterval, [this] { return stops_; });
+  }
+}
+
+void ReaderWatch::look() {
+  std::vector<ring::SeenReader> seen = ring::find_readers(rings_);
+  std::vector<std::string> truncated;
+  decltype(longest_) longest;
+  for (const std::string& place : rings_) {
+    const auto path = os::path_of(place);
+    struct stat status {};
+    if (!path || ::lstat(path.value().c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    const std::pair file(place, static_cast<std::uint64_t>(status.st_ino));
+    const auto before = longest_.find(file);
+    const std::int64_t most = before != longest_.end() ? std::max<std::int64_t>(before->second, status.st_size)
+                                                       : static_cast<std::int64_t>(status.st_size);
+    if (status.st_size < most) truncated.push_back(place);
+    longest.emplace(file, most);
+  }
+  longest_ = std::move(longest);
+  const std::lock_guard lock(mutex_);
+  seen_ = std::move(seen);
+  truncated_ = std::move(truncated);
+}
+
+std::vector<ring::SeenReader> ReaderWatch::seen() const {
+  const std::lock_guard lock(mutex_);
+  return seen_;
+}
+
+std::vector<std::string> ReaderWatch::truncated() const {
+  const std::lock_guard lock(mutex_);
+  return truncated_;
+}
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "host/ring/reader_registration.hpp"
+
+namespace stopbit::appliance {
+
+/// Looks at the signs of readers, and at the files of the rings, on a thread of its own: folders in which any user may
+/// leave files take their time, and the keeper answers commands meanwhile.
+class ReaderWatch {
+ public:
+  /// `rings`: places of rings, as ring::find_readers takes them.
+  explicit ReaderWatch(std::vector<std::string> rings);
+  ReaderWatch(const ReaderWatch&) = delete;
+  ReaderWatch& operator=(const ReaderWatch&) = delete;
+  ~ReaderWatch();
+
+  /// Begins to look, twice a second. The thread has the restrictions of the caller's.
+  void start();
+  /// Looks once, on the caller's thread.
+  void look();
+
+  /// As they were at the last look. From any thread.
+  [[nodiscard]] std::vector<ring::SeenReader> seen() const;
+  /// Indices of rings whose files have become shorter: no reader sees what is written to them.
+  [[nodiscard]] std::vector<std::string> truncated() const;
+
+ private:
+  void run();
+
+  const std::vector<std::string> rings_;
+  std::map<std::pair<std::string, std::uint64_t>, std::int64_t> longest_;  ///< Bytes, by place and file.
+  mutable std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool stops_ = false;
+  std::vector<ring::SeenReader> seen_;
+  std::vector<std::string> truncated_;
+  std::thread thread_;  ///< The last: the others are its.
+};
+
+}  // namespace stopbit::appliance

@@ -1,0 +1,36 @@
+#include <utility>
+
+#include "host/appliance/port_source.hpp"
+#include "host/appliance/settings.hpp"
+#include "host/config/toml.hpp"
+#include "host/ports/capture/capture_port.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+/// A capture file, at its own speed or another.
+class CaptureSource final : public PortSource {
+ public:
+  CaptureSource(config::Table& table, const PortPlace& place)
+      : file_(in_folder(place.folder, table.text("file"))), speed_(table.real("speed", {0, 1'000'000}, 0)) {}
+
+  [[nodiscard]] OpenedPort open(PortContext& context, std::vector<std::string>& /*notes*/) const override {
+    Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(file_);
+    if (!source) return Failure{source.message()};
+    return ingest::make_capture_port(std::move(source).value(), {.speed = speed_, .clock = context.clock});
+  }
+  [[nodiscard]] bool is_live() const noexcept override { return false; }
+
+ private:
+  std::string file_;
+  double speed_;  ///< Multiple of the capture's own; 0 = as fast as it goes.
+};
+
+}  // namespace
+
+std::unique_ptr<PortSource> read_capture_port(config::Table& table, const PortPlace& place) {
+  return std::make_unique<CaptureSource>(table, place);
+}
+
+}  // namespace stopbit::appliance

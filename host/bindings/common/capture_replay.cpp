@@ -1,0 +1,84 @@
+#include "host/bindings/common/capture_replay.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "host/ports/pcap/pcap_source.hpp"
+#include "host/replay/pacer.hpp"
+
+namespace stopbit::consumer {
+namespace {
+
+template <class T>
+T checked(Result<T> result, const char* what) {
+  if (!result) throw Failed(Fault::Usage, std::string(what) + ": " + result.message());
+  return std::move(result).value();
+}
+
+replay::Options options_of(const ReplayWish& wish, std::function<void(const replay::Progress&)> on_progress) {
+  replay::Options options;
+  options.framing = framing_of(wish.decode);
+  for (const std::string& group : wish.groups) options.groups.push_back(checked(net::parse_endpoint(group), "group"));
+  if (!wish.pace.empty()) options.speed = checked(replay::parse_pace(wish.pace), "pace");
+  options.limit = wish.limit;
+  options.strict = wish.decode.strict;
+  options.limits = wish.decode.limits;
+  options.on_progress = std::move(on_progress);
+  return options;
+}
+
+std::unique_ptr<ingest::PacketSource> open(const std::string& path) {
+  if (path != "-" && ::access(path.c_str(), R_OK) != 0) throw Failed(errno, path);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) throw Failed(EISDIR, path);
+  Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
+  if (!source) throw Failed(Fault::Input, source.message());
+  return std::move(source).value();
+}
+
+std::vector<std::unique_ptr<ingest::PacketSource>> open_all(const std::vector<std::string>& paths) {
+  if (paths.empty()) throw Failed(Fault::Usage, "no capture is named");
+  std::vector<std::unique_ptr<ingest::PacketSource>> sources;
+  sources.reserve(paths.size());
+  for (const std::string& path : paths) sources.push_back(open(path));
+  return sources;
+}
+
+}  // namespace
+
+net::Framing framing_of(const DecodeWish& wish) {
+  net::Framing framing = checked(net::parse_framing(wish.framing.empty() ? "none" : wish.framing), "framing");
+  if (wish.reset.empty()) return framing;
+  const std::optional<ResetRule> rule = parse_reset_rule(wish.reset);
+  if (!rule) throw Failed(Fault::Usage, "reset: '" + wish.reset + "' is not packet, template or never");
+  framing.reset = *rule;
+  return framing;
+}
+
+MadeEngine engine_of(const DecodeWish& wish, const Program& program, const EngineOptions& options) {
+  for (const EngineKind kind : {EngineKind::Interp, EngineKind::Quick}) {
+    if (wish.engine == engine_name(kind)) return make_engine(program, options, kind);
+  }
+  if (!wish.engine.empty() && wish.engine != "native") {
+    throw Failed(Fault::Usage, "engine: '" + wish.engine + "' is not native, quick or interp");
+  }
+  MadeEngine made = make_engine(program, options, EngineKind::Native);
+  if (!wish.engine.empty() && made.kind != EngineKind::Native) {
+    throw Failed(Fault::System, "native code cannot run here: " + made.why_not_native);
+  }
+  return made;
+}
+
+CaptureReplay::CaptureReplay(FirmwarePtr firmware, const std::vector<std::string>& captures, const ReplayWish& wish,
+                             record::RecordSink& sink, std::function<void(const replay::Progress&)> on_progress)
+    : firmware_(std::move(firmware)),
+      options_(options_of(wish, std::move(on_progress))),
+      sources_(open_all(captures)),
+      engine_(engine_of(wish.decode, firmware_->program(), replay::engine_options(options_))),
+      replay_(firmware_->program(), *engine_.engine, sink, options_) {}
+
+}  // namespace stopbit::consumer

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include "host/bindings/python/columns.hpp"
+
+namespace stopbit::python {
+
+/// Finished columns as {table: {column: numpy array}}. Takes their memory; copies only texts. Needs the GIL.
+[[nodiscard]] pybind11::dict to_arrays(Columns& columns, const record::Schema& schema);
+
+}  // namespace stopbit::python

@@ -1,0 +1,488 @@
+// The module stopbit._core. What users see of it, and why, is in stopbit/__init__.py.
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "host/bindings/python/arrays.hpp"
+#include "host/bindings/python/columns.hpp"
+#include "host/bindings/python/dicts.hpp"
+#include "host/bindings/python/record_feed.hpp"
+#include "host/bindings/python/unlocked.hpp"
+#include "host/os/shm/folder.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/ring/reader.hpp"
+#include "microcode/image/image.hpp"
+
+namespace stopbit::python {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// How long a wait may last before somebody looks whether Ctrl-C was pressed.
+constexpr auto kPatience = 50ms;
+
+class RingFailed : public std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Raises KeyboardInterrupt if it is time. Needs the GIL.
+void check_signals() {
+  if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+Decimals decimals_of(const std::string& name) {
+  if (name == "exact") return Decimals::Exact;
+  if (name == "float") return Decimals::Float;
+  throw consumer::Failed(consumer::Fault::Usage, "decimals: '" + name + "' is not exact or float");
+}
+
+/// The arguments that replays and columns share.
+struct Wish {
+  std::string framing;
+  std::string reset;
+  std::string engine;
+  bool strict = false;
+  std::string pace;
+  std::vector<std::string> groups;
+  std::uint64_t limit = 0;
+
+  [[nodiscard]] consumer::ReplayWish replay() const {
+    return {.decode = {.framing = framing, .reset = reset, .engine = engine, .strict = strict},
+            .pace = pace,
+            .groups = groups,
+            .limit = limit};
+  }
+};
+
+py::dict summary_dict(const replay::Summary& summary, EngineKind engine) {
+  py::dict result;
+  result["engine"] = engine_name(engine);
+  result["packets"] = summary.packets;
+  result["datagrams"] = summary.datagrams;
+  result["messages"] = summary.messages;
+  result["fields"] = summary.fields;
+  result["errors"] = summary.error_count();
+  result["problems"] = summary.problems;
+  result["seconds"] = summary.seconds;
+  return result;
+}
+
+/// InputError if a capture broke off.
+void require_whole(const replay::Summary& summary) {
+  if (summary.faults != 0) throw consumer::Failed(consumer::Fault::Input, summary.problems.back());
+}
+
+/// The iterator of stopbit.replay.
+class Replay {
+ public:
+  Replay(consumer::FirmwarePtr firmware, const std::vector<std::string>& captures, const Wish& wish,
+         const std::string& decimals, bool with_header)
+      : dicts_(firmware, decimals_of(decimals), with_header),
+        feed_(std::make_unique<RecordFeed>(std::move(firmware), captures, wish.replay())),
+        engine_(feed_->engine()) {}
+  Replay(const Replay&) = delete;
+  Replay& operator=(const Replay&) = delete;
+  ~Replay() { end(); }
+
+  py::dict next() {
+    const Ending ending(*this);
+    const Use use(is_busy_, "replay");
+    while (rest_.empty()) {
+      if (feed_ == nullptr || is_closing_) throw py::stop_iteration();
+      wait();
+    }
+    const auto record = rest_.first(record::HeaderView(rest_.front()).slots());
+    rest_ = rest_.subspan(record.size());
+    return dicts_.make(record);
+  }
+
+  [[nodiscard]] py::object summary() const {
+    return summary_ ? py::object(summary_dict(*summary_, engine_)) : py::none();
+  }
+
+  /// While another call is in progress this asks it to end the replay, which it does before it returns.
+  void close() {
+    if (!is_busy_) return end();
+    is_closing_ = true;
+    if (feed_ != nullptr) feed_->request_stop();
+  }
+
+ private:
+  /// Ends the replay after a call during which that was asked for.
+  class Ending {
+   public:
+    explicit Ending(Replay& replay) noexcept : replay_(replay) {}
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    ~Ending() {
+      if (replay_.is_closing_ && !replay_.is_busy_) replay_.end();
+    }
+
+   private:
+    Replay& replay_;
+  };
+
+  void wait() {
+    check_signals();
+    if (is_closing_) return;
+    RecordFeed::Take found = RecordFeed::Take::Nothing;
+    std::exception_ptr failure;
+    {
+      const Unlocked unlocked;
+      try {
+        found = feed_->take(kPatience);
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    }
+    if (failure) std::rethrow_exception(failure);
+    if (is_closing_) return;
+    if (found == RecordFeed::Take::Chunk) rest_ = feed_->chunk();
+    if (found != RecordFeed::Take::End) return;
+    summary_ = feed_->summary();
+    is_closing_ = true;
+    require_whole(*summary_);
+  }
+
+  void end() noexcept {
+    rest_ = {};
+    // Others see no feed from here on: its end waits for a thread, without the GIL.
+    std::unique_ptr<RecordFeed> ending = std::move(feed_);
+    if (ending == nullptr) return;
+    if (::getpid() != owner_) {
+      (void)ending.release();  // NOLINT(bugprone-unused-return-value): a child of fork has no such thread to wait for
+      return;
+    }
+    const Unlocked unlocked;
+    ending.reset();
+  }
+
+  DictMaker dicts_;
+  std::unique_ptr<RecordFeed> feed_;  ///< Null: the end.
+  EngineKind engine_;
+  std::span<const record::Slot> rest_;  ///< Of the feed's chunk.
+  std::optional<replay::Summary> summary_;
+  bool is_busy_ = false;     ///< A call is in progress.
+  bool is_closing_ = false;  ///< It ends the replay on its way out.
+  pid_t owner_ = ::getpid();
+};
+
+ring::Reader open_ring(const std::string& name, const std::string& start, std::optional<bool> lossless,
+                       double timeout_seconds, const std::optional<std::string>& user) {
+  if (start != "oldest" && start != "newest") {
+    throw consumer::Failed(consumer::Fault::Usage, "start: '" + start + "' is not oldest or newest");
+  }
+  if (const auto path = os::path_of(name); !path) throw consumer::Failed(consumer::Fault::Usage, path.message());
+  std::optional<uid_t> number;
+  if (user) {
+    number = os::user_number(*user);
+    if (!number) throw consumer::Failed(consumer::Fault::Usage, "user: this machine has no user '" + *user + "'");
+  }
+  const os::Accepted accepted(number);
+  bool is_interrupted = false;
+  const auto keep_waiting = [&] {
+    const Locked locked;
+    is_interrupted = is_interrupted || PyErr_CheckSignals() != 0;
+    return !is_interrupted;
+  };
+  Result<ring::Reader> opened = [&] {
+    const Unlocked unlocked;
+    Result<ring::Reader> found =
+        ring::Reader::open(name, start == "newest" ? ring::Start::Newest : ring::Start::Oldest, accepted);
+    if (!found || !lossless.value_or(found.value().mode() == ring::Mode::Lossless)) return found;
+    constexpr double kMostSeconds = 1e7;
+    const auto timeout_ns = static_cast<std::uint64_t>(std::min(timeout_seconds, kMostSeconds) * 1e9);
+    return ring::Reader::attach(name, timeout_ns, keep_waiting, accepted);
+  }();
+  if (is_interrupted) throw py::error_already_set();
+  if (!opened) throw RingFailed(opened.message());
+  return std::move(opened).value();
+}
+
+/// The iterator of stopbit.ring.
+class Ring {
+ public:
+  Ring(const std::string& name, const std::string& start, std::optional<bool> lossless, double timeout_seconds,
+       const std::string& decimals, bool with_header, const std::optional<std::string>& user)
+      : name_(name),
+        reader_(open_ring(name, start, lossless, timeout_seconds, user)),
+        dicts_(consumer::load_image(reader_.image(), reader_.path()), decimals_of(decimals), with_header) {}
+
+  /// The next record, or None.
+  py::object poll() {
+    const Use use(is_busy_, "ring");
+    return found();
+  }
+
+  py::list batch(std::size_t most) {
+    const Use use(is_busy_, "ring");
+    py::list result;
+    while (result.size() < most) {
+      py::object record = found();
+      if (record.is_none()) break;
+      result.append(std::move(record));
+    }
+    return result;
+  }
+
+  /// Waits for the next record.
+  py::object next() {
+    const Use use(is_busy_, "ring");
+    for (bool has_ended = false;;) {
+      py::object record = found();
+      if (!record.is_none()) return record;
+      // What the writer wrote last may have come between this poll and its end: once more after it.
+      if (has_ended) break;
+      check_signals();
+      const Unlocked unlocked;
+      has_ended = reader_.writer() != ring::WriterState::Running;
+      if (!has_ended) std::this_thread::sleep_for(kIdleWait);
+    }
+    if (reader_.writer() == ring::WriterState::Dead) {
+      throw RingFailed(name_ + ": the writer has ended without saying so");
+    }
+    throw py::stop_iteration();
+  }
+
+  [[nodiscard]] std::uint64_t lost_records() const { return reader_.total_lost_records(); }
+  [[nodiscard]] std::string writer() const {
+    switch (reader_.writer()) {
+      case ring::WriterState::Running: return "running";
+      case ring::WriterState::Finished: return "finished";
+      case ring::WriterState::Dead: break;
+    }
+    return "dead";
+  }
+
+ private:
+  static constexpr auto kIdleWait = 200us;
+
+  /// As poll.
+  py::object found() {
+    if (!rest_.empty()) return take();
+    switch (reader_.poll_batch()) {
+      case ring::Poll::Record: rest_ = reader_.slots(); return take();
+      case ring::Poll::Lost: return lost();
+      case ring::Poll::Damaged: throw RingFailed(name_ + ": " + reader_.damage());
+      case ring::Poll::Nothing: break;
+    }
+    return py::none();
+  }
+
+  py::dict take() {
+    const auto record = rest_.first(record::HeaderView(rest_.front()).slots());
+    rest_ = rest_.subspan(record.size());
+    return dicts_.make(record);
+  }
+
+  [[nodiscard]] py::dict lost() const {
+    py::dict event;
+    event["event"] = "lost";
+    event["records"] = reader_.lost_records();
+    event["detail"] = "the writer was faster than this reader";
+    return event;
+  }
+
+  std::string name_;
+  ring::Reader reader_;
+  DictMaker dicts_;
+  std::span<const record::Slot> rest_;  ///< Of the reader's batch.
+  bool is_busy_ = false;                ///< A call is in progress.
+};
+
+/// Replays captures into columns, without the GIL.
+py::dict columns(const consumer::FirmwarePtr& firmware, const std::vector<std::string>& captures, const Wish& wish) {
+  Columns columns(firmware->schema());
+  std::exception_ptr failure;
+  std::optional<consumer::CaptureReplay> replay;
+  const auto stop_with = [&](std::exception_ptr cause) {
+    if (!failure) failure = std::move(cause);
+    replay->request_stop();
+  };
+  record::BufferSink sink(firmware->program().max_record_slots, [&](std::span<const record::Slot> slots) noexcept {
+    if (failure) return;
+    try {
+      const record::ReadError error = columns.add(slots);
+      if (error == record::ReadError::None) return;
+      throw consumer::Failed(consumer::Fault::Input,
+                             "a record cannot be read: " + std::string(record::error_text(error)));
+    } catch (...) {
+      stop_with(std::current_exception());
+    }
+  });
+  bool is_interrupted = false;
+  const auto look_for_signals = [&](const replay::Progress&) {
+    const Locked locked;
+    if (is_interrupted || PyErr_CheckSignals() == 0) return;
+    is_interrupted = true;
+    replay->request_stop();
+  };
+  replay.emplace(firmware, captures, wish.replay(), sink, look_for_signals);
+  replay::Summary summary;
+  {
+    const Unlocked unlocked;
+    summary = replay->run();
+    if (!failure && !is_interrupted) columns.finish();
+  }
+  if (is_interrupted) throw py::error_already_set();
+  if (failure) std::rethrow_exception(failure);
+  require_whole(summary);
+  return to_arrays(columns, firmware->schema());
+}
+
+py::list templates_of(const consumer::Firmware& firmware) {
+  py::list result;
+  for (const Template& item : firmware.program().templates) {
+    const std::string_view name = firmware.schema().name(item.name);
+    result.append(py::make_tuple(item.id, py::str(name.data(), name.size())));
+  }
+  return result;
+}
+
+py::bytes image_of(const consumer::Firmware& firmware) {
+  const std::vector<std::byte> image = image::write(firmware.program());
+  return {reinterpret_cast<const char*>(image.data()), image.size()};
+}
+
+templates::CompileOptions compile_options(const std::string& fields, std::optional<std::uint32_t> template_id,
+                                          bool session_control) {
+  templates::CompileOptions options;
+  if (!fields.empty()) options.fields = std::make_shared<const SourceBuffer>("fields", fields);
+  options.template_id = template_id;
+  options.session_control = session_control;
+  return options;
+}
+
+/// "stopbit.NAME" in the module; stays for as long as the interpreter.
+py::handle add_exception(py::module_& module, const char* name, const char* text, py::handle base) {
+  const std::string full = std::string("stopbit.") + name;
+  const py::handle type = PyErr_NewExceptionWithDoc(full.c_str(), text, base.ptr(), nullptr);
+  if (!type) throw py::error_already_set();
+  module.attr(name) = type;
+  return type;
+}
+
+// For the translator, which cannot hold anything.
+py::handle error_type, input_error_type, ring_error_type;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+void translate(std::exception_ptr pending) {
+  try {
+    if (pending) std::rethrow_exception(std::move(pending));
+  } catch (const RingFailed& failed) {
+    PyErr_SetString(ring_error_type.ptr(), failed.what());
+  } catch (const consumer::Failed& failed) {
+    if (failed.fault() == consumer::Fault::Usage) return PyErr_SetString(PyExc_ValueError, failed.what());
+    if (failed.fault() == consumer::Fault::Input) return PyErr_SetString(input_error_type.ptr(), failed.what());
+    if (failed.system_error() == 0) return PyErr_SetString(error_type.ptr(), failed.what());
+    errno = failed.system_error();
+    PyErr_SetFromErrnoWithFilename(PyExc_OSError, failed.path().c_str());
+  }
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_core, module) {
+  module.doc() = "What stopbit/__init__.py stands on.";
+  error_type = add_exception(module, "Error", "Anything that stopbit has to complain of.", PyExc_Exception);
+  input_error_type =
+      add_exception(module, "InputError", "Templates, firmware, a capture or a record were refused.", error_type);
+  ring_error_type =
+      add_exception(module, "RingError",
+                    "A ring cannot be opened, is damaged, or its writer has ended without saying so.", error_type);
+  py::register_exception_translator(&translate);
+
+  using consumer::Firmware;
+  py::class_<Firmware, std::shared_ptr<Firmware>>(module, "Program",
+                                                  "A compiled and verified program of a feed, to be used any number of "
+                                                  "times.")
+      .def_static(
+          "compile",
+          [](const std::vector<std::string>& paths, const std::string& fields, std::optional<std::uint32_t> template_id,
+             bool session_control) {
+            return std::const_pointer_cast<Firmware>(
+                consumer::compile(paths, compile_options(fields, template_id, session_control)));
+          },
+          py::arg("paths"), py::kw_only(), py::arg("fields") = "", py::arg("template_id") = py::none(),
+          py::arg("session_control") = false, py::call_guard<Unlocked>(),
+          "Compiles template files as one set. Records hold only the `fields`, names as `stopbit compile "
+          "--fields` takes them; default: all.")
+      .def_static(
+          "load", [](const std::string& path) { return std::const_pointer_cast<Firmware>(consumer::load(path)); },
+          py::arg("path"), py::call_guard<Unlocked>(), "Reads and verifies a firmware image (.sbf).")
+      .def_static(
+          "from_image",
+          [](const py::bytes& image) {
+            const std::string_view bytes = image;
+            return std::const_pointer_cast<Firmware>(consumer::load_image(std::as_bytes(std::span(bytes)), "image"));
+          },
+          py::arg("image"), "The same for an image in memory.")
+      .def_property_readonly("templates", &templates_of, "A list of (id, name).")
+      .def_property_readonly("warnings", &Firmware::warnings, "What the compiler had to say; empty if nothing.")
+      .def_property_readonly(
+          "layout_hash", [](const Firmware& firmware) { return layout_hash(firmware.program()); },
+          "Equal for programs whose records read alike.")
+      .def_property_readonly(
+          "is_projected", [](const Firmware& firmware) { return is_projected(firmware.program()); },
+          "Whether its records hold some of the fields only.")
+      .def("image", &image_of, "The firmware image, as `stopbit compile` writes it.");
+
+  py::class_<Wish>(module, "Wish", "How a capture is decoded.")
+      .def(py::init([](std::string framing, std::string reset, std::string engine, bool strict, std::string pace,
+                       std::vector<std::string> groups, std::uint64_t limit) {
+             return Wish{std::move(framing),
+                         std::move(reset),
+                         std::move(engine),
+                         strict,
+                         std::move(pace),
+                         std::move(groups),
+                         limit};
+           }),
+           py::kw_only(), py::arg("framing"), py::arg("reset"), py::arg("engine"), py::arg("strict"), py::arg("pace"),
+           py::arg("groups"), py::arg("limit"));
+
+  py::class_<Replay>(module, "Replay", "Iterates the records of captures; made by stopbit.replay.")
+      .def(py::init([](const std::shared_ptr<Firmware>& program, const std::vector<std::string>& captures,
+                       const Wish& wish, const std::string& decimals,
+                       bool header) { return std::make_unique<Replay>(program, captures, wish, decimals, header); }),
+           py::arg("program"), py::arg("captures"), py::arg("wish"), py::kw_only(), py::arg("decimals"),
+           py::arg("header"))
+      .def("__iter__", [](py::object self) { return self; })
+      .def("__next__", &Replay::next)
+      .def("__enter__", [](py::object self) { return self; })
+      .def("__exit__", [](Replay& self, const py::args&) { self.close(); })
+      .def(
+          "close", &Replay::close,
+          "Ends the replay. Iterating it afterwards gives nothing. From another thread or a signal handler it asks the "
+          "call in progress to end it, and does not wait.")
+      .def_property_readonly("summary", &Replay::summary,
+                             "Counts of what was done, and problems in words; None until the last record was taken.");
+
+  py::class_<Ring>(module, "Ring", "Iterates the records of a ring; made by stopbit.ring.")
+      .def(py::init<const std::string&, const std::string&, std::optional<bool>, double, const std::string&, bool,
+                    const std::optional<std::string>&>(),
+           py::arg("name"), py::kw_only(), py::arg("start"), py::arg("lossless"), py::arg("timeout"),
+           py::arg("decimals"), py::arg("header"), py::arg("user") = py::none())
+      .def("__iter__", [](py::object self) { return self; })
+      .def("__next__", &Ring::next)
+      .def("poll", &Ring::poll, "The next record, or None if there is none yet. Does not wait.")
+      .def("batch", &Ring::batch, py::arg("most") = 1024, "A list of the records that are there. Does not wait.")
+      .def_property_readonly("lost", &Ring::lost_records, "Records that the writer has overwritten unread, so far.")
+      .def_property_readonly("writer", &Ring::writer, "\"running\", \"finished\" or \"dead\".");
+
+  module.def(
+      "columns",
+      [](const std::shared_ptr<Firmware>& program, const std::vector<std::string>& captures, const Wish& wish) {
+        return columns(program, captures, wish);
+      },
+      py::arg("program"), py::arg("captures"), py::arg("wish"));
+}
+
+}  // namespace stopbit::python

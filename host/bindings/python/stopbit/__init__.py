@@ -1,0 +1,190 @@
+"""Stopbit decodes market data in FAST (FIX Adapted for STreaming).
+
+    import stopbit
+
+    for message in stopbit.replay("day.pcap", templates="templates.xml", framing="cme"):
+        print(message["template"], message["fields"])
+
+    tables = stopbit.columns("day.pcap", templates="templates.xml", framing="cme")
+    prices = tables["MDIncRefresh_83/MDEntries"]["MDEntryPx"]        # a numpy array
+
+    for message in stopbit.ring("md"):                               # what another process writes
+        ...
+
+A record is a dict with the content of a line of `stopbit replay --format jsonl`:
+
+    {"template": "Trade", "id": 22, "fields": {"MsgSeqNum": 7, "Price": Decimal("10.50"), "Legs": [{...}, ...]}}
+    {"error": "D9", "packet": 12, "offset": 41, "detail": "..."}
+
+Absent optional fields are not there; groups are dicts, sequences lists of dicts, vectors lists of numbers. Integers and
+time stamps are int, decimals decimal.Decimal with their exponent (or float, if asked for), strings str, byte vectors
+bytes, enumerations the name of their element, sets lists of names, booleans bool. A byte above 0x7F of an ASCII string
+becomes U+0080 to U+00FF, one that is no UTF-8 in a Unicode string U+FFFD.
+
+Records may hold some of the fields only (`fields=`, or firmware of `stopbit compile --fields`). Then the others are in
+no dict, as if they were absent, and have no column; what holds such fields alone, groups and sequences, is left out with
+them. A sequence of which only the length is stored is a list of empty dicts.
+
+Exceptions: ValueError for an argument that makes no sense, OSError (FileNotFoundError, ...) for a file that cannot be
+read, InputError for templates, firmware or captures that are refused, RingError for rings; the last two are an Error.
+Faulty datagrams are no exceptions: they are records that say so.
+
+Every function leaves the GIL to others while it decodes or waits, and ends with KeyboardInterrupt on Ctrl-C. An object
+is for one call at a time, ValueError says if it is in use; a Program serves any number of threads. Replay.close() may
+come at any time, from other threads and signal handlers too: it ends the iteration that is in progress.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal, Union
+
+from . import _core
+from ._core import Error, InputError, Program, Replay, Ring, RingError
+
+if TYPE_CHECKING:
+    import numpy
+
+__all__ = ["Error", "InputError", "Program", "Replay", "Ring", "RingError", "columns", "replay", "ring"]
+
+Path = Union[str, "os.PathLike[str]"]
+
+
+def replay(
+    captures: Path | Iterable[Path],
+    *,
+    templates: Path | Iterable[Path] | None = None,
+    fields: str | Iterable[str] | None = None,
+    firmware: Path | Program | None = None,
+    framing: str = "none",
+    reset: Literal["packet", "template", "never"] | None = None,
+    engine: Literal["native", "quick", "interp"] | None = None,
+    strict: bool = False,
+    pace: str = "max",
+    groups: Iterable[str] = (),
+    limit: int = 0,
+    decimals: Literal["exact", "float"] = "exact",
+    header: bool = False,
+) -> Replay:
+    """Iterates the records of captures (pcap or pcapng, plain or gzip), decoded on a thread of its own.
+
+    The feed is described by its `templates`, XML files, or by `firmware`: a .sbf file or a Program. `fields`: records
+    hold only these, names as `stopbit compile --fields` takes them, "Price" or "Trade/Price". `framing` is what comes
+    before the messages of a datagram: a name that `stopbit replay --help` lists, such as "cme", or "custom:..."; `reset`
+    replaces its rule when the dictionary is reset. `engine`: the default is native code where it runs, else the interpreter.
+    `strict` refuses what FAST calls reportable errors. `pace`: "max", or a multiple of the capture's own speed, "1x".
+    `groups`: only these multicast groups, "A.B.C.D:PORT". `limit`: stop after so many datagrams; 0 = no limit.
+    `decimals`: "exact" for decimal.Decimal, "float" is faster. With `header` each record has a dict "header":
+    arrival_ns, sequence, channel, message_index, sender_epoch, flags.
+
+    A capture that breaks off raises InputError behind the last good record. When all records were taken, `summary` of
+    the returned iterator has counts and problems. Use it in a `with`, or close() it, to end early.
+    """
+    wish = _wish(framing, reset, engine, strict, pace, groups, limit)
+    return Replay(_program(templates, fields, firmware), _paths(captures), wish, decimals=decimals, header=header)
+
+
+def ring(
+    name: str,
+    *,
+    start: Literal["oldest", "newest"] = "oldest",
+    lossless: bool | None = None,
+    timeout: float = 10.0,
+    decimals: Literal["exact", "float"] = "exact",
+    header: bool = False,
+    user: str | None = None,
+) -> Ring:
+    """Iterates the records that another process writes to a ring in shared memory, until it ends.
+
+    `name`: as given to `stopbit replay --ring NAME`; with a / in it the path of a file. The ring itself says what its
+    records mean. Begins at the oldest record that is still there, or with the next one. A reader that is too slow
+    loses records and is told: {"event": "lost", "records": 17, ...}. RingError if the writer dies.
+
+    The writer of a lossless ring (`stopbit replay --lossless`) waits for this reader: nothing is lost from its oldest
+    record on. RingError if there is no seat for it within `timeout` seconds. `lossless`: None takes a seat where there
+    are any, False never, True demands it.
+
+    `user`: accepts and prefers rings of this user, a name or a number; default $STOPBIT_USER. Those of root, of the user
+    stopbit and of your own are accepted without it; RingError for a ring of anybody else.
+
+    For who cannot wait: poll() gives the next record or None, batch() a list of all that are there.
+    """
+    if not timeout >= 0:
+        raise ValueError("timeout: at least 0 seconds")
+    return Ring(os.fspath(name), start=start, lossless=lossless, timeout=timeout, decimals=decimals, header=header,
+                user=user)
+
+
+def columns(
+    captures: Path | Iterable[Path],
+    *,
+    templates: Path | Iterable[Path] | None = None,
+    fields: str | Iterable[str] | None = None,
+    firmware: Path | Program | None = None,
+    framing: str = "none",
+    reset: Literal["packet", "template", "never"] | None = None,
+    engine: Literal["native", "quick", "interp"] | None = None,
+    strict: bool = False,
+    groups: Iterable[str] = (),
+    limit: int = 0,
+) -> dict[str, dict[str, numpy.ndarray]]:
+    """Decodes captures into numpy arrays: {table: {column: array}}. Arguments as for replay().
+
+    There is a table for each template that occurs, by its name, with a row a message; one for each of its sequences,
+    "Book/Entries", inner ones "Book/Entries/Orders", with a row an element; and "@events", errors above all: look.
+
+    All arrays of a table have the same length. Those that begin with @ are about the row:
+      @record, @arrival_ns, @sequence, @channel   of templates: number of the record among all, ...
+      @reference                                  of templates, if any refers to another dynamically: True if the row
+                                                  is no message but such a reference
+      @parent                                     of sequences: row of the table that the sequence is in
+
+    The others are fields, "Field", in groups "Group.Field":
+      integers, booleans, time stamps   in their own width
+      decimals        float64, the nearest, NaN if absent; exactly: "Field:mantissa" (int64), "Field:exponent" (int8)
+      strings         bytes: fixed width (S) if none is longer than 64 or ends with a zero byte, else objects
+      byte vectors    objects: bytes
+      enumerations    objects: str or None; "Field:index"
+      sets            bits in uint64, and "Field:ELEMENT" (bool) for each element
+      sequences       number of elements, in the table that they are in
+      vectors         a table with the column "value"
+      dynamic references   "templateRef": row in the table of its template, "templateRef:template" its name
+      constants       an array that holds its one value once; it cannot be written
+
+    What may be absent has a mask "Field:present" (bool); where it is False, the value is 0, empty or None. An optional
+    group is a mask, "Group:present". A name that is taken gets a number, "Field_2".
+    """
+    wish = _wish(framing, reset, engine, strict, "max", groups, limit)
+    return _core.columns(_program(templates, fields, firmware), _paths(captures), wish)
+
+
+def _paths(paths: Path | Iterable[Path]) -> list[str]:
+    one = isinstance(paths, (str, os.PathLike))
+    return [os.fspath(path) for path in ([paths] if one else paths)]
+
+
+def _program(
+    templates: Path | Iterable[Path] | None, fields: str | Iterable[str] | None, firmware: Path | Program | None
+) -> Program:
+    if (templates is None) == (firmware is None):
+        raise ValueError("either templates or firmware is needed, and not both")
+    if fields is not None and templates is None:
+        raise ValueError("fields go with templates; firmware has its own")
+    if isinstance(firmware, Program):
+        return firmware
+    if templates is None:
+        return Program.load(os.fspath(firmware))
+    if fields is None:
+        return Program.compile(_paths(templates))
+    names = fields if isinstance(fields, str) else ",".join(fields)
+    if not names.strip():
+        raise ValueError("fields: at least one name")
+    return Program.compile(_paths(templates), fields=names)
+
+
+def _wish(framing, reset, engine, strict, pace, groups, limit) -> _core.Wish:
+    if isinstance(groups, str):
+        groups = [groups]
+    return _core.Wish(framing=framing, reset=reset or "", engine=engine or "", strict=strict, pace=pace, groups=list(groups),
+                      limit=limit)

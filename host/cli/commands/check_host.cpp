@@ -1,0 +1,105 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "decoder/record/text.hpp"
+#include "host/analyse/check_host/check.hpp"
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct CheckHostArguments {
+  std::vector<std::string> interfaces;
+  bool no_dpdk = false;
+  bool json = false;
+};
+
+std::string_view state_text(check::State state) {
+  switch (state) {
+    case check::State::Good: return "good";
+    case check::State::Change: return "change";
+    case check::State::Unknown: return "unknown";
+  }
+  return {};
+}
+
+std::string to_json(const std::vector<check::Finding>& findings) {
+  std::string text = "[";
+  for (const check::Finding& finding : findings) {
+    text += text.size() > 1 ? ",\n {" : "\n {";
+    const auto member = [&text](std::string_view key, std::string_view value, bool last = false) {
+      text += fmt::format("\"{}\":", key);
+      record::append_json_string(text, value, false);
+      text += last ? "}" : ",";
+    };
+    member("name", finding.name);
+    member("state", state_text(finding.state));
+    member("found", finding.found);
+    member("wanted", finding.wanted);
+    member("why", finding.why);
+    member("how", finding.how, true);
+  }
+  return text + "\n]\n";
+}
+
+std::string to_text(const std::vector<check::Finding>& findings) {
+  std::string text;
+  for (const check::Finding& finding : findings) {
+    const std::string found = finding.state == check::State::Unknown ? "this machine does not tell" : finding.found;
+    text += fmt::format("{:<8}{}: {}\n", state_text(finding.state), finding.name, found);
+    if (finding.state != check::State::Change) continue;
+    text += fmt::format("        wanted: {}\n        why:    {}\n        how:    {}\n", finding.wanted, finding.why,
+                        finding.how);
+  }
+  return text;
+}
+
+int check_host(const CheckHostArguments& arguments) {
+  check::Options options;
+  options.interfaces = arguments.interfaces;
+  options.dpdk = !arguments.no_dpdk;
+  const std::vector<check::Finding> findings = check::look(options);
+  Output out = Output::open("-");
+  out.write(arguments.json ? to_json(findings) : to_text(findings));
+  out.close();
+  const auto changes = std::count_if(findings.begin(), findings.end(), [](const check::Finding& finding) {
+    return finding.state == check::State::Change;
+  });
+  return changes == 0 ? kExitDone : kExitEnvironment;
+}
+
+}  // namespace
+
+Command check_host_command() {
+  const auto arguments = std::make_shared<CheckHostArguments>();
+  return {
+      .name = "check-host",
+      .summary = "Says what to change on this machine for live feeds, and why",
+      .description =
+          "Looks at what costs latency or packets: clock, frequencies and sleep of the cores, isolation and "
+          "interrupts, "
+          "huge pages, limits of sockets, rings and filters of the interfaces, drivers for DPDK. It changes nothing "
+          "and "
+          "needs no privilege. What this machine does not tell is said to be unknown.\n"
+          "\n"
+          "The exit status is 3 if anything should be changed.",
+      .options = {{.names = "--interface",
+                   .value = "NAME",
+                   .help = "An interface that feeds arrive on; may be given several times.",
+                   .target = &arguments->interfaces},
+                  {.names = "--no-dpdk",
+                   .value = "",
+                   .help = "Leaves out what only DPDK needs.",
+                   .target = &arguments->no_dpdk},
+                  {.names = "--json", .value = "", .help = "Prints a JSON array.", .target = &arguments->json}},
+      .examples = {{"stopbit check-host --interface eth1 --interface eth2", "before feeds of two lines are taken"},
+                   {"stopbit check-host --json | jq '.[] | select(.state == \"change\")'", "for a script"}},
+      .run = [arguments] { return check_host(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,231 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <unordered_map>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/pipeline.hpp"
+#include "host/cli/common/program_source.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/feed/arbitrate/histogram.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "host/os/readable.hpp"
+#include "microcode/base/hash.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct CompareArguments {
+  std::vector<std::string> captures;
+  std::string framing;
+  std::string group_a;
+  std::string group_b;
+  std::string output = "-";
+};
+
+/// By what a packet is known again: sender, sequence and chunk, or the bytes.
+struct Key {
+  std::uint64_t sender = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t chunk = 0;
+  bool operator==(const Key&) const = default;
+};
+struct KeyHash {
+  std::size_t operator()(const Key& key) const noexcept {
+    return static_cast<std::size_t>((key.sequence ^ key.sender << 32 ^ key.chunk << 17) * 0x9E37'79B9'7F4A'7C15U >> 16);
+  }
+};
+
+/// What a line brought.
+struct LineOfCapture {
+  std::unordered_map<Key, std::uint64_t, KeyHash> first_ns;  ///< First arrival of each packet.
+  std::vector<Key> order;                                    ///< Of first arrivals.
+  std::uint64_t packets = 0;
+  std::uint64_t copies = 0;
+  std::uint64_t unreadable = 0;
+};
+
+Key key_of(std::span<const std::byte> payload, const std::optional<net::Framing>& framing, bool& is_readable) {
+  is_readable = true;
+  if (framing) {
+    const net::Preamble preamble = net::read_preamble(*framing, payload);
+    is_readable = preamble.error == ErrorCode::None;
+    return {preamble.sender, preamble.sequence, preamble.chunk};
+  }
+  // Two hashes of 64 bits: packets that only look alike do not happen.
+  Key key{kFnv1aBegin, payload.size(), 0};
+  for (const std::byte byte : payload) {
+    key.sender = fnv1a(key.sender, static_cast<std::uint64_t>(byte));
+    key.sequence = key.sequence * 0x9E37'79B9'7F4A'7C15U + static_cast<std::uint64_t>(byte) + 1;
+  }
+  return key;
+}
+
+void read_line(const std::string& path, const std::string& group, const std::optional<net::Framing>& framing,
+               LineOfCapture& line) {
+  std::optional<net::Endpoint> wanted;
+  if (!group.empty()) {
+    const auto endpoint = net::parse_endpoint(group);
+    if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
+    wanted = endpoint.value();
+  }
+  const auto source = open_capture(path);
+  ingest::Packet packet;
+  for (;;) {
+    const ingest::Next next = source->next(packet);
+    if (next == ingest::Next::Fault) throw ToolError(kExitRejected, source->fault().message);
+    if (next != ingest::Next::Packet || stop_requested()) break;
+    net::Datagram datagram;
+    if (net::parse_frame(packet.link, packet.frame, packet.original_bytes, datagram) != net::Verdict::Accepted)
+      continue;
+    if (wanted && datagram.destination != *wanted) continue;
+    ++line.packets;
+    bool is_readable = true;
+    const Key key = key_of(datagram.payload, framing, is_readable);
+    if (!is_readable) {
+      ++line.unreadable;
+    } else if (line.first_ns.emplace(key, packet.arrival_ns).second) {
+      line.order.push_back(key);
+    } else {
+      ++line.copies;
+    }
+  }
+}
+
+/// Ranges of sequence numbers, the first ones.
+std::string ranges_text(std::vector<std::uint64_t> numbers) {
+  constexpr std::size_t kShown = 20;
+  std::sort(numbers.begin(), numbers.end());
+  std::string out;
+  std::size_t ranges = 0;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] <= numbers[end - 1] + 1) ++end;
+    if (++ranges <= kShown) {
+      out += numbers[i] == numbers[end - 1] ? fmt::format("    {}\n", numbers[i])
+                                            : fmt::format("    {} to {}\n", numbers[i], numbers[end - 1]);
+    }
+    i = end;
+  }
+  if (ranges > kShown) out += fmt::format("    ... and {} more ranges\n", ranges - kShown);
+  return out;
+}
+
+std::string histogram_text(const arbitrate::Histogram& behind, std::string_view title) {
+  constexpr std::uint64_t kBar = 40;
+  if (behind.count() == 0) return {};
+  const std::uint64_t most = *std::max_element(behind.buckets.begin(), behind.buckets.end());
+  std::string out = fmt::format("\n{}: {} packets, 99 % within {}, 99.9 % within {}\n", title, behind.count(),
+                                os::delay_text(behind.at_most(0.99)), os::delay_text(behind.at_most(0.999)));
+  for (std::size_t i = 0; i < behind.buckets.size(); ++i) {
+    const std::uint64_t count = behind.buckets[i];
+    if (count == 0) continue;
+    const std::uint64_t below = i == 0 ? 1 : i < 64 ? std::uint64_t{1} << i : ~std::uint64_t{0};
+    out += fmt::format("  below {:>10} {:>12}  {}\n", os::delay_text(below), count,
+                       std::string(1 + count * (kBar - 1) / most, '#'));
+  }
+  return out;
+}
+
+int run_compare(const CompareArguments& arguments) {
+  if (arguments.captures.empty() || arguments.captures.size() > 2) {
+    throw ToolError(kExitUsage, "one capture of both lines, or one of each");
+  }
+  const bool is_one = arguments.captures.size() == 1;
+  if (is_one && (arguments.group_a.empty() || arguments.group_b.empty())) {
+    throw ToolError(kExitUsage, "one capture of both lines needs --group-a and --group-b");
+  }
+  if (is_one && arguments.captures.front() == "-") throw ToolError(kExitUsage, "stdin can be read only once");
+  std::optional<net::Framing> framing;
+  if (!arguments.framing.empty()) framing = framing_from(arguments.framing);
+  catch_stop_signals();
+  LineOfCapture a;
+  LineOfCapture b;
+  read_line(arguments.captures.front(), arguments.group_a, framing, a);
+  read_line(arguments.captures.back(), arguments.group_b, framing, b);
+
+  std::vector<std::uint64_t> only_a;
+  std::vector<std::uint64_t> only_b;
+  std::uint64_t both = 0;
+  arbitrate::Histogram a_behind;
+  arbitrate::Histogram b_behind;
+  for (const Key& key : a.order) {
+    const auto found = b.first_ns.find(key);
+    if (found == b.first_ns.end()) {
+      only_a.push_back(key.sequence);
+      continue;
+    }
+    ++both;
+    const std::uint64_t at_a = a.first_ns.at(key);
+    if (found->second >= at_a) {
+      b_behind.add(found->second - at_a);
+    } else {
+      a_behind.add(at_a - found->second);
+    }
+  }
+  for (const Key& key : b.order) {
+    if (!a.first_ns.contains(key)) only_b.push_back(key.sequence);
+  }
+
+  std::string text = fmt::format("{:>12}  packets on A{}\n{:>12}  packets on B{}\n{:>12}  on both\n", a.packets,
+                                 a.copies == 0 ? "" : fmt::format(", {} of them second copies", a.copies), b.packets,
+                                 b.copies == 0 ? "" : fmt::format(", {} of them second copies", b.copies), both);
+  if (a.unreadable + b.unreadable != 0) {
+    text += fmt::format("{:>12}  with a preamble that cannot be right\n", a.unreadable + b.unreadable);
+  }
+  text += fmt::format("{:>12}  on A only\n", only_a.size());
+  if (framing) text += ranges_text(only_a);
+  text += fmt::format("{:>12}  on B only\n", only_b.size());
+  if (framing) text += ranges_text(only_b);
+  text += histogram_text(b_behind, "B behind A") + histogram_text(a_behind, "A behind B");
+  write_file(arguments.output, text, arguments.captures);
+  return only_a.empty() && only_b.empty() && a.unreadable + b.unreadable == 0 ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command compare_command() {
+  const auto arguments = std::make_shared<CompareArguments>();
+  Command command{
+      .name = "compare",
+      .summary = "Compares two lines: packets that only one has, and how far they lie apart",
+      .description =
+          "Says which packets came on one line only, and how long after the other line's copy the second one came. "
+          "Packets are known again by sender, sequence number and chunk if the framing is given, otherwise by their "
+          "bytes. Times of two captures can only be compared as well as the clocks that made them.\n"
+          "\n"
+          "Both captures are kept in memory as some 64 bytes a packet. The exit status is 1 if the lines differ.",
+      .options = {{.names = "",
+                   .value = "CAPTURE",
+                   .help = "Line A, then line B; or one of both, with --group-a and --group-b.",
+                   .target = &arguments->captures,
+                   .hint = file_hint(),
+                   .required = true}},
+      .examples = {{"stopbit compare a.pcap b.pcap --framing t7", "two recordings of one channel"},
+                   {"stopbit compare day.pcap --group-a 239.1.1.1:30001 --group-b 239.1.2.1:31001 --framing moex",
+                    "two groups of one capture"}},
+      .run = [arguments] { return run_compare(*arguments); },
+  };
+  command.options.push_back(framing_option(arguments->framing));
+  command.options.back().required = false;
+  command.options.back().help =
+      "What stands before the messages; see `stopbit replay --help`. Default: none, packets "
+      "are compared by their bytes.";
+  command.options.push_back({.names = "--group-a",
+                             .value = "A.B.C.D:PORT",
+                             .help = "Of line A, only packets to this group.",
+                             .target = &arguments->group_a});
+  command.options.push_back(
+      {.names = "--group-b", .value = "A.B.C.D:PORT", .help = "The same of line B.", .target = &arguments->group_b});
+  command.options.push_back({.names = "-o,--output",
+                             .value = "FILE",
+                             .help = "Where the result goes; - is stdout, the default.",
+                             .target = &arguments->output,
+                             .hint = file_hint()});
+  return command;
+}
+
+}  // namespace stopbit::tools

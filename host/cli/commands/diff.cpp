@@ -1,0 +1,81 @@
+#include "host/analyse/diff/diff.hpp"
+
+#include <memory>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/program_source.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct DiffArguments {
+  std::string before;
+  std::string after;
+  TemplateArguments templates;
+  bool json = false;
+};
+
+Program load(const std::string& path, const DiffArguments& arguments) {
+  ProgramSource source;
+  if (path.ends_with(".xml")) {
+    source.templates = {path};
+    source.compile = arguments.templates;
+  } else {
+    source.firmware = path;
+  }
+  return load_program(source);
+}
+
+int run_diff(const DiffArguments& arguments) {
+  const Program before = load(arguments.before, arguments);
+  const Program after = load(arguments.after, arguments);
+  const diff::Report report = diff::compare(before, after);
+  Output out = Output::open("-");
+  out.write(arguments.json ? diff::to_json(report) : diff::to_text(report));
+  out.close();
+  return report.breaks_views() ? kExitRejected : kExitDone;
+}
+
+}  // namespace
+
+Command diff_command() {
+  const auto arguments = std::make_shared<DiffArguments>();
+  Command command{
+      .name = "diff",
+      .summary = "Says what has changed between two versions of a feed's templates",
+      .description =
+          "Compares two firmware images or template files: templates and fields that were added, removed, renamed or "
+          "moved, and types, operators, identifiers and places in records that are others now, with the lines of both "
+          "files.\n"
+          "\n"
+          "The view of a template, as `stopbit gen cpp` makes it, breaks if the template is gone or anything about it "
+          "that a reader of records relies on has changed: names, tags, types, elements, presence, constants, places. "
+          "Operators, initial values and dictionary entries are the decoder's business alone. The exit status is 1 if "
+          "the view of any old template breaks.\n"
+          "\n"
+          "Things are the same if they have the same name, and otherwise if they have the same identifier. Blocks are "
+          "counted within their template.",
+      .options = {{.names = "",
+                   .value = "OLD",
+                   .help = "A firmware image, or a template file if the name ends in .xml.",
+                   .target = &arguments->before,
+                   .hint = file_hint({".sbf", ".xml"}),
+                   .required = true},
+                  {.names = "",
+                   .value = "NEW",
+                   .help = "The same for the new version.",
+                   .target = &arguments->after,
+                   .hint = file_hint({".sbf", ".xml"}),
+                   .required = true},
+                  {.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json}},
+      .examples = {{"stopbit diff 2026-10.xml 2026-11.xml", "what does the exchange change in November?"},
+                   {"stopbit diff old.sbf new.sbf --json | jq '.templates[] | select(.view_breaks) | .name'",
+                    "for programs"}},
+      .run = [arguments] { return run_diff(*arguments); },
+  };
+  for (Option& option : template_options(arguments->templates)) command.options.push_back(std::move(option));
+  return command;
+}
+
+}  // namespace stopbit::tools

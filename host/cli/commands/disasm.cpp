@@ -1,0 +1,46 @@
+#include <memory>
+
+#include "assembler/assembler.hpp"
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/program_source.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct DisasmArguments {
+  std::string input;
+  std::string output = "-";
+};
+
+}  // namespace
+
+Command disasm_command() {
+  const auto arguments = std::make_shared<DisasmArguments>();
+  return {
+      .name = "disasm",
+      .summary = "Prints a firmware image as a listing",
+      .description =
+          "Prints a firmware image as assembly text that `stopbit asm` turns into the same image, byte for "
+          "byte. The image need not be safe to run.",
+      .options = {{.names = "",
+                   .value = "FEED.sbf",
+                   .help = "The firmware image; - is stdin.",
+                   .target = &arguments->input,
+                   .hint = file_hint({".sbf"}),
+                   .required = true},
+                  {.names = "-o,--output",
+                   .value = "FEED.sbasm",
+                   .help = "Where the listing goes; default stdout.",
+                   .target = &arguments->output,
+                   .hint = file_hint({".sbasm"})}},
+      .examples = {{"stopbit disasm feed.sbf | less", "reads the program"}},
+      .run =
+          [arguments] {
+            write_file(arguments->output, assembler::disassemble(read_image(arguments->input)), {arguments->input});
+            return kExitDone;
+          },
+  };
+}
+
+}  // namespace stopbit::tools

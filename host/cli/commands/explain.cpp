@@ -1,0 +1,139 @@
+#include "host/analyse/explain/explain.hpp"
+
+#include <cstdlib>
+#include <memory>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/engine_arguments.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/hex_source.hpp"
+#include "host/cli/common/pipeline.hpp"
+#include "host/cli/common/program_source.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct ExplainArguments {
+  std::string capture;
+  std::string hex;
+  ProgramSource program;
+  std::string framing;
+  std::string reset;
+  EngineArguments engine;
+  std::optional<std::uint64_t> packet;
+  std::string colour = "auto";
+  bool json = false;
+};
+
+/// Datagrams in hex, all of them: which one is the last is known at the end only.
+std::unique_ptr<ingest::PacketSource> read_hex(const std::string& hex, std::uint64_t& last) {
+  const bool is_stdin = hex == "-";
+  InputFile file = is_stdin ? InputFile::open("-") : InputFile::of_text("--hex", hex);
+  auto source = std::make_unique<HexSource>(std::move(file), [] {});
+  guess::Sample sample;
+  sample.name = is_stdin ? "<stdin>" : "--hex";
+  ingest::Packet packet;
+  while (source->next(packet) == ingest::Next::Packet) sample.add(packet);
+  source->rethrow_error();
+  if (source->bad_lines() != 0) throw ToolError(kExitRejected, "");
+  if (sample.packets.empty()) throw ToolError(kExitRejected, sample.name + ": there are no bytes");
+  last = sample.packets.back().number;
+  return std::make_unique<guess::SampleSource>(std::move(sample));
+}
+
+int run_explain(const ExplainArguments& arguments) {
+  const bool is_hex = !arguments.hex.empty();
+  if (is_hex != arguments.capture.empty()) {
+    throw ToolError(kExitUsage, "either a capture or --hex has to be given");
+  }
+  replay::Options options;
+  options.framing = framing_from(arguments.framing);
+  if (arguments.reset == "packet") options.framing.reset = ResetRule::Packet;
+  if (arguments.reset == "template") options.framing.reset = ResetRule::Template;
+  if (arguments.reset == "never") options.framing.reset = ResetRule::Never;
+  apply(arguments.engine, options);
+
+  const Program program = load_program(arguments.program);
+  const record::Schema schema = schema_of(program);
+  std::uint64_t number = 1;
+  std::unique_ptr<ingest::PacketSource> source =
+      is_hex ? read_hex(arguments.hex, number) : open_capture(arguments.capture);
+  if (arguments.packet) number = *arguments.packet;
+  if (number == 0) throw ToolError(kExitUsage, "--packet: packets are counted from 1");
+
+  const Result<explain::Explanation> explanation =
+      explain::explain(schema, options, std::move(source), number, !is_hex);
+  if (!explanation) throw ToolError(kExitRejected, explanation.message());
+  Output out = Output::open("-");
+  const bool with_colours = arguments.colour == "always" ||
+                            (arguments.colour == "auto" && out.is_terminal() && std::getenv("NO_COLOR") == nullptr);
+  out.write(arguments.json ? explain::to_json(explanation.value())
+                           : explain::to_text(explanation.value(), with_colours));
+  out.close();
+  return explanation.value().has_fault() ? kExitRejected : kExitDone;
+}
+
+}  // namespace
+
+Command explain_command() {
+  const auto arguments = std::make_shared<ExplainArguments>();
+  arguments->framing = "none";
+  std::vector<Option> options = {{.names = "",
+                                  .value = "CAPTURE",
+                                  .help = "The capture: pcap or pcapng, plain, gzip or zstd; - is stdin.",
+                                  .target = &arguments->capture,
+                                  .hint = file_hint()},
+                                 {.names = "--packet",
+                                  .value = "N",
+                                  .help = "The packet, by its number in the capture as replay tells it, or the line of "
+                                          "hex. Default: the first packet, the last line.",
+                                  .target = &arguments->packet},
+                                 {.names = "--hex",
+                                  .value = "BYTES",
+                                  .help = "Instead of a capture: a datagram in hex, or - for lines of hex on stdin.",
+                                  .target = &arguments->hex}};
+  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  Option framing = framing_option(arguments->framing);
+  framing.required = false;
+  framing.help += " Default none.";
+  options.push_back(std::move(framing));
+  options.push_back({.names = "--reset",
+                     .value = "RULE",
+                     .help = "When the dictionary is reset, if not as the framing says.",
+                     .target = &arguments->reset,
+                     .hint = choice_hint({"packet", "template", "never"})});
+  for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
+  options.push_back({.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json});
+  options.push_back({.names = "--colour",
+                     .value = "WHEN",
+                     .help = "Default auto: on a terminal, unless NO_COLOR is set.",
+                     .target = &arguments->colour,
+                     .hint = choice_hint({"auto", "always", "never"})});
+  return {
+      .name = "explain",
+      .summary = "Shows what every byte of a packet means",
+      .description =
+          "Accounts for every byte of one packet, in order: headers, preamble, each presence map bit by bit with who "
+          "takes the bit, and each field with its bytes, its type and operator, the value as it stands in the stream, "
+          "the previous value in the dictionary, the result, and where that stands in the record (slot.word). Fields "
+          "that took no byte are there too, with the reason in parentheses.\n"
+          "\n"
+          "Where the dictionary is not reset for every packet, the earlier packets of the capture are decoded first.\n"
+          "\n"
+          "A packet that cannot be decoded is explained up to the faulty byte. Other framings and reset rules are then "
+          "tried on it and on the packets around it, and the most likely cause is told with its evidence. The exit "
+          "status is 1.\n"
+          "\n" +
+          framing_text(),
+      .options = std::move(options),
+      .examples = {{"stopbit explain day.pcap --packet 17 --templates templates.xml --framing cme",
+                    "the packet that replay complains about"},
+                   {"stopbit explain --hex 'e0 81 81 82 83' --templates tests/data/sample/templates.xml",
+                    "a datagram from a log"},
+                   {"stopbit explain day.pcap --packet 17 --firmware feed.sbf --framing t7 --json | jq '.rows[].name'",
+                    "for programs"}},
+      .run = [arguments] { return run_explain(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

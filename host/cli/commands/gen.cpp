@@ -1,0 +1,85 @@
+#include <memory>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/program_source.hpp"
+#include "templates/emit/cpp/cpp_view.hpp"
+#include "templates/emit/cpp/identifiers.hpp"
+#include "templates/emit/schema/json_schema.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct GenArguments {
+  std::string what;
+  ProgramSource program;
+  std::string output = "-";
+  std::optional<std::string> name_space;
+};
+
+std::string generate(const GenArguments& arguments) {
+  if (arguments.what == "schema") {
+    if (arguments.name_space) throw ToolError(kExitUsage, "--namespace goes with cpp");
+    return emit::json_schema(load_program(arguments.program));
+  }
+  emit::CppOptions options;
+  if (arguments.name_space) options.name_space = *arguments.name_space;
+  if (!emit::is_namespace(options.name_space)) {
+    throw ToolError(kExitUsage, "--namespace: '" + options.name_space + "' is not the name of a namespace");
+  }
+  return emit::cpp_view(load_program(arguments.program), options);
+}
+
+int gen(const GenArguments& arguments) {
+  const std::string text = generate(arguments);
+  std::vector<std::string> inputs = arguments.program.templates;
+  if (!arguments.program.firmware.empty()) inputs.push_back(arguments.program.firmware);
+  write_file(arguments.output, text, inputs);
+  return kExitDone;
+}
+
+}  // namespace
+
+Command gen_command() {
+  const auto arguments = std::make_shared<GenArguments>();
+  std::vector<Option> options = {
+      {.names = "",
+       .value = "WHAT",
+       .help = "cpp: a C++ header with typed views of the records. schema: the JSON schema of the lines.",
+       .target = &arguments->what,
+       .hint = choice_hint({"cpp", "schema"}),
+       .required = true}};
+  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  options.push_back(fields_option(arguments->program.compile.fields));
+  options.back().help += " Goes with --templates; see `stopbit compile --help`.";
+  const std::vector<Option> more = {{.names = "-o,--output",
+                                     .value = "FILE",
+                                     .help = "Where it is written; - is stdout, the default.",
+                                     .target = &arguments->output,
+                                     .hint = file_hint()},
+                                    {.names = "--namespace",
+                                     .value = "NAME",
+                                     .help = "Of the C++ header; default feed. a::b is legal.",
+                                     .target = &arguments->name_space}};
+  options.insert(options.end(), more.begin(), more.end());
+  return {
+      .name = "gen",
+      .summary = "Generates C++ views of the records of a feed, or the JSON schema of its lines",
+      .description =
+          "gen cpp writes a C++20 header: a view per template, whose accessors read a record at constant places. It "
+          "needs the headers of decoder/record and no library. A view knows its layout, refuses a ring of another, and "
+          "checks records before it reads them.\n"
+          "\n"
+          "gen schema writes the JSON schema (2020-12) of the lines that replay, decode and tail print: every "
+          "template, "
+          "and the lines of errors and events.",
+      .options = std::move(options),
+      .examples = {{"stopbit gen cpp --firmware feed.sbf -o feed.hpp", "namespace feed, in feed.hpp"},
+                   {"stopbit gen cpp --templates cme.xml --namespace cme::mdp -o cme.hpp",
+                    "straight from the template file"},
+                   {"stopbit gen schema --firmware feed.sbf -o feed.schema.json", "for a validator of JSON"}},
+      .run = [arguments] { return gen(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

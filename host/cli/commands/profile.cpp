@@ -1,0 +1,165 @@
+#include "host/analyse/profile/profile.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdio>
+#include <limits>
+#include <memory>
+
+#include "decoder/record/buffer_sink.hpp"
+#include "host/analyse/profile/counter.hpp"
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/engine_arguments.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/pipeline.hpp"
+#include "host/cli/common/program_source.hpp"
+#include "host/cli/common/progress_bar.hpp"
+#include "host/cli/common/signals.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct ProfileArguments {
+  std::vector<std::string> captures;
+  ProgramSource program;
+  std::string framing;
+  std::string reset;
+  EngineArguments engine;
+  std::vector<std::string> groups;
+  std::string packets;
+  std::string output = "-";
+  bool quiet = false;
+};
+
+struct PacketRange {
+  std::uint64_t first = 1;
+  std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
+};
+
+/// "1..5000", "5001..", "..5000"
+PacketRange packets_from(const std::string& text) {
+  PacketRange range;
+  if (text.empty()) return range;
+  const std::size_t dots = text.find("..");
+  const auto number = [&](std::string_view digits, std::uint64_t otherwise) {
+    if (digits.empty()) return otherwise;
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return error == std::errc{} && end == digits.data() + digits.size() ? value : 0;
+  };
+  if (dots != std::string::npos) {
+    range.first = number(std::string_view(text).substr(0, dots), range.first);
+    range.last = number(std::string_view(text).substr(dots + 2), range.last);
+  }
+  if (dots == std::string::npos || range.first == 0 || range.last < range.first) {
+    throw ToolError(kExitUsage, "--packets: expected FIRST..LAST, the first packet is 1");
+  }
+  return range;
+}
+
+replay::Options replay_options(const ProfileArguments& arguments) {
+  replay::Options options;
+  options.framing = framing_from(arguments.framing);
+  set_reset_rule(arguments.reset, options.framing);
+  for (const std::string& group : arguments.groups) {
+    const Result<net::Endpoint> endpoint = net::parse_endpoint(group);
+    if (!endpoint) throw ToolError(kExitUsage, "--group: " + endpoint.message());
+    options.groups.push_back(endpoint.value());
+  }
+  apply(arguments.engine, options);
+  return options;
+}
+
+int run_profile(const ProfileArguments& arguments) {
+  replay::Options options = replay_options(arguments);
+  const PacketRange range = packets_from(arguments.packets);
+  const Program program = load_program(arguments.program);
+  const Sources sources = open_captures(arguments.captures);
+  std::vector<std::string> inputs = arguments.captures;
+  inputs.insert(inputs.end(), arguments.program.templates.begin(), arguments.program.templates.end());
+  if (!arguments.program.firmware.empty()) inputs.push_back(arguments.program.firmware);
+  Output out = Output::open(arguments.output, inputs);
+
+  catch_stop_signals();
+  ProgressBar bar(!arguments.quiet && !out.is_terminal());
+  profile::Counter counter(program, replay::engine_options(options), range.first, range.last);
+  record::BufferSink sink(program.max_record_slots, [](std::span<const record::Slot>) {});
+  replay::Replay* running = nullptr;
+  options.on_progress = [&](const replay::Progress& progress) {
+    bar.draw(progress);
+    if (stop_requested()) running->request_stop();
+  };
+  replay::Replay replay(program, counter, sink, std::move(options));
+  running = &replay;
+  const replay::Summary summary = replay.run(sources);
+  const profile::Profile profile = counter.take();
+  out.write(profile::to_json(profile));
+  out.close();
+  print_problems(summary);
+  if (!arguments.quiet) {
+    print_stderr("{} datagrams, {} messages counted; {} segments, {} sequences, {} strings\n", profile.datagrams,
+                 profile.messages, profile.segments.size(), profile.sequences.size(), profile.strings.size());
+  }
+  return summary.error_count() == 0 ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command profile_command() {
+  const auto arguments = std::make_shared<ProfileArguments>();
+  std::vector<Option> options = {{.names = "",
+                                  .value = "CAPTURE",
+                                  .help = "Captures: pcap or pcapng, plain, gzip or zstd; - is stdin.",
+                                  .target = &arguments->captures,
+                                  .hint = file_hint(),
+                                  .required = true}};
+  for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
+  const std::vector<Option> more = {
+      framing_option(arguments->framing),
+      reset_option(arguments->reset),
+      {.names = "-o,--output",
+       .value = "FEED.profile.json",
+       .help = "Where the profile is written; - is stdout, the default.",
+       .target = &arguments->output,
+       .hint = file_hint({".json"})},
+      {.names = "--packets",
+       .value = "FIRST..LAST",
+       .help = "Counts only these packets of each capture, as 1..5000 or 5001..; the others are decoded all the same.",
+       .target = &arguments->packets},
+      {.names = "--group",
+       .value = "A.B.C.D:PORT",
+       .help = "Only packets to this multicast group.",
+       .target = &arguments->groups},
+      {.names = "-q,--quiet",
+       .value = "",
+       .help = "No progress and no summary on stderr, only what went wrong.",
+       .target = &arguments->quiet},
+  };
+  options.insert(options.end(), more.begin(), more.end());
+  for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
+  return {
+      .name = "profile",
+      .summary = "Counts which presence maps and lengths a feed's messages have",
+      .description =
+          "Decodes captures and counts, for the body of each template and for each group and sequence with a presence "
+          "map of its own, how often each map was met; also how long sequences and strings are. `stopbit compile "
+          "--profile` then adds straight-line programs for the frequent maps. Parts are known by their names, so a "
+          "profile goes on being good when templates are compiled again; maps of parts that have changed are of no "
+          "use, "
+          "and do no harm.\n"
+          "\n"
+          "The exit status is 1 if anything could not be decoded; the rest is counted.\n"
+          "\n" +
+          framing_text(),
+      .options = std::move(options),
+      .examples = {{"stopbit profile day.pcap --templates templates.xml --framing cme -o feed.profile.json",
+                    "what is frequent in this feed?"},
+                   {"stopbit profile day.pcap --firmware feed.sbf --framing cme --packets 1..5000 -o half.profile.json",
+                    "counts the first half, to be measured on the second"}},
+      .run = [arguments] { return run_profile(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,64 @@
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "host/appliance/appliance.hpp"
+#include "host/cli/common/appliance_name.hpp"
+#include "host/cli/common/appliance_text.hpp"
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/messages.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+struct ReadyArguments {
+  std::string name;
+  std::string user;
+  bool quiet = false;
+};
+
+int ready(const ReadyArguments& arguments) {
+  accept_user(arguments.user);
+  const counters::Reader reader = open_counters(arguments.name);
+  const appliance::Status status = appliance::read_status(reader, appliance::now_of_machine());
+  const bool is_running = status.writer == counters::Reader::Writer::Running;
+  const auto& channels = status.channels;
+  const bool is_ready =
+      is_running && std::all_of(channels.begin(), channels.end(), [](const auto& item) { return item.is_ready(); });
+  if (!arguments.quiet) {
+    Output out = Output::open("-");
+    out.write(ready_text(status));
+    out.close();
+  }
+  if (!is_running) write_stderr("stopbit: the appliance does not run\n");
+  return is_ready ? kExitDone : kExitRejected;
+}
+
+}  // namespace
+
+Command ready_command() {
+  const auto arguments = std::make_shared<ReadyArguments>();
+  return {
+      .name = "ready",
+      .summary = "Tells whether every channel of an appliance is well",
+      .description =
+          "Prints a line for each channel: its state (waiting, live, stale, silent), how long ago each line brought "
+          "its last packet (! is longer than the settings allow), the sequence number that is due, the numbers that "
+          "were lost, the skew that 99 % of the later copies keep, and the image.\n"
+          "\n"
+          "The exit status is 0 if the appliance runs, every channel is live, and every line brings something; "
+          "otherwise 1; 3 if there are no counters of such an appliance. Nothing is asked of the appliance: all of "
+          "it stands in shared memory.",
+      .options = {appliance_name_option(arguments->name),
+                  user_option(arguments->user),
+                  {.names = "-q,--quiet",
+                   .value = "",
+                   .help = "Prints nothing; the exit status says it.",
+                   .target = &arguments->quiet}},
+      .examples = {{"stopbit ready", "one line per channel"},
+                   {"stopbit ready xetra -q || mail -s 'feed not ready' me", "for cron"}},
+      .run = [arguments] { return ready(*arguments); }};
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,452 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "appliance_page.hpp"
+#include "host/appliance/appliance.hpp"
+#include "host/appliance/confine.hpp"
+#include "host/appliance/distribution.hpp"
+#include "host/appliance/entitlements.hpp"
+#include "host/appliance/gap_log.hpp"
+#include "host/appliance/history.hpp"
+#include "host/appliance/keeper.hpp"
+#include "host/appliance/publications.hpp"
+#include "host/appliance/reader_watch.hpp"
+#include "host/appliance/status.hpp"
+#include "host/cli/common/appliance_metrics.hpp"
+#include "host/cli/common/appliance_text.hpp"
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/confiner.hpp"
+#include "host/cli/common/error_desk.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/log.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/service.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/monitor/control/metrics.hpp"
+#include "host/monitor/control/server.hpp"
+#include "host/os/clock.hpp"
+#include "host/os/readable.hpp"
+#include "host/os/shm/folder.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+constexpr auto kStep = std::chrono::milliseconds(50);
+
+struct RunArguments {
+  std::string settings;
+  bool check = false;
+  bool quiet = false;
+};
+
+std::optional<appliance::Settings> load_settings(const std::string& path) {
+  Diagnostics diagnostics;
+  auto settings = appliance::load(path, diagnostics);
+  write_stderr(diagnostics.format());
+  return settings;
+}
+
+/// The token in the first line of a file.
+std::string read_token(const std::string& path) {
+  if (path.empty()) return {};
+  constexpr std::size_t kMaxTokenBytes = 4'096;
+  std::string token = read_file(path, kMaxTokenBytes);
+  token.resize(std::min(token.find_first_of("\r\n"), token.size()));
+  if (token.size() < 16) throw ToolError(kExitRejected, path + ": a token has at least 16 characters");
+  return token;
+}
+
+/// What somebody should know who has opened HTTP to others; empty: nothing.
+std::string exposure_of(const appliance::ControlSettings& doors) {
+  constexpr std::uint32_t kLoopback = 127;
+  if (!doors.http || doors.http->address >> 24 == kLoopback) return {};
+  const std::string where = "HTTP on " + net::to_text(*doors.http) + ": ";
+  if (doors.certificate.empty()) return where + "the token can be read on its way, there is no certificate";
+  if (doors.token_file.empty() && doors.client_ca.empty()) {
+    return where + "whoever reaches it sees the page, there is no token_file and no client_ca";
+  }
+  return {};
+}
+
+/// What clients are told; on the thread of the keeper.
+class Desk {
+ public:
+  Desk(std::string settings_file, appliance::Appliance& appliance, const appliance::Keeper& keeper,
+       const appliance::ReaderWatch& watch, Log& log)
+      : settings_file_(std::move(settings_file)),
+        appliance_(appliance),
+        keeper_(keeper),
+        watch_(watch),
+        log_(log),
+        reader_(open_own(appliance)),
+        errors_(appliance) {}
+
+  /// Does what nobody has to ask for; now and then. `refused`: clients that were turned away so far.
+  void step(std::uint64_t refused) {
+    const std::uint64_t now = os::monotonic_clock_ns();
+    errors_.step();
+    appliance_.keeper_tally().log_lines_lost.set(log_.lost());
+    if (take_hangup()) log_.tell({appliance::Change::Level::Info, "signal ignored", {{"name", "SIGHUP"}}});
+    if (history_.is_due(now)) history_.add(look(), now);
+    if (refused == refused_ || now < next_refusal_ns_) return;
+    next_refusal_ns_ = now + kRefusalsNs;
+    log_.tell({appliance::Change::Level::Warning,
+               "clients refused",
+               {{"more", std::to_string(refused - refused_)}, {"all", std::to_string(refused)}}});
+    refused_ = refused;
+  }
+
+  std::string answer(const control::Command& command) {
+    using Kind = control::Command::Kind;
+    if (command.kind != Kind::Status) pages_.clear();
+    switch (command.kind) {
+      case Kind::Status: return page("/status.json")->body;
+      case Kind::Stop: stops_ = true; return "the appliance stops";
+      case Kind::Load: return load(command.image);
+      case Kind::Freeze: return freeze();
+      case Kind::Entitle: return entitle();
+      case Kind::Publish: return publish();
+    }
+    return "error: unknown command";
+  }
+  /// As it was up to a tenth of a second ago: however many ask, it is not made more often.
+  std::optional<control::Page> page(std::string_view path) {
+    const auto now = std::chrono::steady_clock::now();
+    auto known = pages_.find(path);
+    if (known == pages_.end() || now - known->second.made >= kPageAge) {
+      auto made = make_page(path);
+      if (!made) return std::nullopt;
+      known = pages_.insert_or_assign(std::string(path), MadePage{std::move(*made), now}).first;
+    }
+    return known->second.page;
+  }
+  [[nodiscard]] bool stops() const noexcept { return stops_; }
+
+ private:
+  static counters::Reader open_own(const appliance::Appliance& appliance) {
+    auto reader = counters::Reader::over(appliance.segment().bytes());
+    if (!reader) throw ToolError(kExitEnvironment, reader.message());
+    return std::move(reader).value();
+  }
+  struct MadePage {
+    control::Page page;
+    std::chrono::steady_clock::time_point made;
+  };
+  std::optional<control::Page> make_page(std::string_view path) const {
+    if (path == "/") return control::Page{"text/html; charset=utf-8", std::string(kAppliancePage)};
+    if (path == "/status.json") return control::Page{"application/json", appliance::to_json(look())};
+    if (path == "/errors.json") return control::Page{"application/json", errors_.to_json(look())};
+    if (path == "/history.json") return control::Page{"application/json", history()};
+    if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
+    return std::nullopt;
+  }
+  [[nodiscard]] appliance::Status look() const {
+    return appliance::read_status(reader_, appliance::now_of_machine(), &watch_);
+  }
+  [[nodiscard]] std::string metrics() const { return control::metrics_text(reader_, extra_metrics(look())); }
+  [[nodiscard]] std::string history() const {
+    std::string gaps;
+    for (const appliance::GapEntry& gap : keeper_.recent_gaps()) {
+      if (!gaps.empty()) gaps += ',';
+      gaps += appliance::to_json(gap);
+    }
+    return fmt::format(R"({{"step_ns":{},"points":{},"gaps":[{}]}})", appliance::History::kStepNs, history_.to_json(),
+                       gaps);
+  }
+  std::string freeze() {
+    const auto& recorder = appliance_.settings().recorder;
+    if (!recorder) return "error: nothing is recorded; [recorder] of the settings says where to";
+    appliance_.recording()->freeze();
+    log_.tell({appliance::Change::Level::Info, "freeze", {{"by", "command"}}});
+    return "what came in the last " + os::duration_text(recorder->before_ns) + " stays, and what comes in the next " +
+           os::duration_text(recorder->after_ns);
+  }
+  std::string entitle() {
+    const auto& nic = appliance_.settings().nic;
+    if (!nic || nic->broker.empty()) return "error: there is no broker; [nic] of the settings says where";
+    Diagnostics diagnostics;
+    auto entitlements = appliance::load_entitlements(nic->entitlements_file, nic->ring_names(), diagnostics);
+    const std::string findings = diagnostics.format();
+    log_.write(findings);
+    const std::string answer = entitlements ? std::to_string(entitlements->size()) + " entitlements hold from now on"
+                                            : "the entitlements were refused; those before hold";
+    log_.tell({entitlements ? appliance::Change::Level::Info : appliance::Change::Level::Error,
+               "entitle",
+               {{"answer", answer}}});
+    if (!entitlements) return "error: " + answer + "; " + findings.substr(0, findings.find('\n'));
+    appliance_.distribution()->entitle(std::move(*entitlements));
+    return answer;
+  }
+  std::string publish() {
+    if (appliance_.distribution() == nullptr) return "error: there is no node to publish with; [nic] would be one";
+    if (settings_file_ == "-") return "error: the settings came from standard input, which cannot be read again";
+    Diagnostics diagnostics;
+    const auto settings = appliance::load(settings_file_, diagnostics);
+    const std::string findings = diagnostics.format();
+    log_.write(findings);
+    Result<std::string> answer = Failure{findings.substr(0, findings.find('\n'))};
+    if (settings && settings->nic) answer = appliance_.distribution()->republish(*settings->nic);
+    if (settings && !settings->nic) answer = Failure{"[nic] is not there any more"};
+    const std::string text = answer ? answer.value() : "nothing changes: " + answer.message();
+    log_.tell(
+        {answer ? appliance::Change::Level::Info : appliance::Change::Level::Error, "publish", {{"answer", text}}});
+    return (answer ? "" : "error: ") + text;
+  }
+  std::string load(const std::string& image) {
+    Diagnostics diagnostics;
+    const Result<std::string> answer = appliance_.reload(image, diagnostics);
+    const std::string findings = diagnostics.format();
+    log_.write(findings);
+    log_.tell({answer ? appliance::Change::Level::Info : appliance::Change::Level::Error,
+               "load",
+               {{"image", image}, {"answer", answer ? answer.value() : answer.message()}}});
+    if (answer) return answer.value();
+    // The answer is one line: the first finding.
+    return "error: " + answer.message() + (findings.empty() ? "" : "; " + findings.substr(0, findings.find('\n')));
+  }
+
+  static constexpr std::uint64_t kRefusalsNs = 10'000'000'000;  ///< Strangers may not fill the log.
+  static constexpr auto kPageAge = std::chrono::milliseconds(100);
+
+  std::string settings_file_;
+  appliance::Appliance& appliance_;
+  const appliance::Keeper& keeper_;
+  const appliance::ReaderWatch& watch_;
+  Log& log_;
+  counters::Reader reader_;
+  appliance::History history_;
+  ErrorDesk errors_;
+  std::map<std::string, MadePage, std::less<>> pages_;  ///< Those that there are, by path.
+  std::uint64_t refused_ = 0;
+  std::uint64_t next_refusal_ns_ = 0;
+  bool stops_ = false;
+};
+
+/// Files that the appliance goes on to use: it makes rings and writes gaps, and reads images and captures.
+appliance::Confinement confinement_of(const std::string& file, const appliance::Settings& settings, bool has_opener) {
+  const auto folder_of = [](const std::string& path) {
+    const std::string folder = std::filesystem::path(path).parent_path().string();
+    return folder.empty() ? std::string(".") : folder;
+  };
+  appliance::Confinement confinement;
+  confinement.has_opener = has_opener;
+  confinement.written = {os::own_folder()};
+  // With an opener gaps and recordings are read, at most.
+  std::vector<std::string>& logs = has_opener ? confinement.read : confinement.written;
+  logs.push_back(settings.state_folder);
+  if (settings.recorder) logs.push_back(settings.recorder->folder);
+  if (!settings.control.socket.empty()) confinement.written.push_back(folder_of(settings.control.socket));
+  if (settings.nic && !settings.nic->broker.empty()) {
+    confinement.written.push_back(folder_of(settings.nic->broker));
+    // Entitlements are read again, with the names of users and groups.
+    confinement.read.insert(confinement.read.end(), {folder_of(settings.nic->entitlements_file), "/etc/passwd",
+                                                     "/etc/group", "/etc/nsswitch.conf"});
+  }
+  if (settings.nic && file != "-") {
+    // [[publish]] is read again, which takes all of the settings.
+    confinement.read.push_back(folder_of(file));
+    for (const appliance::FeedSettings& feed : settings.feeds) confinement.read.push_back(folder_of(feed.file));
+    for (const appliance::PublishSettings& published : settings.nic->publish) {
+      if (!published.token_file.empty()) confinement.read.push_back(folder_of(published.token_file));
+    }
+  }
+  confinement.read.insert(confinement.read.end(), {"/proc/self", "/sys/devices/system/cpu", "/etc/localtime"});
+  for (const appliance::FeedSettings& feed : settings.feeds) {
+    for (const feed::Image& image : feed.description.images) {
+      if (has_opener) break;
+      for (const std::string& path : image.templates) confinement.read.push_back(folder_of(path));
+      if (!image.firmware.empty()) confinement.read.push_back(folder_of(image.firmware));
+    }
+    for (const feed::Channel& channel : feed.description.channels) {
+      if (channel.ring.find('/') != std::string::npos) confinement.written.push_back(folder_of(channel.ring));
+    }
+  }
+  confinement.shares_memory = settings.nic && !settings.nic->broker.empty();
+  // A provider of libfabric that talks to other hosts does so in a process of its own.
+  confinement.makes_connections =
+      settings.nic && !settings.nic->listen.empty() && !nic::leaves_host(settings.nic->provider);
+  for (const appliance::PortSettings& port : settings.ports) {
+    if (!port.source->has_known_calls()) confinement.filters_calls = false;
+  }
+  return confinement;
+}
+
+/// What a start reads besides the settings: images, and tokens.
+int check(const appliance::Settings& settings) {
+  for (const appliance::FeedSettings& feed : settings.feeds) {
+    for (const feed::Image& image : feed.description.images) {
+      Diagnostics diagnostics;
+      const bool is_good = appliance::load_image(image, diagnostics).has_value();
+      write_stderr(diagnostics.format());
+      if (!is_good) return kExitRejected;
+    }
+    if (const std::string problem = feed::open_groups(feed.description); !problem.empty()) {
+      print_stderr("warning: feed '{}': {}\n", feed.description.name, problem);
+    }
+  }
+  (void)read_token(settings.control.token_file);
+  if (!settings.nic) return kExitDone;
+  for (const auto way : {&appliance::PublishSettings::to_shm, &appliance::PublishSettings::to_fabric}) {
+    const auto rings = appliance::publications_of(*settings.nic, way);
+    if (!rings) throw ToolError(kExitRejected, "[[publish]]: " + rings.message());
+  }
+  return kExitDone;
+}
+
+std::vector<std::string> ring_places(const appliance::Appliance& appliance) {
+  const auto reader = counters::Reader::over(appliance.segment().bytes());
+  if (!reader) throw ToolError(kExitEnvironment, reader.message());
+  return appliance::ring_places(appliance::read_counters(reader.value(), {}), reader.value());
+}
+
+int run(const RunArguments& arguments) {
+  auto settings = load_settings(arguments.settings);
+  if (!settings) return kExitRejected;
+  if (arguments.check) return check(*settings);
+  // First, while there is one thread and little memory. It outlives the appliance, which renames files by way of it.
+  Confiner confiner(*settings);
+  catch_stop_signals();
+  catch_hangups();
+  Service service = Service::from_environment();
+  Log log(STDERR_FILENO);
+  Diagnostics diagnostics;
+  auto made = appliance::Appliance::make(std::move(*settings), {.opener = confiner.opener()}, diagnostics);
+  log.write(diagnostics.format());
+  if (!made) throw ToolError(diagnostics.has_errors() ? kExitRejected : kExitEnvironment, made.message());
+  appliance::Appliance& appliance = *made.value();
+  appliance::Keeper keeper(appliance, {}, [&log](const appliance::Change& change) { log.tell(change); });
+  if (const std::string problem = keeper.prepare(); !problem.empty()) throw ToolError(kExitEnvironment, problem);
+  for (const std::string& note : appliance.notes()) {
+    log.tell({appliance::Change::Level::Warning, "note", {{"text", note}}});
+  }
+  if (!appliance.on_card().empty()) {
+    log.tell({appliance::Change::Level::Info,
+              "card",
+              {{"decodes", appliance.on_card()}, {"xclbin", appliance.settings().card->xclbin}}});
+  }
+  appliance::ReaderWatch watch(ring_places(appliance));
+  keeper.watch_readers(watch);
+  Desk desk(arguments.settings, appliance, keeper, watch, log);
+  const appliance::ControlSettings& doors = appliance.settings().control;
+  auto server = control::Server::open(
+      {.socket = doors.socket,
+       .users = doors.users,
+       .http = doors.http,
+       .token = read_token(doors.token_file),
+       .allowed_hosts = doors.allowed_hosts,
+       .tls = doors.certificate.empty()
+                  ? std::nullopt
+                  : std::optional(
+                        control::Tls{.certificate = doors.certificate, .key = doors.key, .client_ca = doors.client_ca}),
+       .limits = {}},
+      [&](const control::Command& command) { return desk.answer(command); },
+      [&](std::string_view path) { return desk.page(path); });
+  if (!server) throw ToolError(kExitEnvironment, server.message());
+  if (const std::string text = exposure_of(doors); !text.empty()) {
+    log.tell({appliance::Change::Level::Warning, "note", {{"text", text}}});
+  }
+  if (appliance.settings().confined) {
+    confiner.confine(confinement_of(arguments.settings, appliance.settings(), confiner.opener() != nullptr), log);
+  }
+  watch.start();  // a thread has the restrictions that its maker had
+  log.start([&] { confiner.filters().apply(appliance::ThreadKind::Log); });  // confined as well
+  if (const auto started = appliance.start(&confiner.filters()); !started) {
+    throw ToolError(kExitEnvironment, started.message());
+  }
+  confiner.filters().apply(appliance::ThreadKind::Keeper);
+  log.tell({appliance::Change::Level::Info, "started", {{"name", appliance.settings().name}}});
+  service.ready();
+  while (!stop_requested() && !desk.stops() && !appliance.ended()) {
+    keeper.step();
+    confiner.step(log);
+    desk.step(server.value()->refused());
+    server.value()->poll();
+    service.status(keeper.summary());
+    service.alive();
+    std::this_thread::sleep_for(kStep);
+  }
+  service.stopping();
+  appliance.stop();
+  keeper.step();
+  log.tell({appliance::Change::Level::Info, "stopped", {{"name", appliance.settings().name}}});
+  if (!arguments.quiet) {
+    const auto reader = counters::Reader::over(appliance.segment().bytes());
+    if (reader) {
+      log.write(stat_text(appliance::read_status(reader.value(), appliance::now_of_machine())));
+    }
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+Command run_command() {
+  const auto arguments = std::make_shared<RunArguments>();
+  return {
+      .name = "run",
+      .summary = "Runs an appliance: live feeds from ports to rings",
+      .description =
+          "Receives the feeds that the settings name, merges lines A and B, decodes, and publishes records in rings "
+          "in shared memory, until SIGTERM or SIGINT ends it, or all its ports have ended (captures do). What is "
+          "lost, reset or stale becomes an event record in the ring. Changes of state are told on stderr, a line "
+          "each. At the end the accounting follows: where every packet and every sequence number went.\n"
+          "\n"
+          "`stopbit ready`, `stat`, `gaps` and `top` show a running appliance; they read shared memory and ask "
+          "nothing of it.\n"
+          "\n"
+          "A running appliance takes commands at the socket of [control], a line each: status, load IMAGE, freeze, "
+          "entitle (reads entitlements again), publish (reads [[publish]] again; what cannot change while it runs is "
+          "refused by name, and then nothing changes), stop.\n"
+          "\n"
+          "appliance.toml:\n"
+          "\n"
+          "  name = \"demo\"               # stopbit stat demo\n"
+          "\n"
+          "  state = \"/var/lib/stopbit/demo\"  # gaps of the last days; no other appliance uses it\n"
+          "\n"
+          "  [[agent]] name, core, idle = spin|yield|sleep|backoff, sleep, batch\n"
+          "\n"
+          "  [[port]] name, agent, kind = socket|dpdk|capture, interface | device | file;\n"
+          "  several ports of one device are its receive queues\n"
+          "\n"
+          "  engine = native|quick|interp|xrt, [card] xclbin, index, fallback: who decodes\n"
+          "\n"
+          "  [recorder] folder, file, line, frozen, before, after, queue\n"
+          "\n"
+          "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
+          "  hosts; [[publish]] ring, as, to, token_file, allow, lossless, detach_after, bytes_per_second\n"
+          "\n"
+          "  [http] listen, token_file, allowed_hosts, certificate, key, client_ca: metrics, a page;\n"
+          "  [control] socket, users\n"
+          "\n"
+          "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B, channels\n"
+          "\n"
+          "doc/appliance-settings.md has all keys.",
+      .options =
+          {{.names = "",
+            .value = "APPLIANCE.toml",
+            .help = "Settings; paths in them are relative to their folder.",
+            .target = &arguments->settings,
+            .hint = file_hint({".toml"}),
+            .required = true},
+           {.names = "--check",
+            .value = "",
+            .help = "Only reads settings, feeds, images and tokens, and tells what is wrong.",
+            .target = &arguments->check},
+           {.names = "-q,--quiet", .value = "", .help = "No accounting at the end.", .target = &arguments->quiet}},
+      .examples = {{"stopbit run appliance.toml", "until SIGTERM"},
+                   {"stopbit run appliance.toml --check", "before a change goes live"}},
+      .run = [arguments] { return run(*arguments); }};
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,332 @@
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/feed/description/description.hpp"
+#include "host/lab/simulate/exchange.hpp"
+#include "host/ports/out/frame.hpp"
+#include "host/ports/out/pcap/pcap_writer.hpp"
+#include "host/ports/out/socket/udp_sender.hpp"
+#include "host/replay/pacer.hpp"
+#include "microcode/base/time.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+constexpr std::size_t kBatch = 64;
+
+struct SimulateArguments {
+  std::string settings;
+  std::string output;
+  std::string pace = "1x";
+  std::optional<std::uint64_t> seed;
+  std::string feed;
+  bool quiet = false;
+};
+
+/// Where datagrams go.
+class Way {
+ public:
+  Way() = default;
+  Way(const Way&) = delete;
+  Way& operator=(const Way&) = delete;
+  virtual ~Way() = default;
+  virtual void send(const simulate::Sent& sent) = 0;
+  /// @returns how many datagrams did not get through, after a word about them.
+  virtual std::uint64_t finish() = 0;
+};
+
+class CaptureWay final : public Way {
+ public:
+  explicit CaptureWay(Output out) : out_(std::move(out)) {
+    Result<egress::PcapWriter> opened = egress::PcapWriter::open([this](std::string_view bytes) {
+      out_.buffer() += bytes;
+      out_.flush_if_full();
+    });
+    if (!opened) throw ToolError(kExitEnvironment, opened.message());
+    pcap_.emplace(std::move(opened).value());
+  }
+
+  void send(const simulate::Sent& sent) override {
+    pcap_->write(egress::FrameBuilder(sent.source, sent.group).build(sent.payload), sent.time_ns);
+  }
+  std::uint64_t finish() override {
+    out_.close();
+    return 0;
+  }
+
+ private:
+  Output out_;
+  std::optional<egress::PcapWriter> pcap_;
+};
+
+/// Sends in real time, a socket for each sender of each line; what is due together leaves together.
+class NetworkWay final : public Way {
+ public:
+  NetworkWay(const simulate::Settings& settings, double speed) : start_ns_(settings.start_ns), speed_(speed) {
+    for (std::size_t i = 0; i < settings.lines.size(); ++i) {
+      const simulate::LineSettings& line = settings.lines[i];
+      senders_.push_back(open(line.interface, line.source));
+      senders_.push_back(open(line.interface, line.backup_source ? line.backup_source : line.source));
+    }
+    begin_ns_ = replay::now_ns();
+  }
+
+  void send(const simulate::Sent& sent) override {
+    wait_for(sent.time_ns);
+    Sender& sender = senders_[2 * sent.line + (sent.from_backup ? 1 : 0)];
+    std::vector<std::byte>& copy = sender.copies[sender.next];
+    sender.next = (sender.next + 1) % kBatch;
+    copy.assign(sent.payload.begin(), sent.payload.end());
+    sender.socket.add(sent.group, copy);
+  }
+
+  std::uint64_t finish() override {
+    flush();
+    std::uint64_t refused = 0;
+    int error = 0;
+    for (const Sender& sender : senders_) {
+      refused += sender.socket.refused();
+      if (sender.socket.last_error() != 0) error = sender.socket.last_error();
+    }
+    if (refused != 0) {
+      print_stderr("stopbit: the system refused to send {} datagrams: {}\n", refused, std::strerror(error));
+    }
+    if (latest_ns_ > kNsPerSecond / 100) {
+      print_stderr("stopbit: datagrams left up to {} ms late: this machine is too slow for the rate\n",
+                   latest_ns_ / 1'000'000);
+    }
+    return refused;
+  }
+
+ private:
+  struct Sender {
+    explicit Sender(egress::UdpSender opened) : socket(std::move(opened)), copies(kBatch) {}
+    egress::UdpSender socket;
+    std::vector<std::vector<std::byte>> copies;  ///< Payloads that the socket has not sent yet.
+    std::size_t next = 0;
+  };
+
+  static Sender open(const std::string& interface, const std::optional<net::Endpoint>& source) {
+    egress::UdpSenderOptions options;
+    options.interface = interface;
+    options.source = source.value_or(net::Endpoint{});
+    options.loop = true;
+    options.batch = kBatch;
+    Result<egress::UdpSender> opened = egress::UdpSender::open(options);
+    if (!opened) throw ToolError(kExitEnvironment, opened.message());
+    return Sender(std::move(opened).value());
+  }
+
+  void flush() {
+    for (Sender& sender : senders_) sender.socket.flush();
+  }
+
+  void wait_for(std::uint64_t time_ns) {
+    if (speed_ <= 0) return;
+    constexpr std::uint64_t kWakeUpNs = 100'000;  // a sleep ends this much late, or less
+    const std::uint64_t due = begin_ns_ + static_cast<std::uint64_t>(static_cast<double>(time_ns - start_ns_) / speed_);
+    std::uint64_t now = replay::now_ns();
+    if (now >= due) {
+      latest_ns_ = std::max(latest_ns_, now - due);
+      return;
+    }
+    flush();
+    for (; now < due && !stop_requested(); now = replay::now_ns()) {
+      if (due - now <= kWakeUpNs) continue;
+      const std::uint64_t nap = std::min(due - now - kWakeUpNs, kNsPerSecond / 10);
+      const timespec time{0, static_cast<long>(nap)};
+      (void)::nanosleep(&time, nullptr);
+    }
+  }
+
+  std::vector<Sender> senders_;  ///< By line: the first sender, the backup.
+  std::uint64_t start_ns_;
+  std::uint64_t begin_ns_ = 0;
+  double speed_;
+  std::uint64_t latest_ns_ = 0;
+};
+
+/// Prints what was found and ends the command if there were errors.
+void tell(const Diagnostics& diagnostics) {
+  write_stderr(diagnostics.format());
+  if (diagnostics.has_errors()) throw ToolError(kExitRejected, "");
+}
+
+/// What a decoder of this feed needs: template files, and feed.toml with the channels.
+void write_feed(const simulate::Settings& settings, const simulate::Preset& preset,
+                const std::vector<simulate::StreamReport>& streams, const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw ToolError(kExitEnvironment, folder + ": " + error.message());
+  feed::Description description;
+  description.name = std::filesystem::path(preset.name).stem().string();
+  for (const simulate::StreamModel& stream : preset.streams) {
+    const std::filesystem::path file = std::filesystem::path(stream.templates_name).filename();
+    const bool is_known = std::any_of(description.images.begin(), description.images.end(),
+                                      [&file](const feed::Image& image) { return image.name == file.stem(); });
+    if (is_known) continue;
+    description.images.push_back({.name = file.stem().string(), .templates = {file.string()}, .firmware = {}});
+    write_file((std::filesystem::path(folder) / file).string(), stream.templates->text(), {});
+  }
+  for (std::size_t i = 0; i < streams.size(); ++i) {
+    const simulate::StreamModel& model = preset.streams[i % preset.streams.size()];
+    feed::Channel& channel = description.channels.emplace_back();
+    channel.number = static_cast<std::uint16_t>(i);
+    channel.name = fmt::format("{} {}", simulate::role_text(model.role), streams[i].channel);
+    channel.role = model.role == simulate::Role::Incremental ? feed::Role::Incremental
+                   : model.role == simulate::Role::Snapshot  ? feed::Role::Snapshot
+                                                             : feed::Role::Carousel;
+    channel.window = feed::default_window(channel.role);
+    channel.framing = model.framing;
+    const std::string image = std::filesystem::path(model.templates_name).stem().string();
+    while (description.images[channel.image].name != image) ++channel.image;
+    channel.ring = image;
+    for (std::size_t line = 0; line < settings.lines.size(); ++line) {
+      // Behind a fail-over another source goes on, so none is named then.
+      const bool is_fixed = settings.lines[line].source && !settings.lines[line].backup_source;
+      channel.lines[line] = feed::Line{streams[i].groups[line], std::nullopt};
+      if (is_fixed) channel.lines[line]->source = settings.lines[line].source->address;
+    }
+  }
+  write_file((std::filesystem::path(folder) / "feed.toml").string(),
+             feed::to_toml(description, "A simulated feed, as `stopbit simulate` sends it."), {});
+}
+
+std::string report_text(const std::vector<simulate::StreamReport>& reports) {
+  std::string text = fmt::format("{:>7}  {:<11}  {:<8}  {:>10}  {:>10}  {:>12}  {:>10}  {}\n", "channel", "role",
+                                 "framing", "packets", "messages", "bytes", "last", "groups");
+  for (const simulate::StreamReport& report : reports) {
+    std::string groups;
+    for (const net::Endpoint& group : report.groups) groups += (groups.empty() ? "" : " ") + net::to_text(group);
+    text += fmt::format("{:>7}  {:<11}  {:<8}  {:>10}  {:>10}  {:>12}  {:>10}  {}", report.channel,
+                        simulate::role_text(report.role), report.framing, report.packets, report.messages, report.bytes,
+                        report.last_sequence, groups);
+    if (report.datagrams != report.packets) text += fmt::format("  {} chunks", report.datagrams);
+    if (report.cycles != 0) text += fmt::format("  {} cycles", report.cycles);
+    if (report.resets != 0) text += fmt::format("  {} resets", report.resets);
+    if (report.failovers != 0) text += fmt::format("  {} fail-overs", report.failovers);
+    text += '\n';
+    for (std::size_t line = 0; line < report.groups.size(); ++line) {
+      const simulate::ImpairReport& impaired = report.impaired;
+      if (impaired.lost[line] + impaired.doubled[line] + impaired.held_back[line] + impaired.damaged[line] == 0)
+        continue;
+      text +=
+          fmt::format("         line {}: {} lost, {} doubled, {} held back, {} damaged\n", line == 0 ? 'A' : 'B',
+                      impaired.lost[line], impaired.doubled[line], impaired.held_back[line], impaired.damaged[line]);
+    }
+  }
+  return text;
+}
+
+int simulate_feed(const SimulateArguments& arguments) {
+  const Result<double> speed = replay::parse_pace(arguments.pace);
+  if (!speed) throw ToolError(kExitUsage, "--pace: " + speed.message());
+  Diagnostics diagnostics;
+  const config::Document document =
+      config::Document::parse(arguments.settings, read_file(arguments.settings, config::kMaxFileBytes), diagnostics);
+  std::optional<simulate::Settings> settings = simulate::read_settings(document, diagnostics);
+  std::optional<simulate::Preset> preset;
+  if (settings) preset = simulate::load_preset(settings->preset, diagnostics);
+  std::unique_ptr<simulate::Exchange> exchange;
+  if (settings && arguments.seed) settings->seed = *arguments.seed;
+  if (preset) exchange = simulate::Exchange::make(*settings, *preset, diagnostics);
+  tell(diagnostics);
+  if (!arguments.feed.empty()) write_feed(*settings, *preset, exchange->report(), arguments.feed);
+
+  std::unique_ptr<Way> way;
+  if (arguments.output.empty()) {
+    way = std::make_unique<NetworkWay>(*settings, speed.value());
+  } else {
+    way = std::make_unique<CaptureWay>(Output::open(arguments.output, {arguments.settings}));
+  }
+  catch_stop_signals();
+  simulate::Sent sent;
+  while (!stop_requested() && exchange->next(sent)) way->send(sent);
+  const std::uint64_t refused = way->finish();
+  if (!exchange->fault().empty()) throw ToolError(kExitRejected, exchange->fault());
+  if (!arguments.quiet) write_stderr(report_text(exchange->report()));
+  return refused == 0 ? kExitDone : kExitEnvironment;
+}
+
+std::string preset_list() {
+  std::string text;
+  for (const std::string_view name : simulate::preset_names()) text += (text.empty() ? "" : ", ") + std::string(name);
+  return text;
+}
+
+}  // namespace
+
+Command simulate_command() {
+  const auto arguments = std::make_shared<SimulateArguments>();
+  return {
+      .name = "simulate",
+      .summary = "Sends the feed of an exchange that does not exist",
+      .description =
+          "An exchange in a box: order books that walk at random, and what a feed says about them, on lines A and B, "
+          "by "
+          "multicast or into a capture. The same settings and seed give the same packets. Presets speak in the manner "
+          "of real exchanges, with templates of our own: " +
+          preset_list() +
+          ".\n"
+          "\n"
+          "Settings are TOML. Mandatory: preset, duration (\"10s\"), [line_a] with group (\"239.1.1.1:30001\"; streams "
+          "after the first count on from it in address and port). Optional: seed, start (seconds since 1970), "
+          "channels, "
+          "instruments, products, rate (packets per second of a channel), snapshot_every, heartbeat_every, skew (of "
+          "line B), carousel_skew, [burst] with every, packets and gap, [[reset]] and [[failover]] with at and "
+          "channel, "
+          "[line_b]; and of a line source, backup_source (after a fail-over) and interface. A bad network: of a line "
+          "impair = {loss = 0.01, loss_burst = 10, duplicate, reorder, reorder_depth, corrupt, dies_at, returns_at}, "
+          "and for both lines at once [impair_both] with loss and loss_burst.\n"
+          "\n"
+          "A preset of one's own is a file: preset = \"mine.toml\". Its messages are JSON lines, as `stopbit encode` "
+          "reads them, with variables:\n"
+          "\n" +
+          simulate::Pattern::variables() +
+          "\n"
+          "At the end, what each stream has sent stands on stderr. The exit status is 3 if the system refused to send.",
+      .options = {{.names = "",
+                   .value = "SIM.toml",
+                   .help = "Settings; - is stdin.",
+                   .target = &arguments->settings,
+                   .hint = file_hint({".toml"}),
+                   .required = true},
+                  {.names = "-o,--output",
+                   .value = "FILE",
+                   .help = "Writes a pcap capture instead of sending; - is stdout.",
+                   .target = &arguments->output,
+                   .hint = file_hint({".pcap"})},
+                  {.names = "--pace",
+                   .value = "PACE",
+                   .help = "Of what is sent: max, or a multiple of the simulated clock: 1x, 10x, 0.5x. Default 1x.",
+                   .target = &arguments->pace,
+                   .hint = open_choice_hint({"max", "1x", "10x"})},
+                  {.names = "--seed",
+                   .value = "N",
+                   .help = "Instead of the seed in the settings.",
+                   .target = &arguments->seed},
+                  {.names = "--write-feed",
+                   .value = "FOLDER",
+                   .help = "Also writes there what a decoder of the feed needs: feed.toml and the template files.",
+                   .target = &arguments->feed,
+                   .hint = folder_hint()},
+                  {.names = "-q,--quiet", .value = "", .help = "No report on stderr.", .target = &arguments->quiet}},
+      .examples = {{"stopbit simulate sim.toml", "sends to the groups of the settings in real time"},
+                   {"stopbit simulate sim.toml -o day.pcap --write-feed . --seed 7",
+                    "a capture of both lines, and what `stopbit replay` needs to decode it"}},
+      .run = [arguments] { return simulate_feed(*arguments); },
+  };
+}
+
+}  // namespace stopbit::tools

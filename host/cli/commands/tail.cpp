@@ -1,0 +1,246 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include "host/cli/common/appliance_name.hpp"
+#include "host/cli/common/commands.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/program_source.hpp"
+#include "host/cli/common/record_printer.hpp"
+#include "host/cli/common/remote_arguments.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/os/shm/folder.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/ring/reader.hpp"
+#include "host/ring/reader_registration.hpp"
+#include "microcode/base/printable.hpp"
+#include "microcode/image/image.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto kIdleWait = 1ms;
+constexpr auto kNameWait = 50ms;
+
+struct TailArguments {
+  std::string ring;
+  std::string format = "jsonl";
+  std::string reader;
+  std::string user;
+  bool wait = false;
+  bool watch = false;
+  RemoteArguments remote;
+};
+
+/// Why the publisher gives the ring no more, if that is why it has ended; else empty. One that the publisher writes
+/// ends a moment before its word is here. A lossless one that ends without that word is not complete.
+std::string why_taken(const remote::RemoteRing& ring, bool is_lossless) {
+  constexpr auto kMoment = std::chrono::seconds(1);
+  const auto end = std::chrono::steady_clock::now() + kMoment;
+  remote::RemoteRing::Look now = ring.look();
+  while (!now.is_refused && !now.has_ended && !stop_requested() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(kIdleWait);
+    now = ring.look();
+  }
+  if (now.is_refused || !is_lossless || now.has_ended || stop_requested()) return now.is_refused ? now.problem : "";
+  return "the publisher has not said that this was all; " + now.problem;
+}
+
+/// A ring of another host, and the name that it has here as long as this lives.
+class Fetched {
+ public:
+  explicit Fetched(const TailArguments& arguments)
+      : is_lossless_(arguments.remote.lossless),
+        wait_(wait_for_signals(arguments.wait, [name = arguments.ring](const std::string& line) {
+          print_stderr("stopbit: {}: {}\n", name, printable(line));
+        })) {
+    RemoteUse use{.arguments = arguments.remote};
+    if (arguments.remote.lossless) use.records_read = records_read_;
+    ring_ = open_remote(arguments.ring, name_, use, wait_);
+  }
+  Fetched(const Fetched&) = delete;
+  Fetched& operator=(const Fetched&) = delete;
+  ~Fetched() {
+    const bool has_file = ring_ && ring_->look().exists;
+    ring_.reset();
+    if (has_file) hide();
+  }
+  /// Takes the name away, so that nothing is left however this process ends. Who has opened the ring keeps it.
+  void hide() const {
+    const auto found = os::open_accepted(name_, "", "ring");
+    if (found) ::unlink(found.value().path.c_str());
+  }
+  /// Waits until it is here. False: somebody wants us to stop.
+  [[nodiscard]] bool wait() const { return ring_ && wait_until_there(*ring_, wait_); }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const remote::RemoteRing& ring() const noexcept { return *ring_; }
+  [[nodiscard]] std::string why_taken() const { return tools::why_taken(*ring_, is_lossless_); }
+  /// With --lossless the publisher waits until everything was read: so many records were.
+  void show_read(std::uint64_t records) noexcept { records_read_->store(records, std::memory_order_release); }
+
+ private:
+  bool is_lossless_;
+  std::shared_ptr<std::atomic<std::uint64_t>> records_read_ = std::make_shared<std::atomic<std::uint64_t>>(0);
+  std::string name_ = "tail-" + std::to_string(::getpid());
+  remote::RingWait wait_;
+  std::unique_ptr<remote::RemoteRing> ring_;
+};
+
+/// False if somebody wants us to stop before the ring is there.
+bool wait_for_ring(const TailArguments& arguments) {
+  if (const auto path = os::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
+  while (arguments.wait && !os::exists(arguments.ring)) {
+    if (stop_requested()) return false;
+    std::this_thread::sleep_for(kNameWait);
+  }
+  return true;
+}
+
+/// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more. `remote`:
+/// where the ring comes from; or null.
+int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name, ring::ReaderRegistration* sign,
+                  Fetched* remote) {
+  constexpr std::uint64_t kShowEvery = 256;
+  bool writer_ended = false;
+  while (!stop_requested() && !printer.failed()) {
+    switch (reader.poll()) {
+      case ring::Poll::Record:
+        printer.print(reader.record());
+        if (remote != nullptr) remote->show_read(reader.next_record());
+        if (sign != nullptr && reader.delivered() % kShowEvery == 0) sign->show(reader);
+        continue;
+      case ring::Poll::Lost:
+        if (remote != nullptr) remote->show_read(reader.next_record());
+        if (sign != nullptr) sign->show(reader);
+        print_stderr("stopbit: {}: {} records lost in {} slots, {}\n", name, reader.lost_records(), reader.lost(),
+                     reader.is_detached() ? "the writer no longer waited for this reader" : "the writer was faster");
+        continue;
+      case ring::Poll::Damaged: print_stderr("stopbit: {}: {}\n", name, reader.damage()); return kExitRejected;
+      case ring::Poll::Nothing: break;
+    }
+    // What the writer wrote last may have come between this poll and its end: once more after it.
+    if (writer_ended) break;
+    printer.flush();
+    if (sign != nullptr) sign->show(reader);
+    writer_ended =
+        reader.writer() != ring::WriterState::Running || (remote != nullptr && remote->ring().look().is_refused);
+    if (!writer_ended) std::this_thread::sleep_for(kIdleWait);
+  }
+  if (writer_ended && reader.writer() == ring::WriterState::Dead) {
+    print_stderr("stopbit: {}: the writer has ended without saying so\n", name);
+    return kExitEnvironment;
+  }
+  if (const std::string why = writer_ended && remote != nullptr ? remote->why_taken() : ""; !why.empty()) {
+    print_stderr("stopbit: {}: {}\n", name, printable(why));
+    return kExitRejected;
+  }
+  return reader.total_lost() == 0 ? kExitDone : kExitRejected;
+}
+
+int tail(TailArguments arguments) {
+  catch_stop_signals();
+  accept_user(arguments.user);
+  std::optional<Fetched> fetched;
+  if (remote::is_ring_address(arguments.ring)) {
+    if (arguments.watch) throw ToolError(kExitUsage, "--watch is of local rings");
+    fetched.emplace(arguments);
+    if (!fetched->wait()) return kExitDone;
+    arguments.ring = fetched->name();
+  } else if (!arguments.remote.filter.empty() || arguments.remote.from_start || !arguments.remote.token_file.empty() ||
+             !arguments.remote.provider.empty() || arguments.remote.is_far) {
+    throw ToolError(kExitUsage, "--filter, --from-start, --token-file, --provider and --far are of published rings");
+  } else if (!wait_for_ring(arguments)) {
+    return kExitDone;
+  }
+  Result<ring::Reader> opened = ring::Reader::open(arguments.ring);
+  if (opened && opened.value().mode() == ring::Mode::Lossless && !arguments.watch) {
+    opened = ring::Reader::attach(arguments.ring, ring::Reader::kAttachTimeoutNs, [] { return !stop_requested(); });
+    if (!opened && stop_requested()) return kExitDone;
+  }
+  if (!opened) throw ToolError(kExitEnvironment, opened.message());
+  ring::Reader& reader = opened.value();
+  if (fetched && arguments.reader.empty()) fetched->hide();
+  const std::span<const std::byte> image = reader.image();
+  const Program program = image_from({reinterpret_cast<const char*>(image.data()), image.size()}, reader.path());
+  const record::Schema schema = schema_of(program);
+  RecordPrinter printer(schema, format_from(arguments.format), Output::open("-"));
+  std::optional<ring::ReaderRegistration> sign;
+  if (!arguments.reader.empty()) {
+    Result<ring::ReaderRegistration> made = ring::ReaderRegistration::create(arguments.ring, arguments.reader);
+    if (!made) throw ToolError(kExitEnvironment, made.message());
+    sign.emplace(std::move(made).value());
+  }
+  const int status =
+      print_records(reader, printer, arguments.ring, sign ? &*sign : nullptr, fetched ? &*fetched : nullptr);
+  printer.finish();
+  if (reader.total_lost() != 0) {
+    print_stderr("stopbit: {}: {} records read, {} lost, of {} from record {} on\n", arguments.ring, reader.delivered(),
+                 reader.total_lost_records(), reader.next_record() - reader.first_record(), reader.first_record() + 1);
+  }
+  if (fetched && fetched->ring().look().lost != 0) {
+    print_stderr("stopbit: {} records were lost on the way here\n", fetched->ring().look().lost);
+    return kExitRejected;
+  }
+  return status;
+}
+
+}  // namespace
+
+Command tail_command() {
+  const auto arguments = std::make_shared<TailArguments>();
+  Command command = {
+      .name = "tail",
+      .summary = "Prints the records of a ring in shared memory",
+      .description =
+          "Prints the records that `stopbit replay --ring` or another writer puts into a ring in shared memory, from "
+          "the "
+          "oldest that is still there on, and ends when the writer has ended. The ring itself says what its records "
+          "mean. "
+          "Any number of readers may follow a ring, and none of them slows the writer: who is too slow loses records, "
+          "and is told on stderr how many. The writer of a lossless ring (`stopbit replay --lossless`) waits for its "
+          "readers instead.\n"
+          "\n"
+          "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host; "
+          "on this one shm://NETWORK/RING for the appliance's user, broker:SOCKET/RING for whom its entitlements give "
+          "the ring. `stopbit subscribe` keeps such a ring for several readers. With --lossless the publisher waits "
+          "until records are printed; who takes them too slowly for that is detached after a while.\n"
+          "\n"
+          "The exit status is 1 if records were lost.\n"
+          "\n" +
+          format_text(),
+      .options = {{.names = "",
+                   .value = "RING",
+                   .help = "Name of the ring; one with a / is the path of a file; or an address, as above.",
+                   .target = &arguments->ring,
+                   .required = true},
+                  format_option(arguments->format, "How records are printed. Default jsonl."),
+                  {.names = "--wait",
+                   .value = "",
+                   .help = "Waits for the ring if it is not there yet.",
+                   .target = &arguments->wait},
+                  {.names = "--name",
+                   .value = "NAME",
+                   .help = "Shows under this name how many records it has read and lost: `stopbit stat` lists it.",
+                   .target = &arguments->reader},
+                  user_option(arguments->user),
+                  {.names = "--watch",
+                   .value = "",
+                   .help = "Takes no seat at a lossless ring: its writer does not wait, and records may be lost.",
+                   .target = &arguments->watch}},
+      .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
+                   {"stopbit tail moex --wait --format csv > moex.csv", "may be started before the writer"},
+                   {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "of another host"}},
+      .run = [arguments] { return tail(*arguments); },
+  };
+  for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));
+  return command;
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,410 @@
+#include "host/cli/common/appliance_text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/appliance/counter_rows.hpp"
+#include "host/appliance/gap_log.hpp"
+#include "host/cli/common/appliance_name.hpp"
+#include "host/cli/common/text.hpp"
+#include "host/os/readable.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using appliance::ChannelStatus;
+using appliance::LineStatus;
+using appliance::Status;
+using appliance::Table;
+using Cells = std::vector<std::string>;
+using os::clock_text;
+using os::duration_text;
+using os::short_number;
+using os::thousands;
+
+std::string age_text(const LineStatus& line) {
+  if (!line.exists) return "-";
+  if (line.last_arrival_ns == 0) return "never";
+  return duration_text(line.age_ns) + (line.is_silent ? "!" : "");
+}
+
+std::string skew_of(const ChannelStatus& channel) {
+  const std::uint64_t copies = channel.lines[0].skew.count + channel.lines[1].skew.count;
+  return copies == 0 ? "-" : duration_text(channel.skew_ns(0.99));
+}
+
+std::string writer_text(const Status& status) {
+  switch (status.writer) {
+    case counters::Reader::Writer::Running: return "runs";
+    case counters::Reader::Writer::Finished: return "has ended";
+    case counters::Reader::Writer::Dead: return "died";
+  }
+  return "";
+}
+
+std::string head_line(const Status& status) {
+  const std::uint64_t until = status.writer == counters::Reader::Writer::Running ? status.now_ns : status.heartbeat_ns;
+  return fmt::format("{} {}, process {}, for {}", plain(status.name), writer_text(status), status.pid,
+                     clock_text(until > status.started_ns ? until - status.started_ns : 0));
+}
+
+/// Columns as wide as their widest cell; numbers to the right.
+class Grid {
+ public:
+  explicit Grid(std::vector<std::string> head) { rows_.push_back(std::move(head)); }
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] std::string text(std::size_t left_columns) const {
+    std::vector<std::size_t> widths(rows_[0].size());
+    for (const auto& row : rows_) {
+      for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    }
+    std::string out;
+    for (const auto& row : rows_) {
+      std::string line;
+      for (std::size_t i = 0; i < row.size(); ++i) {
+        if (i != 0) line += "  ";
+        line += i < left_columns ? fmt::format("{:<{}}", row[i], widths[i]) : fmt::format("{:>{}}", row[i], widths[i]);
+      }
+      line.erase(line.find_last_not_of(' ') + 1);
+      out += line + '\n';
+    }
+    return out;
+  }
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// `cells`, then the headings of the counters that the table shows.
+template <class Rows>
+Cells headings(Table table, const Rows& rows, Cells cells) {
+  for (const auto& row : rows) {
+    if (row.table == table) cells.emplace_back(row.heading);
+  }
+  return cells;
+}
+
+/// `cells`, then the values under these headings.
+template <class Rows, class Group>
+Cells values(Table table, const Rows& rows, const Group& group, Cells cells) {
+  for (const auto& row : rows) {
+    if (row.table == table) cells.push_back(thousands(group.*row.value));
+  }
+  return cells;
+}
+
+Cells operator+(Cells cells, const Cells& more) {
+  cells.insert(cells.end(), more.begin(), more.end());
+  return cells;
+}
+
+std::string errors_text(const Status& status) {
+  std::string out;
+  for (const counters::SeenError& error : status.errors) {
+    out += fmt::format("  {} times  {} {}, channel {}", thousands(error.count), code_text(error.code),
+                       code_meaning(error.code), error.channel);
+    if (error.code == ErrorCode::D9) out += fmt::format(", identifier {}", error.template_id);
+    if (error.template_index != 0xFFFF) out += fmt::format(", template index {}", error.template_index);
+    out += fmt::format("; first at {}, sequence {}, byte {}\n", os::time_text(error.first_ns), error.sequence,
+                       error.offset);
+    if (error.sample_bytes == 0) continue;
+    out += fmt::format("    {:04x}:", error.sample_begin);
+    for (std::size_t i = 0; i < error.sample_bytes; ++i)
+      out += fmt::format(" {:02x}", static_cast<unsigned>(error.sample[i]));
+    out += '\n';
+  }
+  if (status.errors_beyond != 0) out += fmt::format("  and {} of other kinds\n", thousands(status.errors_beyond));
+  return out;
+}
+
+}  // namespace
+
+std::string ready_text(const Status& status) {
+  Grid grid({"channel", "state", "A", "B", "sequence", "lost", "skew", "image"});
+  for (const ChannelStatus& channel : status.channels) {
+    grid.add({plain(channel.name), std::string(to_text(channel.state)), age_text(channel.lines[0]),
+              age_text(channel.lines[1]), std::to_string(channel.next_sequence), std::to_string(channel.numbers_lost),
+              skew_of(channel), plain(channel.image)});
+  }
+  return grid.text(2);
+}
+
+namespace {
+
+std::string lines_text(const Status& status) {
+  using appliance::kLineRows;
+  Grid grid(headings(Table::Lines, kLineRows, {"channel", "line"}) + Cells{"last number", "age", "skew 50%", "99%"});
+  for (const ChannelStatus& channel : status.channels) {
+    for (std::size_t i = 0; i < channel.lines.size(); ++i) {
+      const LineStatus& line = channel.lines[i];
+      if (!line.exists) continue;
+      const auto skew = [&](double part) {
+        return line.skew.count != 0 ? duration_text(line.skew.quantile(part)) : "-";
+      };
+      grid.add(values(Table::Lines, kLineRows, line, {plain(channel.name), i == 0 ? "A" : "B"}) +
+               Cells{std::to_string(line.last_sequence), age_text(line), skew(0.5), skew(0.99)});
+    }
+  }
+  return "Lines\n" + grid.text(2);
+}
+
+std::string channels_text(const Status& status) {
+  using appliance::kChannelRows;
+  Grid packets(headings(Table::Packets, kChannelRows, {"channel", "received"}));
+  Grid numbers(headings(Table::Numbers, kChannelRows, {"channel"}) + Cells{"accounts"});
+  for (const ChannelStatus& channel : status.channels) {
+    packets.add(values(Table::Packets, kChannelRows, channel, {plain(channel.name), thousands(channel.received())}));
+    numbers.add(values(Table::Numbers, kChannelRows, channel, {plain(channel.name)}) +
+                Cells{channel.is_balanced() ? "exact" : "changing"});
+  }
+  return "\nPackets\n" + packets.text(1) + "\nSequence numbers\n" + numbers.text(1);
+}
+
+std::string drops_text(const Status& status) {
+  Grid grid({"dropped at", "count"});
+  for (const appliance::Drop& drop : status.drops()) grid.add({plain(drop.text()), thousands(drop.count)});
+  return "\nDrops by place\n" + grid.text(1);
+}
+
+std::string rings_text(const Status& status) {
+  using appliance::kRingRows;
+  Grid rings(headings(Table::Rings, kRingRows, {"ring", "image", "generation"}));
+  Grid readers({"reader", "ring", "process", "state", "delivered", "lost"});
+  bool has_readers = false;
+  for (const appliance::RingStatus& ring : status.rings) {
+    rings.add(
+        values(Table::Rings, kRingRows, ring, {plain(ring.name), plain(ring.image), std::to_string(ring.generation)}));
+    for (const ring::SeenReader& seen : ring.readers) {
+      has_readers = true;
+      readers.add({plain(seen.name), plain(ring.name), std::to_string(seen.pid), seen.is_running ? "runs" : "is gone",
+                   thousands(seen.delivered), thousands(seen.lost_records)});
+    }
+  }
+  return "\nRings\n" + rings.text(2) + (has_readers ? "\nReaders with a name\n" + readers.text(2) : std::string());
+}
+
+std::string ports_text(const Status& status) {
+  Grid grid(headings(Table::Ports, appliance::kPortRows, {"port"}));
+  for (const appliance::PortStatus& port : status.ports) {
+    grid.add(values(Table::Ports, appliance::kPortRows, port, {plain(port.name)}));
+  }
+  return "\nPorts\n" + grid.text(1);
+}
+
+std::string agents_text(const Status& status) {
+  using appliance::kAgentRows;
+  Grid grid(headings(Table::Agents, kAgentRows, {"agent"}) +
+            Cells{"batch 99%", "latency 50%", "99%", "99.9%", "largest"});
+  for (const appliance::AgentStatus& agent : status.agents) {
+    const auto latency = [&](double part) {
+      return agent.latency.count == 0 ? std::string("-") : duration_text(agent.latency.quantile(part));
+    };
+    grid.add(
+        values(Table::Agents, kAgentRows, agent, {plain(agent.name)}) +
+        Cells{std::to_string(agent.batch.quantile(0.99)), latency(0.5), latency(0.99), latency(0.999), latency(1)});
+  }
+  return "\nAgents\n" + grid.text(1);
+}
+
+std::string keeper_text(const Status& status) {
+  std::string out;
+  for (const auto& row : appliance::kKeeperRows) {
+    if (row.table != Table::Sentence || status.*row.value == 0) continue;
+    out += fmt::format("\n{} {}\n", thousands(status.*row.value), row.heading);
+  }
+  return out;
+}
+
+std::string recorder_text(const appliance::RecorderStatus& recorder) {
+  if (!recorder.exists) return "";
+  Cells heads;
+  Cells cells;
+  const auto add = [&](const auto& rows) {
+    heads = headings(Table::Recorder, rows, std::move(heads));
+    cells = values(Table::Recorder, rows, recorder, std::move(cells));
+  };
+  add(appliance::kRecordRows);
+  add(appliance::kRecordQueueRows);
+  add(appliance::kRecorderRows);
+  Grid grid(std::move(heads));
+  grid.add(std::move(cells));
+  return "\nRecorder\n" + grid.text(0) + (recorder.problem.empty() ? "" : "  " + plain(recorder.problem) + '\n');
+}
+
+std::string broker_text(const appliance::NicStatus& nic) {
+  using appliance::kNicRows;
+  using appliance::kOfferRows;
+  if (!nic.exists || nic.offers.empty()) return "";
+  Grid clients(headings(Table::Broker, kNicRows, {}));
+  clients.add(values(Table::Broker, kNicRows, nic, {}));
+  Grid offers(headings(Table::Offers, kOfferRows, {"attached by name"}));
+  for (const appliance::OfferStatus& offer : nic.offers) {
+    offers.add(values(Table::Offers, kOfferRows, offer, {plain(offer.name)}));
+  }
+  std::string out = "\nBroker\n" + clients.text(0) + '\n' + offers.text(1);
+  if (nic.unpinned == 0 && nic.pages_fetched == 0) return out;
+  Grid files(headings(Table::Files, kNicRows, {}));
+  files.add(values(Table::Files, kNicRows, nic, {}));
+  return out + '\n' + files.text(0);
+}
+
+std::string publishers_text(const Status& status) {
+  using appliance::kPublisherRows;
+  using appliance::kSubscriberRows;
+  if (status.nic.publishers.empty()) return "";
+  Grid publishers(headings(Table::Publishers, kPublisherRows, {"published by"}));
+  Grid refusals({"refused by", "why", "requests"});
+  Grid subscribers(headings(Table::Subscribers, kSubscriberRows, {"subscriber", "ring", "state", "since"}));
+  std::string cut_off;
+  bool has_subscribers = false;
+  bool has_refusals = false;
+  for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
+    publishers.add(values(Table::Publishers, kPublisherRows, publisher, {plain(publisher.carrier)}));
+    if (publisher.is_cut_off) cut_off += plain(publisher.carrier) + " is cut off: restart the appliance\n";
+    for (const auto& [why, count] : publisher.refusals) {
+      refusals.add({plain(publisher.carrier), plain(why), thousands(count)});
+      has_refusals = true;
+    }
+    for (const appliance::SubscriberStatus& subscriber : publisher.subscribers) {
+      has_subscribers = true;
+      const std::uint64_t age = status.now_ns > subscriber.since_ns ? status.now_ns - subscriber.since_ns : 0;
+      subscribers.add(values(
+          Table::Subscribers, kSubscriberRows, subscriber,
+          {plain(subscriber.who), plain(subscriber.ring), std::string(to_text(subscriber.state)), clock_text(age)}));
+    }
+  }
+  return "\nPublished rings\n" + publishers.text(1) + cut_off + (has_refusals ? '\n' + refusals.text(2) : "") +
+         (has_subscribers ? "\nSubscribers\n" + subscribers.text(3) : "");
+}
+
+}  // namespace
+
+std::string stat_text(const Status& status) {
+  const std::string errors = errors_text(status);
+  return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
+         ports_text(status) + rings_text(status) + agents_text(status) + keeper_text(status) +
+         recorder_text(status.recorder) + broker_text(status.nic) + publishers_text(status) +
+         (errors.empty() ? "" : "\nDistinct errors\n" + errors);
+}
+
+std::string skew_text(const Status& status) {
+  const std::uint64_t running = status.heartbeat_ns > status.started_ns ? status.heartbeat_ns - status.started_ns : 0;
+  Grid grid({"channel", "copies", "skew 50%", "99%", "99.99%", "largest", "window now", "proposed"});
+  for (const ChannelStatus& channel : status.channels) {
+    const std::string now = fmt::format("{} packets, {}", channel.window_packets, duration_text(channel.window_ns));
+    const auto window = appliance::propose_window(channel, running);
+    if (!window) {
+      grid.add({plain(channel.name), "0", "-", "-", "-", "-", now, "-"});
+      continue;
+    }
+    counters::Distribution both = channel.lines[0].skew;
+    both += channel.lines[1].skew;
+    grid.add({plain(channel.name), thousands(window->copies), duration_text(both.quantile(0.5)),
+              duration_text(both.quantile(0.99)), duration_text(window->skew_ns), duration_text(both.largest), now,
+              fmt::format("{} packets, {}", window->packets, duration_text(window->time_ns))});
+  }
+  return grid.text(1);
+}
+
+namespace {
+
+/// The places where anything was dropped, in a line or two.
+void add_drops(const Status& status, std::size_t columns, std::vector<std::string>& out) {
+  constexpr std::size_t kLines = 2;
+  std::vector<std::string> lines = {"drops:"};
+  bool has_any = false;
+  for (const appliance::Drop& drop : status.drops()) {
+    if (drop.count == 0) continue;
+    if (has_any) lines.back() += ',';
+    const std::string item = fmt::format(" {} {}", plain(drop.text()), short_number(static_cast<double>(drop.count)));
+    if (has_any && lines.back().size() + item.size() >= columns) {
+      if (lines.size() == kLines) {
+        lines.back().resize(std::min(lines.back().size(), columns - 4));
+        lines.back() += " ...";
+        break;
+      }
+      lines.emplace_back("      ");
+    }
+    lines.back() += item;
+    has_any = true;
+  }
+  if (!has_any) lines.back() += " none";
+  out.insert(out.end(), lines.begin(), lines.end());
+}
+
+}  // namespace
+
+std::string screen_text(const Status& status, const Status& before, std::size_t columns, std::size_t rows) {
+  const double seconds = status.now_ns > before.now_ns ? static_cast<double>(status.now_ns - before.now_ns) / 1e9 : 0;
+  const auto rate = [&](std::uint64_t now, std::uint64_t then) {
+    return seconds > 0 && now >= then ? short_number(static_cast<double>(now - then) / seconds) : std::string("-");
+  };
+  std::vector<std::string> out;
+  out.push_back(head_line(status));
+  add_drops(status, columns, out);
+  std::string agents;
+  for (std::size_t i = 0; i < status.agents.size(); ++i) {
+    const appliance::AgentStatus& agent = status.agents[i];
+    agents += fmt::format("{}{}: latency 50% {}, 99% {}", i == 0 ? "" : "; ", plain(agent.name),
+                          agent.latency.count == 0 ? "-" : duration_text(agent.latency.quantile(0.5)),
+                          agent.latency.count == 0 ? "-" : duration_text(agent.latency.quantile(0.99)));
+  }
+  out.push_back(agents);
+  if (status.nic.exists && !status.nic.offers.empty()) {
+    std::uint64_t attachments = 0;
+    std::uint64_t gets = 0;
+    for (const appliance::OfferStatus& offer : status.nic.offers) {
+      attachments += offer.attachments;
+      gets += offer.gets;
+    }
+    out.push_back(fmt::format("broker: {} clients, {} attachments, {} gets, {} turned away", status.nic.clients,
+                              attachments, short_number(static_cast<double>(gets)), status.nic.turned_away));
+  }
+  if (!status.nic.publishers.empty()) {
+    std::size_t subscribers = 0;
+    std::uint64_t behind = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t detached = 0;
+    for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
+      subscribers += publisher.subscribers.size();
+      refused += publisher.refused;
+      detached += publisher.detached;
+      for (const appliance::SubscriberStatus& subscriber : publisher.subscribers) {
+        behind += subscriber.behind;
+        lost += subscriber.lost;
+      }
+    }
+    out.push_back(fmt::format("published: {} subscribers, {} behind, {} lost, {} detached, {} refused", subscribers,
+                              short_number(static_cast<double>(behind)), short_number(static_cast<double>(lost)),
+                              detached, refused));
+  }
+  out.push_back({});
+  out.push_back(fmt::format("{:<18} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}", "channel", "state", "A", "B",
+                            "pkt/s", "msg/s", "gaps", "lost", "skew"));
+  // Those that need somebody first, then the busy ones.
+  std::vector<std::size_t> order(status.channels.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return status.channels[a].is_ready() < status.channels[b].is_ready();
+  });
+  for (const std::size_t i : order) {
+    if (out.size() + 1 >= rows && out.size() + order.size() > rows + i) {
+      out.push_back(fmt::format("... {} channels in all; `stopbit ready` shows each", order.size()));
+      break;
+    }
+    const ChannelStatus& channel = status.channels[i];
+    const ChannelStatus* then = i < before.channels.size() ? &before.channels[i] : &channel;
+    out.push_back(fmt::format("{:<18} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}",
+                              plain(channel.name).substr(0, 18), to_text(channel.state), age_text(channel.lines[0]),
+                              age_text(channel.lines[1]), rate(channel.received(), then->received()),
+                              rate(channel.messages, then->messages), short_number(static_cast<double>(channel.gaps)),
+                              short_number(static_cast<double>(channel.numbers_lost)), skew_of(channel)));
+  }
+  std::string text;
+  for (std::size_t i = 0; i < std::min(rows, out.size()); ++i) text += out[i].substr(0, columns) + '\n';
+  return text;
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,46 @@
+#include "host/cli/common/command.hpp"
+
+#include "host/cli/common/commands.hpp"
+
+namespace stopbit::tools {
+
+Hint file_hint(std::vector<std::string> suffixes) {
+  return {Hint::Kind::File, std::move(suffixes)};
+}
+Hint folder_hint() {
+  return {Hint::Kind::Folder, {}};
+}
+Hint choice_hint(std::vector<std::string> choices) {
+  return {Hint::Kind::Choice, std::move(choices)};
+}
+Hint open_choice_hint(std::vector<std::string> choices) {
+  return {Hint::Kind::Choice, std::move(choices), true};
+}
+
+std::vector<std::string> Option::name_list() const {
+  std::vector<std::string> list;
+  for (std::size_t at = 0; at < names.size();) {
+    const std::size_t end = std::min(names.find(',', at), names.size());
+    list.push_back(names.substr(at, end - at));
+    at = end + 1;
+  }
+  return list;
+}
+
+const std::vector<Command>& commands() {
+  static const std::vector<Command> all = {
+#define STOPBIT_COMMAND(name) name##_command(),
+#include "host/cli/common/commands.def"
+#undef STOPBIT_COMMAND
+  };
+  return all;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,182 @@
+#include "host/cli/common/files.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "host/cli/common/command.hpp"
+#include "host/cli/common/descriptor_wait.hpp"
+#include "host/cli/common/signals.hpp"
+#include "microcode/base/limits.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+constexpr std::size_t kBufferBytes = 256 * 1024;
+constexpr mode_t kNewFileMode = 0666;  // less the umask
+
+[[noreturn]] void fail_environment(const std::string& what, int error) {
+  throw ToolError(kExitEnvironment, what + ": " + std::strerror(error));
+}
+
+std::string shown_name(const std::string& path, const char* standard) {
+  return path == "-" ? standard : path;
+}
+
+bool same_file(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+}  // namespace
+
+void claim_input(const std::string& path) {
+  static bool stdin_is_claimed = false;
+  if (path != "-") return;
+  if (std::exchange(stdin_is_claimed, true)) {
+    throw ToolError(kExitUsage, "- is stdin, which can be one input only");
+  }
+}
+
+InputFile InputFile::open(const std::string& path) {
+  claim_input(path);
+  const std::string name = shown_name(path, "<stdin>");
+  const int file = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) fail_environment("cannot open " + name, errno);
+  return InputFile(name, file);
+}
+
+InputFile::InputFile(InputFile&& other) noexcept
+    : name_(std::move(other.name_)), file_(std::exchange(other.file_, -1)), text_(std::move(other.text_)) {}
+
+InputFile InputFile::of_text(std::string name, std::string text) {
+  InputFile file(std::move(name), -1);
+  file.text_ = std::move(text);
+  return file;
+}
+
+InputFile::~InputFile() {
+  if (file_ > STDIN_FILENO) ::close(file_);
+}
+
+std::size_t InputFile::read(char* to, std::size_t bytes) {
+  if (file_ < 0) {
+    const std::size_t count = text_.copy(to, bytes);
+    text_.erase(0, count);
+    return count;
+  }
+  // A pipe may keep us waiting; a signal that asks to stop must not.
+  constexpr int kWaitMs = 200;
+  pollfd waiting{file_, POLLIN, 0};
+  for (int ready = 0; ready == 0;) {
+    ready = ::poll(&waiting, 1, kWaitMs);
+    if (ready < 0 && errno != EINTR) fail_environment("cannot wait for " + name_, errno);
+    if (ready <= 0 && stop_requested()) return 0;
+    ready = std::max(ready, 0);
+  }
+  for (;;) {
+    const ssize_t count = ::read(file_, to, bytes);
+    if (count >= 0) return static_cast<std::size_t>(count);
+    if (errno != EINTR) fail_environment("cannot read " + name_, errno);
+  }
+}
+
+std::string read_file(const std::string& path, std::size_t max_bytes) {
+  InputFile file = InputFile::open(path);
+  std::string content;
+  std::array<char, 64 * 1024> chunk;
+  while (const std::size_t count = file.read(chunk.data(), chunk.size())) {
+    content.append(chunk.data(), count);
+    if (content.size() > max_bytes) {
+      throw ToolError(kExitRejected,
+                      file.name() + ": longer than the limit of " + std::to_string(max_bytes) + " bytes");
+    }
+  }
+  return content;
+}
+
+std::shared_ptr<const SourceBuffer> read_text(const std::string& path) {
+  return std::make_shared<const SourceBuffer>(shown_name(path, "<stdin>"), read_file(path, limits::kMaxTextBytes));
+}
+
+Output Output::open(const std::string& path, const std::vector<std::string>& inputs) {
+  if (path == "-") return Output("<stdout>", STDOUT_FILENO);
+
+  struct stat out_status = {};
+  if (::stat(path.c_str(), &out_status) == 0 && S_ISREG(out_status.st_mode)) {
+    for (const std::string& input : inputs) {
+      struct stat in_status = {};
+      const bool known = (input == "-" ? ::fstat(STDIN_FILENO, &in_status) : ::stat(input.c_str(), &in_status)) == 0;
+      if (known && same_file(in_status, out_status)) {
+        throw ToolError(kExitUsage, path + " is an input, or written already; it is not overwritten");
+      }
+    }
+  }
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kNewFileMode);
+  if (file < 0) fail_environment("cannot write " + path, errno);
+  return Output(path, file);
+}
+
+Output::Output(Output&& other) noexcept
+    : name_(std::move(other.name_)), file_(std::exchange(other.file_, -1)), buffer_(std::move(other.buffer_)) {}
+
+Output::~Output() {
+  if (file_ > STDOUT_FILENO) ::close(file_);
+}
+
+void Output::write(std::string_view text) {
+  buffer_.append(text);
+  flush_if_full();
+}
+
+void Output::flush_if_full() {
+  if (buffer_.size() >= kBufferBytes) flush();
+}
+
+void Output::flush() {
+  write_all(buffer_);
+  buffer_.clear();
+}
+
+void Output::close() {
+  flush();
+  // stdout too: a full disk may show only here.
+  const int file = std::exchange(file_, -1);
+  if (file >= 0 && ::close(file) != 0 && errno != EINTR) fail(errno);
+}
+
+bool Output::is_terminal() const noexcept {
+  return ::isatty(file_) == 1;
+}
+
+void Output::write_all(std::string_view text) {
+  while (!text.empty()) {
+    // A command that was asked to stop does not wait for a reader that has stopped, too.
+    const bool stops = stop_requested();
+    if (stops && !wait_to_write(file_)) fail(ETIMEDOUT);
+    const ssize_t count = stops ? write_some(file_, text) : ::write(file_, text.data(), text.size());
+    if (count < 0 && errno == EAGAIN && wait_to_write(file_)) continue;
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(errno);
+    text.remove_prefix(static_cast<std::size_t>(count));
+  }
+}
+
+void Output::fail(int error) {
+  if (error == EPIPE) throw ToolError(kExitDone, "");
+  fail_environment("cannot write " + name_, error);
+}
+
+void write_file(const std::string& path, std::string_view content, const std::vector<std::string>& inputs) {
+  Output out = Output::open(path, inputs);
+  out.write(content);
+  out.close();
+}
+
+}  // namespace stopbit::tools

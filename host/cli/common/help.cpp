@@ -1,0 +1,230 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/cli/common/command.hpp"
+#include "microcode/base/error_code.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+constexpr std::size_t kColumns = 100;
+constexpr std::size_t kNameColumns = 26;
+constexpr std::ptrdiff_t kMostOptionsInUsage = 6;
+
+constexpr std::string_view kSummary = "FAST market data: template files to firmware, captures to records";
+
+struct ExitStatus {
+  int status;
+  std::string_view meaning;
+};
+constexpr ExitStatus kExitStatuses[] = {
+    {kExitDone, "done"},
+    {kExitRejected, "the input is wrong: a template, a listing, an image, a packet; a decode error occurred"},
+    {kExitUsage, "the command line is wrong"},
+    {kExitEnvironment, "the environment failed: a file that cannot be opened, a full disk, no shared memory"},
+};
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    parts.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+/// Fills lines up to kColumns, behind `indent` blanks. Lines that begin with a blank stay as they are.
+std::string wrap(std::string_view text, std::size_t indent, bool indent_first = true) {
+  const std::string margin(indent, ' ');
+  std::string out;
+  std::string line;
+  const auto end_line = [&] {
+    if (!out.empty() || indent_first) out += line.empty() ? "" : margin;
+    out += line + '\n';
+    line.clear();
+  };
+  for (const std::string_view paragraph : split(text, '\n')) {
+    if (paragraph.starts_with(' ')) {
+      line = paragraph;
+    } else {
+      for (const std::string_view word : split(paragraph, ' ')) {
+        if (!line.empty() && indent + line.size() + 1 + word.size() > kColumns) end_line();
+        if (!line.empty()) line += ' ';
+        line += word;
+      }
+    }
+    end_line();
+  }
+  return out;
+}
+
+std::string name_and_value(const Option& option) {
+  if (option.is_argument()) return option.value + (option.repeats() ? "..." : "");
+  std::string text;
+  for (const std::string& name : option.name_list()) text += (text.empty() ? "" : ", ") + name;
+  if (!option.is_flag()) text += ' ' + option.value;
+  return text + (option.more_suffix.empty() ? "" : "...");
+}
+
+std::string full_help(const Option& option) {
+  std::string text = option.help;
+  if (option.hint.kind == Hint::Kind::Choice && !option.hint.open) {
+    text += fmt::format(" One of: {}.", fmt::join(option.hint.words, ", "));
+  }
+  if (option.repeats() && !option.is_argument()) text += " May be given several times.";
+  return text;
+}
+
+std::string option_list(const std::vector<Option>& options, bool arguments) {
+  std::string out;
+  for (const Option& option : options) {
+    if (option.is_argument() != arguments) continue;
+    std::string name = "  " + name_and_value(option);
+    if (name.size() + 2 > kNameColumns) {
+      out += name + '\n';
+      name.clear();
+    }
+    name.resize(kNameColumns, ' ');
+    out += name + wrap(full_help(option), kNameColumns, false);
+  }
+  return out;
+}
+
+const std::vector<Option>& help_option() {
+  static bool ignored = false;
+  static const std::vector<Option> option = {
+      {.names = "-h,--help", .value = "", .help = "Prints this text.", .target = &ignored}};
+  return option;
+}
+
+std::string in_usage(const Option& option) {
+  if (option.is_argument()) return option.value;
+  return option.name_list().front() + (option.is_flag() ? "" : " " + option.value);
+}
+
+/// Text as roff: no character of it is taken for markup.
+std::string roff(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const bool begins_line = i == 0 || text[i - 1] == '\n';
+    if (begins_line && (text[i] == '.' || text[i] == '\'')) out += "\\&";
+    if (text[i] == '\\') {
+      out += "\\e";
+    } else if (text[i] == '-') {
+      out += "\\-";
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+/// Paragraphs; lines that begin with a blank are shown as they are.
+std::string roff_paragraphs(std::string_view text) {
+  std::string out;
+  bool literal = false;
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with(' ') != literal) {
+      literal = !literal;
+      out += literal ? ".PP\n.nf\n" : ".fi\n";
+    }
+    out += line.empty() ? ".PP\n" : roff(line) + '\n';
+  }
+  return out + (literal ? ".fi\n" : "");
+}
+
+std::string roff_head(const std::string& name, std::string_view summary) {
+  return fmt::format(".TH {} 1 \"\" \"{}\" \"Stopbit\"\n.SH NAME\n{} \\- {}\n", roff(name),
+                     roff(fmt::format("stopbit {}", STOPBIT_VERSION)), roff(name), roff(summary));
+}
+
+std::string roff_options(const std::vector<Option>& options) {
+  std::string out;
+  for (const Option& option : options) {
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}", roff(name_and_value(option)), roff_paragraphs(full_help(option)));
+  }
+  return out;
+}
+
+std::string roff_exit_statuses() {
+  std::string out = ".SH EXIT STATUS\n";
+  for (const ExitStatus& item : kExitStatuses)
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", item.status, roff(item.meaning));
+  return out;
+}
+
+}  // namespace
+
+std::string version_text() {
+  return "stopbit " STOPBIT_VERSION "\n";
+}
+
+std::string usage_line(const Command& command) {
+  std::string line = "stopbit " + command.name;
+  const auto may_be_left_out = [](const Option& option) { return !option.is_argument() && !option.required; };
+  const bool is_long =
+      std::count_if(command.options.begin(), command.options.end(), may_be_left_out) > kMostOptionsInUsage;
+  bool open = false;
+  for (const Option& option : command.options) {
+    std::string text = in_usage(option);
+    if (!option.more_suffix.empty() || (option.is_argument() && option.repeats())) text += "...";
+    const bool alternative = option.or_next || open;
+    if (is_long && !alternative && may_be_left_out(option)) continue;
+    if (!alternative && !option.required) text = '[' + text + ']';
+    if (!option.is_argument() && option.repeats() && option.more_suffix.empty()) text += "...";
+    line += (open ? " | " : alternative ? " (" : " ") + text;
+    if (open && !option.or_next) line += ')';
+    open = option.or_next;
+  }
+  return line + (is_long ? " [OPTION]..." : "");
+}
+
+std::string overview_text() {
+  std::string out = fmt::format("{}\n\nusage: stopbit COMMAND ...\n\n", kSummary);
+  for (const Command& command : commands()) out += fmt::format("  {:<12}{}\n", command.name, command.summary);
+  out +=
+      "\n`stopbit COMMAND --help` explains a command, with examples; `stopbit --version` prints the version.\n\nExit "
+      "status:\n";
+  for (const ExitStatus& item : kExitStatuses) out += fmt::format("  {}  {}\n", item.status, item.meaning);
+  return out;
+}
+
+std::string help_text(const Command& command) {
+  std::string out = wrap("usage: " + usage_line(command), 0) + '\n' + wrap(command.description, 0);
+  const std::string arguments = option_list(command.options, true);
+  if (!arguments.empty()) out += "\nArguments:\n" + arguments;
+  out += "\nOptions:\n" + option_list(command.options, false) + option_list(help_option(), false);
+  out += "\nExamples:\n";
+  for (const Example& example : command.examples) out += fmt::format("  {}\n      {}\n", example.command, example.what);
+  return out;
+}
+
+std::string overview_man_page() {
+  std::string out = roff_head("stopbit", kSummary);
+  out += ".SH SYNOPSIS\n\\fBstopbit\\fR \\fICOMMAND\\fR ...\n.SH COMMANDS\n";
+  for (const Command& command : commands()) {
+    out +=
+        fmt::format(".TP\n\\fB{}\\fR\n{}. See stopbit\\-{}(1).\n", command.name, roff(command.summary), command.name);
+  }
+  out += ".SH DECODE ERRORS\nThe codes of errors in templates and datagrams:\n";
+  for (unsigned code = 1; !code_text(static_cast<ErrorCode>(code)).empty(); ++code) {
+    const auto error = static_cast<ErrorCode>(code);
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", code_text(error), roff(code_meaning(error)));
+  }
+  return out + roff_exit_statuses();
+}
+
+std::string man_page(const Command& command) {
+  const std::string name = "stopbit-" + command.name;
+  std::string out = roff_head(name, command.summary);
+  out += ".SH SYNOPSIS\n" + roff(usage_line(command)) + "\n.SH DESCRIPTION\n" + roff_paragraphs(command.description);
+  out += ".SH OPTIONS\n" + roff_options(command.options) + roff_options(help_option()) + ".SH EXAMPLES\n";
+  for (const Example& example : command.examples) {
+    out += fmt::format(".TP\n\\fB{}\\fR\n{}\n", roff(example.command), roff(example.what));
+  }
+  return out + roff_exit_statuses() + ".SH SEE ALSO\nstopbit(1)\n";
+}
+
+}  // namespace stopbit::tools

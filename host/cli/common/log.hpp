@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "host/appliance/keeper.hpp"
+
+namespace stopbit::tools {
+
+/// The log of a process that must not depend on it: lines go through a bounded queue to a thread that writes them. A
+/// file that cannot be written, or a pipe whose reader has stopped, costs lines and nothing else. They are counted, and
+/// the line `log lines lost` says how many as soon as writing works again.
+class Log {
+ public:
+  static constexpr std::size_t kMaxBytes = 1U << 20;  ///< Of lines that wait.
+
+  explicit Log(int file);
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+  /// Closes, with half a second of patience.
+  ~Log();
+
+  /// Starts to write; until then lines wait in the queue. The thread has the rights that its creator has at this time.
+  /// `begin` is called by the thread, before anything else.
+  void start(const std::function<void()>& begin = {});
+
+  /// Whole lines. From any thread; never waits for the file, never throws.
+  void write(std::string lines) noexcept;
+  void tell(const appliance::Change& change) noexcept;
+
+  /// Lines that were lost so far.
+  [[nodiscard]] std::uint64_t lost() const noexcept;
+
+  /// Writes what waits, for at most this time, and ends. A thread that the kernel keeps in a write is left behind; it
+  /// ends with the process. What comes later is lost.
+  void close(std::chrono::milliseconds patience) noexcept;
+
+ private:
+  struct Shared;
+
+  std::shared_ptr<Shared> shared_;  ///< The thread may outlive the object.
+  std::thread thread_;
+};
+
+}  // namespace stopbit::tools

@@ -1,0 +1,142 @@
+#include "host/cli/common/pipeline.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include "decoder/record/buffer_sink.hpp"
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/program_source.hpp"
+#include "host/cli/common/session_log.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/ports/pcap/pcap_source.hpp"
+#include "microcode/base/printable.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+/// Prints each record when it is complete in the place that another sink gave.
+class PrintingSink final : public record::RecordSink {
+ public:
+  PrintingSink(record::RecordSink& inner, RecordPrinter& printer, std::size_t schema)
+      : inner_(inner), printer_(printer), schema_(schema) {}
+
+  [[nodiscard]] Place open() noexcept override { return place_ = inner_.open(); }
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
+    inner_.commit(first, slots);
+    printer_.print({place_.slots, slots}, schema_);
+  }
+
+ private:
+  record::RecordSink& inner_;
+  RecordPrinter& printer_;
+  std::size_t schema_;
+  Place place_;
+};
+
+/// A pipeline with all that stands between its ends.
+class Running {
+ public:
+  explicit Running(const Pipeline& pipeline)
+      : memory_(pipeline.ring != nullptr ? 0 : pipeline.program.max_record_slots, Ignore()),
+        printing_(pipeline.ring != nullptr ? *pipeline.ring : memory_, pipeline.printer, pipeline.schema),
+        schema_(schema_of(pipeline.program)),
+        session_(printing_.sink(), schema_) {
+    replay::Options options = pipeline.options;
+    options.on_progress = [this, &pipeline](const replay::Progress& progress) {
+      if (pipeline.printer != nullptr) pipeline.printer->flush();
+      const bool printer_failed = pipeline.printer != nullptr && pipeline.printer->failed();
+      const bool failed = printer_failed || (pipeline.has_failed && pipeline.has_failed());
+      if (failed || stop_requested()) replay_->request_stop();
+      if (pipeline.options.on_progress) pipeline.options.on_progress(progress);
+    };
+    record::RecordSink& sink = session_.expects_messages() ? session_ : printing_.sink();
+    replay_.emplace(pipeline.program, pipeline.engine, sink, std::move(options));
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  [[nodiscard]] replay::Replay& replay() { return *replay_; }
+  [[nodiscard]] std::vector<std::string> take_session() { return session_.take_lines(); }
+
+ private:
+  struct Ignore {
+    void operator()(std::span<const record::Slot> /*record*/) const {}
+  };
+  /// The sink below, printed on the way if there is a printer.
+  class Printing {
+   public:
+    Printing(record::RecordSink& inner, RecordPrinter* printer, std::size_t schema) : sink_(&inner) {
+      if (printer != nullptr) sink_ = &printing_.emplace(inner, *printer, schema);
+    }
+    [[nodiscard]] record::RecordSink& sink() { return *sink_; }
+
+   private:
+    std::optional<PrintingSink> printing_;
+    record::RecordSink* sink_;
+  };
+
+  record::BufferSink<Ignore> memory_;
+  Printing printing_;
+  record::Schema schema_;
+  SessionLog session_;
+  std::optional<replay::Replay> replay_;
+};
+
+std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
+  if (path != "-" && ::access(path.c_str(), R_OK) != 0) {
+    throw ToolError(kExitEnvironment, "cannot open " + path + ": " + std::strerror(errno));
+  }
+  std::error_code ignored;
+  if (path != "-" && std::filesystem::is_directory(path, ignored)) {
+    throw ToolError(kExitEnvironment, "cannot read " + path + ": is a folder");
+  }
+  Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
+  if (!source) throw ToolError(kExitRejected, source.message());
+  return std::move(source).value();
+}
+
+}  // namespace
+
+std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path) {
+  claim_input(path);
+  return open_claimed(path);
+}
+
+Sources open_captures(const std::vector<std::string>& paths) {
+  Sources sources;
+  for (const std::string& path : paths) claim_input(path);
+  for (const std::string& path : paths) sources.push_back(open_claimed(path));
+  return sources;
+}
+
+void print_problems(const replay::Summary& summary) {
+  for (const std::string& problem : summary.problems) print_stderr("{}\n", printable_lines(problem));
+  if (summary.problems_unnamed != 0) print_stderr("... and {} more\n", summary.problems_unnamed);
+}
+
+replay::Summary run_pipeline(const Pipeline& pipeline, const Sources& sources) {
+  return std::move(run_pipelines({&pipeline, 1}, sources).front());
+}
+
+std::vector<replay::Summary> run_pipelines(std::span<const Pipeline> pipelines, const Sources& sources) {
+  std::vector<std::unique_ptr<Running>> running;
+  std::vector<replay::Replay*> replays;
+  for (const Pipeline& pipeline : pipelines) {
+    running.push_back(std::make_unique<Running>(pipeline));
+    replays.push_back(&running.back()->replay());
+  }
+  std::vector<replay::Summary> summaries = replay::Replay::run_together(replays, sources);
+  for (std::size_t i = 0; i < summaries.size(); ++i) summaries[i].session = running[i]->take_session();
+  return summaries;
+}
+
+}  // namespace stopbit::tools

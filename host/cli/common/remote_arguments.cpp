@@ -1,0 +1,107 @@
+#include "host/cli/common/remote_arguments.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "host/cli/common/files.hpp"
+#include "host/cli/common/signals.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+/// Throws, unless somebody wants us to stop.
+void report(const remote::RingFailure& failure) {
+  using Kind = remote::RingFailure::Kind;
+  switch (failure.kind) {
+    case Kind::Usage: throw ToolError(kExitUsage, failure.message);
+    case Kind::Unreachable: throw ToolError(kExitEnvironment, failure.message);
+    case Kind::Refused: throw ToolError(kExitRejected, failure.message);
+    case Kind::Stopped: break;
+  }
+}
+
+std::string token_from(const std::string& path) {
+  constexpr std::size_t kMaxFileBytes = 4'096;
+  if (path.empty()) return {};
+  std::string token = read_file(path, kMaxFileBytes);
+  token.resize(std::min(token.find_first_of("\r\n"), token.size()));
+  if (token.size() > remote::kMaxTokenBytes) {
+    throw ToolError(kExitUsage,
+                    path + ": a token has at most " + std::to_string(remote::kMaxTokenBytes) + " characters");
+  }
+  return token;
+}
+
+}  // namespace
+
+remote::RingAddress ring_address_from(const std::string& text) {
+  Result<remote::RingAddress> address = remote::parse_ring_address(text);
+  if (!address) throw ToolError(kExitUsage, address.message());
+  return std::move(address).value();
+}
+
+std::vector<Option> remote_options(RemoteArguments& arguments) {
+  return {
+      {.names = "--filter",
+       .value = "CONDITIONS",
+       .help = "Of a published ring: only records of these, as channel=7,template=30,SecurityID=3400: number of the "
+               "channel, identifier of the template, value of a field anywhere in the record; text in quotes. "
+               "Given several times, one has to fit. Events come always.",
+       .target = &arguments.filter},
+      {.names = "--from-start",
+       .value = "",
+       .help = "Of a published ring: begins with the oldest record that is still there, not with the next one.",
+       .target = &arguments.from_start},
+      {.names = "--lossless",
+       .value = "",
+       .help = "Of a published ring with lossless = true: its writer waits for this process, so that nothing is lost.",
+       .target = &arguments.lossless},
+      {.names = "--token-file",
+       .value = "FILE",
+       .help = "Of a published ring: its first line is what the publisher wants to be told.",
+       .target = &arguments.token_file,
+       .hint = file_hint()},
+      {.names = "--provider",
+       .value = "NAME",
+       .help = "Of fabric://: the provider of libfabric, the publisher's. Default tcp;ofi_rxm.",
+       .target = &arguments.provider},
+      {.names = "--far",
+       .value = "",
+       .help = "Of shm://: the records are sent here, also if the publisher could write the ring itself.",
+       .target = &arguments.is_far}};
+}
+
+remote::RingWait wait_for_signals(bool is_patient, std::function<void(const std::string&)> tell) {
+  return {.is_patient = is_patient, .stops = stop_requested, .tell = std::move(tell)};
+}
+
+std::unique_ptr<remote::RemoteRing> open_remote(const std::string& address, const std::string& name,
+                                                const RemoteUse& use, const remote::RingWait& wait) {
+  const remote::RingAddress where = ring_address_from(address);
+  Result<remote::Filter> filter = remote::parse_filter(use.arguments.filter);
+  if (!filter) throw ToolError(kExitUsage, "--" + filter.message());
+  remote::RemoteRing::Options options;
+  options.filter = std::move(filter).value();
+  options.from_start = use.arguments.from_start;
+  options.is_lossless = use.arguments.lossless;
+  options.is_far = use.arguments.is_far;
+  options.follows = use.follows;
+  options.token = token_from(use.arguments.token_file);
+  options.provider = use.arguments.provider;
+  options.records_read = use.records_read;
+  if (options.is_far && where.carrier == remote::RingAddress::Carrier::Broker) {
+    throw ToolError(kExitUsage, "--far is of shm://: a broker's rings are written by the appliance");
+  }
+  auto opened = remote::RemoteRing::open(where, name, options, wait);
+  if (opened) return std::move(opened).value();
+  report(opened.failure());
+  return nullptr;
+}
+
+bool wait_until_there(const remote::RemoteRing& ring, const remote::RingWait& wait) {
+  const auto waited = ring.wait(wait);
+  if (!waited) report(waited.failure());
+  return waited.ok();
+}
+
+}  // namespace stopbit::tools

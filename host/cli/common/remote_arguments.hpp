@@ -1,0 +1,43 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "host/cli/common/command.hpp"
+#include "host/remote/remote_ring.hpp"
+
+/// Rings that are published elsewhere, as commands ask for them (host/remote/remote_ring.hpp). What goes wrong is a
+/// ToolError.
+namespace stopbit::tools {
+
+/// What the command line says of one.
+struct RemoteArguments {
+  std::vector<std::string> filter;
+  bool from_start = false;
+  bool lossless = false;
+  std::string token_file;
+  std::string provider;
+  bool is_far = false;
+};
+[[nodiscard]] std::vector<Option> remote_options(RemoteArguments& arguments);
+
+[[nodiscard]] remote::RingAddress ring_address_from(const std::string& text);
+
+/// A line for each change of state goes to `tell`, on any thread; a signal to stop ends the wait.
+[[nodiscard]] remote::RingWait wait_for_signals(bool is_patient, std::function<void(const std::string&)> tell);
+
+struct RemoteUse {
+  const RemoteArguments& arguments;
+  bool follows = false;                                                      ///< As remote::RemoteRing::Options.
+  std::shared_ptr<const std::atomic<std::uint64_t>> records_read = nullptr;  ///< The same.
+};
+/// Null: somebody wants us to stop.
+[[nodiscard]] std::unique_ptr<remote::RemoteRing> open_remote(const std::string& address, const std::string& name,
+                                                              const RemoteUse& use, const remote::RingWait& wait);
+/// Waits until the ring is there. False: somebody wants us to stop.
+[[nodiscard]] bool wait_until_there(const remote::RemoteRing& ring, const remote::RingWait& wait);
+
+}  // namespace stopbit::tools

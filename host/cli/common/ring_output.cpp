@@ -1,0 +1,219 @@
+#include "host/cli/common/ring_output.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+
+#include "host/cli/common/messages.hpp"
+#include "host/cli/common/signals.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/replay/pacer.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+/// A replay at full speed outruns every reader: 32 MiB hold a capture of some ten thousand messages until they are
+/// read.
+constexpr std::uint64_t kReplayRingSlots = 524'288;
+constexpr double kNsPerSecond = 1e9;
+constexpr double kLongestNs = 3600 * kNsPerSecond;
+
+/// The smallest ring that keeps so many slots, whatever the writer claims ahead and pads.
+std::uint64_t slots_to_hold(std::uint64_t slots, const Program& program) {
+  const std::uint64_t with_longest = slots + 2 * std::uint64_t{program.max_record_slots};
+  const std::uint64_t least = std::max({with_longest + with_longest / (ring::kMarks - 1) + 1, ring::kMinSlotCount,
+                                        ring::kMaxRecordShare * program.max_record_slots});
+  if (least > ring::kMaxSlotCount) {
+    throw ToolError(kExitUsage, fmt::format("--hold: {} slots would come in that time, more than the {} of the largest "
+                                            "ring",
+                                            slots, ring::kMaxSlotCount));
+  }
+  return std::bit_ceil(least);
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+  constexpr std::uint64_t kMiB = 1U << 20;
+  return bytes >= kMiB ? fmt::format("{:.1f} MiB", static_cast<double>(bytes) / static_cast<double>(kMiB))
+                       : fmt::format("{} KiB", bytes / 1024);
+}
+
+void tell(const std::string& name, const ring::ReaderEvent& event, const ring::Patience& patience, bool quiet) {
+  using Kind = ring::ReaderEvent::Kind;
+  const std::string who = fmt::format("stopbit: ring {}: reader {} ", name, event.pid);
+  switch (event.kind) {
+    case Kind::Seated:
+      if (!quiet) print_stderr("{}has a seat\n", who);
+      return;
+    case Kind::Left:
+      if (!quiet) print_stderr("{}has ended after {} records\n", who, event.delivered);
+      return;
+    case Kind::Died: print_stderr("{}is gone after {} records, detached\n", who, event.delivered); return;
+    case Kind::Stuck:
+      print_stderr("{}did not move for {} s after {} records, detached: it may lose what follows\n", who,
+                   static_cast<double>(patience.stuck_ns) / kNsPerSecond, event.delivered);
+      return;
+    case Kind::GivenUp: print_stderr("{}was waited for after {} records, detached\n", who, event.delivered); return;
+  }
+}
+
+}  // namespace
+
+std::uint64_t parse_time_ns(const std::string& option, const std::string& text) {
+  struct Unit {
+    std::string_view name;
+    double ns;
+  };
+  constexpr Unit kUnits[] = {{"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}};
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, value, std::chars_format::fixed);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  for (const Unit& known : kUnits) {
+    const double ns = value * known.ns;
+    if (error == std::errc() && unit == known.name && ns >= 1e3 && ns <= kLongestNs) {
+      return static_cast<std::uint64_t>(ns);
+    }
+  }
+  throw ToolError(kExitUsage, fmt::format("{}: '{}' is no time from 1us to 60min, like 100ms or 2.5s", option, text));
+}
+
+void RingArguments::check() const {
+  if (name.empty()) {
+    const char* const lonely = slots       ? "--ring-slots"
+                               : hold      ? "--hold"
+                               : slot_rate ? "--slot-rate"
+                               : lossless  ? "--lossless"
+                               : patience  ? "--patience"
+                                           : nullptr;
+    if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " goes with --ring");
+    return;
+  }
+  if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
+  if (slots && (!std::has_single_bit(*slots) || *slots < ring::kMinSlotCount || *slots > ring::kMaxSlotCount)) {
+    throw ToolError(kExitUsage, fmt::format("--ring-slots: a power of two from {} to {}", ring::kMinSlotCount,
+                                            ring::kMaxSlotCount));
+  }
+  if (slots && hold) throw ToolError(kExitUsage, "--ring-slots and --hold both say how large the ring is");
+  if (slot_rate && !hold) throw ToolError(kExitUsage, "--slot-rate goes with --hold");
+  if (patience && !lossless) throw ToolError(kExitUsage, "--patience goes with --lossless");
+  if (hold) (void)parse_time_ns("--hold", *hold);
+  if (slot_rate && *slot_rate > ring::kMaxSlotCount) {
+    throw ToolError(kExitUsage, fmt::format("--slot-rate: at most {}", ring::kMaxSlotCount));
+  }
+  if (patience) (void)parse_time_ns("--patience", *patience);
+  if (lossless && *lossless > ring::kSeats) {
+    throw ToolError(kExitUsage, fmt::format("--lossless: a ring has seats for {} readers", ring::kSeats));
+  }
+}
+
+std::uint64_t RingArguments::hold_ns() const {
+  return parse_time_ns("--hold", hold.value());
+}
+
+std::vector<Option> ring_options(RingArguments& arguments) {
+  return {
+      {.names = "--ring",
+       .value = "NAME",
+       .help = "Writes the records to a ring in shared memory, for `stopbit tail NAME` and other readers.",
+       .target = &arguments.name},
+      {.names = "--ring-slots",
+       .value = "N",
+       .help = "Size of the ring in slots of 64 bytes, a power of two from 16 to 268435456; default 524288, 32 MiB.",
+       .target = &arguments.slots},
+      {.names = "--hold",
+       .value = "TIME",
+       .help = "Size of the ring by time, like 100ms: a reader may pause so long and loses nothing. The captures are "
+               "decoded once before, to see how many slots come in that time at most, at the pace of this replay.",
+       .target = &arguments.hold},
+      {.names = "--slot-rate",
+       .value = "N",
+       .help = "With --hold: so many slots come in a second. Nothing is decoded before.",
+       .target = &arguments.slot_rate},
+      {.names = "--lossless",
+       .value = "N",
+       .help = "Waits for readers instead of overwriting what they have not read. Begins when N of them are there; "
+               "others may come later. For `stopbit tail` of the same user.",
+       .target = &arguments.lossless},
+      {.names = "--patience",
+       .value = "TIME",
+       .help = "With --lossless: a reader that is waited for and does not move for so long is detached. Default 10s.",
+       .target = &arguments.patience},
+  };
+}
+
+PeakSink::PeakSink(record::RecordSink& inner, std::uint64_t window_ns, double speed)
+    : inner_(inner), part_ns_(std::max<std::uint64_t>(window_ns / kParts, 1)), speed_(speed) {}
+
+void PeakSink::commit(const record::Slot& first, std::uint32_t slots) noexcept {
+  inner_.commit(first, slots);
+  const std::uint64_t time =
+      speed_ > 0 ? static_cast<std::uint64_t>(static_cast<double>(first.words[1]) / speed_) : replay::now_ns();
+  const std::uint64_t part = time / part_ns_;
+  if (!has_begun_ || part > part_ + kParts) {
+    has_begun_ = true;
+    std::fill(std::begin(parts_), std::end(parts_), 0);
+    sum_ = 0;
+    part_ = part;
+  }
+  for (; part_ < part; ++part_) {  // what lies back further is forgotten
+    std::uint64_t& oldest = parts_[(part_ + 1) % (kParts + 1)];
+    sum_ -= oldest;
+    oldest = 0;
+  }
+  parts_[part_ % (kParts + 1)] += slots;
+  sum_ += slots;
+  peak_ = std::max(peak_, sum_);
+}
+
+ring::Writer create_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots, bool quiet) {
+  ring::WriterOptions options;
+  std::string reason;
+  options.slot_count = arguments.slots.value_or(kReplayRingSlots);
+  if (arguments.hold) {
+    const double seconds = static_cast<double>(arguments.hold_ns()) / kNsPerSecond;
+    if (arguments.slot_rate) {
+      peak_slots = static_cast<std::uint64_t>(std::ceil(static_cast<double>(*arguments.slot_rate) * seconds));
+    }
+    options.slot_count = slots_to_hold(peak_slots, program);
+    reason = fmt::format(", for {} in {} at most", peak_slots, *arguments.hold);
+  }
+  const std::uint64_t least = ring::kMaxRecordShare * program.max_record_slots;
+  if (arguments.slots && *arguments.slots < least) {
+    throw ToolError(kExitUsage, fmt::format("--ring-slots: at least {} for this program, whose records may have {}: a "
+                                            "record takes an eighth of the ring at most",
+                                            std::bit_ceil(least), program.max_record_slots));
+  }
+  if (arguments.lossless) {
+    ring::Patience patience;
+    if (arguments.patience) patience.stuck_ns = parse_time_ns("--patience", *arguments.patience);
+    patience.keep_waiting = [] { return !stop_requested(); };
+    patience.on_event = [name = arguments.name, patience, quiet](const ring::ReaderEvent& event) {
+      tell(name, event, patience, quiet);
+    };
+    options.lossless = std::move(patience);
+  }
+  Result<ring::Writer> writer = ring::Writer::create(arguments.name, program, options);
+  if (!writer) throw ToolError(kExitEnvironment, writer.message());
+  if (!quiet) {
+    const std::size_t huge = writer.value().huge_bytes();
+    const std::string pages = huge == 0 ? "in small pages: the file system gives no huge ones"
+                                        : fmt::format("{} of it in huge pages", bytes_text(huge));
+    print_stderr("ring {}: {} slots{}; {}, {}\n", arguments.name, options.slot_count, reason,
+                 bytes_text(writer.value().segment_bytes()), pages);
+  }
+  return std::move(writer).value();
+}
+
+bool wait_for_readers(const RingArguments& arguments, ring::Writer& ring, bool quiet) {
+  const std::uint64_t readers = arguments.lossless.value_or(0);
+  if (readers != 0 && !quiet) {
+    print_stderr("ring {}: waiting for {} reader{}\n", arguments.name, readers, readers == 1 ? "" : "s");
+  }
+  return ring.wait_for_readers(readers);
+}
+
+}  // namespace stopbit::tools

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/record/sink.hpp"
+#include "host/cli/common/command.hpp"
+#include "host/ring/writer.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::tools {
+
+/// What the command line says of the ring that records go to.
+struct RingArguments {
+  std::string name;  ///< Empty: no ring.
+  std::optional<std::uint64_t> slots;
+  std::optional<std::string> hold;
+  std::optional<std::uint64_t> slot_rate;
+  std::optional<std::uint64_t> lossless;  ///< Readers to wait for before the start.
+  std::optional<std::string> patience;
+
+  /// A ToolError of kExitUsage if an option is not what it may be, or goes without one that it needs.
+  void check() const;
+  /// Whether the ring's size depends on how fast the records come, which nobody has said.
+  [[nodiscard]] bool wants_rate() const { return hold && !slot_rate; }
+  [[nodiscard]] std::uint64_t hold_ns() const;
+};
+
+/// "100ms", as options take times, of at least a microsecond and at most an hour; a usage error that names the option
+/// if it is none.
+[[nodiscard]] std::uint64_t parse_time_ns(const std::string& option, const std::string& text);
+
+[[nodiscard]] std::vector<Option> ring_options(RingArguments& arguments);
+
+/// Finds out how many slots come within a time at most: records pass through and are counted by when they come.
+class PeakSink final : public record::RecordSink {
+ public:
+  /// `speed` is the pace of the replay to come: times are those of arrival, so many times as fast; 0 = as fast as this
+  /// one goes.
+  PeakSink(record::RecordSink& inner, std::uint64_t window_ns, double speed);
+
+  [[nodiscard]] Place open() noexcept override { return inner_.open(); }
+  void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
+
+  /// Up to a tenth too much.
+  [[nodiscard]] std::uint64_t slots() const noexcept { return peak_; }
+
+ private:
+  static constexpr std::uint64_t kParts = 10;  ///< Of the window; one more is counted, so that none is cut.
+
+  record::RecordSink& inner_;
+  std::uint64_t part_ns_;
+  double speed_;
+  std::uint64_t parts_[kParts + 1] = {};
+  bool has_begun_ = false;
+  std::uint64_t part_ = 0;
+  std::uint64_t sum_ = 0;
+  std::uint64_t peak_ = 0;
+};
+
+/// Makes the ring. `peak_slots` come within the time that it is to hold, if wants_rate. Tells on stderr, unless
+/// `quiet`, how large it is and who comes and goes; and always who was detached.
+[[nodiscard]] ring::Writer create_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots,
+                                       bool quiet);
+
+/// Lossless: waits for the readers that were asked for. False if a signal ended the wait.
+[[nodiscard]] bool wait_for_readers(const RingArguments& arguments, ring::Writer& ring, bool quiet);
+
+}  // namespace stopbit::tools

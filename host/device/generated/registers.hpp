@@ -1,0 +1,283 @@
+#pragma once
+
+#include <cstdint>
+
+/// The kernel's registers: byte offsets in its window. The page for people is fpga/kernel/generated/registers.md.
+/// Made by fpga/kernel/generate.py from registers.toml: change that.
+namespace stopbit::device::registers {
+
+inline constexpr const char* kKernelName = "stopbit_decoder";
+inline constexpr std::uint32_t kWindowBytes = 65536;
+inline constexpr std::uint32_t kIdValue = 0x54494253;
+inline constexpr std::uint32_t kInterfaceVersionValue = 0x00000002;
+
+/// SBIT.
+inline constexpr std::uint32_t kId = 0x010;
+/// Of this list.
+inline constexpr std::uint32_t kInterfaceVersion = 0x014;
+/// What the decode core can run; an image that needs more is refused by the host.
+inline constexpr std::uint32_t kCapabilities = 0x018;
+/// What the kernel does.
+inline constexpr std::uint32_t kControl = 0x020;
+/// What comes to s_axis_rx is taken; else it is dropped there and counted.
+inline constexpr std::uint32_t kControlReceive = 1U << 0;
+/// How it is.
+inline constexpr std::uint32_t kStatus = 0x024;
+/// Nothing is on its way from s_axis_rx to memory, since 64 cycles.
+inline constexpr std::uint32_t kStatusIdle = 1U << 0;
+/// What went wrong since it was last cleared.
+inline constexpr std::uint32_t kErrors = 0x028;
+/// A register that is not there was written, or a part of one.
+inline constexpr std::uint32_t kErrorsBadAccess = 1U << 0;
+/// Memory refused a write of m_axi_ring: the ring's content is unknown.
+inline constexpr std::uint32_t kErrorsWriteError = 1U << 1;
+/// A ring was started with values that make no sense, or before it had come to rest.
+inline constexpr std::uint32_t kErrorsRingRefused = 1U << 2;
+/// A ring's list of segments makes no sense or could not be read; the ring has ended.
+inline constexpr std::uint32_t kErrorsRingBroken = 1U << 3;
+/// A datagram was longer than the kernel takes, and was cut.
+inline constexpr std::uint32_t kErrorsOversized = 1U << 4;
+/// The host gave a ring in mode 2 no credit for its credit_timeout.
+inline constexpr std::uint32_t kErrorsRingStarved = 1U << 5;
+/// A record was longer than the filter's memory, and was dropped.
+inline constexpr std::uint32_t kErrorsRecordTooLong = 1U << 6;
+/// What s_axis_rx carries. Changed only while nothing is received and status.idle.
+inline constexpr std::uint32_t kIntake = 0x02C;
+/// Ethernet frames, of which the datagrams of the groups are taken; else the payload of datagrams, whose channel is
+/// s_axis_rx_tdest.
+inline constexpr std::uint32_t kIntakeFrames = 1U << 0;
+/// Frames: they end with their FCS, which is checked; else they come without it.
+inline constexpr std::uint32_t kIntakeFcs = 1U << 1;
+/// Frames: one whose IPv4 header has a wrong checksum is dropped.
+inline constexpr std::uint32_t kIntakeCheckHeader = 1U << 2;
+/// Frames: one that finds no room is dropped and counted; else s_axis_rx waits.
+inline constexpr std::uint32_t kIntakeDropWhenFull = 1U << 3;
+/// Frames: the first bytes go on before the last has come; a bad frame ends as a datagram that was cut.
+inline constexpr std::uint32_t kIntakeCutThrough = 1U << 4;
+/// Where arrival times come from.
+inline constexpr std::uint32_t kClockSource = 0x030;
+/// From s_axis_rx_tuser; else from the kernel's clock, at the datagram's first beat.
+inline constexpr std::uint32_t kClockSourceSideBand = 1U << 0;
+/// Bytes before the first message of a datagram whose channel has no framing, at most 65535.
+inline constexpr std::uint32_t kPreambleBytes = 0x048;
+/// What records say of where they come from.
+inline constexpr std::uint32_t kDatagramMarks = 0x04C;
+/// record::SourceLine.
+inline constexpr std::uint32_t kDatagramMarksSourceShift = 0;
+/// record::TimeQuality.
+inline constexpr std::uint32_t kDatagramMarksTimeQualityShift = 8;
+/// Of the group that group_write writes: the sender's IPv4 address, if only its frames are wanted.
+inline constexpr std::uint32_t kGroupSource = 0x050;
+/// Of that group: its IPv4 address.
+inline constexpr std::uint32_t kGroupAddress = 0x054;
+/// Of that group:
+inline constexpr std::uint32_t kGroupTarget = 0x058;
+/// its UDP port,
+inline constexpr std::uint32_t kGroupTargetPortShift = 0;
+/// the channel of its datagrams.
+inline constexpr std::uint32_t kGroupTargetChannelShift = 16;
+/// Writes an entry of the table of groups. The first entry that fits a frame counts.
+inline constexpr std::uint32_t kGroupWrite = 0x05C;
+/// Which entry.
+inline constexpr std::uint32_t kGroupWriteIndexShift = 0;
+/// record::SourceLine of its datagrams.
+inline constexpr std::uint32_t kGroupWriteLineShift = 8;
+/// Whoever sends; group_source does not matter.
+inline constexpr std::uint32_t kGroupWriteAnySource = 1U << 16;
+/// Else the entry is empty.
+inline constexpr std::uint32_t kGroupWriteValid = 1U << 17;
+/// Of the framing that framing_write writes, if its kind is 0: fields of the preamble.
+inline constexpr std::uint32_t kFramingFields = 0x060;
+/// Sequence number: its place;
+inline constexpr std::uint32_t kFramingFieldsSequenceOffsetShift = 0;
+/// 0 (none), 2, 4 or 8; it ends within 48 bytes;
+inline constexpr std::uint32_t kFramingFieldsSequenceBytesShift = 6;
+/// its order.
+inline constexpr std::uint32_t kFramingFieldsSequenceBigEndian = 1U << 10;
+/// How many bytes of data follow the preamble: its place;
+inline constexpr std::uint32_t kFramingFieldsLengthOffsetShift = 16;
+/// 0 (none), 2, 4 or 8; it ends within 48 bytes;
+inline constexpr std::uint32_t kFramingFieldsLengthBytesShift = 22;
+/// its order.
+inline constexpr std::uint32_t kFramingFieldsLengthBigEndian = 1U << 26;
+/// Writes the framing of a channel, of which nothing may be on its way, and forgets its sender.
+inline constexpr std::uint32_t kFramingWrite = 0x064;
+/// Which.
+inline constexpr std::uint32_t kFramingWriteChannelShift = 0;
+/// 0: fields at fixed places; 1: b3; 2: t7.
+inline constexpr std::uint32_t kFramingWriteKindShift = 8;
+/// Else the channel has none: preamble_bytes are skipped.
+inline constexpr std::uint32_t kFramingWriteValid = 1U << 10;
+/// Kind 0: bytes before the first message.
+inline constexpr std::uint32_t kFramingWriteSkipShift = 16;
+/// Writes how the copies of a channel's datagrams are chosen, and forgets its numbers.
+inline constexpr std::uint32_t kRuleWrite = 0x068;
+/// Which.
+inline constexpr std::uint32_t kRuleWriteChannelShift = 0;
+/// The first copy of each sequence number passes; else all datagrams pass.
+inline constexpr std::uint32_t kRuleWriteEnable = 1U << 8;
+/// Number 1 behind a higher one begins a cycle.
+inline constexpr std::uint32_t kRuleWriteCarousel = 1U << 9;
+/// Numbers this far behind the highest, at most, are known; what is older counts as late.
+inline constexpr std::uint32_t kRuleWriteWindowShift = 16;
+/// To which rings records go. Changed only while status.idle.
+inline constexpr std::uint32_t kRouting = 0x06C;
+/// As the filters say; else all to ring 0, without waiting for their end.
+inline constexpr std::uint32_t kRoutingFilter = 1U << 0;
+/// What no filter wants goes to ring 0; else nowhere, and is counted.
+inline constexpr std::uint32_t kRoutingUnmatched = 1U << 1;
+/// Nanoseconds a cycle, as a fixed-point number with 24 bits behind the point. 0 stops the clock.
+inline constexpr std::uint32_t kClockRate = 0x034;
+/// Nanoseconds, signed: what is added to the counted time. The host disciplines the clock with rate and offset.
+inline constexpr std::uint32_t kClockOffset = 0x038;
+/// The kernel's clock, offset included: nanoseconds.
+inline constexpr std::uint32_t kClockNow = 0x040;
+/// Bank that words are loaded to, 0 or 1. The other one keeps running; its channels are moved by the table of channels.
+inline constexpr std::uint32_t kFirmwareBank = 0x080;
+/// Address of the next word, as in stopbit_pkg (table in bits 19 to 16).
+inline constexpr std::uint32_t kFirmwareAddress = 0x084;
+/// A word; the address moves on by one.
+inline constexpr std::uint32_t kFirmwareData = 0x088;
+/// CRC-32C of all words taken since firmware_clear: for each its address and the word itself, little-endian. Bit 31 of
+/// an address is the bank.
+inline constexpr std::uint32_t kFirmwareCrc = 0x08C;
+/// How many these are.
+inline constexpr std::uint32_t kFirmwareWords = 0x090;
+/// Clears firmware_crc, firmware_words and verified_crc.
+inline constexpr std::uint32_t kFirmwareClear = 0x094;
+/// Reads so many words back, from firmware_address on, out of the memories that the decode core runs from.
+inline constexpr std::uint32_t kFirmwareVerify = 0x098;
+/// Words that are still to be read back.
+inline constexpr std::uint32_t kVerifyLeft = 0x09C;
+/// CRC-32C of all words read back since firmware_clear, made as firmware_crc.
+inline constexpr std::uint32_t kVerifiedCrc = 0x0A0;
+/// The last word read back.
+inline constexpr std::uint32_t kVerifiedWord = 0x0A4;
+/// Datagrams that came from s_axis_rx and were taken: of frames, those of the groups.
+inline constexpr std::uint32_t kDatagrams = 0x100;
+/// Bytes in them.
+inline constexpr std::uint32_t kDatagramBytes = 0x108;
+/// Datagrams or frames that came while the kernel did not receive.
+inline constexpr std::uint32_t kDatagramsDropped = 0x110;
+/// Records that left the decode core, for any ring.
+inline constexpr std::uint32_t kRecords = 0x118;
+/// Records that the decode core gave up: an event record follows each.
+inline constexpr std::uint32_t kRecordsWithdrawn = 0x120;
+/// Datagrams that the decode core has decoded to their end, or given up; each gap counts as one.
+inline constexpr std::uint32_t kDatagramsDecoded = 0x128;
+/// Instructions that the decode core has executed.
+inline constexpr std::uint32_t kInstructions = 0x130;
+/// Datagrams with a part of a message only (b3): each that passes the choice of lines becomes an event record.
+inline constexpr std::uint32_t kChunks = 0x138;
+/// Datagrams of channels with a choice of lines: first copies,
+inline constexpr std::uint32_t kLinePassed = 0x140;
+/// copies of what had passed,
+inline constexpr std::uint32_t kLineDuplicates = 0x148;
+/// and what came behind a higher number. Both are dropped.
+inline constexpr std::uint32_t kLineLate = 0x150;
+/// Runs of sequence numbers that were missing: an event record for each.
+inline constexpr std::uint32_t kGaps = 0x158;
+/// Sequence numbers in them.
+inline constexpr std::uint32_t kNumbersMissing = 0x160;
+/// Records that no filter wanted.
+inline constexpr std::uint32_t kRecordsUnmatched = 0x168;
+
+/// Of one verdict: offsets from its base.
+namespace verdict {
+inline constexpr std::uint32_t kCount = 18;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x200 + index * 0x8;
+}
+/// Frames of which this became: numbers of host/feed/packet/verdict.def; 14 wrong checksum of the IPv4 header, 15 the
+/// MAC or the FCS says bad, 16 of no group, 17 no room.
+inline constexpr std::uint32_t kFrames = 0x000;
+}  // namespace verdict
+
+/// Of one ring: offsets from its base.
+namespace ring {
+inline constexpr std::uint32_t kCount = 8;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x400 + index * 0x100;
+}
+/// Begins or ends the ring.
+inline constexpr std::uint32_t kCommand = 0x000;
+/// Begins it, with the values below. Its memory is zero, its header filled in.
+inline constexpr std::uint32_t kCommandStart = 1U << 0;
+/// Ends it. What is on its way is still written: wait for status.idle.
+inline constexpr std::uint32_t kCommandStop = 1U << 1;
+/// How the ring is.
+inline constexpr std::uint32_t kState = 0x004;
+/// It takes records.
+inline constexpr std::uint32_t kStateRunning = 1U << 0;
+/// Mode 2: the host gave no credit for credit_timeout cycles; records are dropped until it does.
+inline constexpr std::uint32_t kStateStarved = 1U << 1;
+/// Address of the ring's header (host/ring/ring.md), a multiple of 4096.
+inline constexpr std::uint32_t kHeader = 0x008;
+/// Address of the list of segments, a multiple of 64: for each its address (u64, a multiple of 64), slots (u32) and
+/// zero (u32).
+inline constexpr std::uint32_t kDescriptors = 0x010;
+/// Length of the list. All slots in it are as many as the ring's.
+inline constexpr std::uint32_t kSegments = 0x018;
+/// The ring has 2 to the power of this slots: 4 to 28.
+inline constexpr std::uint32_t kSlotsLog2 = 0x01C;
+/// Of the longest record, at most an eighth of the ring.
+inline constexpr std::uint32_t kMaxRecordSlots = 0x020;
+/// Whom it waits for: 1 nobody; 2 the host's credit, records wait; 3 the host's credit, records are dropped.
+inline constexpr std::uint32_t kMode = 0x024;
+/// Slots below this number may be claimed, in modes 2 and 3: what the reader is at, plus the ring's slots. Only grows.
+inline constexpr std::uint32_t kCredit = 0x028;
+/// Cycles after which a record whose next slot does not come is withdrawn; 0 waits for ever. That of ring 0 counts for
+/// all.
+inline constexpr std::uint32_t kTimeout = 0x030;
+/// Mode 2: cycles that a record waits for credit; then the ring drops until there is some. 0 waits for ever, and with
+/// it everything.
+inline constexpr std::uint32_t kCreditTimeout = 0x034;
+/// Number of the slot behind the last record.
+inline constexpr std::uint32_t kNumber = 0x040;
+/// Slots below this number may be written at any time.
+inline constexpr std::uint32_t kClaim = 0x048;
+/// Records published.
+inline constexpr std::uint32_t kRecords = 0x050;
+/// Records that found no room, or the ring not running.
+inline constexpr std::uint32_t kDropped = 0x058;
+/// Records that were begun and taken back.
+inline constexpr std::uint32_t kWithdrawn = 0x060;
+/// Cycles in which a record waited for credit.
+inline constexpr std::uint32_t kStalled = 0x068;
+/// Of the withdrawn ones, those whose slots did not come in time.
+inline constexpr std::uint32_t kTimeouts = 0x070;
+/// Of the withdrawn ones, those whose slots contradicted each other.
+inline constexpr std::uint32_t kMalformed = 0x074;
+}  // namespace ring
+
+/// Of one filter: offsets from its base.
+namespace filter {
+inline constexpr std::uint32_t kCount = 16;
+constexpr std::uint32_t base(std::uint32_t index) {
+  return 0x1000 + index * 0x20;
+}
+/// What the filter looks at. Changed only while status.idle.
+inline constexpr std::uint32_t kControl = 0x000;
+/// Else it wants nothing.
+inline constexpr std::uint32_t kControlEnable = 1U << 0;
+/// Records of any channel; else of key.channel.
+inline constexpr std::uint32_t kControlAnyChannel = 1U << 1;
+/// Records of any template; else of key.template_index. Event records are of every template and have every value.
+inline constexpr std::uint32_t kControlAnyTemplate = 1U << 2;
+/// Word of the record's root block, if mask is not 0: it must be there (its tag says so).
+inline constexpr std::uint32_t kControlWordShift = 8;
+/// Where it sends what it wants: a bit for each ring.
+inline constexpr std::uint32_t kControlRingsShift = 16;
+/// Whose records it wants.
+inline constexpr std::uint32_t kKey = 0x004;
+/// Channel.
+inline constexpr std::uint32_t kKeyChannelShift = 0;
+/// Template index.
+inline constexpr std::uint32_t kKeyTemplateIndexShift = 16;
+/// Bits of the word that are looked at; 0: none, every record of the key.
+inline constexpr std::uint32_t kMask = 0x008;
+/// What they have to be.
+inline constexpr std::uint32_t kValue = 0x010;
+}  // namespace filter
+
+}  // namespace stopbit::device::registers

@@ -1,0 +1,318 @@
+#include "host/feed/description/description.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <utility>
+
+#include "host/config/toml.hpp"
+
+namespace stopbit::feed {
+namespace {
+
+constexpr std::array<std::string_view, 4> kRoles = {"incremental", "snapshot", "carousel", "reference"};
+constexpr std::array<std::string_view, 2> kModes = {"fast", "ordered"};
+constexpr std::array<std::string_view, 2> kLineNames = {"a", "b"};
+constexpr std::uint64_t kMinWindowNs = 1'000;
+
+/// What [defaults] says for channels that do not say it themselves.
+struct Defaults {
+  std::optional<std::string> framing;
+  std::optional<std::string> image;
+  std::optional<std::string> ring;
+  std::optional<Mode> mode;
+  std::optional<std::uint64_t> window_packets;
+  std::optional<std::uint64_t> window_ns;
+  std::optional<std::uint64_t> room;
+  std::optional<std::uint64_t> datagram_bytes;
+  std::optional<std::uint64_t> switch_silence_ns;
+};
+
+class Reader {
+ public:
+  explicit Reader(Description& description) : description_(description) {}
+
+  void read(config::Table root) {
+    description_.name = root.text("name", "feed");
+    for (config::Table& image : root.tables("image", {.least = 1, .most = kMaxImages})) read_image(image);
+    if (auto defaults = root.table("defaults")) {
+      read_common(*defaults, defaults_);
+      defaults->finish();
+    }
+    for (config::Table& channel : root.tables("channel", {.least = 1, .most = kMaxChannels})) read_channel(channel);
+    root.finish();
+  }
+
+ private:
+  void read_image(config::Table& table) {
+    Image image;
+    image.name = table.text("name");
+    image.templates = table.texts("templates", {.least = 0, .most = kMaxTemplateFiles});
+    image.firmware = table.text("firmware", "");
+    if (image.templates.empty() == image.firmware.empty())
+      table.error("an image is made of 'templates' or of 'firmware'");
+    if (image_index(image.name)) table.error("name", "there is another image of this name");
+    table.finish();
+    description_.images.push_back(std::move(image));
+  }
+
+  [[nodiscard]] std::optional<std::size_t> image_index(std::string_view name) const {
+    for (std::size_t i = 0; i < description_.images.size(); ++i) {
+      if (description_.images[i].name == name) return i;
+    }
+    return std::nullopt;
+  }
+
+  /// The keys that a channel shares with [defaults].
+  static void read_common(config::Table& table, Defaults& to) {
+    if (table.has("framing")) to.framing = table.text("framing");
+    if (table.has("image")) to.image = table.text("image");
+    if (table.has("ring")) to.ring = table.text("ring");
+    if (table.has("mode")) to.mode = static_cast<Mode>(table.choice("mode", {kModes[0], kModes[1]}));
+    if (table.has("switch_silence")) {
+      to.switch_silence_ns =
+          table.duration_ns("switch_silence", {.least = kMinSwitchSilenceNs, .most = kMaxSwitchSilenceNs});
+    }
+    auto window = table.table("window");
+    if (!window) return;
+    if (window->has("packets")) {
+      to.window_packets = window->integer("packets", {.least = 1, .most = kMaxWindowPackets});
+    }
+    if (window->has("time")) {
+      to.window_ns = window->duration_ns("time", {.least = kMinWindowNs, .most = kMaxWindowNs});
+    }
+    if (window->has("room")) to.room = window->integer("room", {.least = 1, .most = kMaxWindowPackets});
+    if (window->has("datagram")) {
+      to.datagram_bytes = window->bytes("datagram", {.least = 64, .most = kMaxHeldDatagramBytes});
+    }
+    window->finish();
+  }
+
+  void read_channel(config::Table& table) {
+    Channel channel;
+    channel.number = static_cast<std::uint16_t>(
+        table.integer("number", {.least = 0, .most = kMaxChannels - 1}, description_.channels.size()));
+    channel.name = table.text("name", "channel " + std::to_string(channel.number));
+    if (!numbers_.insert(channel.number).second) table.error("number", "there is another channel of this number");
+    if (!names_.insert(channel.name).second) table.error("name", "there is another channel of this name");
+    channel.role =
+        static_cast<Role>(table.choice("role", {kRoles[0], kRoles[1], kRoles[2], kRoles[3]}, std::size_t{0}));
+
+    Defaults common = defaults_;
+    read_common(table, common);
+    channel.mode = common.mode.value_or(Mode::Ordered);
+    channel.ring = common.ring.value_or("");
+    channel.window = default_window(channel.role);
+    if (common.window_packets) channel.window.packets = static_cast<std::uint32_t>(*common.window_packets);
+    if (common.window_ns) channel.window.time_ns = *common.window_ns;
+    channel.window.room = std::max(channel.window.room, channel.window.packets);
+    if (common.room) channel.window.room = static_cast<std::uint32_t>(*common.room);
+    if (channel.window.room < channel.window.packets) {
+      table.error("window", "'room' is less than 'packets': " + std::to_string(channel.window.room) + " and " +
+                                std::to_string(channel.window.packets));
+    }
+    if (common.switch_silence_ns) channel.switch_silence_ns = *common.switch_silence_ns;
+    if (common.datagram_bytes) channel.window.datagram_bytes = static_cast<std::uint32_t>(*common.datagram_bytes);
+    read_framing(table, common, channel);
+    find_image(table, common, channel);
+    for (std::size_t i = 0; i < kLineNames.size(); ++i) {
+      if (auto line = table.table(kLineNames[i])) channel.lines[i] = read_line(*line);
+    }
+    if (!channel.lines[0]) table.error("a channel needs a line 'a': { group = \"224.0.0.1\", port = 1 }");
+    if (channel.lines[1] && channel.lines[0] == channel.lines[1]) {
+      table.error("b", "the same group and source as line 'a': nothing tells the lines apart");
+    }
+    if (channel.lines[1] && !has_sequence(channel.framing)) {
+      table.error("b", "the framing '" + channel.framing.name + "' has no sequence number by which to merge lines");
+    }
+    table.finish();
+    description_.channels.push_back(std::move(channel));
+  }
+
+  static bool has_sequence(const net::Framing& framing) {
+    return framing.kind != net::FramingKind::Fixed || framing.sequence.bytes != 0;
+  }
+
+  static void read_framing(config::Table& table, const Defaults& common, Channel& channel) {
+    if (!common.framing) return table.error("a channel needs a 'framing': its own, or that of [defaults]");
+    auto framing = net::parse_framing(*common.framing);
+    if (!framing) return table.error("framing", framing.message());
+    channel.framing = std::move(framing).value();
+  }
+
+  void find_image(config::Table& table, const Defaults& common, Channel& channel) {
+    if (!common.image && description_.images.size() == 1) return;
+    if (!common.image) return table.error("there are several images: the channel needs an 'image'");
+    const auto index = image_index(*common.image);
+    if (!index) return table.error("image", "there is no image '" + *common.image + "'");
+    channel.image = *index;
+    if (channel.ring.empty()) return;
+    for (const Channel& other : description_.channels) {
+      if (other.ring == channel.ring && other.image != channel.image) {
+        return table.error("ring", "channel '" + other.name + "' writes to the same ring with another image");
+      }
+    }
+  }
+
+  std::optional<Line> read_line(config::Table& table) {
+    Line line;
+    const std::string group = table.text("group");
+    line.group.port = static_cast<std::uint16_t>(table.integer("port", {.least = 1, .most = 65'535}));
+    const auto address = parse_address(group);
+    if (!address) table.error("group", "'group' must be an IPv4 address, such as 224.0.50.59");
+    line.group.address = address.value_or(0);
+    if (table.has("source")) {
+      line.source = parse_address(table.text("source"));
+      if (!line.source) table.error("source", "'source' must be an IPv4 address");
+    }
+    table.finish();
+    for (const Line& other : lines_) {
+      if (other.group == line.group && (!other.source || !line.source || *other.source == *line.source)) {
+        table.error("another line has the group " + net::to_text(line.group) +
+                    "; only different sources could tell them apart");
+      }
+    }
+    lines_.push_back(line);
+    return line;
+  }
+
+  Description& description_;
+  Defaults defaults_;
+  std::set<std::uint16_t> numbers_;
+  std::set<std::string> names_;
+  std::vector<Line> lines_;
+};
+
+std::string toml_text(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+/// The largest unit that says it without a fraction.
+template <std::size_t Units>
+std::string with_unit(std::uint64_t value, const std::array<std::pair<std::uint64_t, std::string_view>, Units>& units) {
+  for (const auto& [factor, name] : units) {
+    if (value % factor == 0) return std::to_string(value / factor) + std::string(name);
+  }
+  return {};
+}
+constexpr std::array<std::pair<std::uint64_t, std::string_view>, 4> kTimeUnits = {
+    {{1'000'000'000, "s"}, {1'000'000, "ms"}, {1'000, "us"}, {1, "ns"}}};
+constexpr std::array<std::pair<std::uint64_t, std::string_view>, 3> kByteUnits = {
+    {{1U << 20, "MiB"}, {1U << 10, "KiB"}, {1, "B"}}};
+
+}  // namespace
+
+std::string_view to_text(Role role) noexcept {
+  return kRoles[static_cast<std::size_t>(role)];
+}
+
+std::string_view to_text(Mode mode) noexcept {
+  return kModes[static_cast<std::size_t>(mode)];
+}
+
+Window default_window(Role role) noexcept {
+  // Nobody trades on what comes round again: there is time to wait for the other line.
+  return role == Role::Incremental ? Window{} : Window{.packets = 1'024, .time_ns = 100'000'000};
+}
+
+std::optional<Description> parse(std::string file, std::string text, Diagnostics& diagnostics) {
+  const std::size_t errors_before = diagnostics.errors();
+  const config::Document document = config::Document::parse(std::move(file), std::move(text), diagnostics);
+  Description description;
+  if (document.ok()) Reader(description).read(document.root());
+  if (diagnostics.errors() != errors_before) return std::nullopt;
+  return description;
+}
+
+std::optional<Description> load(const std::string& path, Diagnostics& diagnostics) {
+  const std::size_t errors_before = diagnostics.errors();
+  const config::Document document = config::Document::load(path, diagnostics);
+  Description description;
+  if (document.ok()) Reader(description).read(document.root());
+  if (diagnostics.errors() != errors_before) return std::nullopt;
+
+  const std::filesystem::path folder =
+      path == "-" ? std::filesystem::path() : std::filesystem::path(path).parent_path();
+  for (Image& image : description.images) {
+    for (std::string& file : image.templates) file = (folder / file).string();
+    if (!image.firmware.empty()) image.firmware = (folder / image.firmware).string();
+  }
+  return description;
+}
+
+std::string to_toml(const Description& description, std::string_view heading) {
+  std::string out;
+  while (!heading.empty()) {
+    const std::string_view line = heading.substr(0, heading.find('\n'));
+    out += "# " + std::string(line) + "\n";
+    heading.remove_prefix(std::min(heading.size(), line.size() + 1));
+  }
+  out += "name = " + toml_text(description.name) + "\n";
+  for (const Image& image : description.images) {
+    out += "\n[[image]]\nname = " + toml_text(image.name) + "\n";
+    if (!image.firmware.empty()) {
+      out += "firmware = " + toml_text(image.firmware) + "\n";
+      continue;
+    }
+    out += "templates = [";
+    for (std::size_t i = 0; i < image.templates.size(); ++i)
+      out += (i == 0 ? "" : ", ") + toml_text(image.templates[i]);
+    out += "]\n";
+  }
+  for (const Channel& channel : description.channels) {
+    out += "\n[[channel]]\nnumber = " + std::to_string(channel.number) + "\nname = " + toml_text(channel.name) +
+           "\nrole = " + toml_text(to_text(channel.role)) + "\nmode = " + toml_text(to_text(channel.mode)) +
+           "\nframing = " + toml_text(channel.framing.name) +
+           "\nimage = " + toml_text(description.images[channel.image].name) + "\n";
+    if (!channel.ring.empty()) out += "ring = " + toml_text(channel.ring) + "\n";
+    out += "window = { packets = " + std::to_string(channel.window.packets) +
+           ", time = " + toml_text(with_unit(channel.window.time_ns, kTimeUnits)) +
+           ", room = " + std::to_string(channel.window.room) +
+           ", datagram = " + toml_text(with_unit(channel.window.datagram_bytes, kByteUnits)) + " }\n";
+    if (channel.switch_silence_ns != Channel().switch_silence_ns) {
+      out += "switch_silence = " + toml_text(with_unit(channel.switch_silence_ns, kTimeUnits)) + "\n";
+    }
+    for (std::size_t i = 0; i < kLineNames.size(); ++i) {
+      const auto& line = channel.lines[i];
+      if (!line) continue;
+      out += std::string(kLineNames[i]) + " = { group = " + toml_text(net::address_text(line->group.address)) +
+             ", port = " + std::to_string(line->group.port) +
+             (line->source ? ", source = " + toml_text(net::address_text(*line->source)) : "") + " }\n";
+    }
+  }
+  return out;
+}
+
+std::string open_groups(const Description& description) {
+  std::size_t groups = 0;
+  std::size_t open = 0;
+  for (const Channel& channel : description.channels) {
+    for (const auto& line : channel.lines) {
+      if (!line || line->group.address >> 28 != 0xE) continue;
+      ++groups;
+      open += line->source ? 0 : 1;
+    }
+  }
+  if (open == 0) return {};
+  return std::to_string(open) + " of " + std::to_string(groups) + " groups have no 'source': any host can send to them";
+}
+
+const Channel* find_channel(const Description& description, std::string_view number_or_name) {
+  for (const Channel& channel : description.channels) {
+    if (channel.name == number_or_name || std::to_string(channel.number) == number_or_name) return &channel;
+  }
+  return nullptr;
+}
+
+std::optional<std::uint32_t> parse_address(std::string_view text) {
+  const auto endpoint = net::parse_endpoint(std::string(text) + ":1");
+  if (!endpoint) return std::nullopt;
+  return endpoint.value().address;
+}
+
+}  // namespace stopbit::feed

@@ -1,0 +1,152 @@
+#include "host/feed/description/from_rdi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+
+#include "host/feed/description/name_text.hpp"
+
+namespace stopbit::feed {
+namespace {
+
+constexpr std::array<std::string_view, 3> kKinds = {"incremental", "snapshot", "low-frequency"};
+
+/// Walks one record.
+class FeedVisitor : public record::Visitor {
+ public:
+  FeedVisitor(const record::Schema& schema, std::vector<RdiFeed>& feeds, std::size_t max_feeds)
+      : schema_(schema), feeds_(feeds), max_feeds_(max_feeds), first_(feeds.size()) {}
+
+  void field(const Node& node, const record::Value& value) {
+    const std::string_view name = schema_.name(node.name);
+    if (!in_feeds_) {
+      if (name == "MarketSegment") product_ = name_text(value.bytes);
+      return;
+    }
+    if (name == "MDFeedType") feed_.feed_type = value.bits;
+    if (name == "MDBookType") feed_.book_type = value.bits;
+    if (name == "MarketDepth") feed_.depth = value.bits;
+    if (name == "MDRecoveryTimeInterval") feed_.recovery_ms = value.bits;
+    if (name == "PrimaryServiceLocationID") set_address(0, value.bytes);
+    if (name == "SecondaryServiceLocationID") set_address(1, value.bytes);
+    if (name == "PrimaryServiceLocationSubID") set_port(0, value.bits);
+    if (name == "SecondaryServiceLocationSubID") set_port(1, value.bits);
+  }
+  void begin_sequence(const Node& node, std::uint32_t /*count*/) {
+    if (schema_.name(node.name) == "Feeds") in_feeds_ = true;
+  }
+  void begin_element(const Node& /*node*/, std::uint32_t /*index*/) {
+    if (in_feeds_) feed_ = {};
+  }
+  void end_element(const Node& /*node*/) {
+    if (in_feeds_ && feeds_.size() < max_feeds_) feeds_.push_back(feed_);
+  }
+  void end_sequence(const Node& node) {
+    if (schema_.name(node.name) == "Feeds") in_feeds_ = false;
+  }
+
+  /// The product's name may stand behind its feeds.
+  void finish() {
+    for (std::size_t i = first_; i < feeds_.size(); ++i) feeds_[i].product = product_;
+  }
+
+ private:
+  void set_address(std::size_t line, std::string_view text) {
+    if (const auto address = parse_address(text)) feed_.lines[line].address = *address;
+  }
+  void set_port(std::size_t line, std::uint64_t port) {
+    if (port <= 65'535) feed_.lines[line].port = static_cast<std::uint16_t>(port);
+  }
+
+  const record::Schema& schema_;
+  std::vector<RdiFeed>& feeds_;
+  std::size_t max_feeds_;
+  std::size_t first_;
+  std::string product_;
+  RdiFeed feed_;
+  bool in_feeds_ = false;
+};
+
+bool is_usable(net::Endpoint endpoint) {
+  return endpoint.address != 0 && endpoint.port != 0;
+}
+
+}  // namespace
+
+void RdiReader::take(std::span<const record::Slot> record) {
+  if (record::HeaderView(record[0]).is_event()) return;
+  FeedVisitor visitor(reader_.schema(), feeds_, kMaxFeeds);
+  const std::size_t before = feeds_.size();
+  if (reader_.read(record, visitor) != record::ReadError::None) {
+    feeds_.resize(before);  // records of an engine are sound; nothing else may come in
+    return;
+  }
+  visitor.finish();
+}
+
+RdiDescription from_rdi(std::span<const RdiFeed> feeds) {
+  RdiDescription result;
+  Description& description = result.description;
+  description.name = "t7";
+  std::array<std::optional<std::size_t>, kKinds.size()> images;
+  std::vector<std::vector<std::string>> products;
+  std::set<std::pair<std::uint32_t, std::uint16_t>> taken;
+  for (const RdiFeed& feed : feeds) {
+    if (!is_usable(feed.lines[0])) {
+      ++result.left_out;
+      continue;
+    }
+    const auto known = std::find_if(description.channels.begin(), description.channels.end(),
+                                    [&](const Channel& channel) { return channel.lines[0]->group == feed.lines[0]; });
+    const auto at = static_cast<std::size_t>(known - description.channels.begin());
+    if (known != description.channels.end()) {
+      auto& names = products[at];
+      if (std::find(names.begin(), names.end(), feed.product) == names.end()) names.push_back(feed.product);
+      continue;
+    }
+    const bool has_b = is_usable(feed.lines[1]) && feed.lines[1] != feed.lines[0];
+    const auto key = [](net::Endpoint endpoint) { return std::pair(endpoint.address, endpoint.port); };
+    if (description.channels.size() == kMaxChannels || taken.contains(key(feed.lines[0])) ||
+        (has_b && taken.contains(key(feed.lines[1])))) {
+      ++result.left_out;
+      continue;
+    }
+    taken.insert(key(feed.lines[0]));
+    if (has_b) taken.insert(key(feed.lines[1]));
+
+    const std::size_t kind = std::min<std::size_t>(feed.feed_type, kKinds.size() - 1);
+    if (!images[kind]) {
+      images[kind] = description.images.size();
+      const std::string name(kKinds[kind]);
+      description.images.push_back({.name = name, .templates = {name + ".xml"}, .firmware = {}});
+    }
+    Channel channel;
+    channel.number = static_cast<std::uint16_t>(description.channels.size());
+    channel.name = std::string(kKinds[kind]) + ", book type " + std::to_string(feed.book_type);
+    channel.role = kind == 1 ? Role::Snapshot : Role::Incremental;
+    channel.window = default_window(channel.role);
+    channel.framing = net::parse_framing("t7").value();
+    channel.image = *images[kind];
+    channel.lines[0] = Line{.group = feed.lines[0], .source = {}};
+    if (has_b) channel.lines[1] = Line{.group = feed.lines[1], .source = {}};
+    description.channels.push_back(std::move(channel));
+    products.push_back({feed.product});
+  }
+
+  // Names, when all products are known. A number makes them differ.
+  constexpr std::size_t kProductsInName = 4;
+  for (std::size_t i = 0; i < description.channels.size(); ++i) {
+    std::string name = std::to_string(i) + ": ";
+    for (std::size_t j = 0; j < std::min(products[i].size(), kProductsInName); ++j) {
+      name += (j == 0 ? "" : " ") + products[i][j];
+    }
+    if (products[i].size() > kProductsInName) {
+      name += " and " + std::to_string(products[i].size() - kProductsInName) + " more";
+    }
+    description.channels[i].name = name + ", " + description.channels[i].name;
+  }
+  return result;
+}
+
+}  // namespace stopbit::feed

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "host/feed/packet/packet.hpp"
+
+namespace stopbit::net {
+
+/// What a datagram belongs to, by its destination and, where an entry has one, its source address. Filled at set-up; a
+/// look-up costs one probe as a rule, and never allocates. Of two entries of one group that both fit, the first wins.
+template <class Target>
+class GroupTable {
+ public:
+  /// Room for so many entries.
+  explicit GroupTable(std::size_t entries) : places_(std::bit_ceil(2 * entries + 2)), mask_(places_.size() - 1) {}
+
+  void add(Endpoint group, std::optional<std::uint32_t> source, Target target) {
+    std::size_t at = hash(group) & mask_;
+    while (places_[at].is_taken) at = (at + 1) & mask_;
+    places_[at] = {.group = group,
+                   .source = source.value_or(0),
+                   .has_source = source.has_value(),
+                   .is_taken = true,
+                   .target = target};
+  }
+
+  /// Null: the datagram is none of ours.
+  [[nodiscard]] const Target* find(Endpoint group, std::uint32_t source) const noexcept {
+    for (std::size_t at = hash(group) & mask_; places_[at].is_taken; at = (at + 1) & mask_) {
+      const Place& place = places_[at];
+      if (place.group == group && (!place.has_source || place.source == source)) return &place.target;
+    }
+    return nullptr;
+  }
+
+ private:
+  struct Place {
+    Endpoint group;
+    std::uint32_t source = 0;
+    bool has_source = false;
+    bool is_taken = false;
+    Target target{};
+  };
+
+  static std::size_t hash(Endpoint group) noexcept {
+    const std::uint64_t key = std::uint64_t{group.address} << 16 | group.port;
+    return static_cast<std::size_t>(key * 0x9E37'79B9'7F4A'7C15U >> 32);
+  }
+
+  std::vector<Place> places_;  ///< At most half are taken, so every probe ends.
+  std::size_t mask_;
+};
+
+}  // namespace stopbit::net

@@ -1,0 +1,607 @@
+#include "host/lab/simulate/exchange.hpp"
+
+#include <algorithm>
+#include <array>
+#include <queue>
+#include <utility>
+
+#include "decoder/encode/encoder.hpp"
+#include "decoder/record/buffer_sink.hpp"
+#include "decoder/record/json_reader.hpp"
+#include "host/lab/impair/random.hpp"
+#include "host/ports/out/datagrams.hpp"
+#include "microcode/base/time.hpp"
+#include "templates/compiler.hpp"
+
+namespace stopbit::simulate {
+namespace {
+
+constexpr std::uint64_t kChunkGapNs = 1'000;
+/// Addresses for examples (RFC 5737), for captures whose settings name no source.
+constexpr net::Endpoint kExampleSource = {0xC0000201, 30'001};
+constexpr std::uint32_t kBackupStep = 10;
+
+/// JSON lines to FAST, with the templates of one stream.
+class Writer {
+ public:
+  Writer(const Program& program, const record::Schema& schema, ResetRule reset)
+      : json_(schema),
+        encoder_(program, {.reset = reset, .strict = false, .limits = {}}),
+        schema_(schema),
+        sink_(program.max_record_slots, Keep{record_}) {}
+
+  void begin_datagram() {
+    data_.clear();
+    encoder_.begin_datagram();
+  }
+
+  /// Appends a message to the datagram. @returns why not, or nothing.
+  std::optional<std::string> add(std::string_view line) {
+    if (json_.read(line, sink_) != record::JsonReader::Line::Message) {
+      return json_.problem().message + ", in " + std::string(line);
+    }
+    const encode::Outcome outcome = encoder_.encode(record_);
+    if (!outcome.ok()) return encode::error_text(schema_, outcome) + ", in " + std::string(line);
+    data_.insert(data_.end(), outcome.bytes.begin(), outcome.bytes.end());
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::span<const std::byte> data() const { return data_; }
+  [[nodiscard]] std::size_t owed_bytes() const { return encoder_.owed_bytes(); }
+
+ private:
+  struct Keep {
+    std::span<const record::Slot>& to;
+    void operator()(std::span<const record::Slot> slots) const { to = slots; }
+  };
+
+  record::JsonReader json_;
+  encode::Encoder encoder_;
+  record::Schema schema_;
+  std::span<const record::Slot> record_;
+  record::BufferSink<Keep> sink_;
+  std::vector<std::byte> data_;
+};
+
+/// What a channel trades.
+struct Instrument {
+  std::uint64_t id = 0;
+  std::string symbol;
+  std::uint64_t product = 0;  ///< Index.
+  std::uint64_t price = 0;    ///< Between the best bid and offer, in hundredths.
+  std::uint64_t report = 0;   ///< RptSeq of the last change.
+};
+
+/// A stream model with what its templates became.
+struct CompiledModel {
+  const StreamModel* model = nullptr;
+  std::unique_ptr<const Program> program;
+  std::optional<record::Schema> schema;
+};
+
+struct Stream {
+  StreamReport report;
+  const CompiledModel* compiled = nullptr;
+  std::unique_ptr<Writer> writer;
+  std::unique_ptr<impair::Impairer> network;  ///< Null: perfect.
+  std::uint64_t sequence = 0;                 ///< The last one used.
+  std::uint64_t last_time_ns = 0;
+
+  [[nodiscard]] const StreamModel& model() const { return *compiled->model; }
+};
+
+struct Channel {
+  std::uint64_t number = 0;  ///< From 1.
+  std::vector<Stream> streams;
+  std::vector<Instrument> instruments;
+  std::vector<std::uint64_t> product_messages;  ///< Last number of a message, by product.
+  std::uint64_t sender = 1;
+  bool on_backup = false;
+  std::size_t next_snapshot = 0;  ///< Instrument.
+};
+
+enum class EventKind : std::uint8_t { Update, Burst, BurstPacket, Snapshot, Heartbeat, Reset, Failover };
+
+struct Event {
+  std::uint64_t time_ns = 0;
+  std::uint64_t order = 0;  ///< Of events at the same time: first come, first served.
+  EventKind kind = EventKind::Update;
+  std::size_t channel = 0;
+  std::uint64_t left = 0;  ///< BurstPacket: how many follow.
+
+  bool operator>(const Event& other) const { return std::pair(time_ns, order) > std::pair(other.time_ns, other.order); }
+};
+
+/// A datagram on its way out.
+struct Pending {
+  std::uint64_t time_ns = 0;
+  std::uint64_t order = 0;
+  std::size_t line = 0;
+  bool from_backup = false;
+  net::Endpoint source;
+  net::Endpoint group;
+  std::shared_ptr<const std::vector<std::byte>> payload;
+
+  bool operator>(const Pending& other) const {
+    return std::pair(time_ns, order) > std::pair(other.time_ns, other.order);
+  }
+};
+
+template <class T>
+using Earliest = std::priority_queue<T, std::vector<T>, std::greater<>>;
+
+class Box final : public Exchange {
+ public:
+  Box(const Settings& settings, const Preset& preset, std::vector<CompiledModel> models)
+      : settings_(settings), preset_(preset), models_(std::move(models)), random_(settings.seed) {
+    // The models point into the preset that was given; ours is a copy.
+    for (std::size_t i = 0; i < models_.size(); ++i) models_[i].model = &preset_.streams[i];
+    for (std::uint64_t number = 1; number <= settings.channels; ++number) channels_.push_back(make_channel(number));
+    for (std::size_t i = 0; i < channels_.size(); ++i) schedule_start(i);
+  }
+
+  /// Writes every message once, without a trace. @returns what cannot be encoded.
+  std::optional<std::string> rehearse() {
+    Channel& channel = channels_.front();
+    for (Stream& stream : channel.streams) {
+      const StreamModel& model = stream.model();
+      const std::array trials = {std::pair("update", &model.update), std::pair("trade", &model.trade),
+                                 std::pair("heartbeat", &model.heartbeat), std::pair("reset", &model.reset),
+                                 std::pair("snapshot", &model.snapshot)};
+      for (const auto& [name, pattern] : trials) {
+        if (pattern->empty()) continue;
+        Facts facts = facts_of(channel, stream, settings_.start_ns);
+        tell(channel, channel.instruments[0], facts);
+        fill_level(channel.instruments[0], facts, 1, 0);
+        facts.first = facts.final = true;
+        std::string entry;
+        (model.snapshot.empty() || pattern != &model.snapshot ? model.entry : model.level).write(facts, entry);
+        facts.entries = entry;
+        begin_packet(stream, facts);
+        add_message(stream, *pattern, facts);
+        if (!fault_.empty()) return std::string(role_text(model.role)) + " stream, " + name + ": " + fault_;
+      }
+      stream.report.messages = 0;
+    }
+    return std::nullopt;
+  }
+
+  bool next(Sent& sent) override {
+    while (fault_.empty() && may_come_earlier()) advance();
+    if (pending_.empty() || !fault_.empty()) return false;
+    current_ = pending_.top();
+    pending_.pop();
+    sent = {.time_ns = current_.time_ns,
+            .line = current_.line,
+            .from_backup = current_.from_backup,
+            .source = current_.source,
+            .group = current_.group,
+            .payload = *current_.payload};
+    return true;
+  }
+
+  const std::string& fault() const noexcept override { return fault_; }
+
+  std::vector<StreamReport> report() const override {
+    std::vector<StreamReport> reports;
+    for (const Channel& channel : channels_) {
+      for (const Stream& stream : channel.streams) {
+        reports.push_back(stream.report);
+        reports.back().last_sequence = stream.sequence;
+      }
+    }
+    return reports;
+  }
+
+ private:
+  Channel make_channel(std::uint64_t number) {
+    Channel channel;
+    channel.number = number;
+    for (std::size_t i = 0; i < models_.size(); ++i) {
+      Stream stream;
+      stream.compiled = &models_[i];
+      const StreamModel& model = stream.model();
+      stream.writer = std::make_unique<Writer>(*models_[i].program, *models_[i].schema, model.framing.reset);
+      stream.report.channel = number;
+      stream.report.role = model.role;
+      stream.report.framing = model.framing.name;
+      stream.report.templates = model.templates_name;
+      const std::size_t step = (number - 1) * models_.size() + i;
+      for (const LineSettings& line : settings_.lines) {
+        stream.report.groups.push_back({line.group.address + static_cast<std::uint32_t>(step),
+                                        static_cast<std::uint16_t>(line.group.port + step)});
+      }
+      channel.streams.push_back(std::move(stream));
+    }
+    if (is_impaired(settings_)) {
+      for (Stream& stream : channel.streams) stream.network = make_network(stream);
+    }
+    for (std::uint64_t i = 0; i < settings_.instruments; ++i) {
+      Instrument& instrument = channel.instruments.emplace_back();
+      instrument.id = number * 100'000 + i + 1;
+      instrument.product = i % settings_.products;
+      instrument.price = 5'000 + random_.below(20'000);
+      // "AAAA", "BAAA", ...
+      for (std::uint64_t rest = i, letters = 0; letters < 4; ++letters, rest /= 26) {
+        instrument.symbol += static_cast<char>('A' + rest % 26);
+      }
+    }
+    channel.product_messages.resize(settings_.products);
+    return channel;
+  }
+
+  [[nodiscard]] std::uint64_t skew_of(const Stream& stream) const {
+    return stream.model().role == Role::Carousel ? settings_.carousel_skew_ns : settings_.skew_ns;
+  }
+
+  std::unique_ptr<impair::Impairer> make_network(const Stream& stream) {
+    impair::Options options;
+    options.seed = random_.next();
+    options.lines = settings_.lines.size();
+    options.both = settings_.loss_both;
+    for (std::size_t line = 0; line < options.lines; ++line) {
+      options.line[line] = settings_.lines[line].impair.value_or(impair::LineOptions{});
+      options.line[line].delay_ns = line * skew_of(stream);
+    }
+    const std::size_t channel = channels_.size();
+    const std::size_t index = stream_index(stream);
+    return std::make_unique<impair::Impairer>(options, [this, channel, index](const impair::Event& event) {
+      count(event, channels_[channel].streams[index].report.impaired);
+    });
+  }
+
+  [[nodiscard]] std::size_t stream_index(const Stream& stream) const {
+    return static_cast<std::size_t>(stream.compiled - models_.data());
+  }
+
+  static void count(const impair::Event& event, ImpairReport& report) {
+    using Kind = impair::Event::Kind;
+    switch (event.kind) {
+      case Kind::Lost:
+      case Kind::LostOnBoth:
+      case Kind::Dead: ++report.lost[event.line]; break;
+      case Kind::Doubled: ++report.doubled[event.line]; break;
+      case Kind::HeldBack: ++report.held_back[event.line]; break;
+      case Kind::Damaged: ++report.damaged[event.line]; break;
+      case Kind::Out: break;
+    }
+  }
+
+  void schedule(std::uint64_t time_ns, EventKind kind, std::size_t channel, std::uint64_t left = 0) {
+    events_.push({time_ns, order_++, kind, channel, left});
+  }
+
+  void schedule_start(std::size_t channel) {
+    const std::uint64_t start = settings_.start_ns;
+    schedule(start, EventKind::Update, channel);
+    if (settings_.snapshot_every_ns != 0 && snapshot_stream(channels_[channel]) != nullptr) {
+      schedule(start, EventKind::Snapshot, channel);
+    }
+    if (settings_.heartbeat_every_ns != 0) {
+      schedule(start + settings_.heartbeat_every_ns, EventKind::Heartbeat, channel);
+    }
+    if (settings_.burst_every_ns != 0) schedule(start + settings_.burst_every_ns, EventKind::Burst, channel);
+    const auto moments = [&](const std::vector<Moment>& list, EventKind kind) {
+      for (const Moment& moment : list) {
+        if (!moment.channel || *moment.channel == channel + 1) schedule(start + moment.at_ns, kind, channel);
+      }
+    };
+    moments(settings_.resets, EventKind::Reset);
+    moments(settings_.failovers, EventKind::Failover);
+  }
+
+  void handle(const Event& event) {
+    Channel& channel = channels_[event.channel];
+    switch (event.kind) {
+      case EventKind::Update: {
+        send_update(channel, event.time_ns);
+        // Between half and one and a half of the mean.
+        const auto mean = static_cast<std::uint64_t>(static_cast<double>(kNsPerSecond) / settings_.rate);
+        schedule(event.time_ns + std::max<std::uint64_t>(1, mean / 2 + random_.below(mean + 1)), EventKind::Update,
+                 event.channel);
+        break;
+      }
+      case EventKind::Burst:
+        schedule(event.time_ns, EventKind::BurstPacket, event.channel, settings_.burst_packets - 1);
+        schedule(event.time_ns + settings_.burst_every_ns, EventKind::Burst, event.channel);
+        break;
+      case EventKind::BurstPacket:
+        send_update(channel, event.time_ns);
+        if (event.left != 0) {
+          schedule(event.time_ns + settings_.burst_gap_ns, EventKind::BurstPacket, event.channel, event.left - 1);
+        }
+        break;
+      case EventKind::Snapshot:
+        send_snapshot(channel, event.time_ns);
+        schedule(event.time_ns + std::max<std::uint64_t>(1, settings_.snapshot_every_ns / settings_.instruments),
+                 EventKind::Snapshot, event.channel);
+        break;
+      case EventKind::Heartbeat:
+        send_heartbeats(channel, event.time_ns);
+        schedule(event.time_ns + settings_.heartbeat_every_ns, EventKind::Heartbeat, event.channel);
+        break;
+      case EventKind::Reset: send_reset(channel, event.time_ns); break;
+      case EventKind::Failover: fail_over(channel); break;
+    }
+  }
+
+  /// Whether something that has not happened yet may be sent before what is on its way.
+  [[nodiscard]] bool may_come_earlier() const {
+    if (events_.empty()) return !flushed_;
+    return pending_.empty() || events_.top().time_ns <= pending_.top().time_ns;
+  }
+
+  void advance() {
+    if (events_.empty()) {
+      flushed_ = true;
+      flush_networks();
+      return;
+    }
+    const Event event = events_.top();
+    events_.pop();
+    if (event.time_ns < settings_.start_ns + settings_.duration_ns) handle(event);
+  }
+
+  static Stream* snapshot_stream(Channel& channel) {
+    for (Stream& stream : channel.streams) {
+      if (!stream.model().snapshot.empty()) return &stream;
+    }
+    return nullptr;
+  }
+
+  [[nodiscard]] Facts facts_of(const Channel& channel, const Stream& stream, std::uint64_t time_ns) const {
+    Facts facts;
+    facts.sequence = stream.sequence + 1;
+    facts.time_ns = time_ns;
+    facts.sender = channel.sender;
+    facts.last_sequence = channel.streams[0].sequence;
+    facts.instruments = channel.instruments.size();
+    return facts;
+  }
+
+  /// About an instrument and its product.
+  static void tell(const Channel& channel, const Instrument& instrument, Facts& facts) {
+    facts.instrument = instrument.id;
+    facts.symbol = instrument.symbol;
+    facts.product = instrument.product + 1;
+    facts.report = instrument.report;
+    facts.last_message = channel.product_messages[instrument.product];
+  }
+
+  void fill_level(const Instrument& instrument, Facts& facts, std::uint64_t level, std::uint64_t side) {
+    facts.level = level;
+    facts.side = side;
+    facts.price = side == 0 ? instrument.price - level : instrument.price + level;
+    facts.size = 1 + random_.below(500);
+    facts.orders = 1 + random_.below(20);
+  }
+
+  void begin_packet(Stream& stream, const Facts& facts) {
+    stream.writer->begin_datagram();
+    for (const Pattern& pattern : stream.model().begin) add_message(stream, pattern, facts);
+  }
+
+  void add_message(Stream& stream, const Pattern& pattern, const Facts& facts) {
+    line_.clear();
+    pattern.write(facts, line_);
+    if (const auto problem = stream.writer->add(line_)) fault_ = *problem;
+    ++stream.report.messages;
+  }
+
+  void send_update(Channel& channel, std::uint64_t time_ns) {
+    Stream& stream = channel.streams[0];
+    const StreamModel& model = stream.model();
+    Facts facts = facts_of(channel, stream, time_ns);
+    begin_packet(stream, facts);
+    const std::uint64_t messages = 1 + random_.below(preset_.messages);
+    for (std::uint64_t i = 0; i < messages && fault_.empty(); ++i) {
+      Instrument& instrument = channel.instruments[random_.below(channel.instruments.size())];
+      walk(instrument);
+      tell(channel, instrument, facts);
+      facts.message = ++channel.product_messages[instrument.product];
+      const bool is_trade = !model.trade.empty() && random_.below(8) == 0;
+      if (is_trade) {
+        fill_level(instrument, facts, 1, random_.below(2));
+        facts.report = ++instrument.report;
+      } else {
+        const std::uint64_t entries = 1 + random_.below(preset_.entries);
+        const std::uint64_t side = random_.below(2);
+        entries_.clear();
+        for (std::uint64_t entry = 0; entry < entries; ++entry) {
+          fill_level(instrument, facts, 1 + random_.below(preset_.levels), side);
+          facts.action = random_.below(3);
+          facts.report = ++instrument.report;
+          if (entry != 0) entries_ += ',';
+          model.entry.write(facts, entries_);
+        }
+        facts.entries = entries_;
+      }
+      add_message(stream, is_trade ? model.trade : model.update, facts);
+    }
+    send(channel, stream, time_ns);
+  }
+
+  void walk(Instrument& instrument) {
+    const std::uint64_t step = random_.below(5);
+    const std::uint64_t lowest = preset_.levels + 10;
+    instrument.price = std::max(instrument.price + 2, lowest + step) - step;
+  }
+
+  void send_snapshot(Channel& channel, std::uint64_t time_ns) {
+    Stream& stream = *snapshot_stream(channel);
+    const StreamModel& model = stream.model();
+    if (channel.next_snapshot == 0) {
+      ++stream.report.cycles;
+      if (model.role == Role::Carousel) stream.sequence = 0;
+    }
+    const Instrument& instrument = channel.instruments[channel.next_snapshot];
+    channel.next_snapshot = (channel.next_snapshot + 1) % channel.instruments.size();
+    const std::uint64_t levels = 2 * preset_.levels;
+    std::uint64_t done = 0;
+    for (std::uint64_t fragment = 0; fragment < preset_.fragments && fault_.empty(); ++fragment) {
+      const std::uint64_t sent_ns = time_ns + fragment * kChunkGapNs;
+      Facts facts = facts_of(channel, stream, sent_ns);
+      tell(channel, instrument, facts);
+      facts.first = fragment == 0;
+      facts.final = fragment + 1 == preset_.fragments;
+      const std::uint64_t end = levels * (fragment + 1) / preset_.fragments;
+      entries_.clear();
+      for (; done < end; ++done) {
+        fill_level(instrument, facts, done % preset_.levels + 1, done / preset_.levels);
+        if (!entries_.empty()) entries_ += ',';
+        model.level.write(facts, entries_);
+      }
+      facts.entries = entries_;
+      begin_packet(stream, facts);
+      add_message(stream, model.snapshot, facts);
+      send(channel, stream, sent_ns);
+    }
+  }
+
+  void send_heartbeats(Channel& channel, std::uint64_t time_ns) {
+    for (Stream& stream : channel.streams) {
+      if (stream.model().heartbeat.empty() || stream.last_time_ns + settings_.heartbeat_every_ns > time_ns) continue;
+      Facts facts = facts_of(channel, stream, time_ns);
+      tell(channel, channel.instruments.front(), facts);
+      begin_packet(stream, facts);
+      add_message(stream, stream.model().heartbeat, facts);
+      send(channel, stream, time_ns);
+    }
+  }
+
+  /// The last packet of the old numbers says that the next one is 1.
+  void send_reset(Channel& channel, std::uint64_t time_ns) {
+    Stream& stream = channel.streams[0];
+    if (stream.model().reset.empty()) return;
+    const Facts facts = facts_of(channel, stream, time_ns);
+    begin_packet(stream, facts);
+    add_message(stream, stream.model().reset, facts);
+    send(channel, stream, time_ns);
+    stream.sequence = 0;
+    ++stream.report.resets;
+    for (Instrument& instrument : channel.instruments) instrument.report = 0;
+  }
+
+  /// Another sender goes on, from another address.
+  void fail_over(Channel& channel) {
+    ++channel.sender;
+    channel.on_backup = !channel.on_backup;
+    for (Stream& stream : channel.streams) {
+      ++stream.report.failovers;
+      if (preset_.restarts_on_failover) stream.sequence = 0;
+    }
+    if (preset_.restarts_on_failover) std::fill(channel.product_messages.begin(), channel.product_messages.end(), 0);
+  }
+
+  [[nodiscard]] net::Endpoint source_of(std::size_t line, bool backup) const {
+    const LineSettings& settings = settings_.lines[line];
+    if (backup && settings.backup_source) return *settings.backup_source;
+    if (settings.source) return *settings.source;
+    return {kExampleSource.address + static_cast<std::uint32_t>(line) + (backup ? kBackupStep : 0),
+            kExampleSource.port};
+  }
+
+  /// The packet that the stream's writer has, on all lines.
+  void send(Channel& channel, Stream& stream, std::uint64_t time_ns) {
+    if (!fault_.empty()) return;
+    const std::span<const std::byte> data = stream.writer->data();
+    if (stream.writer->owed_bytes() != 0 || data.size() > egress::max_data_bytes(stream.model().framing)) {
+      fault_ = "a packet of the " + std::string(role_text(stream.model().role)) +
+               " stream has a length that no decoder takes";
+      return;
+    }
+    ++stream.sequence;
+    ++stream.report.packets;
+    stream.last_time_ns = time_ns;
+    std::uint64_t at = time_ns;
+    for (auto& datagram : egress::make_datagrams(stream.model().framing, data, stream.sequence, preset_.max_payload)) {
+      ++stream.report.datagrams;
+      stream.report.bytes += datagram.size();
+      if (stream.network) {
+        stream.network->push(datagram, at);
+        collect(channel, stream);
+      } else {
+        const auto payload = std::make_shared<const std::vector<std::byte>>(std::move(datagram));
+        for (std::size_t line = 0; line < settings_.lines.size(); ++line) {
+          put(channel, stream, line, at + line * skew_of(stream), payload);
+        }
+      }
+      at += kChunkGapNs;
+    }
+  }
+
+  void put(const Channel& channel, const Stream& stream, std::size_t line, std::uint64_t time_ns,
+           std::shared_ptr<const std::vector<std::byte>> payload) {
+    pending_.push({time_ns, order_++, line, channel.on_backup, source_of(line, channel.on_backup),
+                   stream.report.groups[line], std::move(payload)});
+  }
+
+  /// What comes out of the network.
+  void collect(const Channel& channel, Stream& stream) {
+    while (const impair::Copy* const copy = stream.network->pop(impair::kNever)) {
+      put(channel, stream, copy->line, copy->time_ns, std::make_shared<const std::vector<std::byte>>(copy->bytes));
+    }
+  }
+
+  /// At the end, what the network held back comes out.
+  void flush_networks() {
+    for (Channel& channel : channels_) {
+      for (Stream& stream : channel.streams) {
+        if (!stream.network) continue;
+        stream.network->flush(settings_.start_ns + settings_.duration_ns);
+        collect(channel, stream);
+      }
+    }
+  }
+
+  Settings settings_;
+  Preset preset_;
+  std::vector<CompiledModel> models_;
+  impair::Random random_;
+  std::vector<Channel> channels_;
+  Earliest<Event> events_;
+  Earliest<Pending> pending_;
+  Pending current_;
+  std::uint64_t order_ = 0;
+  bool flushed_ = false;
+  std::string line_;
+  std::string entries_;
+  std::string fault_;
+};
+
+}  // namespace
+
+std::unique_ptr<Exchange> Exchange::make(const Settings& settings, const Preset& preset, Diagnostics& diagnostics) {
+  const auto refuse = [&](const std::string& message) {
+    diagnostics.error(ErrorCode::None, {}, "preset '" + preset.name + "': " + message);
+    return nullptr;
+  };
+  const std::size_t step = settings.channels * preset.streams.size();
+  for (const LineSettings& line : settings.lines) {
+    if (line.group.port + step > 65'535) return refuse("the ports of its streams exceed 65535");
+  }
+  if (!settings.resets.empty() && preset.streams[0].reset.empty()) {
+    return refuse("its numbers are never reset, so there can be no [[reset]]");
+  }
+  std::vector<CompiledModel> models;
+  for (const StreamModel& model : preset.streams) {
+    const std::size_t errors_before = diagnostics.errors();
+    std::optional<Program> program = templates::compile({model.templates}, {}, diagnostics);
+    if (!program || diagnostics.errors() != errors_before) return nullptr;
+    CompiledModel& compiled = models.emplace_back();
+    compiled.program = std::make_unique<const Program>(std::move(*program));
+    Result<record::Schema> schema = record::Schema::make(*compiled.program);
+    if (!schema) return refuse(schema.message());
+    compiled.schema = schema.value();
+  }
+  // A box of its own: a rehearsal uses up random numbers and previous values.
+  std::vector<CompiledModel> rehearsed;
+  for (const CompiledModel& compiled : models) {
+    rehearsed.push_back({nullptr, std::make_unique<const Program>(*compiled.program), std::nullopt});
+    rehearsed.back().schema = record::Schema::make(*rehearsed.back().program).value();
+  }
+  if (const auto problem = Box(settings, preset, std::move(rehearsed)).rehearse()) return refuse(*problem);
+  return std::make_unique<Box>(settings, preset, std::move(models));
+}
+
+}  // namespace stopbit::simulate

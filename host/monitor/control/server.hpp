@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/feed/packet/packet.hpp"
+#include "host/monitor/control/command.hpp"
+#include "microcode/base/result.hpp"
+
+/// The doors of an appliance: a Unix socket for commands, and HTTP for those who only look. Boost stays in here.
+namespace stopbit::control {
+
+/// Bounds on clients, whoever they are.
+struct Limits {
+  std::size_t clients = 32;                   ///< At a time and door. One more, and the oldest is closed.
+  std::uint64_t patience_ns = 5'000'000'000;  ///< For a whole request, and for its answer to be taken.
+};
+
+/// Files in PEM. They are read once.
+struct Tls {
+  std::string certificate;  ///< And those that lead to its root.
+  std::string key;          ///< Without a passphrase.
+  std::string client_ca;    ///< Clients need a certificate that one of these has signed; empty: they need none.
+};
+
+struct Options {
+  std::string socket;                 ///< Path of the Unix socket; empty: none.
+  std::vector<std::uint32_t> users;   ///< Who may use it, besides root and the user of the process.
+  std::optional<net::Endpoint> http;  ///< Nothing: none. Not on loopback: only with a token or TLS.
+  /// HTTP clients say "Authorization: Bearer TOKEN", or have the name "stopbit" and the token as password; empty:
+  /// nobody has to.
+  std::string token;
+  /// HTTP clients name one of these, localhost or our address as their Host. Empty: with a token or TLS they may name
+  /// any.
+  std::vector<std::string> allowed_hosts;
+  std::optional<Tls> tls;  ///< HTTP over TLS 1.2 or 1.3; nothing: without.
+  Limits limits;
+};
+
+/// What a client is given for a command. One line, which the server ends.
+using Answer = std::function<std::string(const Command&)>;
+/// The body for a path of HTTP and its type; nothing: there is no such page.
+struct Page {
+  std::string type;
+  std::string body;
+};
+using Pages = std::function<std::optional<Page>(std::string_view path)>;
+
+/// Serves both on the thread that calls poll: nothing here runs by itself, so a slow client costs that thread nothing
+/// but its place among `Limits::clients`.
+///
+/// Unix socket: a line with a command, a line with the answer, and so on. The kernel says who is on the other side
+/// (SO_PEERCRED); others than those allowed get "error: ..." and are closed; so are those that ask nothing more for
+/// half a second after an answer. HTTP: GET only, requests of at most 8 KiB, one each connection.
+class Server {
+ public:
+  /// Opens both doors. A socket file that nobody listens to any more is replaced; anything else of the name is left
+  /// alone. The failure says which door could not be opened.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> open(const Options& options, Answer answer, Pages pages);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server();
+
+  /// Does what there is to do, without waiting, for some 20 ms at most; the rest is left for the next call.
+  void poll();
+  /// The port of HTTP, 0 if there is none: for who asked for any.
+  [[nodiscard]] std::uint16_t http_port() const noexcept;
+  /// Clients that were turned away: others needed their places, they were the wrong ones, or they took too long.
+  [[nodiscard]] std::uint64_t refused() const noexcept;
+
+ private:
+  struct Parts;
+  explicit Server(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+/// Whether two secrets are the same, in a time that only depends on the length of the second.
+[[nodiscard]] bool is_same_secret(std::string_view secret, std::string_view offered) noexcept;
+
+}  // namespace stopbit::control

@@ -1,0 +1,33 @@
+#include "host/os/shm/read_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+namespace stopbit::os {
+
+Result<std::string, ReadFailure> read_file(const std::string& path, std::size_t most) {
+  return read_file(Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), path, most);
+}
+
+Result<std::string, ReadFailure> read_file(const Descriptor& file, const std::string& path, std::size_t most) {
+  const auto failed = [&path] {
+    const int error = errno;
+    return ReadFailure{error, system_error("read", path)};
+  };
+  if (!file.ok()) return failed();
+  std::string text;
+  std::array<char, 65'536> piece;
+  for (;;) {
+    const ssize_t count = ::read(file.get(), piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return failed();
+    if (count == 0) return text;
+    text.append(piece.data(), static_cast<std::size_t>(count));
+    if (text.size() > most) return ReadFailure{0, path + ": longer than " + std::to_string(most) + " bytes"};
+  }
+}
+
+}  // namespace stopbit::os

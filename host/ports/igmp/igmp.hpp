@@ -1,0 +1,35 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "host/ports/port.hpp"
+
+/// IGMPv3 (RFC 3376) for ports whose interface the kernel does not serve: who wants a group has to tell the network.
+namespace stopbit::ingest {
+
+using MacAddress = std::array<std::uint8_t, 6>;
+
+/// What a report says about its groups.
+enum class GroupReport : std::uint8_t {
+  Current,  ///< The answer to a query, and what is repeated now and then.
+  Leave,
+};
+
+/// Ethernet frames that report the multicast groups among `memberships` to 224.0.0.22, as few as 1500 bytes each
+/// allow. `mac` and `address` are ours; an address of 0 is legal (RFC 3376, 4.2.13). Several sources of a group are one
+/// record; a membership without a source takes the group from all.
+[[nodiscard]] std::vector<std::vector<std::byte>> igmp_reports(GroupReport what,
+                                                               std::span<const Membership> memberships,
+                                                               const MacAddress& mac, std::uint32_t address);
+
+/// Whether an Ethernet frame is a query of any IGMP version that wants an answer. Any bytes; reads nothing outside.
+[[nodiscard]] bool is_igmp_query(std::span<const std::byte> frame) noexcept;
+
+/// The Ethernet address to which frames for a multicast group go (RFC 1112).
+[[nodiscard]] MacAddress multicast_mac(std::uint32_t group) noexcept;
+
+}  // namespace stopbit::ingest

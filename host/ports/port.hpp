@@ -1,0 +1,100 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "decoder/record/layout.hpp"
+#include "host/feed/packet/packet.hpp"
+#include "microcode/base/result.hpp"
+
+/// Where live datagrams come from. One leaf folder per kind of port; the rest of the program sees this interface only.
+namespace stopbit::ingest {
+
+/// A UDP datagram as it arrived.
+struct Arrival {
+  std::span<const std::byte> payload;  ///< Of the UDP datagram. Valid until the next poll of the port.
+  net::Endpoint source;
+  net::Endpoint destination;
+  std::uint64_t arrival_ns = 0;  ///< Wall clock, since 1970: for records and logs.
+  /// Monotonic clock: for decisions. Never later than the poll that handed it out, never earlier than the last one that
+  /// found its source empty. Of a capture: the same as arrival_ns.
+  std::uint64_t t_ns = 0;
+  record::TimeQuality time_quality = record::TimeQuality::Poll;
+};
+
+/// A number that one thread writes and any thread reads.
+class PortCounter {
+ public:
+  void add(std::uint64_t count) noexcept { set(value() + count); }
+  void set(std::uint64_t value) noexcept { value_.store(value, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint64_t> value_ = 0;
+};
+
+/// What a port has seen since it was opened. Written by the thread that polls, read by any.
+///
+///     frames = sum of verdicts        arrivals handed out = verdicts[Accepted]
+///
+/// What the card and the kernel dropped is not among the frames; a port that cannot know leaves 0 (see its leaf).
+struct PortCounters {
+  PortCounter frames;
+  PortCounter bytes;                                 ///< Of the frames; a socket sees payloads only and counts those.
+  std::array<PortCounter, net::kVerdicts> verdicts;  ///< By net::Verdict.
+  PortCounter dropped_by_nic;                        ///< Came to the card and found no room or buffer there.
+  PortCounter dropped_by_kernel;                     ///< Found no room in a kernel's buffer.
+  PortCounter failures;  ///< Receive calls that failed; a port whose interface has gone counts up here.
+  PortCounter clamped;   ///< Datagrams whose stamp was more than a millisecond outside the time they can have come in.
+};
+
+/// What a channel's line needs from the network.
+struct Membership {
+  net::Endpoint group;                  ///< Multicast group, or an address of this machine, and the UDP port.
+  std::optional<std::uint32_t> source;  ///< Only from this address (IGMPv3); nothing = from any (IGMPv2 style).
+};
+
+/// A network port, polled by one thread.
+///
+/// Set-up allocates and makes system calls; poll does neither allocate nor throw nor wait. Order: open (a function of
+/// the leaf), join each group, poll. Destroying the port leaves its groups.
+class Port {
+ public:
+  Port() = default;
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+  virtual ~Port() = default;
+
+  /// Asks for a group. At set-up only. The failure names the port, the group and what the system said.
+  [[nodiscard]] virtual Status join(const Membership& membership) = 0;
+
+  /// Hands out what has arrived, at most batch.size() datagrams; 0 = nothing now. What the previous poll handed out
+  /// becomes invalid. Datagrams of groups that nobody joined may be among them where the port cannot filter.
+  [[nodiscard]] virtual std::size_t poll(std::span<Arrival> batch) noexcept = 0;
+
+  /// Every datagram with t_ns below this has been handed out: the time of the last poll that found nothing more, or, of
+  /// a source that had more, the arrival of the last datagram read from it. Monotonic clock, ns; never goes back.
+  [[nodiscard]] virtual std::uint64_t complete_until() const noexcept = 0;
+  /// Whether datagrams are handed out in the order of their t_ns, so that each tells that all before it have come.
+  [[nodiscard]] virtual bool in_order() const noexcept { return false; }
+
+  /// Nothing will come any more: a capture has been played to its end. Live ports never end.
+  [[nodiscard]] virtual bool ended() const noexcept { return false; }
+
+  [[nodiscard]] virtual const PortCounters& counters() const noexcept = 0;
+  /// For people: "socket eth1", "dpdk net_pcap0", "capture day.pcap".
+  [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+  /// The NUMA node that its device hangs on; nothing if it has none or does not tell. Polling from a core of another
+  /// node costs time.
+  [[nodiscard]] virtual std::optional<std::uint32_t> node() const noexcept { return std::nullopt; }
+  /// What was asked for and could not be had ("no busy polling: Operation not permitted"), one sentence each.
+  [[nodiscard]] virtual std::span<const std::string> notes() const noexcept { return {}; }
+};
+
+}  // namespace stopbit::ingest

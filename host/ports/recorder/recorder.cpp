@@ -1,0 +1,103 @@
+#include "host/ports/recorder/recorder.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <type_traits>
+
+namespace stopbit::recorder {
+
+Queue::Queue(std::size_t bytes)
+    : capacity_(std::bit_ceil(std::max<std::size_t>(bytes, std::size_t{4} * 65'536))),
+      bytes_(std::make_unique<std::byte[]>(capacity_)) {
+  static_assert(std::is_trivially_copyable_v<Header>);
+}
+
+void Queue::add(const Item& item) noexcept {
+  const std::uint64_t added = added_.load(std::memory_order_relaxed);
+  const std::size_t needed = (sizeof(Header) + item.payload.size() + kAlign - 1) / kAlign * kAlign;
+  const std::size_t at = added & (capacity_ - 1);
+  const std::size_t to_end = capacity_ - at;
+  // An item lies in one piece: what is left at the end may have to be passed over.
+  const std::size_t passed = to_end < needed ? to_end : 0;
+  const std::size_t usable = item.kind == Item::Kind::Freeze ? capacity_ : capacity_ - kRoomForFreezes;
+  if (added + passed + needed - known_taken_ > usable) {
+    known_taken_ = taken_.load(std::memory_order_acquire);
+    if (added + passed + needed - known_taken_ > usable) {
+      lost_.store(lost_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+      return;
+    }
+  }
+  if (passed != 0) {
+    const std::uint32_t none = 0;
+    std::memcpy(&bytes_[at], &none, sizeof(none));
+  }
+  const Header header{.bytes = static_cast<std::uint32_t>(needed),
+                      .kind = static_cast<std::uint32_t>(item.kind),
+                      .line = item.line,
+                      .payload_bytes = static_cast<std::uint32_t>(item.payload.size()),
+                      .source = item.source,
+                      .group = item.group,
+                      .time_ns = item.time_ns};
+  std::byte* const to = &bytes_[(at + passed) & (capacity_ - 1)];
+  std::memcpy(to, &header, sizeof(header));
+  if (!item.payload.empty()) std::memcpy(to + sizeof(header), item.payload.data(), item.payload.size());
+  added_.store(added + passed + needed, std::memory_order_release);
+}
+
+bool Queue::take(Item& item) noexcept {
+  std::uint64_t taken = taken_.load(std::memory_order_relaxed) + pending_;
+  taken_.store(taken, std::memory_order_release);
+  pending_ = 0;
+  if (taken == added_.load(std::memory_order_acquire)) return false;
+  std::size_t at = taken & (capacity_ - 1);
+  std::uint32_t bytes = 0;
+  std::memcpy(&bytes, &bytes_[at], sizeof(bytes));
+  if (bytes == 0) {
+    pending_ = capacity_ - at;
+    at = 0;
+  }
+  Header header;
+  std::memcpy(&header, &bytes_[at], sizeof(header));
+  pending_ += header.bytes;
+  item = {.kind = static_cast<Item::Kind>(header.kind),
+          .line = header.line,
+          .source = header.source,
+          .group = header.group,
+          .time_ns = header.time_ns,
+          .payload = {&bytes_[at] + sizeof(header), header.payload_bytes}};
+  return true;
+}
+
+Recorder::Recorder(std::vector<ArchiveOptions> lines, std::size_t queue_bytes) : queue_(queue_bytes) {
+  archives_.reserve(lines.size());
+  for (ArchiveOptions& line : lines) archives_.emplace_back(std::move(line));
+}
+
+std::size_t Recorder::do_work(std::size_t max_items) {
+  Queue::Item item;
+  std::size_t done = 0;
+  while (done < max_items && queue_.take(item)) {
+    ++done;
+    if (item.kind == Queue::Item::Kind::Freeze) {
+      for (std::uint32_t i = 0; i < archives_.size(); ++i) {
+        if (item.line == Queue::kAllLines || item.line == i) archives_[i].freeze(item.time_ns);
+      }
+    } else if (item.line < archives_.size()) {
+      newest_ns_ = std::max(newest_ns_, item.time_ns);
+      archives_[item.line].add(item.source, item.group, item.payload, item.time_ns);
+    }
+  }
+  if (done == 0 && is_dirty_) {
+    for (Archive& archive : archives_) archive.flush();
+  }
+  is_dirty_ = done != 0;
+  return done;
+}
+
+void Recorder::freeze_newest() {
+  if (newest_ns_ == 0) return;
+  for (Archive& archive : archives_) archive.freeze(newest_ns_);
+}
+
+}  // namespace stopbit::recorder

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "host/feed/packet/packet.hpp"
+#include "host/ports/recorder/archive.hpp"
+
+namespace stopbit::recorder {
+
+/// Datagrams on their way from the thread that decodes to the one that writes them to disk. One thread adds, one takes;
+/// neither waits for the other. A datagram that finds no room is counted and not recorded.
+class Queue {
+ public:
+  /// Rounded up to a power of two. Allocates and touches all of it here, never later.
+  explicit Queue(std::size_t bytes);
+
+  /// Freeze: of all archives.
+  static constexpr std::uint32_t kAllLines = 0xFFFF'FFFF;
+
+  struct Item {
+    enum class Kind : std::uint32_t { Datagram, Freeze };
+    Kind kind = Kind::Datagram;
+    std::uint32_t line = 0;  ///< Index of the archive.
+    net::Endpoint source;
+    net::Endpoint group;
+    std::uint64_t time_ns = 0;
+    std::span<const std::byte> payload;
+  };
+
+  /// From the decoding thread. Copies the payload; no system call, no allocation, no wait. Some room is kept for
+  /// freezes: packets that fill the queue are when there is something to keep.
+  void add(const Item& item) noexcept;
+  /// From the writing thread. False: there is nothing. The payload is valid until the next call.
+  [[nodiscard]] bool take(Item& item) noexcept;
+  /// Items that found no room.
+  [[nodiscard]] std::uint64_t lost() const noexcept { return lost_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr std::size_t kAlign = 16;
+  static constexpr std::size_t kRoomForFreezes = 16'384;
+  struct Header {
+    std::uint32_t bytes = 0;  ///< With this header, rounded up. 0 = the rest up to the end is unused.
+    std::uint32_t kind = 0;
+    std::uint32_t line = 0;
+    std::uint32_t payload_bytes = 0;
+    net::Endpoint source;
+    net::Endpoint group;
+    std::uint64_t time_ns = 0;
+  };
+
+  std::size_t capacity_;
+  std::unique_ptr<std::byte[]> bytes_;
+  alignas(64) std::atomic<std::uint64_t> added_ = 0;  ///< Bytes, counted over the laps.
+  std::uint64_t known_taken_ = 0;                     ///< The adder's last look at taken_.
+  std::atomic<std::uint64_t> lost_ = 0;
+  alignas(64) std::atomic<std::uint64_t> taken_ = 0;
+  std::uint64_t pending_ = 0;  ///< Of the item handed out last: free at the next take.
+};
+
+/// The archives of some lines and the queue to them. `do_work` is called by a thread of its own, again and again.
+class Recorder {
+ public:
+  Recorder(std::vector<ArchiveOptions> lines, std::size_t queue_bytes);
+
+  // From the decoding thread.
+  void add(std::uint32_t line, net::Endpoint source, net::Endpoint group, std::span<const std::byte> payload,
+           std::uint64_t time_ns) noexcept {
+    queue_.add({.kind = Queue::Item::Kind::Datagram,
+                .line = line,
+                .source = source,
+                .group = group,
+                .time_ns = time_ns,
+                .payload = payload});
+  }
+  /// Something was lost: what lies around this time stays, of this line or of all.
+  void freeze(std::uint64_t time_ns, std::uint32_t line = Queue::kAllLines) noexcept {
+    queue_.add({.kind = Queue::Item::Kind::Freeze,
+                .line = line,
+                .source = {},
+                .group = {},
+                .time_ns = time_ns,
+                .payload = {}});
+  }
+
+  /// From the writing thread. Writes what has come, at most `max_items`. @returns how many there were. Flushes the
+  /// files when there is nothing more.
+  std::size_t do_work(std::size_t max_items = 4'096);
+
+  /// From the writing thread: what lies around the newest packet stays, of every line.
+  void freeze_newest();
+
+  [[nodiscard]] const Archive& archive(std::size_t line) const { return archives_.at(line); }
+  [[nodiscard]] std::size_t lines() const noexcept { return archives_.size(); }
+  [[nodiscard]] std::uint64_t lost() const noexcept { return queue_.lost(); }
+
+ private:
+  Queue queue_;
+  std::vector<Archive> archives_;
+  std::uint64_t newest_ns_ = 0;
+  bool is_dirty_ = false;
+};
+
+}  // namespace stopbit::recorder

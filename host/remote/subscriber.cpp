@@ -1,0 +1,750 @@
+#include "host/remote/subscriber.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "decoder/record/views.hpp"
+#include "host/os/shm/name.hpp"
+#include "host/remote/events.hpp"
+#include "host/ring/header.hpp"
+#include "host/ring/reader.hpp"
+#include "microcode/image/image.hpp"
+
+namespace stopbit::remote {
+namespace {
+
+constexpr std::size_t kPieceBytes = 64 * nic::kPageBytes;
+constexpr std::uint64_t kLookNs = 10'000'000;
+constexpr std::uint64_t kTellNs = 50'000'000;  ///< How often a lossless publisher is told what has come, and
+constexpr std::uint64_t kTellShare = 16;       ///< after which part of its ring at the latest.
+constexpr std::uint64_t kCalmAsks = 10;        ///< An image that cannot be used is not fetched again at once.
+
+/// Whether asking again may help.
+bool is_for_now(Refusal why) noexcept {
+  switch (why) {
+    case Refusal::NotRunning:
+    case Refusal::Full:
+    case Refusal::Resources:
+    case Refusal::Stuck:
+    case Refusal::Near:
+    case Refusal::Crowded:
+    case Refusal::Hasty:
+    case Refusal::Closing: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+const char* to_text(SubscriberState state) noexcept {
+  switch (state) {
+    case SubscriberState::Asking: return "asking";
+    case SubscriberState::Image: return "image";
+    case SubscriberState::History: return "history";
+    case SubscriberState::Live: return "live";
+    case SubscriberState::Refused: return "refused";
+    case SubscriberState::Ended: return "ended";
+  }
+  return "?";
+}
+
+namespace {
+
+/// Empty if all that is said can be said.
+std::string problem_of(const SubscriberOptions& options) {
+  const Result<std::string> path = os::path_of(options.name);
+  if (!path) return path.message();
+  if (options.ring.empty() || options.ring.size() > kMaxNameBytes || options.filter.field.size() > kMaxNameBytes) {
+    return "names of remote rings and of fields have 1 to " + std::to_string(kMaxNameBytes) + " bytes";
+  }
+  if (options.token.size() > kMaxTokenBytes) {
+    return "a token has at most " + std::to_string(kMaxTokenBytes) + " bytes";
+  }
+  if (options.records_read != nullptr && (options.follows || !options.is_lossless)) {
+    return "only the reader of one lossless ring can be waited for";
+  }
+  if (options.filter.patterns.size() > kMaxPatterns) {
+    return "a filter has at most " + std::to_string(kMaxPatterns) + " patterns";
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Node& node, const SubscriberOptions& options) {
+  if (std::string problem = problem_of(options); !problem.empty()) return Failure{std::move(problem)};
+  const std::optional<nic::ChannelLayout> layout =
+      landing_layout(node.links().packet_bytes(), options.landing_messages);
+  if (!layout) {
+    return Failure{std::to_string(options.landing_messages) + " messages of " +
+                   std::to_string(node.links().packet_bytes()) + " bytes are no landing memory for records"};
+  }
+  Result<std::unique_ptr<Port>> opened = open_port(node, options);
+  if (!opened) return Failure{opened.message()};
+  Port* const port = opened.value().get();
+  return std::unique_ptr<Subscriber>(new Subscriber(std::move(opened).value(), port, *layout, options));
+}
+
+Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Client& client, const SubscriberOptions& options) {
+  if (std::string problem = problem_of(options); !problem.empty()) return Failure{std::move(problem)};
+  if (options.way == SubscriberOptions::Way::Far || options.publisher != client.node()) {
+    return Failure{"through a broker there are only rings of its own host"};
+  }
+  return std::unique_ptr<Subscriber>(new Subscriber(std::make_unique<ClientMessenger>(client), nullptr, {}, options));
+}
+
+Subscriber::Subscriber(std::unique_ptr<Messenger> post, Port* port, const nic::ChannelLayout& layout,
+                       const SubscriberOptions& options)
+    : post_(std::move(post)), port_(port), options_(options), layout_(layout) {}
+
+Result<std::unique_ptr<Port>> Subscriber::open_port(nic::Node& node, const SubscriberOptions& options) {
+  nic::MessagePort how;
+  how.only_from = nic::MessagePort::Origin{options.publisher, options.publisher_port};
+  return Port::open(node, options.domain, how);
+}
+
+std::string Subscriber::move_to(nic::Node& node) {
+  if (port_ == nullptr) return "a client's ring is at the node of its broker";
+  const std::optional<nic::ChannelLayout> layout =
+      landing_layout(node.links().packet_bytes(), options_.landing_messages);
+  if (!layout) return "its packets are no landing memory for records";
+  Result<std::unique_ptr<Port>> opened = open_port(node, options_);
+  if (!opened) return opened.message();
+  if (near_) {
+    leave(near_->session);
+    forget_near();
+  }
+  if (state_ != SubscriberState::Refused && state_ != SubscriberState::Ended) end_session("its node is another now", 0);
+  // What the port so far knows goes before it.
+  window_.reset();
+  landing_ = PortMemory();
+  port_ = opened.value().get();
+  post_ = std::move(opened).value();
+  layout_ = *layout;
+  return {};
+}
+
+Subscriber::~Subscriber() {
+  if (near_) leave(near_->session);
+  if (session_ != 0 && !(near_ && near_->session == session_)) leave(session_);
+  // Nothing is to be kept for us any more.
+  if (session_ == 0 && !near_ && accepted_ != 0) leave(accepted_);
+  if (near_) forget_near();
+}
+
+std::size_t Subscriber::step(std::uint64_t now_ns) {
+  now_ns_ = now_ns;
+  hear();
+  std::size_t work = 0;
+  switch (state_) {
+    case SubscriberState::Asking:
+      if (now_ns >= next_ask_ns_) ask(now_ns);
+      break;
+    case SubscriberState::Image: work = fetch_image(); break;
+    // A near ring has nothing to be done here.
+    case SubscriberState::History: work = asks_near_ || !has_room() ? 0 : fetch_history(); break;
+    case SubscriberState::Live: work = asks_near_ ? 0 : receive(); break;
+    case SubscriberState::Ended:
+      // The publisher stays until our reader has read all.
+      if (near_ && options_.records_read != nullptr) echo(false);
+      return 0;
+    default: return 0;
+  }
+  watch(now_ns);
+  return work;
+}
+
+// The handshake.
+
+void Subscriber::ask(std::uint64_t now_ns) {
+  next_ask_ns_ = now_ns + options_.ask_ns;
+  if (session_ == 0 && !begin_session()) return;
+  Subscribe request;
+  request.session = session_;
+  request.ring = options_.ring;
+  request.token = options_.token;
+  request.filter = options_.filter;
+  request.is_lossless = options_.is_lossless;
+  request.layout_hash = options_.layout_hash;
+  request.earlier = earlier();
+  request.tells_reached = options_.is_lossless && !asks_near_;
+  if (asks_near_) {
+    request.near = WantedRing{options_.name, options_.wants_history, options_.max_slots};
+  } else {
+    request.landing = *window_;
+    request.layout = layout_;
+    request.event = kMessageEvent;
+  }
+  const std::vector<std::byte> bytes = to_bytes(request);
+  if (bytes.size() > post_->max_bytes()) {
+    refusal_ = Refusal::Filter;
+    set_state(SubscriberState::Refused, "the request is longer than the carrier's messages: fewer patterns");
+    return;
+  }
+  (void)send(bytes);
+}
+
+bool Subscriber::begin_session() {
+  using Way = SubscriberOptions::Way;
+  const bool may_near = options_.way != Way::Far && options_.name.size() <= kMaxNameBytes &&
+                        options_.name.find('/') == std::string::npos && post_->shares_memory(options_.publisher);
+  asks_near_ = port_ == nullptr || options_.way == Way::Near || (may_near && !is_far_once_);
+  is_far_once_ = false;
+  // A ring that was written here and has ended makes room for one that the publisher writes.
+  if (asks_near_ && ring_ != nullptr && epoch_ == 0) {
+    applier_.reset();
+    ring_.reset();
+  }
+  if (!asks_near_ && !begin_far()) return false;
+  while (session_ == 0) {
+    if (::getrandom(&session_, sizeof(session_), 0) != sizeof(session_)) session_ = 0;
+  }
+  return true;
+}
+
+/// A window of its own for each session: what an earlier one still sends meets a closed one.
+bool Subscriber::begin_far() {
+  if (!landing_.ok()) {
+    Result<PortMemory> landing =
+        PortMemory::make(*port_, "stopbit-landing", landing_bytes(layout_), nic::Access::ReadWrite);
+    if (!landing) {
+      problem_ = landing.message();
+      return false;
+    }
+    landing_ = std::move(landing).value();
+  }
+  nic::Rma& rma = port_->node().rma();
+  if (window_) (void)rma.close_window(port_->vpid(), window_->id);
+  window_ = rma.open_window(port_->vpid(), landing_.address(), landing_bytes(layout_), nic::Access::Write);
+  if (!window_) {
+    problem_ = "the node has no window left";
+    return false;
+  }
+  while (port_->events().poll(kMessageEvent)) {
+  }
+  std::memset(landing_.span().data() + heartbeat_at(layout_), 0, landing_bytes(layout_) - layout_.bytes());
+  return true;
+}
+
+bool Subscriber::send(std::span<const std::byte> message) {
+  return post_->send(options_.publisher, options_.publisher_port, message, now_ns_);
+}
+
+void Subscriber::leave(std::uint64_t session) {
+  (void)send(to_bytes(Leave{session}));
+}
+
+/// The publisher of a near ring is not told: it goes on with the ring, until there is another session for it. Nor is
+/// that of a lossless one: it keeps what comes next.
+void Subscriber::end_session(const std::string& why, std::uint64_t pause_ns) {
+  if (!asks_near_ && !earlier()) leave(session_);
+  session_ = 0;
+  receiver_.reset();
+  history_.reset();
+  fetch_.reset();
+  piece_ = PortMemory();
+  image_.clear();
+  if (applier_) applier_->give_up();
+  next_ask_ns_ = now_ns_ + pause_ns;
+  set_state(SubscriberState::Asking, why);
+}
+
+/// The publisher writes no ring for us, or none that can be used.
+void Subscriber::go_far(const std::string& why) {
+  leave(session_);
+  if (near_) {
+    if (near_->session != session_) leave(near_->session);
+    forget_near();
+  }
+  const bool can = port_ != nullptr && options_.way != SubscriberOptions::Way::Near;
+  is_far_once_ = can;
+  end_session(why, can ? 0 : options_.ask_ns);
+}
+
+void Subscriber::hear() {
+  while (const std::optional<nic::MessageHead> head = post_->receive(message_)) {
+    if (head->is_erroneous || head->node != options_.publisher || head->vpid != options_.publisher_port) continue;
+    const std::span<const std::byte> bytes = std::span(message_).first(head->length);
+    std::uint16_t version = 0;
+    const Result<Greeting> greeting = read_greeting(bytes, version);
+    if (!greeting) continue;
+    const bool is_ours = session_ != 0 && greeting.value().session == session_;
+    const bool is_answer = is_ours && state_ == SubscriberState::Asking;
+    if (greeting.value().call == Call::Accept && is_answer && !asks_near_) hear_accept(bytes);
+    if (greeting.value().call == Call::AcceptNear && is_answer && asks_near_) hear_near(bytes);
+    if (greeting.value().call == Call::Beat) hear_beat(bytes);
+    // Who does not speak our version, or could not read the request, does not know the session.
+    const bool was_ours = accepted_ != 0 && greeting.value().session == accepted_;
+    if (greeting.value().call == Call::Refuse &&
+        (is_ours || was_ours || (greeting.value().session == 0 && state_ == SubscriberState::Asking))) {
+      hear_refusal(bytes);
+    }
+  }
+  if (port_ == nullptr) return;
+  nic::Notification notification;
+  while (port_->notifications().take(notification)) {
+    if (history_ != nullptr && history_->hear(notification)) continue;
+    if (fetch_) (void)fetch_->hear(notification);
+  }
+}
+
+void Subscriber::hear_accept(std::span<const std::byte> bytes) {
+  const Result<Accept> read = read_accept(bytes);
+  if (!read) {
+    ++counters_.damaged;
+    end_session(read.message(), options_.ask_ns);
+    return;
+  }
+  accept_ = read.value();
+  const std::string hash = "the ring has another layout than was asked for";
+  if (options_.layout_hash != 0 && accept_.layout_hash != options_.layout_hash) {
+    ++counters_.damaged;
+    end_session(hash, options_.ask_ns);
+    return;
+  }
+  if (accept_.slot_count > options_.max_slots) {
+    end_session("", options_.ask_ns);
+    set_state(SubscriberState::Refused, "the ring has " + std::to_string(accept_.slot_count) + " slots, at most " +
+                                            std::to_string(options_.max_slots) + " are allowed here");
+    return;
+  }
+  const bool is_same_ring = ring_ != nullptr && accept_.epoch == epoch_ && accept_.layout_hash == layout_hash_;
+  if (is_same_ring && reached_ && accept_.begin.number < reached_->number) {
+    // No record comes twice.
+    leave(session_);
+    return refuse_the_rest("the publisher does not go on where the ring here is");
+  }
+  if (!is_same_ring && ring_ != nullptr && epoch_ != 0 && options_.is_lossless && !options_.follows) {
+    leave(session_);
+    return refuse_the_rest("the publisher has another ring");
+  }
+  ++counters_.sessions;
+  accepted_ = session_;
+  lacking_ = is_same_ring ? 0 : lacking_;
+  link_ = post_->link(options_.publisher);
+  beat_ = 0;
+  beat_ns_ = now_ns_;
+  receiver_.emplace(port_->transfers(), port_->events(), kMessageEvent, landing_.span().first(layout_.bytes()), layout_,
+                    nic::ChannelPeer{options_.publisher, accept_.sender, accept_.credit_event, {}});
+  if (is_same_ring) return begin_history();
+  if (!accept_.has_window) {
+    end_session("the publisher does not show its ring, so there is no image", options_.ask_ns);
+    return;
+  }
+  Result<PortMemory> piece = PortMemory::make(*port_, "stopbit-image", kPieceBytes, nic::Access::ReadWrite);
+  if (!piece) {
+    end_session(piece.message(), options_.ask_ns);
+    return;
+  }
+  piece_ = std::move(piece).value();
+  fetch_.emplace(*port_, Fetch::From{options_.publisher, accept_.owner, accept_.window});
+  set_state(SubscriberState::Image, "accepted");
+}
+
+void Subscriber::hear_refusal(std::span<const std::byte> bytes) {
+  const Result<Refuse> read = read_refuse(bytes);
+  if (!read) return;
+  refusal_ = read.value().why;
+  const std::string why = std::string("the publisher says: ") + to_meaning(refusal_) +
+                          (read.value().text.empty() ? "" : " (" + read.value().text + ")");
+  // One that knows no near rings says so, too.
+  if (asks_near_ && state_ == SubscriberState::Asking &&
+      (refusal_ == Refusal::Near || refusal_ == Refusal::Version || refusal_ == Refusal::Malformed)) {
+    return go_far(why);
+  }
+  const bool is_over = is_cut_off(read.value().records);
+  end_session(why, options_.ask_ns);
+  if (is_over) return refuse_the_rest(why);
+  if (!is_for_now(refusal_)) set_state(SubscriberState::Refused, why);
+}
+
+/// Where a lossless subscriber goes on in the next session.
+std::optional<Earlier> Subscriber::earlier() const noexcept {
+  if (!options_.is_lossless || accepted_ == 0) return std::nullopt;
+  if (asks_near_) return near_ ? std::optional(Earlier{accepted_, 0, {}}) : std::nullopt;
+  if (ring_ == nullptr || epoch_ == 0 || !reached_) return std::nullopt;
+  return Earlier{accepted_, epoch_, *reached_};
+}
+
+/// After a refusal of an accepted lossless session: whether the ring here gets no more. `records`: Refuse::records.
+bool Subscriber::is_cut_off(std::uint64_t records) {
+  const bool has_begun = near_ || (ring_ != nullptr && epoch_ != 0);
+  if (!options_.is_lossless || !has_begun || !is_for_now(refusal_)) return false;
+  const bool was_served = state_ != SubscriberState::Asking;
+  // A far one may come again for what it lacks, as long as the publisher is there.
+  const bool is_last =
+      refusal_ == Refusal::Closing || refusal_ == Refusal::NotRunning || (near_ && refusal_ == Refusal::Stuck);
+  if (is_last && was_served && records != 0) {
+    const std::uint64_t reached = reached_ ? reached_->records : 0;
+    lacking_ = near_ ? records : records - std::min(records, reached);
+  }
+  return is_last && !options_.follows;
+}
+
+/// Of a lossless ring that nothing follows: what is here stays, and is not all.
+void Subscriber::refuse_the_rest(const std::string& why) {
+  const bool ends = session_ != 0;
+  if (ends) end_session(why, options_.ask_ns);
+  if (ring_ != nullptr) ring_->finish();
+  set_state(SubscriberState::Refused,
+            why + (lacking_ != 0 ? "; " + std::to_string(lacking_) + " records have not come" : "") +
+                ": the ring here is not complete");
+}
+
+void Subscriber::tell_reached(std::uint64_t now_ns) {
+  if (!options_.is_lossless || !reached_) return;
+  const bool is_far_on = reached_->number - told_.number >= accept_.slot_count / kTellShare;
+  if (!is_far_on && now_ns - told_ns_ < kTellNs) return;
+  // Said again and again: nothing else says that it was heard.
+  told_ns_ = now_ns;
+  if (send(to_bytes(Reached{session_, *reached_}))) told_ = *reached_;
+}
+
+/// Whether the publisher is well; then so is the ring.
+void Subscriber::watch(std::uint64_t now_ns) {
+  if (state_ == SubscriberState::Asking) return;
+  if (asks_near_) return watch_near(now_ns);
+  if (!receiver_) return;
+  if (state_ == SubscriberState::Live) tell_reached(now_ns);
+  // What has come is taken before anything is said about the publisher: its last messages may wait for our reader.
+  if (state_ == SubscriberState::Live && port_->events().pending(kMessageEvent) != 0) {
+    beat_ns_ = now_ns;
+    return;
+  }
+  if (port_->node().links().session(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
+  std::byte* const landing = landing_.span().data();
+  const std::uint64_t beat =
+      __atomic_load_n(reinterpret_cast<std::uint64_t*>(landing + beat_at(layout_)), __ATOMIC_ACQUIRE);
+  if (beat != beat_) {
+    beat_ = beat;
+    beat_ns_ = now_ns;
+    const auto* const heartbeat = reinterpret_cast<std::uint64_t*>(landing + heartbeat_at(layout_));
+    if (ring_ != nullptr && epoch_ == accept_.epoch) ring_->beat(__atomic_load_n(heartbeat, __ATOMIC_RELAXED));
+  } else if (now_ns - beat_ns_ >= options_.silence_ns) {
+    end_session("the publisher gives no sign", 0);
+  }
+}
+
+// The image, and the ring.
+
+std::size_t Subscriber::fetch_image() {
+  if (!fetch_->is_done()) return 0;
+  if (fetch_->error() != nic::Error::None) {
+    end_session(std::string("the image cannot be fetched: ") + to_meaning(fetch_->error()), options_.ask_ns);
+    return 0;
+  }
+  // What was asked for last is in `piece_`.
+  const std::size_t length = std::min<std::size_t>(kPieceBytes, accept_.image_bytes - image_.size());
+  if (fetch_->started() != 0) {
+    const std::span<const std::byte> piece = piece_.span().first(length);
+    image_.insert(image_.end(), piece.begin(), piece.end());
+  }
+  const std::size_t left = std::min<std::size_t>(kPieceBytes, accept_.image_bytes - image_.size());
+  if (left != 0) {
+    if (!fetch_->start(accept_.image_offset + image_.size(), piece_.address(), static_cast<std::uint32_t>(left))) {
+      // There is room for one command: nothing is under way.
+      end_session("the node does not take commands", options_.ask_ns);
+    }
+    return 1;
+  }
+  fetch_.reset();
+  piece_ = PortMemory();
+  std::string problem = use_image();
+  if (problem.empty()) problem = make_ring();
+  image_.clear();
+  if (!problem.empty()) {
+    ++counters_.damaged;
+    end_session(problem, kCalmAsks * options_.ask_ns);
+    return 1;
+  }
+  begin_history();
+  return 1;
+}
+
+std::string Subscriber::use_image() {
+  Result<Program> program = image::read(image_);
+  if (!program) return "the ring's image cannot be used: " + program.message();
+  if (layout_hash(program.value()) != accept_.layout_hash) return "the ring's image has another layout than was said";
+  if (program.value().max_record_slots != accept_.max_record_slots) {
+    return "the ring's image has records of " + std::to_string(program.value().max_record_slots) +
+           " slots, the ring of " + std::to_string(accept_.max_record_slots);
+  }
+  filter_.reset();
+  program_ = std::move(program).value();
+  const Result<record::Schema> schema = record::Schema::make(program_);
+  if (!schema) return "the ring's image cannot be used: " + schema.message();
+  schema_ = schema.value();
+  if (options_.filter.is_empty()) return {};
+  Result<std::unique_ptr<RecordFilter>> filter = RecordFilter::make(options_.filter, *schema_);
+  if (!filter) return filter.message();
+  filter_ = std::move(filter).value();
+  return {};
+}
+
+/// The old one ends as the publisher's has.
+std::string Subscriber::make_ring() {
+  applier_.reset();
+  if (ring_ != nullptr) ring_->finish();
+  ring::WriterOptions how;
+  how.slot_count = accept_.slot_count;
+  how.image_generation = accept_.image_generation;
+  how.replaces = ring_.get();
+  how.origin = ring::Origin::Copy;
+  Result<ring::Writer> made = ring::Writer::create(options_.name, program_, how);
+  if (!made) return made.message();
+  ring_ = std::make_unique<ring::Writer>(std::move(made).value());
+  applier_.emplace(*ring_, accept_.max_record_slots);
+  mark_records_ = ring_->records();
+  mark_head_ = read_head_ = ring_->head();
+  epoch_ = accept_.epoch;
+  layout_hash_ = accept_.layout_hash;
+  reached_.reset();
+  return {};
+}
+
+// What was published before.
+
+void Subscriber::begin_history() {
+  const bool wants = reached_ || options_.wants_history;
+  if (!wants || (reached_ && reached_->number >= accept_.begin.number)) return go_live();
+  if (!accept_.has_window) {
+    if (reached_ && accept_.begin.records > reached_->records) {
+      history_lost(accept_.begin.records - reached_->records);
+    }
+    return go_live();
+  }
+  Result<std::unique_ptr<History>> made =
+      History::make(*port_, Fetch::From{options_.publisher, accept_.owner, accept_.window}, accept_, reached_);
+  if (!made) return end_session(made.message(), options_.ask_ns);
+  history_ = std::move(made).value();
+  set_state(SubscriberState::History, reached_ ? "what was missed is fetched" : "what is there is fetched");
+}
+
+std::size_t Subscriber::fetch_history() {
+  const std::uint64_t before = counters_.records;
+  const History::State state = history_->step(*this);
+  if (state == History::State::Working) return counters_.records != before ? 1 : 0;
+  if (state == History::State::Failed) {
+    ++counters_.damaged;
+    end_session(std::string("older records cannot be fetched: ") + history_->problem(), options_.ask_ns);
+    return 1;
+  }
+  history_.reset();
+  go_live();
+  return 1;
+}
+
+bool Subscriber::history_record(std::span<const record::Slot> record) {
+  if (filter_ != nullptr && !filter_->passes(record)) {
+    ++counters_.filtered;
+  } else {
+    const std::uint64_t before = counters_.records;
+    for (const record::Slot& slot : record) {
+      if (!write(slot)) return false;
+    }
+    if (counters_.records != before + 1) return false;
+    ++counters_.fetched;
+  }
+  reached_ = history_->reached();
+  return true;
+}
+
+void Subscriber::history_lost(std::uint64_t records) {
+  (void)write(lost_event(records, accept_.image_generation));
+  if (history_ != nullptr) reached_ = history_->reached();
+}
+
+void Subscriber::go_live() {
+  reached_ = told_ = accept_.begin;
+  set_state(SubscriberState::Live, "records come as they are published");
+}
+
+// What is published now.
+
+std::uint64_t Subscriber::records_read() const noexcept {
+  return options_.records_read->load(std::memory_order_acquire);
+}
+
+/// Whether what comes next may be written: what our reader has not read fills no more than half of the ring. Else
+/// messages stay where they are, the publisher gets no credit for them, and waits.
+bool Subscriber::has_room() noexcept {
+  if (options_.records_read == nullptr) return true;
+  if (records_read() >= mark_records_) {
+    read_head_ = mark_head_;
+    mark_records_ = ring_->records();
+    mark_head_ = ring_->head();
+  }
+  return ring_->head() + accept_.max_record_slots - read_head_ <= ring_->slot_count() / 2;
+}
+
+std::size_t Subscriber::receive() {
+  std::size_t work = 0;
+  for (; work < kMessagesPerStep && state_ == SubscriberState::Live && has_room(); ++work) {
+    const std::span<const std::byte> message = receiver_->receive();
+    const bool is_damaged = receiver_->damaged() != 0;
+    if (message.empty() && !is_damaged) break;
+    ++counters_.messages;
+    if (is_damaged || !apply(message)) {
+      ++counters_.damaged;
+      end_session("the publisher sent what is no record", options_.ask_ns);
+      return work + 1;
+    }
+  }
+  return work;
+}
+
+/// The message lies in memory that its sender can write to: every byte is read once.
+bool Subscriber::apply(std::span<const std::byte> message) {
+  BatchHead head;
+  if (message.size() < sizeof(head)) return false;
+  std::memcpy(&head, message.data(), sizeof(head));
+  if (message.size() != sizeof(head) + head.slots * record::kSlotBytes) return false;
+  for (std::size_t i = 0; i < head.slots; ++i) {
+    record::Slot slot;
+    std::memcpy(&slot, message.data() + sizeof(head) + i * record::kSlotBytes, sizeof(slot));
+    if (!write(slot)) return false;
+  }
+  reached_ = head.reached;
+  if (head.kind == Batch::Records) return true;
+  if (head.kind != Batch::Ended) return false;
+  end_ring(head.how);
+  return true;
+}
+
+/// The next slot of the stream. False: it cannot be one.
+bool Subscriber::write(const record::Slot& slot) {
+  const bool is_first = applier_->is_between();
+  switch (applier_->take(slot)) {
+    case SlotWriter::Outcome::Bad: return false;
+    case SlotWriter::Outcome::Part: break;
+    case SlotWriter::Outcome::Whole: ++counters_.records; break;
+  }
+  ++counters_.slots;
+  const record::EventView event(slot);
+  if (is_first && record::HeaderView(slot).is_event() && event.kind() == record::EventKind::Lost) {
+    counters_.lost += event.missing();
+  }
+  return true;
+}
+
+void Subscriber::end_ring(std::uint8_t how) {
+  if (options_.is_lossless) (void)send(to_bytes(Reached{session_, *reached_}));
+  ring_->finish();
+  epoch_ = 0;
+  end_as(how);
+}
+
+void Subscriber::end_as(std::uint8_t how) {
+  accepted_ = 0;  // it is complete: what the publisher says of the session from now on, as when it ends, is no news
+  const bool is_finished = how == static_cast<std::uint8_t>(ring::WriterState::Finished);
+  const char* const why = is_finished ? "the ring has ended" : "the ring's writer is gone";
+  end_session(why, options_.ask_ns);
+  if (!options_.follows) set_state(SubscriberState::Ended, why);
+}
+
+// A ring that the publisher writes.
+
+void Subscriber::hear_near(std::span<const std::byte> bytes) {
+  const Result<AcceptNear> read = read_accept_near(bytes);
+  if (!read) {
+    ++counters_.damaged;
+    return go_far(read.message());
+  }
+  // The ring that we have goes on, also if somebody has taken its name away.
+  if (near_ && near_->look.epoch() == read.value().epoch) {
+    near_->session = session_;
+  } else if (near_ && options_.is_lossless && !options_.follows && near_->beat.how == 0) {
+    leave(session_);
+    return refuse_the_rest("the publisher did not wait for this subscriber any longer");
+  } else {
+    Result<ring::Reader> look =
+        ring::Reader::open(options_.name, ring::Start::Newest, os::Accepted(options_.publisher_user));
+    if (!look) return go_far(look.message());
+    const ring::Reader& ring = look.value();
+    if (ring.epoch() != read.value().epoch || ring.slot_count() > options_.max_slots ||
+        (options_.layout_hash != 0 && ring.layout_hash() != options_.layout_hash)) {
+      ++counters_.damaged;
+      return go_far("the ring '" + ring.path() + "' is not the one that was asked for");
+    }
+    counters_ = counters();
+    counters_.lost -= lacking_;
+    near_.emplace(NearRing{std::move(look).value(), session_, {}, 0});
+  }
+  ++counters_.sessions;
+  accepted_ = session_;
+  lacking_ = 0;
+  link_ = post_->link(options_.publisher);
+  beat_ns_ = now_ns_;
+  set_state(options_.wants_history ? SubscriberState::History : SubscriberState::Live,
+            "the publisher writes the ring itself");
+}
+
+void Subscriber::hear_beat(std::span<const std::byte> bytes) {
+  const Result<Beat> read = read_beat(bytes);
+  if (!read || !near_ || read.value().session != near_->session) return;
+  near_->beat = read.value();
+  echo(true);
+  beat_ns_ = now_ns_;
+  if (session_ != near_->session) return;
+  if (state_ == SubscriberState::History && near_->beat.has_history) {
+    set_state(SubscriberState::Live, "records come as they are published");
+  }
+  if (near_->beat.how != 0) end_as(near_->beat.how);
+}
+
+/// Tells the publisher that we are there, and which is the last beat before which our reader has read everything: that
+/// is its credit. A beat that waits for the reader is told again, so nothing is lost with an answer.
+void Subscriber::echo(bool is_asked) {
+  const bool is_read = options_.records_read == nullptr || records_read() >= near_->beat.records;
+  const bool is_news = is_read && near_->echoed != near_->beat.number;
+  if (is_news) near_->echoed = near_->beat.number;
+  if (is_asked || is_news) (void)send(to_bytes(Echo{near_->session, near_->echoed}));
+}
+
+void Subscriber::watch_near(std::uint64_t now_ns) {
+  if (near_ && options_.records_read != nullptr) echo(false);
+  if (post_->link(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
+  if (now_ns - beat_ns_ >= options_.silence_ns) return end_session("the publisher gives no sign", 0);
+  if (now_ns < next_look_ns_) return;
+  next_look_ns_ = now_ns + kLookNs;
+  // Its process holds the ring's lock as long as it lives.
+  if (near_->look.writer() == ring::WriterState::Dead) end_session("the publisher is gone", 0);
+}
+
+/// Nobody else takes away what a publisher that is gone has left.
+void Subscriber::forget_near() {
+  counters_ = counters();
+  counters_.lost -= lacking_;
+  if (near_->look.writer() == ring::WriterState::Dead && !near_->look.replaced()) ::unlink(near_->look.path().c_str());
+  near_.reset();
+}
+
+SubscriberCounters Subscriber::counters() const noexcept {
+  SubscriberCounters sum = counters_;
+  sum.lost += lacking_;
+  if (!near_) return sum;
+  sum.records += near_->look.published();
+  sum.slots += near_->beat.slots;
+  sum.fetched += near_->beat.fetched;
+  sum.filtered += near_->beat.filtered;
+  sum.lost += near_->beat.lost;
+  return sum;
+}
+
+void Subscriber::set_state(SubscriberState state, const std::string& why) {
+  if (!why.empty()) problem_ = why;
+  if (state == state_) return;
+  state_ = state;
+  // What goes wrong again and again, before any record has come, is told once.
+  const bool is_known =
+      !failure_.empty() && (state == SubscriberState::Asking ? problem_ == failure_ : state == SubscriberState::Image);
+  if (state == SubscriberState::Asking) failure_ = problem_;
+  if (state == SubscriberState::Live) failure_.clear();
+  if (options_.log && !is_known) options_.log("ring '" + options_.name + "': " + to_text(state) + ": " + problem_);
+}
+
+}  // namespace stopbit::remote

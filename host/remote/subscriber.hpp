@@ -1,0 +1,222 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "decoder/record/schema.hpp"
+#include "host/nic/channel/channel.hpp"
+#include "host/remote/fetch.hpp"
+#include "host/remote/history.hpp"
+#include "host/remote/port.hpp"
+#include "host/remote/protocol.hpp"
+#include "host/remote/record_filter.hpp"
+#include "host/remote/slot_writer.hpp"
+#include "host/ring/reader.hpp"
+#include "host/ring/writer.hpp"
+#include "microcode/base/result.hpp"
+#include "microcode/program.hpp"
+
+namespace stopbit::remote {
+
+struct SubscriberOptions {
+  nic::NodeId publisher = 0;                    ///< The node that publishes,
+  nic::Vpid publisher_port = 0;                 ///< and its publisher's port (Publisher::vpid).
+  nic::Pdid domain = 0;                         ///< As the publisher's.
+  std::string ring;                             ///< As the publisher calls it.
+  std::string name;                             ///< Of the ring that is made here (host/os/shm/name.hpp).
+  std::optional<std::uint32_t> publisher_user;  ///< Whose rings are accepted here; nothing: those of any reader.
+  std::string token;                            ///< Up to kMaxTokenBytes.
+  Filter filter;
+  bool is_lossless = false;  ///< The publisher's ring is a lossless one, and its writer shall wait for this subscriber.
+  /// With is_lossless, and without `follows`: so many records of the ring here its one reader has read
+  /// (ring::Reader::next_record). The publisher waits for that reader, too. Null: for the subscriber alone, and a
+  /// reader of its ring may lose records. Written by the reader's thread with release order.
+  std::shared_ptr<const std::atomic<std::uint64_t>> records_read;
+  bool wants_history = true;            ///< Begins with what is still in the ring; else with what is published next.
+  bool follows = true;                  ///< When the ring ends, its successor is waited for.
+  std::uint64_t layout_hash = 0;        ///< That the ring must have; 0: any.
+  std::uint64_t max_slots = 1U << 20U;  ///< A longer ring is refused: it would need as much memory here.
+  std::uint32_t landing_messages = 64;  ///< That may be under way; from ChannelLayout::kMinSlots.
+  std::uint64_t ask_ns = 200'000'000;   ///< How long an answer, or a ring to come, is waited for before asking again.
+  std::uint64_t silence_ns = 3'000'000'000;  ///< A publisher that shows no sign for so long is asked anew.
+  /// How records come here.
+  enum class Way : std::uint8_t {
+    Best,  ///< Near if both are on one host and the publisher does it, else far.
+    Far,   ///< Sent by the publisher, written into the ring by the subscriber.
+    Near,  ///< Written by the publisher, straight into the ring. Asked for until the publisher does it.
+  };
+  Way way = Way::Best;
+  std::function<void(const std::string&)> log;  ///< One line for each time the state changes.
+};
+
+enum class SubscriberState : std::uint8_t {
+  Asking,   ///< There is no subscription: the publisher does not answer, or has no ring at the moment.
+  Image,    ///< The firmware image is fetched.
+  History,  ///< Records that were published before are fetched.
+  Live,     ///< Records come as they are published.
+  Refused,  ///< For good: problem() says why.
+  Ended,    ///< The ring has ended, and nothing is followed.
+};
+[[nodiscard]] const char* to_text(SubscriberState state) noexcept;
+
+struct SubscriberCounters {
+  std::uint64_t records = 0;   ///< Written into the ring here, events of this side's own included.
+  std::uint64_t slots = 0;     ///< Of them.
+  std::uint64_t fetched = 0;   ///< Of the records: by get.
+  std::uint64_t filtered = 0;  ///< Fetched records that the filter kept back.
+  std::uint64_t lost = 0;      ///< Records that events of the kind Lost tell of; and of a lossless ring that the
+                               ///< publisher no longer gives, those that it says are not here.
+  std::uint64_t messages = 0;  ///< Of the channel; of a near ring 0.
+  std::uint64_t sessions = 0;  ///< Times that a publisher has accepted.
+  std::uint64_t damaged = 0;   ///< Sessions that were ended because the publisher sent what it must not.
+};
+
+/// Makes a ring here of a ring on another node: same image, same slots, own numbers. Any reader opens it by its name.
+///
+/// On the publisher's host the publisher writes that ring itself (a near ring) as long as the subscriber is there; then
+/// the subscriber only asks for it and says that it is there. From elsewhere, or if the publisher does not, records
+/// come into landing memory and are written into the ring from there by an ordinary ring writer. Readers see what they
+/// see of any ring. When the publisher is gone the ring stays as it is, and goes on where it was if the
+/// publisher comes back with the same one: what it missed is fetched by get, or an event of the kind Lost tells how
+/// many records it were. Another ring under the same name at the publisher is another one here, too.
+///
+/// Of the node's thread: step both in turn. Per record there is no allocation, lock or system call.
+class Subscriber final : private HistorySink {
+ public:
+  /// The node must outlive it. Asks the publisher from the first step on.
+  [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(nic::Node& node, const SubscriberOptions& options);
+  /// The same of a client's process, near only: the publisher is at the client's node (Client::subscribe).
+  [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(nic::Client& client, const SubscriberOptions& options);
+  ~Subscriber() override;
+
+  /// Goes on at another node of this process, in the same network: the one so far is lost to it. A ring that is written
+  /// here stays as it is, and what it misses is fetched or told as lost, as when the publisher was away; a near one
+  /// ends. The other node must outlive it, and the one so far only this call. Not of a client's. "" or, with nothing
+  /// changed, what is wrong.
+  [[nodiscard]] std::string move_to(nic::Node& node);
+  /// Returns how much it did. `now_ns` must not go back.
+  std::size_t step(std::uint64_t now_ns);
+
+  [[nodiscard]] SubscriberState state() const noexcept { return state_; }
+  /// Why the last session ended, or none began.
+  [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
+  [[nodiscard]] Refusal refusal() const noexcept { return refusal_; }
+  /// The ring is there, under its name.
+  [[nodiscard]] bool has_ring() const noexcept { return ring_ != nullptr || near_; }
+  /// It is written by the publisher.
+  [[nodiscard]] bool is_near() const noexcept { return near_.has_value(); }
+  /// Of a near ring, the publisher's word as of its last beat, but for the records.
+  [[nodiscard]] SubscriberCounters counters() const noexcept;
+
+ private:
+  /// A near ring, as readers see it, and what the publisher last said of it.
+  struct NearRing {
+    ring::Reader look;
+    std::uint64_t session = 0;
+    Beat beat;
+    std::uint64_t echoed = 0;  ///< The number of the last beat that was answered by its own.
+  };
+
+  Subscriber(std::unique_ptr<Messenger> post, Port* port, const nic::ChannelLayout& layout,
+             const SubscriberOptions& options);
+
+  /// A port that hears the publisher's only.
+  [[nodiscard]] static Result<std::unique_ptr<Port>> open_port(nic::Node& node, const SubscriberOptions& options);
+  void ask(std::uint64_t now_ns);
+  [[nodiscard]] bool begin_session();
+  [[nodiscard]] bool begin_far();
+  [[nodiscard]] bool send(std::span<const std::byte> message);
+  void leave(std::uint64_t session);
+  void go_far(const std::string& why);
+  void hear_near(std::span<const std::byte> bytes);
+  void hear_beat(std::span<const std::byte> bytes);
+  void echo(bool is_asked);
+  [[nodiscard]] std::optional<Earlier> earlier() const noexcept;
+  void tell_reached(std::uint64_t now_ns);
+  [[nodiscard]] bool is_cut_off(std::uint64_t records);
+  void refuse_the_rest(const std::string& why);
+  void watch_near(std::uint64_t now_ns);
+  void forget_near();
+  void end_session(const std::string& why, std::uint64_t pause_ns);
+  void hear();
+  void hear_accept(std::span<const std::byte> bytes);
+  void hear_refusal(std::span<const std::byte> bytes);
+  void watch(std::uint64_t now_ns);
+
+  std::size_t fetch_image();
+  [[nodiscard]] std::string use_image();
+  [[nodiscard]] std::string make_ring();
+  void begin_history();
+  std::size_t fetch_history();
+  void go_live();
+  [[nodiscard]] std::uint64_t records_read() const noexcept;
+  [[nodiscard]] bool has_room() noexcept;
+  std::size_t receive();
+  [[nodiscard]] bool apply(std::span<const std::byte> message);
+  void end_ring(std::uint8_t how);
+  void end_as(std::uint8_t how);
+
+  [[nodiscard]] bool history_record(std::span<const record::Slot> record) override;
+  void history_lost(std::uint64_t records) override;
+  [[nodiscard]] bool write(const record::Slot& slot);
+
+  void set_state(SubscriberState state, const std::string& why);
+
+  static constexpr std::size_t kMessagesPerStep = 16;
+  static constexpr std::uint8_t kMessageEvent = 1;
+
+  std::unique_ptr<Messenger> post_;
+  Port* port_;  ///< The same, if it is of a node of this process: else there is no far way.
+  SubscriberOptions options_;
+  nic::ChannelLayout layout_;
+  PortMemory landing_;
+  std::optional<nic::WindowName> window_;  ///< Of this session, to the landing memory.
+  SubscriberState state_ = SubscriberState::Asking;
+  Refusal refusal_ = Refusal::None;
+  std::string problem_;
+  std::string failure_;  ///< Why the last session ended, until records come again.
+  std::uint64_t session_ = 0;
+  std::uint64_t accepted_ = 0;  ///< The last session that was accepted for the ring here; 0: none.
+  std::uint64_t lacking_ = 0;   ///< Lossless: records of the ring here that the publisher says we have not had.
+  Place told_;                  ///< Reached, as last told,
+  std::uint64_t told_ns_ = 0;   ///< and when.
+  bool asks_near_ = false;      ///< This session is, or is to be, a near one.
+  bool is_far_once_ = false;    ///< The next session is to be a far one: the publisher does not do it otherwise.
+  nic::Links::Session link_;    ///< With the publisher's node, when it accepted.
+  std::uint64_t now_ns_ = 0;
+  std::uint64_t next_ask_ns_ = 0;
+  std::uint64_t beat_ = 0;     ///< The publisher's, as last seen,
+  std::uint64_t beat_ns_ = 0;  ///< and when.
+
+  Accept accept_;
+  PortMemory piece_;  ///< Of the image.
+  std::vector<std::byte> image_;
+  std::optional<Fetch> fetch_;
+  std::unique_ptr<History> history_;
+  std::optional<nic::ChannelReceiver> receiver_;
+
+  Program program_;
+  std::optional<record::Schema> schema_;
+  std::unique_ptr<RecordFilter> filter_;  ///< For what is fetched.
+  std::unique_ptr<ring::Writer> ring_;
+  std::optional<SlotWriter> applier_;
+  std::uint64_t mark_records_ = 0;  ///< Once our reader has read so many records of the ring,
+  std::uint64_t mark_head_ = 0;     ///< it has read all below this slot.
+  std::uint64_t read_head_ = 0;     ///< It has read all below this slot.
+  std::optional<NearRing> near_;
+  std::uint64_t next_look_ns_ = 0;  ///< At the near ring's writer.
+  std::uint64_t epoch_ = 0;         ///< Of the publisher's ring that ours is made of; 0: it has ended.
+  std::uint64_t layout_hash_ = 0;
+  std::optional<Place> reached_;  ///< In that ring; nothing: no record was taken.
+  SubscriberCounters counters_;
+  std::array<std::byte, nic::kMaxMessageBytes> message_;
+};
+
+}  // namespace stopbit::remote

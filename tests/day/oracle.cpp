@@ -1,0 +1,693 @@
+#include "tests/day/oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace stopbit::day {
+namespace {
+
+using arbitrate::GapReason;
+
+constexpr std::uint64_t kMs = 1'000'000;
+
+std::string name(const Day& day, std::size_t index) {
+  const ChannelPlan& plan = day.channels[index];
+  constexpr const char* kModes[] = {"ordered", "fast", "carousel"};
+  return fmt::format("channel {} ({}, {}, {} line{}, window {} of {} us, room {}, silence {} ms)", index,
+                     plan.framing.name, kModes[static_cast<int>(plan.mode)], plan.lines, plan.lines == 1 ? "" : "s",
+                     plan.options.window_packets, plan.options.window_ns / 1'000, plan.options.room_packets,
+                     plan.options.switch_silence_ns / kMs);
+}
+
+bool is_good(const Number& number) {
+  for (std::size_t chunk = 0; chunk < number.chunks; ++chunk) {
+    if (number.low_ns[chunk] == kNever) return false;
+  }
+  return number.sent_ns != 0;
+}
+
+/// How far ahead a number may be on the word of one packet.
+std::int64_t believed(const ChannelPlan& plan) {
+  return std::max(64U, plan.options.window_packets);
+}
+
+/// Arrival of the last of its chunks, at the latest.
+std::uint64_t whole_by(const Number& number) {
+  return *std::max_element(number.high_ns.begin(), number.high_ns.begin() + number.chunks);
+}
+std::uint32_t whole_at(const Number& number) {
+  return *std::max_element(number.order.begin(), number.order.begin() + number.chunks);
+}
+
+const char* to_text(GapReason reason) {
+  constexpr const char* kReasons[] = {"window", "count", "room", "overtaken", "leap", "switch", "down", "end"};
+  return kReasons[static_cast<std::size_t>(reason)];
+}
+
+const char* to_text(Fate fate) {
+  constexpr const char* kFates[] = {"nothing", "network", "line down", "kernel",
+                                    "card",    "down",    "refused",   "handed out"};
+  return kFates[static_cast<std::size_t>(fate)];
+}
+
+}  // namespace
+
+Oracle::Oracle(Day& day, Counts& counts) : day_(day), counts_(counts), channels_(day.channels.size()) {
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    const std::uint8_t bits = day.channels[i].options.sequence_bits;
+    channels_[i].mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+    channels_[i].aside.resize(day.runs[i].size());
+    channels_[i].epochs.resize(day.runs[i].size());
+  }
+}
+
+Number* Oracle::find(std::size_t channel, std::uint32_t run, std::uint64_t number) {
+  if (run >= day_.runs[channel].size()) return nullptr;
+  Run& found = day_.runs[channel][run];
+  if (number - found.first >= found.numbers.size()) return nullptr;
+  return &found.numbers[number - found.first];
+}
+
+/// For people: what happens in the channel whose story is told.
+template <class... Args>
+void Oracle::tell(std::size_t channel, fmt::format_string<Args...> format, Args&&... args) const {
+  if (story != static_cast<int>(channel)) return;
+  fmt::print("{:>10} us  {}\n", static_cast<double>(until_ns_ - kBegin) / 1e3,
+             fmt::format(format, std::forward<Args>(args)...));
+}
+
+void Oracle::fail(std::size_t channel, const std::string& what) {
+  if (fault_.empty()) fault_ = fmt::format("{}: {}", name(day_, channel), what);
+}
+
+// ------------------------------------------------------------------------------------------------- what the ports do
+
+void Oracle::handed_out(const HandOut& hand_out) {
+  const Copy& copy = *hand_out.copy;
+  Channel& channel = channels_[copy.channel];
+  const ChannelPlan& plan = day_.channels[copy.channel];
+  const std::uint32_t order = ++order_;
+  ++channel.handed;
+  count(Count::HandedOut);
+  if (copy.body == Body::Truncated) count(Count::Truncated);
+  if (copy.body == Body::Headless) count(Count::Headless);
+  if (copy.body == Body::Oversized) count(Count::Oversized);
+  if (copy.chunks > 1) count(Count::Chunked);
+  const bool is_stranger = copy.run == kStranger;
+  tell(copy.channel, "  line {}: {} of run {}{} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
+       static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "",
+       static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
+       copy.body == Body::Whole       ? ""
+       : copy.body == Body::Truncated ? ", truncated"
+                                      : ", altered");
+  Number* const found = find(copy.channel, is_stranger ? copy.salt : copy.run, copy.number);
+  if (plan.options.sequence_bits == 0) {
+    channel.numberless.push_back(&copy);
+    return;
+  }
+  if (is_stranger && !copy.is_near) channel.foreign_ns = std::max(channel.foreign_ns, hand_out.high_ns);
+  if (found == nullptr || (is_stranger && !copy.is_near)) return;
+  if (copy.body == Body::Headless) {
+    found->fate[copy.line] = Fate::Refused;
+    return;
+  }
+  found->any_low_ns = std::min(found->any_low_ns, hand_out.low_ns);
+  found->any_order = std::min(found->any_order, order);
+  if (is_stranger) return;
+
+  // Whose turn it is.
+  if (channel.last_run[0] != copy.run) {
+    channel.last_run[1] = channel.last_run[0];
+    channel.last_run_ns[1] = channel.last_run_ns[0];
+    channel.last_run[0] = copy.run;
+    channel.last_run_ns[0] = 0;
+  }
+  channel.last_run_ns[0] = std::max(channel.last_run_ns[0], hand_out.high_ns);
+  if (channel.true_run == copy.run) channel.run_ns = std::max(channel.run_ns, hand_out.low_ns);
+  if (copy.body == Body::Truncated) {
+    found->has_broken_copy = true;
+    return;
+  }
+  if (copy.body == Body::Oversized) found->has_oversized_copy = true;
+  found->fate[copy.line] = Fate::HandedOut;
+  const std::size_t chunk = copy.chunk - 1U;
+  if (found->order[chunk] == ~0U && channel.running && channel.run != copy.run) {
+    found->is_aside = true;
+    const std::uint64_t silence = plan.options.switch_silence_ns + 3 * plan.options.window_ns + 5 * kMs;
+    const bool is_after_stranger = hand_out.low_ns < channel.foreign_ns + silence;
+    const bool is_after_run = hand_out.low_ns < channel.last_run_ns[1] + silence;
+    if (is_after_stranger) found->is_aside_of_wrong = true;
+    if (is_after_run) found->has_waited = true;
+    ++channel.aside[copy.run];
+  }
+  if (found->order[chunk] == ~0U) {
+    const auto ahead = static_cast<std::int64_t>(copy.number - channel.number);
+    if (channel.run == copy.run && ahead > believed(plan)) found->is_far = true;
+    found->handed = channel.handed;
+  }
+  found->low_ns[chunk] = std::min(found->low_ns[chunk], hand_out.low_ns);
+  found->high_ns[chunk] = std::min(found->high_ns[chunk], hand_out.high_ns);
+  found->order[chunk] = std::min(found->order[chunk], order);
+  if (plan.mode == Mode::Ordered) channel.waiting.push_back({hand_out.high_ns, copy.run, copy.number});
+}
+
+void Oracle::dropped(const Copy& copy, Fate fate) {
+  if (fate == Fate::Kernel) count(Count::KernelDrops);
+  if (fate == Fate::Card) count(Count::CardDrops);
+  if (fate == Fate::Refused) count(Count::Fragments);
+  if (copy.run == kStranger) return;
+  Number* const number = find(copy.channel, copy.run, copy.number);
+  if (number != nullptr && number->fate[copy.line] != Fate::HandedOut) number->fate[copy.line] = fate;
+}
+
+void Oracle::killed() {
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    Channel& channel = channels_[i];
+    tell(i, "killed");
+    channel.running = false;
+    channel.has_met = false;
+    channel.has_leapt = false;
+    channel.was_stranger = false;
+    std::fill(channel.epochs.begin(), channel.epochs.end(), 0);
+    channel.cursor.reset();
+    channel.run.reset();
+    channel.pending.clear();
+    channel.waiting.clear();
+    channel.waiting_at = 0;
+    channel.chunk = 0;
+    channel.may_retry = false;
+    channel.numberless_at = channel.numberless.size();
+    for (Run& run : day_.runs[i]) {
+      for (Number& number : run.numbers) {
+        if (number.told != Number::Told::Nothing) continue;
+        number.has_died = number.has_died || number.any_low_ns != kNever;
+        number.low_ns.fill(kNever);
+        number.high_ns.fill(kNever);
+        number.order.fill(~0U);
+        number.any_low_ns = kNever;
+        number.any_order = ~0U;
+        number.is_aside = false;
+        number.chunks_told = 0;
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------- what the appliance says
+
+void Oracle::horizon(std::uint64_t until_ns) {
+  until_ns_ = until_ns;
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    Channel& channel = channels_[i];
+    const std::uint64_t silence = until_ns - std::min(until_ns, channel.run_ns);
+    const std::uint64_t recent = until_ns - std::min(until_ns, 2 * day_.channels[i].options.window_ns + kMs);
+    std::erase_if(channel.silences, [&](const auto& seen) { return seen.first < recent || seen.second <= silence; });
+    channel.silences.emplace_back(until_ns, silence);
+  }
+}
+
+/// Counts what passes, and where the numbers wrap.
+void Oracle::move_cursor(Channel& channel, std::uint64_t to, std::uint64_t by) {
+  to &= channel.mask;
+  const bool wraps = by != 0 && to < by;
+  if (wraps && channel.run != kStranger) {
+    count(channel.mask == 0xFFFF ? Count::Wraps16 : channel.mask == 0xFFFF'FFFF ? Count::Wraps32 : Count::Wraps64);
+  }
+  channel.cursor = to;
+}
+
+/// The first packet of a run tells which one it is, and where the gaps before it were.
+void Oracle::meet(std::size_t index, std::uint32_t run, std::uint64_t number) {
+  Channel& channel = channels_[index];
+  if (run == kStranger) {
+    const bool had_true = channel.true_run.has_value();
+    const arbitrate::Options& options = day_.channels[index].options;
+    std::uint64_t needed = options.switch_silence_ns;
+    if (channel.leapt != 0) {
+      // A leap needs less, by its length.
+      const std::uint64_t most = std::max(64U, options.window_packets);
+      needed = std::min(needed, (channel.leapt - std::min(channel.leapt, most)) * 10'000);
+      // Of random numbers of 16 bits some are near, or near one of the others.
+      if (options.sequence_bits == 16 && channel.leapt < 8'000) needed = 0;
+    }
+    // As near as what is believed on the word of one packet: it cannot be told from the run's own.
+    const bool is_near = channel.run && channel.left_out <= std::max(64U, options.window_packets);
+    if (is_near) needed = 0;
+    std::uint64_t silence = 0;
+    for (const auto& [at_ns, seen] : channel.silences) silence = std::max(silence, seen);
+    needed -= needed / 20;  // a port without stamps knows it less exactly
+    if (had_true && !channel.was_stranger && channel.run != kStranger && silence < needed && channel.has_met &&
+        !options.carousel) {
+      fail(index, fmt::format("a stranger's packet {} is delivered when run {} was silent for {} us, not {}", number,
+                              *channel.true_run, silence / 1'000, needed / 1'000));
+    }
+    count(Count::WrongSwitches);
+    ++channel.foreign;
+    channel.run = kStranger;
+    channel.pending.clear();
+    return;
+  }
+  // A run that had the channel before the last switch has not begun anew.
+  using Reason = arbitrate::NewRun::Reason;
+  const bool is_new = channel.reason == Reason::Sender || channel.reason == Reason::SequenceReset;
+  if (is_new && channel.epochs[run] != 0 && channel.epochs[run] + 2 == channel.switches && !channel.has_leapt &&
+      day_.channels[index].mode != Mode::Carousel) {
+    fail(index, fmt::format("run {} goes on with {}, and is told as a new one", run, number));
+  }
+  channel.epochs[run] = channel.switches;
+  channel.has_met = true;
+  channel.run = channel.true_run = run;
+  channel.run_ns = std::max(channel.run_ns, std::min(until_ns_, channel.last_run_ns[0]));
+  std::uint64_t before = 0;
+  for (const Gap& gap : channel.pending) before += gap.gap.count;
+  for (const Gap& gap : channel.pending) {
+    settle(index, gap, number - before);
+    before -= gap.gap.count;
+  }
+  channel.pending.clear();
+}
+
+bool Oracle::delivered(std::size_t index, const arbitrate::Packet& packet, std::uint16_t epoch) {
+  Channel& channel = channels_[index];
+  const ChannelPlan& plan = day_.channels[index];
+  const Identity identity = read_message(day_.channels[index], packet);
+  if (!channel.running || epoch != channel.epoch) fail(index, "a packet of a run that was not told");
+  if (plan.options.sequence_bits == 0) {
+    if (channel.numberless_at >= channel.numberless.size()) {
+      fail(index, "a packet that was not handed out");
+      return true;
+    }
+    const Copy& copy = *channel.numberless[channel.numberless_at++];
+    if (identity.is_whole && (identity.run != copy.run || identity.number != copy.number)) {
+      fail(index, fmt::format("{} instead of {}", identity.number, copy.number));
+    }
+    count(Count::Delivered);
+    return identity.is_whole;
+  }
+
+  const std::uint64_t sequence = packet.preamble.sequence;
+  tell(index, "deliver {} (run {}){}", sequence, static_cast<int>(identity.run), identity.is_whole ? "" : " broken");
+  const std::uint8_t chunk = static_cast<std::uint8_t>(packet.preamble.chunk);
+  const bool is_retry = channel.may_retry && channel.cursor && sequence == ((*channel.cursor - 1) & channel.mask);
+  channel.may_retry = !identity.is_whole;
+  if (is_retry) {
+    --channel.number;
+  } else if (chunk == 1) {
+    if (channel.chunk != 0) fail(index, fmt::format("{} begins before the one before it is whole", sequence));
+    if (channel.cursor && *channel.cursor != sequence) {
+      fail(index, fmt::format("{} is delivered where {} was to come", sequence, *channel.cursor));
+    }
+    move_cursor(channel, sequence + 1, 1);
+  } else if (chunk != channel.chunk + 1) {
+    fail(index, fmt::format("chunk {} of {} after chunk {}", chunk, sequence, channel.chunk));
+  }
+  const std::uint64_t left_out = std::exchange(channel.left_out, 0);
+  channel.chunk = chunk == packet.preamble.chunks ? 0 : chunk;
+  const bool is_last_chunk = channel.chunk == 0;
+
+  if (!identity.is_whole) {
+    if (channel.run) {
+      Number* const number = find(index, *channel.run, channel.number++);
+      if (number != nullptr) {
+        number->told = Number::Told::Broken;
+        number->lost_order = order_;
+      }
+    }
+    if (!channel.run)
+      channel.pending.push_back({{.first = sequence, .count = 1, .reason = GapReason::End, .lines = {}}, Cause::End});
+    return false;
+  }
+  if (identity.channel != index) {
+    fail(index, "a packet of another channel");
+    return true;
+  }
+  std::uint32_t run = identity.run;
+  if (run == kStranger && find(index, identity.salt, identity.number) != nullptr &&
+      find(index, identity.salt, identity.number)->is_tainted &&
+      (channel.run ? *channel.run == identity.salt && channel.number == identity.number
+                   : find(index, identity.salt, identity.number)->told == Number::Told::Nothing)) {
+    run = identity.salt;  // in the place of the true one
+  }
+  channel.left_out = left_out;
+  if (!channel.run || (*channel.run != run && run == kStranger)) meet(index, run, identity.number);
+  channel.left_out = 0;
+  // The true run may be ahead of a stranger's, and leap to itself. A cycle that begins without its first packet may
+  // look like the one before.
+  const Number* const first = find(index, run, 1);
+  const bool may_join =
+      (*channel.run == kStranger && channel.has_leapt) ||
+      (plan.mode == Mode::Carousel && (plan.lines == 2 || (first != nullptr && first->fate[0] != Fate::HandedOut)));
+  // A run that begins just where the one before stopped cannot be told from it.
+  const bool continues = left_out <= static_cast<std::uint64_t>(believed(plan));
+  if (*channel.run != run && continues) {
+    const auto near =
+        static_cast<std::uint64_t>(believed(plan));  // copies of the run before, for all that can be known
+    for (std::uint64_t i = 1; i <= near; ++i) take(index, run, identity.number - i);
+  }
+  if (*channel.run != run && (may_join || continues)) channel.run = channel.true_run = run;
+  if (*channel.run != run) {
+    fail(index, fmt::format("packet {} of run {} among those of run {}", identity.number, static_cast<int>(run),
+                            static_cast<int>(*channel.run)));
+    return true;
+  }
+  channel.number = identity.number + 1;
+  if (run == kStranger) {
+    take_by_wire(index, sequence);
+    return true;
+  }
+  count(Count::Delivered);
+  Number* const number = find(index, run, identity.number);
+  if (number == nullptr || (sequence & channel.mask) != (identity.number & channel.mask)) {
+    fail(index, fmt::format("{} was not sent", identity.number));
+    return true;
+  }
+  const bool was_corrected =
+      number->told == Number::Told::Lost &&
+      (number->reason == GapReason::Leap || number->reason == GapReason::Switch ||
+       (number->reason == GapReason::Room && number->is_leapt) || number->lost_foreign != channel.foreign);
+  if (number->told == Number::Told::Delivered && !is_retry && !number->is_tainted) {
+    fail(index, fmt::format("{} of run {} is delivered twice", identity.number, run));
+  }
+  if (number->told == Number::Told::Lost && !was_corrected) {
+    fail(index, fmt::format("{} of run {} is delivered after it was lost ({})", identity.number, run,
+                            to_text(number->reason)));
+  }
+  if (++number->chunks_told == number->chunks || is_last_chunk) number->told = Number::Told::Delivered;
+  return true;
+}
+
+void Oracle::run(std::size_t index, const arbitrate::NewRun& run) {
+  Channel& channel = channels_[index];
+  using Reason = arbitrate::NewRun::Reason;
+  switch (run.reason) {
+    case Reason::Start: count(Count::Starts); break;
+    case Reason::Sender: count(Count::Senders); break;
+    case Reason::Cycle: count(Count::Cycles); break;
+    case Reason::SequenceReset: count(Count::Resets); break;
+    case Reason::Back: count(Count::Backs); break;
+  }
+  tell(index, "run of sender {} at {}, reason {}", run.sender, run.sequence, static_cast<int>(run.reason));
+  if (channel.running && run.epoch != static_cast<std::uint16_t>(channel.epoch + 1))
+    fail(index, "runs are not counted");
+  if (!run.before.balanced()) fail(index, "the account of a run that has ended is not balanced");
+  if (channel.chunk != 0) fail(index, "a run ends within a number");
+  channel.running = true;
+  channel.leapt = 0;
+  channel.left_out = 0;
+  channel.was_stranger = channel.run == kStranger;
+  ++channel.switches;
+  channel.epoch = run.epoch;
+  channel.reason = run.reason;
+  channel.cursor.reset();
+  channel.run.reset();
+  channel.pending.clear();
+  channel.may_retry = false;
+}
+
+void Oracle::gap(std::size_t index, const arbitrate::Gap& gap, Cause cause) {
+  Channel& channel = channels_[index];
+  tell(index, "gap {}+{} {} ({})", gap.first, gap.count, to_text(gap.reason), to_text(cause));
+  if (!channel.running || gap.epoch != channel.epoch) fail(index, "a gap of a run that was not told");
+  if (channel.cursor && *channel.cursor != gap.first) {
+    fail(index, fmt::format("a gap at {} where {} was to come", gap.first, *channel.cursor));
+  }
+  if (gap.count == 0) fail(index, "a gap of nothing");
+  if (gap.reason == GapReason::Window && gap.after_t_ns + day_.channels[index].options.window_ns > until_ns_) {
+    fail(index, fmt::format("a gap at {} is put down to a window that is still open", gap.first));
+  }
+  if (gap.reason == GapReason::Window && !day_.channels[index].options.ordered &&
+      !day_.channels[index].options.chunks && channel.run != kStranger) {
+    fail(index, fmt::format("a gap at {} is put down to a window in fast mode", gap.first));
+  }
+  if (gap.count > channel.mask / 2 + 1) fail(index, fmt::format("a gap of {}", gap.count));
+  if (gap.reason != GapReason::Room) channel.leapt = gap.reason == GapReason::Leap ? gap.count : 0;
+  if (channel.leapt != 0) channel.has_leapt = true;
+  channel.left_out += gap.count;
+  channel.may_retry = false;
+  move_cursor(channel, gap.first + gap.count, gap.count);
+  if (!channel.run) {
+    channel.pending.push_back({gap, cause});
+    return;
+  }
+  settle(index, {gap, cause}, channel.number);
+  channel.number += gap.count;
+}
+
+/// A stranger's packet, or a gap in a run of strangers, has the place of this number.
+void Oracle::take(std::size_t index, std::uint32_t run, std::uint64_t number) {
+  Number* const found = find(index, run, number);
+  if (found == nullptr || found->told != Number::Told::Nothing) return;
+  found->told = Number::Told::Broken;
+  found->is_tainted = true;
+}
+void Oracle::take_by_wire(std::size_t index, std::uint64_t sequence) {
+  const Channel& channel = channels_[index];
+  if (!channel.true_run) return;
+  const std::uint64_t first = day_.runs[index][*channel.true_run].first;
+  take(index, *channel.true_run, first + ((sequence - first) & channel.mask));
+}
+
+void Oracle::settle(std::size_t index, const Gap& gap, std::uint64_t first) {
+  const Channel& channel = channels_[index];
+  if (*channel.run == kStranger) {
+    const std::uint64_t near = std::min(gap.gap.count, static_cast<std::uint64_t>(believed(day_.channels[index])));
+    for (std::uint64_t i = 0; i < near; ++i) take_by_wire(index, gap.gap.first + i);
+    return;
+  }
+  const Run& run = day_.runs[index][*channel.run];
+  for (std::uint64_t i = 0; i < gap.gap.count; ++i) {
+    const std::uint64_t at = first + i - run.first;
+    if (at < run.numbers.size()) {
+      lose(index, first + i, gap);
+    } else if (static_cast<std::int64_t>(at) > 0) {
+      break;
+    }
+  }
+}
+
+void Oracle::lose(std::size_t index, std::uint64_t at, const Gap& gap) {
+  Number& number = *find(index, *channels_[index].run, at);
+  if (number.sent_ns == 0) return;
+  if (gap.cause == Cause::End && gap.gap.reason == GapReason::End) {  // delivered, but it did not decode
+    number.told = Number::Told::Broken;
+    return;
+  }
+  if (number.told == Number::Told::Delivered) {
+    fail(index, fmt::format("{} of run {} is told lost ({}) after it was delivered", at, *channels_[index].run,
+                            to_text(gap.gap.reason)));
+  }
+  number.told = Number::Told::Lost;
+  number.reason = gap.gap.reason;
+  number.lost_order = order_;
+  number.lost_handed = channels_[index].handed;
+  number.lost_foreign = channels_[index].foreign;
+  number.is_leapt = static_cast<std::int64_t>(gap.gap.count) > believed(day_.channels[index]);
+  const auto has = [&](Fate fate) { return number.fate[0] == fate || number.fate[1] == fate; };
+  switch (gap.gap.reason) {
+    case GapReason::Room: return count(Count::LostRoom);
+    case GapReason::Overtaken: return count(Count::Overtaken);
+    case GapReason::Leap: return count(Count::LostLeap);
+    case GapReason::Switch: return count(Count::LostSwitch);
+    case GapReason::Down: return count(Count::LostDown);
+    case GapReason::End: return;
+    case GapReason::Window:
+    case GapReason::Count: break;
+  }
+  count(has(Fate::Kernel)      ? Count::LostKernel
+        : has(Fate::Card)      ? Count::LostStall
+        : has(Fate::LineDown)  ? Count::LostLineDown
+        : has(Fate::HandedOut) ? Count::LostLate
+                               : Count::LostOnLines);
+}
+
+void Oracle::conflict(std::size_t index, const arbitrate::Conflict& conflict) {
+  count(Count::Conflicts);
+  Channel& channel = channels_[index];
+  const std::uint32_t candidates[] = {channel.run.value_or(kStranger), channel.last_run[0], channel.last_run[1]};
+  for (const std::uint32_t run : candidates) {
+    if (run >= day_.runs[index].size()) continue;
+    const Run& truth = day_.runs[index][run];
+    const std::uint64_t at = (conflict.sequence - truth.first) & channel.mask;
+    if (at >= truth.numbers.size()) continue;
+    Number& number = *find(index, run, truth.first + at);
+    number.is_told_conflict = true;
+    if (number.is_altered || number.has_broken_copy || number.has_oversized_copy || number.is_tainted) return;
+  }
+}
+
+void Oracle::late(std::size_t index, const arbitrate::Packet& packet, std::uint64_t /*late_ns*/) {
+  count(Count::Late);
+  const Identity identity = read_message(day_.channels[index], packet);
+  tell(index, "late {}", packet.preamble.sequence);
+  if (!identity.is_whole) return;
+  Number* const number = find(index, identity.run, identity.number);
+  if (number != nullptr) number->is_told_late = true;
+}
+
+void Oracle::turn(const Receiver& receiver) {
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    Channel& channel = channels_[i];
+    const arbitrate::Arbiter& arbiter = receiver.arbiter(i);
+    if (!arbiter.account().balanced() || !arbiter.total().balanced()) fail(i, "the account is not balanced");
+    const std::uint64_t patience = 3 * day_.channels[i].options.window_ns;
+    while (channel.waiting_at < channel.waiting.size()) {
+      const Waiting& oldest = channel.waiting[channel.waiting_at];
+      if (oldest.high_ns + patience >= until_ns_) break;
+      const Number& number = *find(i, oldest.run, oldest.number);
+      if (number.told == Number::Told::Nothing && channel.run == oldest.run && is_good(number) && !number.is_aside &&
+          oldest.number - channel.number <= std::max(64U, day_.channels[i].options.window_packets)) {
+        fail(i, fmt::format("{} of run {} is held longer than the window", oldest.number, oldest.run));
+      }
+      ++channel.waiting_at;
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------------------- at the end
+
+/// Whether a number that is whole was there before any rule allows to give it up.
+bool Oracle::was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at, bool by_room) const {
+  const Number& number = run.numbers[at];
+  const std::uint64_t by_ns = whole_by(number);
+  const std::uint32_t order = whole_at(number);
+  // By a later number, or the first of its own chunks.
+  std::uint64_t shown_ns = number.chunks > 1 ? number.any_low_ns : kNever;
+  std::uint64_t waiting = number.chunks - 1U;  // packets that had arrived by then, by their arrival
+  std::uint64_t held = number.chunks - 1U;     // packets that had been handed out by then
+  for (std::size_t i = at + 1; i < run.numbers.size(); ++i) {
+    const Number& later = run.numbers[i];
+    if (later.any_low_ns == kNever) continue;
+    shown_ns = std::min(shown_ns, later.any_low_ns);
+    if (later.any_order < order && (!plan.options.ordered || later.has_oversized_copy)) return false;
+    if (later.any_low_ns <= by_ns) waiting += later.chunks;
+    if (later.any_order < order) held += later.chunks;
+    // What is far ahead is set aside until it may be believed; what it leaves out then is in time if it came before.
+    if (number.reason == GapReason::Leap && later.any_order < order) return false;
+  }
+  if (!plan.options.ordered) return number.chunks == 1 || by_ns < shown_ns + plan.options.window_ns;
+  // A number before it that waits for its other copy holds all back, and is given up by the same rules.
+  return by_ns < shown_ns + plan.options.window_ns && waiting < plan.options.window_packets &&
+         (!by_room || held < plan.options.room_packets);
+}
+
+/// Whether nothing near it was handed out before it was lost.
+bool Oracle::is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) const {
+  const Number& number = run.numbers[at];
+  if (number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) return false;
+  const auto near = static_cast<std::size_t>(believed(plan));
+  for (std::size_t i = at - std::min(at, near); i <= at + near && i < run.numbers.size(); ++i) {
+    if (i != at && run.numbers[i].any_order < number.lost_order && run.numbers[i].is_far) return false;
+  }
+  return true;
+}
+
+void Oracle::check_run(std::size_t index, std::uint32_t which) {
+  const ChannelPlan& plan = day_.channels[index];
+  const Run& run = day_.runs[index][which];
+  // What strangers and near numbers have made of single ones cannot be told apart here: all of them do not vanish.
+  std::size_t untold_late = 0;
+  std::size_t untold_conflicts = 0;
+  std::size_t told_late = 0;
+  std::size_t told_conflicts = 0;
+  std::size_t first = run.numbers.size();
+  std::size_t last = 0;
+  // What another appliance had of a cycle is nothing to the next one.
+  const bool has_died =
+      plan.mode == Mode::Carousel && std::any_of(run.numbers.begin(), run.numbers.end(), [](const Number& number) {
+        return number.has_died || number.fate[0] == Fate::Down || number.fate[1] == Fate::Down;
+      });
+  for (std::size_t i = 0; i < run.numbers.size(); ++i) {
+    if (run.numbers[i].told == Number::Told::Nothing) continue;
+    first = std::min(first, i);
+    last = i;
+  }
+  for (std::size_t i = 0; i < run.numbers.size(); ++i) {
+    const Number& number = run.numbers[i];
+    told_late += number.is_told_late ? 1 : 0;
+    told_conflicts += number.is_told_conflict ? 1 : 0;
+    if (number.sent_ns == 0 || (number.told == Number::Told::Delivered && !number.is_altered)) continue;
+    const bool is_within = i > first && i < last;
+    const auto describe = [&](const char* what) {
+      fail(index, fmt::format("{} of run {} (told {} to {}){}: {}; on A {}, on B {}, arrived at {} us, {}",
+                              run.first + i, which, run.first + first, run.first + last,
+                              number.told == Number::Told::Lost     ? std::string(", lost: ") + to_text(number.reason)
+                              : number.told == Number::Told::Broken ? ", did not decode"
+                                                                    : "",
+                              what, to_text(number.fate[0]), to_text(number.fate[1]),
+                              is_good(number) ? (whole_by(number) - kBegin) / 1'000 : 0,
+                              number.is_aside ? "set aside" : "in its run"));
+    };
+    if (number.told == Number::Told::Nothing && is_within && !has_died && !number.is_told_late)
+      describe("neither delivered nor told as lost");
+    if (!is_good(number) || number.is_tainted) continue;
+    // Too long for what set aside packets and chunks have.
+    if (number.has_oversized_copy &&
+        (number.chunks > 1 || number.is_aside || number.is_far || number.reason == GapReason::Room))
+      continue;
+    // What comes after its leap was undone stays lost.
+    if (number.told == Number::Told::Lost && number.reason == GapReason::Leap && number.is_aside) continue;
+    // Which cycle a packet of the second line belongs to is known by how its cycle began.
+    if (plan.mode == Mode::Carousel && plan.lines == 2) continue;
+    // A second copy is of use if the first one has been found not to decode, and nothing after it is delivered.
+    if (number.has_broken_copy &&
+        (!plan.options.ordered || plan.options.chunks || number.is_aside || whole_at(number) <= number.lost_order ||
+         whole_by(number) >= number.any_low_ns + plan.options.window_ns)) {
+      continue;
+    }
+    if (number.told == Number::Told::Lost && !number.is_aside && !number.has_died && !number.is_told_late &&
+        number.chunks == 1 && whole_at(number) > number.lost_order &&
+        (number.reason == GapReason::Window || number.reason == GapReason::Overtaken)) {
+      ++untold_late;
+    }
+    if (number.is_altered && !plan.options.chunks && !number.is_aside && !number.has_died && !number.is_told_conflict &&
+        number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) {
+      ++untold_conflicts;
+    }
+    if (number.is_aside && (number.is_aside_of_wrong ||
+                            (number.has_waited && channels_[index].aside[which] > plan.options.room_packets))) {
+      continue;
+    }
+    if (number.told == Number::Told::Delivered) continue;
+    // Fast mode: once, or told as late.
+    if (number.told == Number::Told::Lost && number.reason == GapReason::Overtaken && number.is_far &&
+        number.is_told_late) {
+      continue;
+    }
+    // One packet far from all others is believed by nobody.
+    if (number.told == Number::Told::Lost && number.reason == GapReason::Leap && number.is_far &&
+        is_alone(plan, run, i)) {
+      continue;
+    }
+    // What is set aside has a room of its own, which strangers share: the largest of them yields. A number may lose
+    // some of its chunks.
+    const bool was_full =
+        (number.is_far || number.is_aside) && number.lost_handed - number.handed >= plan.options.room_packets / 4;
+    if (number.told == Number::Told::Lost && was_full &&
+        (number.reason == GapReason::Room || (number.reason == GapReason::Window && number.chunks > 1))) {
+      continue;
+    }
+    if (was_in_time(plan, run, i, true)) describe("in time, and not delivered");
+    if (number.told == Number::Told::Lost && number.reason == GapReason::Window && was_in_time(plan, run, i, false)) {
+      describe("in time, and told as if it was not");
+    }
+  }
+  if (untold_late >= 8 && told_late == 0) fail(index, fmt::format("run {}: nothing that came late was told", which));
+  if (untold_conflicts >= 3 && told_conflicts == 0) fail(index, fmt::format("run {}: no conflict was told", which));
+}
+
+void Oracle::finish(const Receiver& receiver) {
+  turn(receiver);
+  for (std::size_t i = 0; i < channels_.size(); ++i) {
+    const arbitrate::Account account = receiver.arbiter(i).total();
+    if (account.packets.held != 0 || account.numbers.held != 0) fail(i, "something is held at the end");
+    if (day_.channels[i].options.sequence_bits == 0) {
+      if (channels_[i].numberless_at != channels_[i].numberless.size()) fail(i, "not everything was delivered");
+      continue;
+    }
+    for (std::uint32_t run = 0; run < day_.runs[i].size(); ++run) check_run(i, run);
+  }
+}
+
+}  // namespace stopbit::day

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# Shared memory that is full, made shorter, or full of strangers' files: the appliance says what is wrong and goes on.
+#
+#     memory.sh BIN_FOLDER        status 77: no namespaces here
+set -euo pipefail
+bin=$(readlink -f "$1")
+here=$(dirname "$(readlink -f "$0")")
+# shellcheck source=wire.bash
+. "$here/wire.bash"
+enter_namespace "setpriv" "$@"
+make_workplace memory
+use_loopback
+stranger=54321
+mount -t tmpfs -o mode=1777,size=64m tmpfs /dev/shm
+chmod 755 "$folder"
+# Other users run it, too.
+cp "$bin/stopbit" "$folder/stopbit"
+as_stranger() { setpriv --reuid "$stranger" --regid "$stranger" --clear-groups "$@"; }
+as_stranger ./stopbit --version >/dev/null || { echo "skipped: another user cannot run what lies in $folder"; exit $kSkipped; }
+write_settings --sends lo --receives lo --rate 1000 --seconds 300 --appliance "[rings]
+slots = 32768
+[control]
+socket = \"control.sock\"
+[nic]
+network = \"$name\"
+broker = \"broker.sock\"
+entitlements = \"entitlements.toml\""
+sed -i 's|^ring = .*|ring = "feed"|' feed.toml
+grep -q '^ring = "feed"' feed.toml
+cat >entitlements.toml <<TOML
+[[entitlement]]
+user = "$stranger"
+feeds = ["feed"]
+TOML
+fill() { fallocate -l "$(df --output=avail -B1 /dev/shm | tail -1)" /dev/shm/filler; }
+ask() { python3 -c 'import socket, sys
+door = socket.socket(socket.AF_UNIX)
+door.settimeout(60)
+door.connect("control.sock")
+door.sendall(sys.argv[1].encode() + b"\n")
+print(door.makefile().readline().strip())' "$1"; }
+lives() { kill -0 $appliance 2>/dev/null || { echo "the appliance has ended: $1"; tail -n 3 log; exit 1; }; }
+
+# Full before it starts: it says so, and is not killed.
+fill
+status=0
+"$bin/stopbit" run appliance.toml -q 2>full.log || status=$?
+[[ $status == 3 ]] && grep -q "not enough space in /dev/shm: needs [0-9]* bytes, [0-9]* free" full.log || {
+  echo "with a full /dev/shm: status $status"; cat full.log; exit 1; }
+rm /dev/shm/filler
+
+# A stranger has taken every name that could be taken, and offers a ring of his own.
+as_stranger bash -c "cd /dev/shm && touch stopbit-feed stopbit-$name.counters stopbit-$name.0 feed feed.new-1"
+start_appliance
+"$bin/stopbit" simulate sim.toml -q 2>/dev/null &
+wait_for '"$bin/stopbit" stat "$name" --json | grep -q "\"messages\":[1-9][0-9][0-9]"'
+ls -la "$rings" >listed
+[[ $(stat -c %a "$rings") == 755 && $(stat -c %a "$rings/feed") == 644 && $(stat -c %a "$rings/$name.0") == 600 ]] || { cat listed; exit 1; }
+timeout 2 "$bin/stopbit" tail feed >local.jsonl || true
+[[ -s local.jsonl ]] || { echo "nothing to read"; exit 1; }
+
+# Full while it runs: what is asked for then is refused, by a client, too; what was there goes on.
+fill
+answer=$(ask "load cme")
+[[ $answer == *"not enough space in /dev/shm"*"the image before runs on"* ]] || { echo "load: $answer"; exit 1; }
+lives "after load"
+for try in $(seq 3); do
+  as_stranger timeout 3 ./stopbit tail broker:broker.sock/feed >near.jsonl 2>near.log || true
+  lives "after copy $try"
+done
+[[ ! -s near.jsonl ]] || { echo "a copy without memory"; exit 1; }
+grep -q "not enough space in /dev/shm" near.log log || { cat near.log; exit 1; }
+rm /dev/shm/filler
+answer=$(ask "load cme")
+[[ $answer != error* ]] || { echo "load: $answer"; exit 1; }
+as_stranger timeout 10 ./stopbit tail broker:broker.sock/feed >near.jsonl 2>near.log || true
+[[ -s near.jsonl ]] || { echo "no copy with memory"; cat near.log; tail -n 5 log; exit 1; }
+
+# Forty thousand files of a stranger, where readers show themselves: the appliance answers, and takes them away.
+seq 20000 | sed 's|^|/dev/shm/stopbit-feed.by-y-|' | as_stranger xargs touch
+seq 20000 | sed "s|^|$rings/.readers/feed.by-y-|" | as_stranger xargs touch
+ask status >status.json
+grep -q '"running":true' status.json || { cat status.json; exit 1; }
+wait_for '[[ -z $(ls "$rings/.readers") ]]'
+
+# The ring's file is made shorter: its readers end with an error, the appliance goes on and says so.
+"$bin/stopbit" tail feed >/dev/null 2>cut.log &
+reader=$!
+wait_for 'grep -q "feed$" /proc/$reader/maps'
+truncate -s 4096 "$rings/feed"
+status=0
+wait $reader || status=$?
+[[ $status == 1 ]] && grep -q "the ring's file became shorter" cut.log || { echo "reader of a short ring: $status"; cat cut.log; exit 1; }
+wait_for 'grep -q "what=\"file truncated\" file=\".*feed\"" log'
+truncate -s 0 "$rings/$name.counters"
+wait_for 'grep -q "what=\"file truncated\" file=\".*counters\"" log'
+lives "its files became shorter"
+stop_appliance
+echo "well"

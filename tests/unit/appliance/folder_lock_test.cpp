@@ -1,0 +1,69 @@
+#include "host/appliance/folder_lock.hpp"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <optional>
+
+#include "tests/lib/scratch.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr std::string_view kOwner = "state/.stopbit-owner";
+
+class FolderLockTest : public ::testing::Test {
+ protected:
+  [[nodiscard]] Result<FolderLock> take(const std::string& name) {
+    return FolderLock::take(scratch_.path("state"), name, problem_);
+  }
+
+  testing::Scratch scratch_;
+  std::string problem_;
+};
+
+TEST_F(FolderLockTest, keeps_others_out_as_long_as_it_lives) {
+  std::optional<FolderLock> first(std::move(take("one")).value());
+  EXPECT_TRUE(first->is_of(scratch_.path("state/../state/")));
+  EXPECT_FALSE(first->is_of(scratch_.path()));
+  const auto second = take("two");
+  ASSERT_FALSE(second);
+  EXPECT_THAT(second.message(), AllOf(HasSubstr("\"one\""), HasSubstr(std::to_string(::getpid()))));
+  first.reset();
+  EXPECT_TRUE(take("two"));
+  EXPECT_EQ(problem_, "");
+}
+
+TEST_F(FolderLockTest, does_not_believe_what_a_dead_owner_has_left) {
+  scratch_.write(kOwner, "1 a-name-that-is-longer-than-what-comes-next\n");
+  const auto mine = take("one");
+  ASSERT_TRUE(mine) << mine.message();
+  EXPECT_EQ(scratch_.read(kOwner), std::to_string(::getpid()) + " one\n");
+}
+
+TEST_F(FolderLockTest, rubbish_in_the_file_is_not_shown) {
+  for (const std::string& text : {std::string(), std::string("\x1b[2J 4"), std::string("12"), std::string(5'000, 'x'),
+                                  std::string(" one"), std::string("12 \x1b[2Jone\n"), std::string("12 a\0b", 6)}) {
+    const auto mine = take("one");
+    ASSERT_TRUE(mine) << mine.message();
+    scratch_.write(kOwner, text);
+    const auto other = take("two");
+    ASSERT_FALSE(other);
+    EXPECT_THAT(other.message(), AllOf(Not(HasSubstr("\x1b")), HasSubstr("belongs to "))) << text;
+  }
+}
+
+TEST_F(FolderLockTest, follows_no_link_and_waits_for_no_pipe) {
+  scratch_.write("state/other", "1 other\n");
+  std::filesystem::create_symlink("other", scratch_.path(kOwner));
+  EXPECT_FALSE(take("one"));
+  EXPECT_EQ(scratch_.read("state/other"), "1 other\n");
+}
+
+}  // namespace
+}  // namespace stopbit::appliance

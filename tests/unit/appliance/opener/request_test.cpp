@@ -1,0 +1,76 @@
+#include "host/appliance/opener/request.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "host/appliance/opener/grants.hpp"
+
+namespace stopbit::opener {
+namespace {
+
+constexpr Request kGap{.kind = Kind::Append, .index = 0, .number = 20190404};
+
+TEST(OpenerRequest, comes_back_as_it_was) {
+  for (std::uint16_t kind = 1; kind <= kKinds; ++kind) {
+    const Request request{.kind = static_cast<Kind>(kind), .index = 7};
+    EXPECT_EQ(parse_request(encode(request)), request) << to_text(request.kind);
+  }
+  EXPECT_EQ(parse_request(encode(kGap)), kGap);
+}
+
+TEST(OpenerRequest, has_one_encoding) {
+  const RequestBytes right = encode(kGap);
+  std::vector<std::byte> longer(right.begin(), right.end());
+  longer.push_back({});
+  EXPECT_FALSE(parse_request(longer));
+  for (std::size_t bytes = 0; bytes < right.size(); ++bytes) EXPECT_FALSE(parse_request(std::span(right).first(bytes)));
+  // The magic number, the upper byte of the kind, padding, and a number that is too large.
+  for (const std::size_t at : {0, 3, 5, 6, 7, 12, 15, 22, 23}) {
+    RequestBytes wrong = right;
+    wrong[at] ^= std::byte{0x80};
+    EXPECT_FALSE(parse_request(wrong)) << at;
+  }
+}
+
+TEST(OpenerRequest, has_a_number_only_if_it_is_about_one_of_many_files) {
+  for (const Kind kind : {Kind::Socket, Kind::Read, Kind::Connect}) {
+    EXPECT_FALSE(parse_request(encode({.kind = kind, .number = 1}))) << to_text(kind);
+  }
+  EXPECT_TRUE(parse_request(encode({.kind = Kind::Create, .number = kMaxNumber})));
+  EXPECT_FALSE(parse_request(encode({.kind = Kind::Create, .number = kMaxNumber + 1})));
+}
+
+TEST(OpenerGrants, cover_what_they_name_and_nothing_else) {
+  Grants grants;
+  for (std::uint16_t kind = 1; kind <= kKinds; ++kind) {
+    EXPECT_NE(why_not({.kind = static_cast<Kind>(kind)}, grants), "") << kind;
+  }
+  grants.sockets.resize(1);
+  grants.files.resize(1);
+  grants.connections.resize(1);
+  grants.sets = {{.folder = "/a", .prefix = "gaps-", .suffix = ".jsonl", .can_append = true, .can_remove = true},
+                 {.folder = "/b", .prefix = "x-", .suffix = ".pcapng", .can_create = true, .can_keep = true}};
+  struct Row {
+    Kind kind;
+    std::vector<bool> covered;  ///< By index.
+  };
+  for (const Row& row :
+       {Row{Kind::Socket, {true, false}}, Row{Kind::Read, {true, false}}, Row{Kind::Connect, {true, false}},
+        Row{Kind::Append, {true, false, false}}, Row{Kind::Create, {false, true, false}},
+        Row{Kind::Keep, {false, true, false}}, Row{Kind::Remove, {true, false, false}}}) {
+    for (std::uint32_t i = 0; i < row.covered.size(); ++i) {
+      EXPECT_EQ(why_not({.kind = row.kind, .index = i}, grants).empty(), row.covered[i]) << to_text(row.kind) << i;
+    }
+    EXPECT_NE(why_not({.kind = row.kind, .index = 0xFFFF'FFFF}, grants), "");
+  }
+}
+
+TEST(OpenerGrants, make_names_of_prefix_number_and_suffix) {
+  const FileSet set{.folder = "/a", .prefix = "x-", .suffix = ".pcapng", .digits = 6};
+  EXPECT_EQ(set.name(12), "x-000012.pcapng");
+  EXPECT_EQ(set.name(12'345'678), "x-12345678.pcapng");
+}
+
+}  // namespace
+}  // namespace stopbit::opener

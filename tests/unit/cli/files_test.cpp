@@ -1,0 +1,81 @@
+#include "host/cli/common/files.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "host/cli/common/command.hpp"
+#include "tests/lib/run_stopbit.hpp"
+
+namespace stopbit::tools {
+namespace {
+
+using testing::Scratch;
+
+template <class Action>
+int status_of(Action action) {
+  try {
+    action();
+  } catch (const ToolError& error) {
+    return error.status();
+  }
+  return -1;
+}
+
+TEST(ReadFile, refuses_a_file_longer_than_the_limit) {
+  const Scratch scratch;
+  const std::string path = scratch.write("x", "12345");
+  EXPECT_EQ(read_file(path, 5), "12345");
+  EXPECT_EQ(status_of([&] { (void)read_file(path, 4); }), kExitRejected);
+  EXPECT_EQ(status_of([] { (void)read_file("/dev/zero", 1 << 20); }), kExitRejected);
+}
+
+TEST(ReadFile, what_cannot_be_opened_or_read_is_an_error_of_the_environment) {
+  const Scratch scratch;
+  EXPECT_EQ(status_of([&] { (void)read_file(scratch.path("none"), 10); }), kExitEnvironment);
+  EXPECT_EQ(status_of([&] { (void)read_file(scratch.path(""), 10); }), kExitEnvironment);
+}
+
+TEST(Output, replaces_the_content_of_a_file) {
+  const Scratch scratch;
+  const std::string path = scratch.write("x", "something long");
+  write_file(path, "new");
+  EXPECT_EQ(scratch.read("x"), "new");
+}
+
+TEST(Output, never_overwrites_an_input_whatever_name_it_has) {
+  const Scratch scratch;
+  const std::string path = scratch.write("x", "input");
+  ASSERT_EQ(::symlink(path.c_str(), scratch.path("soft").c_str()), 0);
+  ASSERT_EQ(::link(path.c_str(), scratch.path("hard").c_str()), 0);
+  for (const std::string& name : {path, scratch.path("./x"), scratch.path("soft"), scratch.path("hard")}) {
+    EXPECT_EQ(status_of([&] { write_file(name, "gone", {scratch.path("other"), path}); }), kExitUsage) << name;
+  }
+  EXPECT_EQ(scratch.read("x"), "input");
+}
+
+TEST(Output, writes_to_devices_and_pipes_as_they_are) {
+  write_file("/dev/null", "x", {"/dev/null"});
+  EXPECT_EQ(status_of([] { write_file("/dev/full", "x"); }), kExitEnvironment);
+}
+
+TEST(Output, cannot_write_to_a_folder_or_into_one_that_is_missing) {
+  const Scratch scratch;
+  EXPECT_EQ(status_of([&] { write_file(scratch.path(""), "x"); }), kExitEnvironment);
+  EXPECT_EQ(status_of([&] { write_file(scratch.path("none/x"), "x"); }), kExitEnvironment);
+}
+
+TEST(Output, ends_quietly_when_the_reader_of_a_pipe_is_gone) {
+  std::signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ::close(ends[0]);
+  const std::string path = "/dev/fd/" + std::to_string(ends[1]);
+  EXPECT_EQ(status_of([&] { write_file(path, "x"); }), kExitDone);
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace stopbit::tools

@@ -1,0 +1,841 @@
+#include "host/feed/arbitrate/arbiter.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/feed/arbitrate/fixture.hpp"
+
+namespace stopbit::arbitrate {
+namespace {
+
+using testing::Bench;
+using testing::fast_options;
+using testing::ordered_options;
+
+constexpr Line A = Line::A;
+constexpr Line B = Line::B;
+
+/// Past the gathering of the first packets.
+Bench started(const Options& options, std::uint64_t first = 100) {
+  Bench bench(options);
+  bench.offer(A, {first});
+  bench.tick(options.window_ns);
+  return bench;
+}
+
+// ------------------------------------------------------------------------------------------------------ ordered mode
+
+TEST(OrderedMode, gathers_the_first_packets_and_begins_with_the_lowest) {
+  Bench bench(ordered_options());
+  EXPECT_EQ(bench.offer(A, {12, 11, 14}), "start(12)");
+  EXPECT_EQ(bench.offer(B, {10}), "");
+  EXPECT_EQ(bench.arbiter.account().numbers.expected, 5U);
+  EXPECT_EQ(bench.arbiter.account().numbers.held, 5U);
+  EXPECT_EQ(bench.tick(1'000), "10 11 12 gap(13+1) 14");
+  EXPECT_EQ(bench.offer(A, {9}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 1U);
+  EXPECT_EQ(bench.arbiter.account().numbers.expected, 5U);
+}
+
+TEST(OrderedMode, takes_the_first_copy_of_two_lines) {
+  Bench bench = started(ordered_options());
+  EXPECT_EQ(bench.offer(A, {101, 102}), "101 102");
+  EXPECT_EQ(bench.offer(B, {100, 101, 102, 103}), "103");
+  EXPECT_EQ(bench.offer(A, {103, 103}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 5U);
+  EXPECT_EQ(bench.arbiter.line(A).first_copies, 3U);
+  EXPECT_EQ(bench.arbiter.line(B).first_copies, 1U);
+}
+
+TEST(OrderedMode, waits_for_the_other_line) {
+  Bench bench = started(ordered_options());
+  EXPECT_EQ(bench.offer(A, {102, 103}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.held, 2U);
+  EXPECT_EQ(bench.arbiter.account().numbers.held, 3U);
+  EXPECT_EQ(bench.offer(B, {101}), "101 102 103");
+  EXPECT_EQ(bench.story.last_bytes.front(), std::byte{103});
+}
+
+TEST(OrderedMode, gives_up_when_the_oldest_has_waited_long_enough) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {103});
+  EXPECT_EQ(bench.arbiter.next_deadline(), bench.now_ns + 1'000);
+  EXPECT_EQ(bench.tick(999), "");
+  EXPECT_EQ(bench.tick(1), "gap(101+2) 103");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Window);
+  EXPECT_EQ(bench.story.last_gap.wall_ns, bench.now_ns) << "when the window of 103 was over";
+  EXPECT_EQ(bench.story.last_gap.after_t_ns, bench.now_ns - 1'000);
+  EXPECT_EQ(bench.arbiter.next_deadline(), std::nullopt);
+  bench.offer(B, {101, 102, 101});
+  EXPECT_EQ(bench.arbiter.account().packets.late, 2U);
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 1U);
+  EXPECT_EQ(bench.arbiter.account().numbers.lost, 2U);
+  EXPECT_EQ(bench.arbiter.late_by().count(), 2U);
+}
+
+TEST(OrderedMode, waits_for_each_gap_as_long_as_its_first_successor_has_waited) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {103});
+  bench.tick(600);
+  bench.offer(A, {106});
+  EXPECT_EQ(bench.tick(400), "gap(101+2) 103");  // 104 and 105 may still come
+  EXPECT_EQ(bench.offer(B, {104}), "104");
+  EXPECT_EQ(bench.tick(599), "");
+  EXPECT_EQ(bench.tick(1), "gap(105+1) 106");
+}
+
+TEST(OrderedMode, gives_up_when_so_many_packets_are_held) {
+  Bench bench = started(ordered_options());
+  EXPECT_EQ(bench.offer(A, {102, 103, 104, 106, 107, 108, 109}), "");
+  EXPECT_EQ(bench.offer(A, {110}), "");
+  EXPECT_EQ(bench.arbiter.next_deadline(), bench.now_ns + 1) << "the other line may have been read up to now only";
+  EXPECT_EQ(bench.tick(1), "gap(101+1) 102 103 104");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Count);
+  EXPECT_EQ(bench.arbiter.account().packets.held, 5U);
+  EXPECT_EQ(bench.finish(), "gap(105+1) 106 107 108 109 110");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::End);
+}
+
+TEST(OrderedMode, gives_nothing_up_before_every_port_has_been_read) {
+  Bench bench = started(ordered_options());
+  bench.is_read_in_order = false;
+  const std::uint64_t begin = bench.now_ns;
+  bench.now_ns = begin + 100;
+  bench.offer(A, {102});
+  bench.now_ns = begin + 1'000'000;  // a stall: line A was read, line B was not
+  bench.offer(A, {103, 104});
+  EXPECT_EQ(bench.story.take(), "");
+  Packet packet;
+  packet.preamble.sequence = 101;
+  packet.line = B;
+  packet.t_ns = begin + 1'099;  // arrived within the window of 102
+  bench.offer(packet);
+  EXPECT_EQ(bench.story.take(), "101 102 103 104");
+}
+
+TEST(OrderedMode, holds_as_many_as_there_is_room_for) {
+  Bench bench = started(ordered_options());
+  bench.is_read_in_order = false;
+  for (std::uint64_t number = 102; number < 102 + 64; ++number) EXPECT_EQ(bench.offer(A, {number}), "") << number;
+  bench.offer(A, {166});
+  EXPECT_EQ(bench.story.last_gap.count, 1U);
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Room);
+  EXPECT_EQ(bench.arbiter.account().packets.held, 0U);
+}
+
+TEST(OrderedMode, closes_windows_by_the_time_of_packets_without_a_tick) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {102});
+  bench.now_ns += 5'000;
+  EXPECT_EQ(bench.offer(B, {101}), "gap(101+1) 102");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 1U);
+}
+
+TEST(OrderedMode, a_packet_too_long_to_hold_closes_the_window) {
+  Options options = ordered_options();
+  options.datagram_bytes = 64;
+  Bench bench = started(options);
+  bench.offer(A, {102});
+  const std::vector<std::byte> bytes(65);
+  Packet packet;
+  packet.payload = bytes;
+  packet.preamble.sequence = 105;
+  bench.offer(packet);
+  EXPECT_EQ(bench.story.take(), "gap(101+1) 102 gap(103+2) 105");
+  EXPECT_EQ(bench.story.last_bytes.size(), 65U);
+}
+
+TEST(OrderedMode, a_clock_that_goes_back_changes_nothing) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {102});
+  bench.now_ns -= 1'000'000;
+  EXPECT_EQ(bench.offer(A, {103}), "");
+  bench.now_ns += 1'000'000;
+  EXPECT_EQ(bench.tick(1'000), "gap(101+1) 102 103");
+}
+
+// --------------------------------------------------------------------------------------------------------- fast mode
+
+TEST(FastMode, delivers_the_first_copy_at_once_and_never_goes_back) {
+  Bench bench(fast_options());
+  EXPECT_EQ(bench.offer(A, {10, 11}), "start(10) 10 11");
+  EXPECT_EQ(bench.offer(B, {10, 13}), "gap(12+1) 13");
+  EXPECT_EQ(bench.offer(A, {12, 13, 14}), "14");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 1U);
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 2U);
+  EXPECT_EQ(bench.arbiter.next_deadline(), std::nullopt);
+}
+
+// ------------------------------------------------------------------------------------------------- both, the numbers
+
+TEST(Gap, says_what_each_line_had) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {104});
+  bench.tick(1'000);
+  const Gap gap = bench.story.last_gap;
+  EXPECT_TRUE(gap.lines[0].heard);
+  EXPECT_TRUE(gap.lines[0].passed);
+  EXPECT_EQ(gap.lines[0].last_sequence, 104U);
+  EXPECT_FALSE(gap.lines[1].heard);
+  EXPECT_FALSE(gap.lines[1].passed);
+  EXPECT_EQ(gap.lines[1].last_t_ns, 0U);
+}
+
+TEST(Numbers, wrap_at_32_bits) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    Bench bench = started(options, 0xFFFF'FFFE);
+    EXPECT_EQ(bench.offer(A, {0xFFFF'FFFF, 0, 1}), "4294967295 0 1") << ordered;
+    bench.offer(A, {3});
+    bench.finish();
+    EXPECT_EQ(bench.story.last_gap.first, 2U);
+    EXPECT_EQ(bench.arbiter.account().numbers.expected, 6U);
+  }
+}
+
+TEST(Numbers, a_gap_may_span_the_wrap) {
+  Bench bench = started(ordered_options(), 0xFFFF'FFFE);
+  bench.offer(A, {2});
+  EXPECT_EQ(bench.finish(), "gap(4294967295+3) 2");
+}
+
+TEST(Numbers, wrap_at_16_and_count_on_at_64_bits) {
+  Options options = fast_options();
+  options.sequence_bits = 16;
+  Bench narrow(options);
+  EXPECT_EQ(narrow.offer(A, {0xFFFF, 0, 2}), "start(65535) 65535 0 gap(1+1) 2");
+  options.sequence_bits = 64;
+  Bench wide(options);
+  const std::uint64_t last = ~std::uint64_t{0};
+  EXPECT_EQ(wide.offer(A, {last - 1, last, 0}),
+            "start(18446744073709551614) 18446744073709551614 18446744073709551615 0");
+}
+
+TEST(Numbers, none_means_that_everything_is_delivered) {
+  Options options = ordered_options();
+  options.sequence_bits = 0;
+  Bench bench(options);
+  EXPECT_EQ(bench.offer(A, {0, 0, 0}), "start(0) 0 0 0");
+  EXPECT_EQ(bench.arbiter.account().numbers.delivered, 3U);
+}
+
+// -------------------------------------------------------------------------------------------- packets far from all
+
+TEST(Stranger, one_damaged_number_does_not_take_the_channel_away) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    for (const std::uint64_t wild : {std::uint64_t{166}, std::uint64_t{20'000}, std::uint64_t{2'000'000'000}}) {
+      Bench bench = started(options);
+      EXPECT_EQ(bench.offer(A, {wild, 101, 102}), "101 102") << wild;
+      EXPECT_EQ(bench.arbiter.account().packets.held, 1U);
+      bench.now_ns += 2'501;      // a quarter of the switch silence
+      if (wild == 166) continue;  // the run gets there
+      EXPECT_EQ(bench.offer(A, {103}), "103");
+      EXPECT_EQ(bench.tick(0), "");
+      EXPECT_EQ(bench.arbiter.account().packets.malformed, 1U);
+    }
+  }
+}
+
+TEST(Stranger, many_that_confirm_each_other_do_not_either_while_the_run_goes_on) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    Bench bench = started(options);
+    std::string story;
+    for (std::uint64_t i = 0; i < 1'000; ++i) {
+      bench.now_ns += 100;
+      story += bench.offer(A, {8'388'708 + i});
+      story += bench.offer(B, {8'388'708 + i});
+      if (i % 50 == 0) story += bench.offer(A, {101 + i / 50}) + " ";
+    }
+    EXPECT_EQ(story, "101 102 103 104 105 106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 ");
+    EXPECT_EQ(bench.arbiter.gaps(), 0U);
+    EXPECT_LE(bench.arbiter.account().packets.held, options.room_packets + 2);
+  }
+}
+
+TEST(Stranger, a_leap_is_believed_when_two_numbers_confirm_it_and_they_can_have_been_sent) {
+  Bench bench = started(fast_options());
+  EXPECT_EQ(bench.offer(A, {201}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.held, 1U);
+  EXPECT_EQ(bench.offer(A, {202}), "");
+  EXPECT_EQ(bench.tick(8'999), "") << "36 numbers more than are believed at once would take 360 us; the silence less";
+  EXPECT_EQ(bench.tick(1), "gap(101+100) 201 202");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Leap);
+  Bench lines = started(ordered_options());
+  lines.offer(A, {50'003});
+  lines.offer(B, {50'003, 50'001});  // the other line's copy confirms it
+  EXPECT_EQ(lines.tick(10'000), "gap(101+49900) 50001 gap(50002+1) 50003");
+  EXPECT_EQ(lines.arbiter.account().packets.duplicate, 1U);
+}
+
+TEST(Stranger, a_leap_of_one_packet_is_believed_after_the_silence) {
+  Bench bench = started(fast_options());
+  bench.offer(A, {50'000});
+  EXPECT_EQ(bench.arbiter.next_deadline(), bench.now_ns + 10'000);
+  EXPECT_EQ(bench.tick(10'000), "gap(101+49899) 50000");
+  Bench end = started(fast_options());
+  EXPECT_EQ(end.tick(10'000), "");
+  EXPECT_EQ(end.offer(B, {50'000, 50'001}), "");
+  EXPECT_EQ(end.finish(), "gap(101+49899) 50000 50001") << "at the end nothing waits for the window";
+}
+
+TEST(Stranger, wild_numbers_just_before_the_end_do_not_have_the_channel) {
+  for (const bool is_confirmed : {false, true}) {
+    Bench bench = started(ordered_options());
+    bench.offer(A, {101});
+    bench.offer(A, {50'000});
+    if (is_confirmed) bench.offer(B, {50'000, 50'001});
+    bench.now_ns += 1'000;
+    EXPECT_EQ(bench.finish(), "") << "the run went on until now";
+    EXPECT_EQ(bench.arbiter.next_sequence(), 102U);
+    EXPECT_EQ(bench.arbiter.account().numbers.lost, 0U);
+    EXPECT_EQ(bench.arbiter.account().packets.malformed, is_confirmed ? 2U : 1U);
+  }
+}
+
+TEST(Stranger, a_leap_that_the_other_line_fills_is_none) {
+  Bench bench = started(ordered_options());
+  EXPECT_EQ(bench.offer(A, {300, 301}), "");
+  std::string story;
+  for (std::uint64_t number = 101; number < 301; ++number) story += bench.offer(B, {number});
+  EXPECT_EQ(bench.arbiter.gaps(), 0U);
+  EXPECT_EQ(bench.arbiter.account().numbers.delivered, 202U);
+  EXPECT_EQ(bench.arbiter.account().packets.malformed, 0U);
+}
+
+TEST(Stranger, a_range_that_was_leapt_over_has_the_channel_again_if_it_goes_on) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {20'000, 20'001});
+  bench.tick(10'000);
+  EXPECT_EQ(bench.tick(1'000), "");
+  bench.now_ns += 500;
+  EXPECT_EQ(bench.offer(A, {101, 102}), "");
+  EXPECT_EQ(bench.tick(10'000), "back(101) 101 102");
+  EXPECT_EQ(bench.offer(A, {103}), "103");
+}
+
+TEST(SequenceReset, waits_for_the_silence_of_the_run_and_begins_another) {
+  Bench bench = started(ordered_options(), 900'000);
+  bench.offer(A, {900'002});
+  EXPECT_EQ(bench.offer(A, {1}), "");
+  EXPECT_EQ(bench.offer(B, {1}), "");
+  EXPECT_EQ(bench.tick(1'000), "gap(900001+1) 900002");
+  EXPECT_EQ(bench.tick(8'999), "");
+  EXPECT_EQ(bench.tick(1), "reset(1) 1");
+  EXPECT_EQ(bench.story.last_run.before.numbers.expected, 3U);
+  EXPECT_EQ(bench.story.last_run.before.numbers.lost, 1U);
+  EXPECT_TRUE(bench.story.last_run.before.balanced());
+  EXPECT_EQ(bench.arbiter.epoch(), 1U);
+  EXPECT_EQ(bench.offer(B, {2}), "2");
+  EXPECT_EQ(bench.arbiter.account().numbers.expected, 2U);
+  EXPECT_EQ(bench.arbiter.total().numbers.expected, 5U);
+  EXPECT_EQ(bench.arbiter.total().packets.all_received(), 5U);
+}
+
+TEST(SequenceReset, a_single_old_packet_is_none_while_the_run_goes_on) {
+  Bench bench = started(ordered_options(), 900'000);
+  EXPECT_EQ(bench.offer(A, {5, 900'001}), "900001");
+  bench.now_ns += 3'000;
+  EXPECT_EQ(bench.offer(A, {900'002}), "900002");
+  EXPECT_EQ(bench.tick(1'000'000), "");
+  EXPECT_EQ(bench.arbiter.account().packets.malformed, 1U);
+  bench.offer(B, {7});
+  EXPECT_EQ(bench.finish(), "");
+  EXPECT_EQ(bench.arbiter.account().packets.malformed, 2U);
+}
+
+TEST(SequenceReset, is_seen_after_a_short_run_too) {
+  Bench bench = started(ordered_options(), 1);
+  bench.offer(A, {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21});
+  EXPECT_EQ(bench.offer(A, {1}), "");
+  EXPECT_EQ(bench.offer(A, {2}), "");
+  EXPECT_EQ(bench.tick(10'000), "reset(1) 1 2");
+}
+
+TEST(SequenceReset, is_seen_by_other_bytes_of_numbers_that_the_line_has_brought) {
+  Bench bench = started(ordered_options(), 1);
+  bench.offer(A, {2, 3, 4});
+  bench.offer(B, {1, 2, 3, 4});
+  const std::array<std::byte, 1> other = {std::byte{0xAA}};
+  for (const std::uint64_t number : {std::uint64_t{1}, std::uint64_t{2}}) {
+    Packet packet;
+    packet.preamble.sequence = number;
+    packet.payload = other;
+    bench.offer(packet);
+  }
+  EXPECT_EQ(bench.tick(10'000), "reset(1) 1 2");
+}
+
+TEST(SequenceReset, a_late_line_is_none) {
+  // B starts far behind A: its 1 and 2 are copies.
+  Bench bench = started(ordered_options(), 1);
+  for (std::uint64_t number = 2; number < 60; ++number) bench.offer(A, {number});
+  EXPECT_EQ(bench.offer(B, {1, 2, 3}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 3U);
+  EXPECT_EQ(bench.arbiter.epoch(), 0U);
+}
+
+TEST(SequenceReset, packets_of_the_run_before_are_late) {
+  Bench bench = started(fast_options(), 900'000);
+  bench.offer(B, {900'000});
+  bench.tick(9'000);
+  bench.offer(A, {1, 2});
+  EXPECT_EQ(bench.tick(1'000), "reset(1) 1 2");
+  EXPECT_EQ(bench.offer(B, {899'997, 899'998, 899'999}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 3U);
+  EXPECT_EQ(bench.offer(B, {1, 2, 3}), "3");
+  EXPECT_EQ(bench.arbiter.epoch(), 1U);
+}
+
+TEST(SequenceReset, announced_by_the_feed_is_confirmed_by_its_first_packet) {
+  Bench bench = started(ordered_options(), 50);
+  bench.offer(A, {51});
+  bench.arbiter.announce(40);
+  EXPECT_EQ(bench.offer(A, {40}), "");
+  EXPECT_EQ(bench.tick(10'000), "reset(40) 40");
+  EXPECT_EQ(bench.offer(A, {41}), "41");
+}
+
+TEST(SequenceReset, announced_by_a_stranger_changes_nothing_while_the_run_goes_on) {
+  Bench bench = started(ordered_options(), 50);
+  bench.arbiter.announce(1);
+  std::string story;
+  for (std::uint64_t number = 51; number < 55; ++number) {
+    bench.offer(A, {number - 50});
+    bench.now_ns += 8'000;
+    story += bench.offer(A, {number}) + " ";
+  }
+  EXPECT_EQ(story, "51 52 53 54 ");
+  EXPECT_EQ(bench.arbiter.epoch(), 0U);
+}
+
+// --------------------------------------------------------------------------------------------------------- fail-over
+
+Packet from_sender(std::uint64_t sender, std::uint64_t sequence, Line line = A) {
+  Packet packet;
+  packet.preamble.sequence = sequence;
+  packet.preamble.sender = sender;
+  packet.line = line;
+  return packet;
+}
+
+TEST(Sender, another_one_begins_a_run_when_the_first_is_silent) {
+  Bench bench(fast_options());
+  bench.offer(from_sender(7, 100));
+  bench.offer(from_sender(8, 5));
+  EXPECT_EQ(bench.story.take(), "start(100) 100");
+  bench.offer(from_sender(8, 5, B));
+  bench.tick(9'000);
+  bench.offer(from_sender(8, 6));
+  EXPECT_EQ(bench.story.take(), "");
+  EXPECT_EQ(bench.tick(1'000), "sender(5) 5 6");
+  EXPECT_EQ(bench.story.last_run.sender, 8U);
+  bench.offer(from_sender(7, 99, B));  // the other line is behind
+  bench.offer(from_sender(8, 7));
+  EXPECT_EQ(bench.story.take(), "7");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 1U);
+}
+
+TEST(Sender, ten_thousand_packets_of_another_one_change_nothing_while_the_first_goes_on) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    Bench bench(options);
+    for (std::uint64_t i = 0; i < 10'000; ++i) {
+      bench.now_ns += 10;
+      if (i % 500 == 0) bench.offer(from_sender(7, 100 + i / 500));
+      bench.offer(from_sender(8, i, i % 2 == 0 ? A : B));
+    }
+    bench.finish();
+    EXPECT_EQ(bench.arbiter.runs(), 1U) << ordered;
+    EXPECT_EQ(bench.arbiter.sender(), 7U);
+    EXPECT_EQ(bench.arbiter.account().packets.delivered, 20U);
+    EXPECT_EQ(bench.arbiter.account().packets.malformed, 10'000U);
+  }
+}
+
+TEST(Sender, a_damaged_one_is_malformed) {
+  Bench bench(fast_options());
+  bench.offer(from_sender(7, 100));
+  bench.offer(from_sender(9, 101));
+  bench.offer(from_sender(7, 102));
+  bench.tick(3'000);
+  bench.offer(from_sender(7, 103));
+  EXPECT_EQ(bench.tick(0), "103");
+  EXPECT_EQ(bench.arbiter.account().packets.malformed, 1U);
+}
+
+TEST(Sender, the_former_one_has_the_channel_again_if_it_goes_on_and_the_new_one_does_not) {
+  Bench bench(ordered_options());
+  bench.offer(from_sender(7, 100));
+  bench.tick(1'000);
+  bench.tick(20'000);
+  bench.offer(from_sender(8, 1));
+  bench.offer(from_sender(8, 2));
+  EXPECT_EQ(bench.tick(1'000), "sender(1) 1 2") << bench.story.take();
+  bench.tick(5'000);
+  bench.offer(from_sender(7, 102));
+  bench.offer(from_sender(7, 103));
+  EXPECT_EQ(bench.tick(3'999), "");
+  EXPECT_EQ(bench.tick(1), "back(102) gap(101+1) 102 103");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Switch);
+}
+
+TEST(Downtime, numbers_that_passed_meanwhile_are_a_gap) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    Bench bench(options);
+    bench.arbiter.resume_after(0, 100);
+    std::string story = bench.offer(A, {151, 152});
+    story += bench.finish();
+    EXPECT_NE(story.find("gap(101+50)"), std::string::npos) << story;
+    EXPECT_EQ(bench.story.last_gap.reason, GapReason::Down);
+    EXPECT_EQ(bench.arbiter.account().numbers.expected, 52U);
+    EXPECT_EQ(bench.arbiter.account().numbers.lost, 50U);
+  }
+}
+
+TEST(Downtime, a_run_that_begins_at_or_below_the_last_number_is_delivered) {
+  for (const std::uint64_t first : {std::uint64_t{1}, std::uint64_t{99}, std::uint64_t{100}, std::uint64_t{101}}) {
+    Bench bench(fast_options());
+    bench.arbiter.resume_after(0, 100);
+    const std::string number = std::to_string(first);
+    EXPECT_EQ(bench.offer(A, {first}), "start(" + number + ") " + number);
+    EXPECT_EQ(bench.arbiter.gaps(), 0U);
+  }
+}
+
+TEST(Downtime, another_run_is_not_compared) {
+  Bench bench(fast_options());
+  bench.arbiter.resume_after(7, 100);
+  bench.offer(from_sender(8, 500));
+  EXPECT_EQ(bench.story.take(), "start(500) 500");
+  Bench back(fast_options());
+  back.arbiter.resume_after(0, 100'000);
+  EXPECT_EQ(back.offer(A, {5}), "start(5) 5");
+}
+
+// ------------------------------------------------------------------------------------------------- copies that differ
+
+TEST(Copies, that_differ_are_a_conflict_once) {
+  Bench bench = started(ordered_options());
+  const std::array<std::byte, 3> other = {};
+  for (const Line line : {A, B, B}) {
+    Packet packet;
+    packet.preamble.sequence = 101;
+    packet.line = line;
+    if (line == B) packet.payload = other;
+    bench.offer(packet);
+  }
+  EXPECT_EQ(bench.story.take(), "101 conflict(101)");
+  EXPECT_EQ(bench.arbiter.conflicts(), 1U);
+}
+
+TEST(Copies, another_one_is_used_if_the_first_does_not_decode) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    Bench bench = started(options);
+    const std::array<std::byte, 1> bad = {std::byte{0xEE}};
+    bench.story.undecodable = bad[0];
+    Packet packet;
+    packet.preamble.sequence = 101;
+    packet.payload = bad;
+    bench.offer(packet);
+    EXPECT_EQ(bench.story.take(), "101");
+    EXPECT_EQ(bench.arbiter.account().numbers.held, ordered ? 1U : 0U);
+    EXPECT_EQ(bench.offer(B, {101}), "conflict(101) 101");
+    EXPECT_EQ(bench.arbiter.account().packets.delivered, 3U);
+    EXPECT_EQ(bench.arbiter.account().numbers.delivered, 2U);
+    EXPECT_EQ(bench.offer(A, {102}), "102");
+  }
+}
+
+TEST(Copies, another_one_is_waited_for_as_long_as_the_window) {
+  Bench bench = started(ordered_options());
+  const std::array<std::byte, 1> bad = {std::byte{0xEE}};
+  bench.story.undecodable = bad[0];
+  Packet packet;
+  packet.preamble.sequence = 101;
+  packet.payload = bad;
+  bench.offer(packet);
+  bench.story.take();
+  EXPECT_EQ(bench.offer(A, {102}), "");
+  EXPECT_EQ(bench.tick(999), "");
+  EXPECT_EQ(bench.tick(1), "102");
+  EXPECT_EQ(bench.arbiter.gaps(), 0U) << "an error is not a gap";
+  EXPECT_EQ(bench.arbiter.account().numbers.delivered, 3U);
+}
+
+// ------------------------------------------------------------------------------------------------------------ chunks
+
+Packet chunk(std::uint64_t sequence, std::uint16_t number, std::uint16_t of, Line line = A) {
+  Packet packet;
+  packet.preamble.sequence = sequence;
+  packet.preamble.chunk = number;
+  packet.preamble.chunks = of;
+  packet.line = line;
+  return packet;
+}
+
+Options with_chunks(Options options) {
+  options.chunks = true;
+  return options;
+}
+
+TEST(Chunks, of_a_number_go_on_together_from_whatever_line) {
+  for (const bool ordered : {true, false}) {
+    Options options = with_chunks(ordered_options());
+    options.ordered = ordered;
+    Bench bench = started(options);
+    bench.story.take();
+    bench.offer(chunk(101, 1, 3));
+    bench.offer(chunk(101, 3, 3));
+    bench.offer(chunk(101, 3, 3, B));
+    EXPECT_EQ(bench.story.take(), "");
+    bench.offer(chunk(101, 2, 3, B));
+    EXPECT_EQ(bench.story.take(), "101.1 101.2 101.3") << ordered;
+    EXPECT_EQ(bench.arbiter.account().packets.duplicate, 1U);
+    EXPECT_EQ(bench.arbiter.account().numbers.delivered, 2U);
+    EXPECT_EQ(bench.arbiter.account().packets.delivered, 4U);
+  }
+}
+
+TEST(Chunks, of_a_number_that_is_given_up_are_incomplete) {
+  Bench ordered = started(with_chunks(ordered_options()));
+  ordered.offer(chunk(101, 1, 2));
+  ordered.offer(chunk(102, 1, 1));
+  EXPECT_EQ(ordered.tick(1'000), "gap(101+1) 102");
+  EXPECT_EQ(ordered.arbiter.account().packets.incomplete, 1U);
+  ordered.offer(chunk(101, 2, 2));
+  EXPECT_EQ(ordered.arbiter.account().packets.late, 1U);
+
+  Bench fast = started(with_chunks(fast_options()));
+  fast.offer(chunk(101, 1, 2));
+  fast.offer(chunk(102, 1, 1));
+  EXPECT_EQ(fast.story.take(), "gap(101+1) 102");
+  fast.offer(chunk(103, 2, 2));
+  EXPECT_EQ(fast.finish(), "gap(103+1)");
+  EXPECT_EQ(fast.arbiter.account().packets.incomplete, 2U);
+}
+
+TEST(Chunks, that_contradict_each_other_are_malformed) {
+  Bench bench = started(with_chunks(ordered_options()));
+  bench.offer(chunk(101, 1, 2));
+  bench.offer(chunk(101, 2, 3));
+  bench.offer(chunk(102, 0, 1));
+  bench.offer(chunk(102, 2, 1));
+  bench.offer(chunk(102, 1, 65));
+  EXPECT_EQ(bench.arbiter.account().packets.malformed, 4U);
+  Bench without = started(ordered_options());
+  without.offer(chunk(101, 1, 2));
+  EXPECT_EQ(without.arbiter.account().packets.malformed, 1U);
+}
+
+// --------------------------------------------------------------------------------------------------------- carousels
+
+Options carousel_options() {
+  Options options = ordered_options();
+  options.carousel = true;
+  options.switch_silence_ns = 1'000'000'000;
+  return options;
+}
+
+TEST(Carousel, number_one_after_a_higher_one_begins_a_cycle) {
+  Bench bench(carousel_options());
+  bench.offer(A, {41, 42});
+  EXPECT_EQ(bench.tick(1'000), "41 42");
+  EXPECT_EQ(bench.offer(A, {1, 2}), "cycle(1)");
+  EXPECT_EQ(bench.tick(2'000), "1 2");
+  EXPECT_EQ(bench.offer(A, {4, 1}), "gap(3+1) 4 cycle(1)");
+  EXPECT_EQ(bench.story.last_run.before.numbers.lost, 1U);
+  EXPECT_EQ(bench.arbiter.epoch(), 2U);
+}
+
+TEST(Carousel, number_one_may_be_lost) {
+  Bench bench(carousel_options());
+  for (std::uint64_t number = 1; number <= 40; ++number) bench.offer(A, {number});
+  bench.tick(1'000);
+  EXPECT_EQ(bench.offer(A, {2}), "cycle(2)");
+}
+
+TEST(Carousel, leaps_on_the_word_of_two_packets_only) {
+  Bench bench(carousel_options());
+  bench.offer(A, {1, 2});
+  EXPECT_EQ(bench.tick(1'000), "1 2");
+  EXPECT_EQ(bench.offer(A, {8'000, 3}), "3");
+  EXPECT_EQ(bench.offer(A, {120, 121}), "");
+  EXPECT_EQ(bench.tick(10'000'000), "gap(4+116) 120 121");
+}
+
+TEST(Carousel, a_second_copy_or_an_overtaken_number_one_begins_none) {
+  Bench bench(carousel_options());
+  bench.offer(A, {1, 2, 1});
+  EXPECT_EQ(bench.tick(1'000), "1 2");
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 1U);
+  Bench overtaken(carousel_options());
+  overtaken.offer(A, {2, 1});
+  EXPECT_EQ(overtaken.tick(1'000), "1 2");
+  EXPECT_EQ(overtaken.arbiter.epoch(), 0U);
+}
+
+TEST(Carousel, a_line_in_step_fills_in) {
+  Bench bench(carousel_options());
+  bench.offer(A, {1, 3});
+  bench.offer(B, {1, 2, 3});
+  EXPECT_EQ(bench.tick(1'000), "1 2 3");
+  std::array<std::byte, 1> other{};
+  Packet again;
+  again.preamble.sequence = 1;
+  again.payload = other;  // the first packet of the next cycle has another time in it
+  bench.offer(again);
+  EXPECT_EQ(bench.story.take(), "cycle(1)");
+  again.line = B;
+  bench.offer(again);
+  bench.offer(B, {2});
+  EXPECT_EQ(bench.tick(1'000), "1 2");
+  EXPECT_EQ(bench.arbiter.epoch(), 1U);
+  EXPECT_EQ(bench.arbiter.line(B).first_copies, 2U);
+}
+
+TEST(Carousel, a_line_out_of_step_is_ignored_until_the_leader_is_silent) {
+  Bench bench(carousel_options());
+  for (std::uint64_t number = 1; number <= 40; ++number) bench.offer(A, {number});
+  bench.tick(500'000);
+  bench.story.take();
+  EXPECT_EQ(bench.offer(B, {1, 2, 3}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 3U);
+  bench.tick(1'000'000'000);
+  for (std::uint64_t number = 4; number <= 40; ++number) bench.offer(B, {number});
+  EXPECT_EQ(bench.offer(B, {1}), "cycle(1)");
+}
+
+TEST(Carousel, a_line_that_returns_from_death_is_in_step_from_the_next_cycle_on_even_ahead_of_the_leader) {
+  Bench bench(carousel_options());
+  const auto cycle_of = [&bench](Line line) {
+    for (std::uint64_t number = 1; number <= 40; ++number) bench.offer(line, {number});
+  };
+  cycle_of(A);
+  cycle_of(B);
+  bench.tick(500'000'000);
+  cycle_of(B);  // A is dead
+  bench.tick(500'000'000);
+  for (std::uint64_t number = 1; number <= 20; ++number) bench.offer(B, {number});
+  bench.tick(100'000'000);
+  bench.story.take();
+  EXPECT_EQ(bench.offer(A, {20, 21}), "") << "in the middle of a cycle nobody knows which one it is";
+  bench.tick(100'000'000);
+  cycle_of(B);
+  bench.tick(100'000'000);
+  bench.story.take();
+  EXPECT_EQ(bench.offer(A, {1, 2}), "") << "the leader has not begun it yet";
+  EXPECT_EQ(bench.offer(B, {1}), "cycle(1)");
+  EXPECT_EQ(bench.offer(A, {3, 4}), "");
+  EXPECT_EQ(bench.offer(B, {2}), "");
+  bench.tick(100'000'000);
+  EXPECT_EQ(bench.arbiter.account().packets.delivered, 4U) << "A fills in what B has not brought yet";
+  EXPECT_EQ(bench.arbiter.line(A).last_sequence, 4U);
+}
+
+// ------------------------------------------------------------------------------------------------------------- lines
+
+TEST(Lines, what_one_lost_and_the_other_saved_is_counted) {
+  Bench bench = started(fast_options());
+  for (std::uint64_t number = 101; number < 200; ++number) {
+    if (number % 10 != 0) bench.offer(A, {number});
+    bench.now_ns += 100;
+    bench.offer(B, {number});
+  }
+  bench.finish();
+  EXPECT_EQ(bench.arbiter.line(A).missing, 9U);
+  EXPECT_EQ(bench.arbiter.line(A).saved, 9U);
+  EXPECT_EQ(bench.arbiter.line(B).missing, 1U);  // number 100
+  EXPECT_EQ(bench.arbiter.line(B).saved, 1U);
+  EXPECT_EQ(bench.arbiter.line(B).behind.count(), 90U);
+  EXPECT_EQ(bench.arbiter.line(B).behind.at_most(0.99), 127U);
+  EXPECT_EQ(bench.arbiter.line(A).behind.count(), 0U);
+}
+
+TEST(Lines, skew_is_that_of_the_arrivals_not_of_the_order_of_reading) {
+  Bench bench = started(fast_options());
+  for (std::uint64_t number = 101; number < 120; ++number) {
+    Packet packet;
+    packet.preamble.sequence = number;
+    packet.t_ns = bench.now_ns + number;
+    bench.offer(packet);
+  }
+  for (std::uint64_t number = 101; number < 120; ++number) {
+    Packet packet;
+    packet.preamble.sequence = number;
+    packet.line = B;
+    packet.t_ns = bench.now_ns + number - 50;  // was first
+    bench.offer(packet);
+  }
+  EXPECT_EQ(bench.arbiter.line(A).behind.count(), 19U);
+  EXPECT_EQ(bench.arbiter.line(A).behind.at_most(0.99), 63U);
+  EXPECT_EQ(bench.arbiter.line(B).behind.count(), 0U);
+  EXPECT_EQ(bench.arbiter.line(B).first_copies, 19U);
+  EXPECT_EQ(bench.arbiter.line(A).first_copies, 1U);  // number 100
+}
+
+TEST(Lines, are_judged_while_packets_flow) {
+  Bench bench = started(fast_options());
+  for (std::uint64_t number = 101; number <= 150; ++number) {
+    bench.offer(B, {number});
+    if (number != 120) bench.offer(A, {number});
+  }
+  EXPECT_EQ(bench.arbiter.line(A).missing, 1U);
+  bench.offer(A, {120});  // very late, but there
+  EXPECT_EQ(bench.arbiter.line(A).missing, 0U);
+  EXPECT_EQ(bench.arbiter.line(A).saved, 0U);
+}
+
+TEST(Lines, one_that_dies_and_returns_makes_no_gap) {
+  Bench bench = started(fast_options());
+  for (std::uint64_t number = 101; number <= 5'000; ++number) {
+    if (number < 1'000 || number > 4'000) bench.offer(A, {number});
+    bench.offer(B, {number});
+  }
+  bench.finish();
+  EXPECT_EQ(bench.arbiter.gaps(), 0U);
+  EXPECT_EQ(bench.arbiter.line(A).missing, 3'001U);
+  EXPECT_EQ(bench.arbiter.line(A).saved, 3'001U);
+  EXPECT_EQ(bench.arbiter.account().numbers.delivered, 4'901U);
+}
+
+TEST(Lines, a_recovery_line_counts_apart) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {102});
+  EXPECT_EQ(bench.offer(Line::Replay, {101}), "101 102");
+  EXPECT_EQ(bench.arbiter.account().numbers.recovered, 1U);
+  EXPECT_EQ(bench.arbiter.account().numbers.delivered, 2U);
+  EXPECT_EQ(bench.arbiter.account().packets.received[2], 1U);
+}
+
+TEST(Malformed, preambles_are_counted_before_and_in_a_run) {
+  Bench bench(ordered_options());
+  Packet packet;
+  packet.preamble.error = ErrorCode::X9;
+  bench.offer(packet);
+  EXPECT_EQ(bench.arbiter.account().packets.malformed, 1U);
+  bench.offer(A, {5});
+  bench.offer(packet);
+  bench.finish();
+  EXPECT_EQ(bench.arbiter.total().packets.malformed, 2U);
+  EXPECT_EQ(bench.arbiter.total().packets.all_received(), 3U);
+}
+
+TEST(Options, of_a_framing) {
+  EXPECT_EQ(options_for(net::parse_framing("moex").value()).sequence_bits, 32);
+  EXPECT_EQ(options_for(net::parse_framing("none").value()).sequence_bits, 0);
+  EXPECT_EQ(options_for(net::parse_framing("t7").value()).sequence_bits, 32);
+  EXPECT_EQ(options_for(net::parse_framing("custom:seq=u16le@0").value()).sequence_bits, 16);
+  EXPECT_TRUE(options_for(net::parse_framing("b3").value()).chunks);
+}
+
+}  // namespace
+}  // namespace stopbit::arbitrate
