@@ -22,8 +22,6 @@ constexpr std::int64_t kBelievedLeap = 64;
 /// No sender of a channel sends more than 100,000 packets a second for long.
 constexpr std::uint64_t kNsPerSkippedNumber = 10'000;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
-/// Packets of each stranger that need no room: so many confirm it, however much the others send.
-constexpr std::uint32_t kOwnRoom = 2;
 
 constexpr bool before(std::uint64_t left, std::uint64_t right) noexcept {
   return static_cast<std::int64_t>(left - right) < 0;
@@ -121,8 +119,8 @@ Arbiter::Arbiter(const Options& options)
   static_assert(std::is_trivially_copyable_v<Entry> && std::is_trivially_destructible_v<Entry>);
   if (entries_ == nullptr) throw std::bad_alloc();
   if (options_.chunks) masks_ = std::make_unique<ChunkMasks[]>(options_.history);
-  // The run's, those set aside, one that makes the room too small, and one on its way from the second to the first.
-  const std::size_t slots = 2 * std::size_t{options_.room_packets} + 2 + kStrangers * kOwnRoom;
+  // Those that wait, one that makes the room too small, and one on its way from the strangers to the run.
+  const std::size_t slots = most_held(options_.room_packets) + 2;
   slots_ = std::make_unique<Slot[]>(slots);
   payloads_ = std::make_unique_for_overwrite<std::byte[]>(slots * options_.datagram_bytes);
   for (std::size_t i = slots; i > 0; --i) free_slot(static_cast<std::uint32_t>(i - 1));

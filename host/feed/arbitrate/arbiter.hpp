@@ -186,6 +186,11 @@ class Arbiter {
   /// The number that is delivered next if nothing is missing; nothing before the first packet.
   [[nodiscard]] std::optional<std::uint64_t> next_sequence() const noexcept;
   [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }
+  /// The most packets that can wait at once: the run's, those of strangers, and the few that each stranger has of its
+  /// own.
+  [[nodiscard]] static constexpr std::size_t most_held(std::uint32_t room_packets) noexcept {
+    return 2 * std::size_t{room_packets} + kStrangers * kOwnRoom;
+  }
   /// How many runs there were, the current one included.
   [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
   /// Numbers of which the copies differ.
@@ -197,6 +202,8 @@ class Arbiter {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::size_t kMaxChunks = 64;
   static constexpr std::size_t kStrangers = 16;
+  /// Packets of each stranger that need no room: so many confirm it, however much the others send.
+  static constexpr std::uint32_t kOwnRoom = 2;
   static constexpr std::size_t kOldRuns = 24;
 
   enum class State : std::uint8_t { Open, Delivered, Lost, Undecodable };
