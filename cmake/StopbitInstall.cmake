@@ -14,6 +14,7 @@ set(STOPBIT_LIBRARY_HEADERS
   decoder/record/schema.hpp
   decoder/record/sink.hpp
   decoder/record/word_place.hpp
+  microcode/field_types.def
   microcode/image/image.hpp
   microcode/isa/isa.hpp
   microcode/isa/opcodes.def

@@ -170,12 +170,12 @@ TEST(NativeMemory, stands_between_guard_pages_and_goes_with_its_engine) {
   EXPECT_EQ(executable_places(), before);
 }
 
-TEST(NativeMemory, if_it_cannot_be_had_the_interpreter_runs_and_says_why) {
+TEST(NativeMemory, if_it_cannot_be_had_the_quick_engine_runs_and_says_why) {
   const auto feed = attack::sample_feed();
   const int status = status_of_child([&] {
     forbid_executable_memory();
     const MadeEngine made = make_engine(feed->program, {}, EngineKind::Native);
-    if (made.kind != EngineKind::Interp || made.engine == nullptr) return 1;
+    if (made.kind != EngineKind::Quick || made.engine == nullptr) return 1;
     return made.why_not_native.empty() ? 2 : 0;
   });
   ASSERT_FALSE(WIFSIGNALED(status));
