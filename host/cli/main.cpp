@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 
+#include "commit.hpp"
 #include "host/cli/common/command.hpp"
 #include "host/cli/common/files.hpp"
 #include "host/cli/common/messages.hpp"
@@ -47,7 +48,7 @@ int run(const std::vector<std::string>& arguments) {
     return kExitUsage;
   }
   std::string name = arguments.front();
-  if (name == "--version") return print(version_text());
+  if (name == "--version") return print(version_text(kCommit));
   std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (name == "-h" || name == "--help" || name == "help") {
     if (rest.empty()) return print(overview_text());

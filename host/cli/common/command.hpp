@@ -84,7 +84,8 @@ struct Command {
 /// Fills the targets. Throws a ToolError of kExitUsage. @returns false if help was asked for.
 [[nodiscard]] bool parse_arguments(const Command& command, std::vector<std::string> arguments);
 
-[[nodiscard]] std::string version_text();
+/// "stopbit 1.2.3 (0123456789ab)"; no brackets if the commit is empty, that is unknown.
+[[nodiscard]] std::string version_text(std::string_view commit);
 /// "stopbit tail RING [--wait]"; what may be left out is [OPTION]... if it is much.
 [[nodiscard]] std::string usage_line(const Command& command);
 [[nodiscard]] std::string overview_text();

@@ -157,8 +157,8 @@ std::string roff_exit_statuses() {
 
 }  // namespace
 
-std::string version_text() {
-  return "stopbit " STOPBIT_VERSION "\n";
+std::string version_text(std::string_view commit) {
+  return commit.empty() ? "stopbit " STOPBIT_VERSION "\n" : fmt::format("stopbit " STOPBIT_VERSION " ({})\n", commit);
 }
 
 std::string usage_line(const Command& command) {
