@@ -5,14 +5,14 @@
 # that a build without news compiles nothing. STOPBIT_COMMIT says it where there is no clone, as in a package's sources.
 if(CMAKE_SCRIPT_MODE_FILE)
   if(commit STREQUAL "")
-    set(git git -C ${source})
+    set(git git --no-optional-locks -C ${source})
     # Only of a clone of ours: the sources may lie within another project's.
     execute_process(COMMAND ${git} rev-parse --show-prefix OUTPUT_VARIABLE prefix RESULT_VARIABLE failed
       OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
     if(NOT failed AND prefix STREQUAL "")
       execute_process(COMMAND ${git} rev-parse --short=12 HEAD OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE
         ERROR_QUIET)
-      execute_process(COMMAND ${git} diff-index --quiet HEAD -- RESULT_VARIABLE differs ERROR_QUIET)
+      execute_process(COMMAND ${git} diff --quiet HEAD -- RESULT_VARIABLE differs ERROR_QUIET)
       if(commit AND differs)
         string(APPEND commit "+")
       endif()
