@@ -16,6 +16,7 @@
 #include "tests/attack/feeds.hpp"
 #include "tests/attack/round_trip.hpp"
 #include "tests/lib/byte_notation.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/lib/profiled.hpp"
 #include "tests/lib/workloads/workload.hpp"
 #include "tests/property/random_case.hpp"
@@ -164,7 +165,7 @@ TEST(Cosim, cases_within_the_capabilities_give_the_same_records) {
 }
 
 TEST(Cosim, captures_give_the_same_records) {
-  constexpr std::size_t kDatagrams = 2'000;
+  const std::size_t kDatagrams = by_form<std::size_t>(300, 2'000);
   for (const bench::WorkloadSource& source : bench::workload_sources()) {
     auto made = source.make();
     ASSERT_TRUE(made.ok()) << source.name << ": " << made.message();
@@ -196,7 +197,7 @@ TEST(Cosim, captures_give_the_same_records) {
 
 /// A field of every type and operator, and templates of everything, with datagrams that are nearly right.
 TEST(Cosim, every_operator_of_every_type_gives_the_same_records) {
-  constexpr int kDatagrams = 150;
+  const int kDatagrams = by_form(20, 150);
   int ran = 0;
   std::uint64_t seed = 0;
   const attack::Feeds groups[] = {attack::cell_feeds(), attack::fixed_feeds(), attack::random_feeds(1, 60)};
@@ -233,7 +234,8 @@ TEST(Cosim, every_operator_of_every_type_gives_the_same_records) {
 
 TEST(Cosim, random_messages_give_the_same_records) {
   int ran = 0;
-  for (std::uint64_t seed = 1; seed < 1'500; ++seed) {
+  const std::uint64_t seeds = by_form<std::uint64_t>(300, 1'500);
+  for (std::uint64_t seed = 1; seed < seeds; ++seed) {
     cases::CaseSize size;
     size.packets = 8;
     size.messages = 6;

@@ -14,6 +14,7 @@
 #include "decoder/wire/writer.hpp"
 #include "fpga/sim/cosim/core.hpp"
 #include "templates/compiler.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/lib/random.hpp"
 
 /// Strings and vectors whose operators need their previous value: the core against the interpreter, over chains of
@@ -149,7 +150,7 @@ class Generator {
 };
 
 TEST(CosimStrings, chains_of_deltas_and_tails_give_the_same_records) {
-  constexpr int kDatagrams = 1'500;
+  const int kDatagrams = by_form(300, 1'500);
   std::uint64_t seed = 0;
   std::uint64_t messages = 0;
   for (const std::uint32_t capacity : {20U, 61U, 256U, 4'096U}) {

@@ -18,6 +18,7 @@
 #include "host/device/xrt/xrt_device.hpp"
 #include "tests/lib/byte_notation.hpp"
 #include "tests/lib/engines.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/runner/case_program.hpp"
 #include "tests/runner/run_case.hpp"
 
@@ -125,9 +126,8 @@ Bytes bytes_of(const std::string& notation) {
 
 TEST_F(DeviceEngineTest, decode_cases_give_the_outcomes_and_records_of_the_interpreter) {
   constexpr std::size_t kPrefixes = 8;  // of a datagram
-  // Each case is a program to be loaded, word by word: STOPBIT_XRT_CASES=all runs all of them, else every tenth.
-  const char* const said = std::getenv("STOPBIT_XRT_CASES");
-  const std::size_t step_by = said != nullptr && std::string_view(said) == "all" ? 1 : 10;
+  // Each case is a program to be loaded, word by word.
+  const std::size_t step_by = by_form<std::size_t>(20, 1);
   std::size_t number = 0;
   std::map<std::string, int> refused;
   int ran = 0;

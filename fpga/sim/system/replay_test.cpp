@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "host/cli/common/command.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
 namespace stopbit::tools {
@@ -29,11 +30,9 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// Of each capture, the first so many datagrams; STOPBIT_XRT_DATAGRAMS says another number, 0 = all.
+/// Of each capture, the first datagrams; in the long form all.
 std::vector<std::string> limit() {
-  const char* const said = std::getenv("STOPBIT_XRT_DATAGRAMS");
-  const std::string number = said != nullptr && *said != '\0' ? said : "300";
-  return number == "0" ? std::vector<std::string>{} : std::vector<std::string>{"--limit", number};
+  return is_long_form() ? std::vector<std::string>{} : std::vector<std::string>{"--limit", "300"};
 }
 
 /// A summary without what differs between engines: times, and what only a card counts.

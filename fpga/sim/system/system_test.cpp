@@ -24,6 +24,7 @@
 #include "host/device/sim/feed.hpp"
 #include "host/device/xrt/xrt_device.hpp"
 #include "microcode/image/image.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/lib/recording_sink.hpp"
 #include "tests/lib/workloads/workload.hpp"
 
@@ -33,7 +34,7 @@
 namespace stopbit::device {
 namespace {
 
-constexpr std::size_t kDatagrams = 2'000;  // of each workload
+const std::size_t kDatagrams = by_form<std::size_t>(200, 2'000);  // of each workload
 constexpr std::uint64_t kBatch = 64;       // whole records between two looks at the clock
 
 std::string feed_path() {

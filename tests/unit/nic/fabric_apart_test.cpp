@@ -564,6 +564,57 @@ TEST_F(OtherVersions, cannot_provoke_more_than_a_few_refusals_nor_can_damaged_fr
   EXPECT_EQ(wires_.added, 0U);
 }
 
+TEST(FabricMembership, asks_for_any_place_when_the_offered_one_was_given_to_another_before_it_was_in) {
+  Taking wires;
+  const FabricOptions options;
+  FabricCounters counters;
+  Membership::Self self;
+  self.address.resize(16);
+  self.host.resize(16);
+  self.incarnation = 5;
+  Membership membership(wires, options, self, counters);
+  std::uint64_t now = 1'000'000'000;
+  FabricOffer offer;
+  offer.head = {.kind = FabricKind::Offer, .node = 0, .incarnation = 9};
+  offer.to = self.incarnation;
+  offer.ticket = 77;
+  offer.node = 1;
+  EXPECT_FALSE(membership.take(7, packed(offer), now));
+  EXPECT_EQ(membership.node(), 1);
+  // Its answer, or what node 0 said to it, is lost; the lease ends, and somebody else is there.
+  membership.step(now += options.lease_ns);
+  FabricPeer peer;
+  peer.head = {.kind = FabricKind::Peer, .node = 0, .incarnation = 9};
+  FabricRefused refused;
+  refused.head = {.kind = FabricKind::Refused, .node = 0, .incarnation = 9};
+  refused.reason = FabricRefusal::Taken;
+  refused.to = self.incarnation;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_FALSE(membership.take(7, packed(refused), now));
+    membership.step(now += options.lease_ns / 16);
+  }
+  EXPECT_EQ(membership.problem(), "");
+  EXPECT_EQ(unpacked<FabricJoin>(wires.sent.back()).wanted, kNoNode);
+  offer.ticket = 78;
+  offer.node = 2;
+  EXPECT_FALSE(membership.take(7, packed(offer), now));
+  // It is told who has the first place.
+  peer.to = self.incarnation;
+  peer.stamp = 3;
+  peer.incarnation = 22;
+  peer.node = 1;
+  peer.address_bytes = 16;
+  EXPECT_FALSE(membership.take(7, packed(peer, std::vector<std::byte>(16, std::byte{2})), now));
+  FabricAlive alive;
+  alive.head = {.kind = FabricKind::Alive, .node = 0, .incarnation = 9};
+  alive.proof = self.incarnation;
+  alive.stamp = 3;
+  EXPECT_FALSE(membership.take(7, packed(alive), now));
+  EXPECT_TRUE(membership.is_joined());
+  EXPECT_EQ(membership.node(), 2);
+  EXPECT_EQ(membership.handle(1), 9U);
+}
+
 TEST(FabricMembership, takes_nobody_for_node_0_while_there_is_no_way_to_it) {
   Taking wires;
   FabricOptions options;

@@ -403,6 +403,7 @@ void Membership::take_offer(const FabricOffer& offer, std::uint64_t now_ns) {
   if (offer.ticket == ticket_) return;
   if (places_[0].incarnation != offer.head.incarnation) stamp_ = 0;  // another table than the one we knew
   node_ = offer.node;
+  if (places_[node_].state == State::Member) clear(places_[node_]);  // who had the place before
   ticket_ = offer.ticket;
   taken_ns_ = 0;
   places_[0].state = State::Member;
@@ -418,7 +419,7 @@ void Membership::take_answer(const FabricAlive& alive, std::uint64_t now_ns) {
     return;
   }
   heard_ns_ = now_ns;
-  if (alive.stamp == stamp_) is_in_ = true;
+  if (alive.stamp == stamp_) is_in_ = has_been_in_ = true;
 }
 
 void Membership::take_peer(std::span<const std::byte> frame, std::uint64_t now_ns) {
@@ -463,6 +464,10 @@ void Membership::step_member(std::uint64_t now_ns) {
   if (ticket_ != 0 && now_ns - heard_ns_ >= options_.lease_ns) {  // it has forgotten us, or is gone
     ticket_ = 0;
     is_in_ = false;
+    if (!has_been_in_) {  // nothing here goes by the number that was offered, and another node may have it by now
+      node_ = kNoNode;
+      stamp_ = 0;
+    }
   }
   const std::uint64_t pause_ns = ticket_ != 0 && is_in_ ? options_.lease_ns / 8 : kAskEveryNs;
   if (said_ns_ != 0 && now_ns - said_ns_ < pause_ns) return;

@@ -146,6 +146,7 @@ class Membership {
   std::vector<Place> places_;
   NodeId node_ = kNoNode;
   bool is_in_ = false;
+  bool has_been_in_ = false;  ///< The place is its own from then on: links and rings go by its number.
   std::string problem_;
 
   // Node 0.
