@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "host/ports/pcap/pcap_source.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/system/dissector/fixture.hpp"
 
 namespace stopbit::dissector {
@@ -43,7 +44,7 @@ using SampleDamage = Damage;
 using CorpusDamage = Damage;
 
 TEST_F(SampleDamage, is_shown_as_the_engine_finds_it) {
-  add_datagrams(STOPBIT_SAMPLE_FOLDER, "capture.pcap.gz", "cme", 127, 60);
+  add_datagrams(STOPBIT_SAMPLE_FOLDER, "capture.pcap.gz", "cme", 127, by_form<std::size_t>(15, 60));
   expect_same(datagrams_);
 }
 
@@ -51,9 +52,9 @@ TEST_F(CorpusDamage, is_shown_as_the_engine_finds_it) {
   const char* const corpus = std::getenv("STOPBIT_CORPUS");
   if (corpus == nullptr) GTEST_SKIP() << "STOPBIT_CORPUS is not set";
   const std::filesystem::path folder(corpus);
-  add_datagrams(folder / "cme-mdp-2012", "capture.pcap", "cme", 61, 60);
-  add_datagrams(folder / "moex-asts-trades-2019", "capture.pcap", "moex", 61, 30);
-  add_datagrams(folder / "complex30000", "capture.pcap", "none", 97, 30);
+  add_datagrams(folder / "cme-mdp-2012", "capture.pcap", "cme", 61, by_form<std::size_t>(8, 60));
+  add_datagrams(folder / "moex-asts-trades-2019", "capture.pcap", "moex", 61, by_form<std::size_t>(4, 30));
+  add_datagrams(folder / "complex30000", "capture.pcap", "none", 97, by_form<std::size_t>(4, 30));
   expect_same(datagrams_);
 }
 

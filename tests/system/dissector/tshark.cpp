@@ -102,6 +102,7 @@ std::string tshark_command(const TsharkRun& run, const std::string& arguments) {
   std::string command = "HOME=" + shell_quoted(home) + " XDG_CONFIG_HOME=" + shell_quoted(home) +
                         " WIRESHARK_CONFIG_DIR=" + shell_quoted(home) + " LC_ALL=C.UTF-8 tshark -n -r " +
                         shell_quoted(run.capture);
+  if (run.packets != 0) command += " -c " + std::to_string(run.packets);
   for (const auto& script : run.scripts) command += " -X " + shell_quoted("lua_script:" + script.string());
   for (const std::string& preference : run.preferences) command += " -o " + shell_quoted(preference);
   if (run.two_passes) command += " -2";
