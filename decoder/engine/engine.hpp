@@ -16,8 +16,8 @@ namespace stopbit {
 
 /// When the dictionary of a channel is reset.
 enum class ResetRule : std::uint8_t {
-  Packet,    ///< Before every datagram, and by templates that ask for it.
-  Template,  ///< By templates that ask for it.
+  Packet,    ///< Before every datagram, and by templates with the reset attribute.
+  Template,  ///< By templates with the reset attribute.
   Never,     ///< Only by Engine::reset.
 };
 /// "packet", "template" or "never".

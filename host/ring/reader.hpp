@@ -31,7 +31,7 @@ enum class Start : std::uint8_t {
 enum class WriterState : std::uint8_t {
   Running,
   Finished,  ///< It has ended in good order.
-  Dead,      ///< It has ended without saying so.
+  Dead,      ///< It died.
 };
 
 /// Records one behind the other. A view: the slots must outlive it.

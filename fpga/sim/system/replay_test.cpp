@@ -156,8 +156,8 @@ TEST_F(XrtReplay, a_program_beyond_the_card_falls_back_or_is_refused) {
   const Finished fallen = run_stopbit(joined(all, kCard));
   EXPECT_EQ(fallen.status, kExitDone) << fallen.err;
   EXPECT_EQ(fallen.out, run_stopbit(all).out);
-  EXPECT_TRUE(contains(fallen.err, "The card cannot do this: strict decoding")) << fallen.err;
-  EXPECT_TRUE(contains(fallen.err, "Software runs the program instead.\n")) << fallen.err;
+  EXPECT_TRUE(contains(fallen.err, "The card cannot run the program: strict decoding")) << fallen.err;
+  EXPECT_TRUE(contains(fallen.err, "The program runs in software instead.\n")) << fallen.err;
   EXPECT_FALSE(contains(fallen.err, "\nCard\n")) << fallen.err;
   const Finished refused = run_stopbit(joined(joined(all, kCard), {"--no-fallback"}));
   EXPECT_EQ(refused.status, kExitRejected);

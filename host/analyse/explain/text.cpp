@@ -109,9 +109,9 @@ class Printer {
     if (e.has_headers && e.group.port != 0) text += ", to " + net::to_text(e.group);
     if (e.sequence != 0) text += ", sequence " + std::to_string(e.sequence);
     line(text, Style::Bold);
-    static constexpr std::array<std::string_view, 3> kRules = {"the dictionary is reset before every packet",
-                                                               "the dictionary is reset by templates that ask for it",
-                                                               "the dictionary is never reset"};
+    static constexpr std::array<std::string_view, 3> kRules = {
+        "the dictionary is reset before every packet", "the dictionary is reset by templates with the reset attribute",
+        "the dictionary is never reset"};
     text = "framing " + e.framing + ": " + std::string(kRules[static_cast<std::size_t>(e.reset)]);
     if (e.reset != ResetRule::Packet && e.was_decoded) {
       text += e.earlier_packets == 0 ? "; no packet of the group came before"

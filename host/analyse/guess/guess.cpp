@@ -274,7 +274,8 @@ Choice choose_reset(const Program& program, const Sample& sample, const Trial& b
   const Trial* const kept = by_template != nullptr ? by_template : never;
   if (packet == nullptr) {
     if (by_template != nullptr && by_template->reset_seen) {
-      return {ResetRule::Template, "templates that ask for a reset occur; with a reset per packet fields are missing"};
+      return {ResetRule::Template,
+              "templates with the reset attribute occur; with a reset per packet fields are missing"};
     }
     return {kept != nullptr ? kept->framing.reset : best.framing.reset,
             "with a reset per packet fields are missing: values are carried from packet to packet"};

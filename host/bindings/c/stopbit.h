@@ -329,7 +329,7 @@ typedef enum stopbit_poll {
 typedef enum stopbit_writer {
   STOPBIT_WRITER_RUNNING = 0,
   STOPBIT_WRITER_FINISHED = 1, /* It has ended in good order. */
-  STOPBIT_WRITER_DEAD = 2      /* It has ended without saying so. */
+  STOPBIT_WRITER_DEAD = 2      /* It died. */
 } stopbit_writer;
 
 STOPBIT_API stopbit_ring* stopbit_ring_new(void);

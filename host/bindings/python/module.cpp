@@ -247,7 +247,7 @@ class Ring {
       if (!has_ended) std::this_thread::sleep_for(kIdleWait);
     }
     if (reader_.writer() == ring::WriterState::Dead) {
-      throw RingFailed(name_ + ": the writer has ended without saying so");
+      throw RingFailed(name_ + ": the writer died");
     }
     throw py::stop_iteration();
   }
@@ -396,7 +396,7 @@ PYBIND11_MODULE(_core, module) {
       add_exception(module, "InputError", "Templates, firmware, a capture or a record were refused.", error_type);
   ring_error_type =
       add_exception(module, "RingError",
-                    "A ring cannot be opened, is damaged, or its writer has ended without saying so.", error_type);
+                    "A ring cannot be opened, is damaged, or its writer died.", error_type);
   py::register_exception_translator(&translate);
 
   using consumer::Firmware;

@@ -68,10 +68,10 @@ as = "new"
 allow = ["10.91.0.0/33"]
 TOML
 said=$(answer)
-[[ $said == "error: nothing changes: "*appliance.toml:*"10.91.0.0/33"* ]] || { echo "a bad file: $said"; exit 1; }
+[[ $said == "error: nothing changed: "*appliance.toml:*"10.91.0.0/33"* ]] || { echo "a bad file: $said"; exit 1; }
 publish_at 10.91.0.1:7708 <<<''
 said=$(answer)
-[[ $said == "error: nothing changes: 'listen' of [nic] cannot change"* ]] || { echo "another address: $said"; exit 1; }
+[[ $said == "error: nothing changed: 'listen' of [nic] cannot change"* ]] || { echo "another address: $said"; exit 1; }
 sleep 0.5
 for process in left near right extra; do
   reader=${process}_reader

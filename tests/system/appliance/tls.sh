@@ -55,7 +55,7 @@ refused() {
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"'
 start_appliance
 python3 "$here/tls_test.py" server
-noted 'whoever reaches it sees the page'
+noted 'the page is open to every host'
 stop_appliance
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'token_file = "token"'
 start_appliance
@@ -68,7 +68,7 @@ if noted 'HTTP on' >/dev/null; then exit 1; fi
 stop_appliance
 settings 0.0.0.0:9464 'token_file = "token"'
 start_appliance
-noted 'the token can be read on its way'
+noted 'the token crosses the network unencrypted'
 stop_appliance
 
 settings 0.0.0.0:9464

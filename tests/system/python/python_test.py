@@ -533,7 +533,7 @@ class Ring(unittest.TestCase):
         reader = stopbit.ring(self.name)
         next(reader)
         writer.kill()
-        with self.assertRaisesRegex(stopbit.RingError, "without saying so"):
+        with self.assertRaisesRegex(stopbit.RingError, "writer died"):
             list(reader)
 
     def test_that_is_not_there_is_an_error(self):

@@ -333,7 +333,7 @@ wc -l <out
 )");
   const std::string err = scratch_.read("err");
   EXPECT_TRUE(contains(finished.err, " did not move for 0.2 s after ")) << finished.err;
-  EXPECT_TRUE(contains(err, "the writer no longer waited for this reader")) << err;
+  EXPECT_TRUE(contains(err, "the writer stopped waiting for this reader")) << err;
   EXPECT_TRUE(contains(err, " of 23921 from record 1 on\n")) << err;
 }
 

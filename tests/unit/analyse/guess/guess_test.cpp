@@ -231,7 +231,7 @@ TEST_F(ResetRules, templates_that_reset) {
   const Guess found = guess_of(datagrams);
   ASSERT_TRUE(found.fits);
   EXPECT_EQ(found.ranked.front().trial.framing.name, "none");
-  EXPECT_THAT(found.ranked.front().remark, HasSubstr("templates that ask for a reset occur"));
+  EXPECT_THAT(found.ranked.front().remark, HasSubstr("templates with the reset attribute occur"));
 }
 
 TEST_F(ResetRules, a_sender_that_repeats_itself_resets_per_packet) {

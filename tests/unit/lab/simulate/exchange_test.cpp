@@ -293,7 +293,7 @@ TEST(Pattern, writes_its_variables) {
 }
 
 TEST(Pattern, refuses_variables_that_do_not_exist) {
-  EXPECT_EQ(Pattern::parse("$sequence").message().find("there is no variable '$sequence' ($seq, "), 0U);
+  EXPECT_EQ(Pattern::parse("$sequence").message().find("unknown variable '$sequence' ($seq, "), 0U);
   EXPECT_FALSE(Pattern::parse("a $ b").ok());
 }
 
