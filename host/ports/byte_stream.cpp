@@ -137,7 +137,7 @@ Result<std::unique_ptr<ByteStream>> ByteStream::from_descriptor(int descriptor, 
   };
   if ((starts_with(kGzipMagic) && !decompress(std::make_unique<Gzip>())) ||
       (starts_with(kZstdMagic) && !decompress(std::make_unique<Zstd>()))) {
-    return Failure{stream->name_ + ": no memory to decompress it"};
+    return Failure{stream->name_ + ": not enough memory to decompress it"};
   }
   return stream;
 }

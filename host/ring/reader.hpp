@@ -128,8 +128,8 @@ class Reader {
 
   /// What Poll::Damaged means, for messages.
   [[nodiscard]] const char* damage() const noexcept {
-    return mapping_.is_broken() ? "the ring's file became shorter while it was read"
-                                : "the content of the ring contradicts itself";
+    return mapping_.is_broken() ? "the ring's file was truncated while it was read"
+                                : "the content of the ring is inconsistent";
   }
 
   /// The record that poll has found: a private copy, valid until the next poll. The writer did not touch it while it

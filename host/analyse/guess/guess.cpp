@@ -330,7 +330,8 @@ std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lac
            " (templates of another version or feed)";
   }
   if (guess.ranked.empty()) {
-    return "no candidate decodes a single datagram: another feed's templates, no FAST, or a preamble of more than " +
+    return "no candidate decodes a single datagram: the templates are of another feed, the data is not FAST, or the "
+           "preamble is longer than " +
            std::to_string(kMaxSkip) + " bytes";
   }
   const Trial& best = guess.ranked.front().trial;
@@ -340,7 +341,7 @@ std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lac
   if (error == ErrorCode::None) return text;
   text += "; most of the others: " + std::string(code_meaning(error));
   if (error == ErrorCode::D9) text += " " + ids_text(best.unknown_ids);
-  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or only a chance hit";
+  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or a chance hit";
 }
 
 }  // namespace

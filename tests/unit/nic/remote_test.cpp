@@ -281,7 +281,7 @@ TEST_P(RemoteBoth, what_does_not_fit_is_refused_with_a_reason) {
   EXPECT_NE(refusal(how).find("layout"), std::string::npos);
   how = options(name);
   how.is_lossless = true;
-  EXPECT_NE(refusal(how).find("waits for nobody"), std::string::npos);
+  EXPECT_NE(refusal(how).find("does not wait for readers"), std::string::npos);
   how = options(name);
   how.filter.field = "Price";
   EXPECT_NE(refusal(how).find("no template has a field 'Price'"), std::string::npos);
