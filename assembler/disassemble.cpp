@@ -71,7 +71,7 @@ class Disassembler {
 
   void write_constants() {
     if (program_.constants.empty()) return;
-    heading("Constants: initial values, and limits of what fields may hold");
+    heading("Constants: initial values, and limits of field values");
     for (std::size_t i = 0; i < program_.constants.size(); ++i) {
       const Constant& constant = program_.constants[i];
       out_ += ".constant c" + number(i);

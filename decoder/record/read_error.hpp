@@ -38,21 +38,21 @@ enum class ReadError : std::uint8_t {
     case ReadError::Pad: return "the slot is padding";
     case ReadError::UnknownTemplate: return "the record names a template that the schema does not have";
     case ReadError::UnknownEvent: return "the record is an event of unknown kind";
-    case ReadError::WrongTag: return "a tag is not the one of its word";
+    case ReadError::WrongTag: return "a tag does not match its word";
     case ReadError::MissingSlots: return "a block begins where no slot is left";
     case ReadError::MissingValue: return "a mandatory value is missing";
-    case ReadError::BadString: return "a string has no legal form or leaves the string area";
+    case ReadError::BadString: return "a string is malformed or leaves the string area";
     case ReadError::BadValue: return "a value is outside its type";
     case ReadError::TooManyElements: return "the record has more sequence elements than a datagram can make";
     case ReadError::TooDeep: return "dynamic references are nested too deeply";
     case ReadError::TooMuchWork: return "the record takes more work than allowed";
     case ReadError::TooLong: return "the text of the record is longer than allowed";
-    case ReadError::LeftOver: return "slots remain behind the record's last block";
+    case ReadError::LeftOver: return "slots remain after the record's last block";
     case ReadError::ForeignImage: return "the record was made with another firmware image";
     case ReadError::Projected:
       return "records of this program lack fields of their messages (it was made with --fields)";
   }
-  return "the error is unknown";
+  return "unknown error";
 }
 
 /// Bounds of one walk. No record that an engine can make comes near the last.

@@ -701,7 +701,7 @@ class Feed {
       return text;
     };
     return "this view was generated for records of layout " + hex(kHash) + ", these have layout " + hex(theirs) +
-           "; `stopbit gen cpp` makes a view of them, `stopbit diff` says what has changed";
+           "; generate a view with `stopbit gen cpp`, and see the changes with `stopbit diff`";
   }
 
   std::uint16_t generation_;

@@ -132,8 +132,8 @@ class Checker {
       const bool is_constant = field.op.kind == Kind::Con && !field.optional;
       if (field.op.kind != Kind::Non && !is_constant) {
         report_.error(ErrorCode::S2, field.op.range,
-                      "fields of a bit group have no operator but a mandatory constant, " + quoted(field.name.text) +
-                          " has " + quoted(operator_name(field.op.kind)));
+                      "fields of a bit group can have no operator except a mandatory constant, " +
+                          quoted(field.name.text) + " has " + quoted(operator_name(field.op.kind)));
       }
       check(field);
       check_small_constant(field);
@@ -307,7 +307,7 @@ void identify(ast::TemplateSet& set, std::optional<std::uint32_t> template_id, R
     return;
   }
   if (report.has_errors()) return;  // A template that could not be read may have had one.
-  if (set.templates.empty()) return report.error(ErrorCode::T5, {}, "there is no template");
+  if (set.templates.empty()) return report.error(ErrorCode::T5, {}, "the files have no template");
   const SourceRange& place = set.templates.front().range;
   if (set.templates.size() > 1) {
     report.error(

@@ -145,7 +145,7 @@ TEST_F(Xrt, refuses_files_that_would_make_the_library_crash) {
   other = whole;
   constexpr std::size_t kFirstSectionSize = 456 + 32;
   other[kFirstSectionSize + 3] = 0x7F;
-  EXPECT_NE(refused(other).find("ends behind the file"), std::string::npos);
+  EXPECT_NE(refused(other).find("ends after the end of the file"), std::string::npos);
   other = whole;
   constexpr std::size_t kSections = 448;
   other[kSections + 3] = 0x7F;

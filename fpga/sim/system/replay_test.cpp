@@ -174,7 +174,7 @@ TEST_F(XrtReplay, a_card_that_is_not_there_is_status_3_with_what_to_do) {
       "STOPBIT_SIM_CARD=/nowhere \"$stopbit\" replay " + shell_quoted(scratch_.path("day.pcap")) + " --templates " +
       shell_quoted(scratch_.path("t.xml")) + " --framing none " + "--engine xrt --xclbin sim");
   EXPECT_EQ(missing.status, kExitEnvironment);
-  EXPECT_TRUE(contains(missing.err, "no simulated card: '/nowhere/lib/libxrt_hwemu.so.2'")) << missing.err;
+  EXPECT_TRUE(contains(missing.err, "the simulated card is missing: '/nowhere/lib/libxrt_hwemu.so.2'")) << missing.err;
   const Finished second = run_stopbit(joined(all, {"--xclbin", "sim", "--card", "1"}));
   EXPECT_EQ(second.status, kExitEnvironment);
   EXPECT_TRUE(contains(second.err, "cannot use card 1")) << second.err;

@@ -91,7 +91,7 @@ bytes_per_second = "1MiB"
 TOML
 said=$(answer)
 [[ $said == "2 rings published: cme, new" ]] || { echo "$said"; exit 1; }
-fails right "$right_reader" "the ring is not for the subscriber's address"
+fails right "$right_reader" "the subscriber's address is not allowed to read the ring"
 fails extra "$extra_reader" "there is no such ring"
 grep -q 'what="publish" answer="2 rings published: cme, new"' log || { cat log; exit 1; }
 wait_for 'grep -q "at 10.92.0.2 is no longer subscribed to .cme.: the ring is not for the subscriber" log'

@@ -241,7 +241,7 @@ TEST(ApplianceSettings, say_who_may_subscribe_and_how_much) {
 
   const auto errors = [&](const std::string& text) { return Parsed(begin + rest + text).errors(); };
   const std::string publish = nic + "[[publish]]\nring = \"r\"\n";
-  EXPECT_THAT(errors(publish + "allow = [\"md1\"]\n"), HasSubstr("17:9: error: 'md1' is no address and no prefix"));
+  EXPECT_THAT(errors(publish + "allow = [\"md1\"]\n"), HasSubstr("17:9: error: 'md1' is not an address or a prefix"));
   EXPECT_THAT(errors(publish + "allow = [\"10.1.2.3/16\"]\n"), HasSubstr("which begins at 10.1.0.0"));
   EXPECT_THAT(errors(publish + "to = [\"shm\"]\nallow = [\"10.1.2.3\"]\n"),
               HasSubstr("18:9: error: 'allow' restricts subscribers by 'fabric'"));
