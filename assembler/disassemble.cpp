@@ -425,7 +425,7 @@ class Disassembler {
     std::string out = ": " + text(node.name);
     const bool special = isa::is_special(in.op);
     if (node.kind == NodeKind::Sequence) out += " length";
-    if (node.kind == NodeKind::Group) out += " is there";
+    if (node.kind == NodeKind::Group) out += " present";
     if (!special && isa::is_exponent(isa::type_of(in.op))) out += " exponent";
     if (!special && isa::is_mantissa(isa::type_of(in.op))) out += " mantissa";
     if (node.line != 0) out += ", line " + number(node.line);

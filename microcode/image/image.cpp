@@ -256,7 +256,7 @@ class ImageReader {
       };
       expected = align(expected);
       const Place here{u32(at + 8), u32(at + 12), u32(at + 16)};
-      if (u32(at) != to_bits(section.id)) return bad(0, "another section is here");
+      if (u32(at) != to_bits(section.id)) return bad(0, "unexpected section");
       if (u32(at + 4) != section.entry_bytes) return bad(4, "the entry size is wrong");
       if (here.count > section.max_entries) {
         return bad(

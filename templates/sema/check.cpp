@@ -79,7 +79,7 @@ class Checker {
       names_by_text_.try_emplace(item.name.text, i);
       if (!name_is_new && !item.name.text.empty()) {
         report_.error(ErrorCode::T4, item.range, "a second template has the name " + quoted(item.name.text));
-        report_.note(set_.templates[name->second].range, "the first is here");
+        report_.note(set_.templates[name->second].range, "the first template of this name");
       }
       if (!item.id) continue;
       const auto [id, id_is_new] = ids.try_emplace(*item.id, &item);
@@ -87,7 +87,7 @@ class Checker {
       report_.error(ErrorCode::T4, item.id_range,
                     "template " + quoted(item.name.text) + " has the identifier " + std::to_string(*item.id) +
                         " of template " + quoted(id->second->name.text));
-      report_.note(id->second->id_range, "which is here");
+      report_.note(id->second->id_range, "the other template");
     }
     if (set_.templates.size() > max_templates_) {
       report_.error(ErrorCode::T1, set_.templates[max_templates_].range,

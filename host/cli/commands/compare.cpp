@@ -180,7 +180,7 @@ int run_compare(const CompareArguments& arguments) {
   if (framing) text += ranges_text(only_a);
   text += fmt::format("{:>12}  on B only\n", only_b.size());
   if (framing) text += ranges_text(only_b);
-  text += histogram_text(b_behind, "B behind A") + histogram_text(a_behind, "A behind B");
+  text += histogram_text(b_behind, "B after A") + histogram_text(a_behind, "A after B");
   write_file(arguments.output, text, arguments.captures);
   return only_a.empty() && only_b.empty() && a.unreadable + b.unreadable == 0 ? kExitDone : kExitRejected;
 }

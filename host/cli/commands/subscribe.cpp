@@ -80,7 +80,7 @@ Command subscribe_command() {
           "stderr.\n"
           "\n"
           "With --lossless the publisher waits until records are in the local ring, not until a program has read "
-          "them: a reader that is half a ring behind may lose records. To make the publisher wait for the reader "
+          "them: a reader that lags by half a ring may lose records. To make the publisher wait for the reader "
           "itself, use `stopbit tail ADDRESS --lossless`.\n"
           "\n"
           "On the appliance's own host the appliance writes the local ring directly while this command runs. The name "

@@ -120,7 +120,7 @@ class Reader {
     }
     if (!channel.lines[0]) table.error("a channel needs a line 'a': { group = \"224.0.0.1\", port = 1 }");
     if (channel.lines[1] && channel.lines[0] == channel.lines[1]) {
-      table.error("b", "same group and source as line 'a': the lines cannot be told apart");
+      table.error("b", "same group and source as line 'a': the lines cannot be distinguished");
     }
     if (channel.lines[1] && !has_sequence(channel.framing)) {
       table.error("b", "the framing '" + channel.framing.name + "' has no sequence number by which to merge lines");
