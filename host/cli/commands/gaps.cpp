@@ -61,7 +61,7 @@ std::string gap_line(const appliance::GapEntry& gap) {
       fmt::format("{}  {}  {}  {}  {}: {}", os::time_text(gap.time_ns), plain(gap.channel), appliance::range_text(gap),
                   gap.count, appliance::to_text(gap.cause), appliance::lines_text(gap));
   if (gap.came_late != 0) {
-    line += fmt::format("; {} came late, by {}", gap.came_late, os::duration_text(gap.late_by_ns));
+    line += fmt::format("; {} arrived {} late", gap.came_late, os::duration_text(gap.late_by_ns));
   }
   return line;
 }
