@@ -51,8 +51,8 @@ struct Account {
   bool operator==(const Account&) const = default;
 };
 
-/// Statistics of a line. `missing` and `saved` count a number when the line has passed it by the window, or when the
-/// run has left it far behind or ended; a packet that comes later still takes it back.
+/// Statistics of a line. `missing` and `saved` count a number when the line has passed it by the window, when the run
+/// is far past it, or when the run has ended; a packet that arrives later reverses this.
 struct LineStats {
   std::uint64_t brought = 0;          ///< Numbers of which it brought a copy, in time or not.
   std::uint64_t missing = 0;          ///< Numbers that did not arrive on it.

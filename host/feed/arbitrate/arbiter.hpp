@@ -35,7 +35,7 @@ struct Options {
   /// Another run (sender, reset, range of numbers) takes the channel only when no line has brought a packet of the
   /// present one for this long. Also: a leader of a carousel that is silent for this long has gone.
   std::uint64_t switch_silence_ns = 1'000'000'000;
-  std::array<bool, 2> lines = {true, true};  ///< Which of the lines A and B exist.
+  std::array<bool, 2> lines = {true, true};  ///< Whether line A and line B exist.
 };
 
 /// The options for packets of this framing: bits of the sequence number, and chunks.
@@ -196,19 +196,19 @@ class Arbiter {
   [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
   /// Numbers of which the copies differ.
   [[nodiscard]] std::uint64_t conflicts() const noexcept { return conflicts_; }
-  /// Who sends the current run, as in the preamble.
+  /// Sender of the current run, as in the preamble.
   [[nodiscard]] std::uint64_t sender() const noexcept { return sender_; }
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::size_t kMaxChunks = 64;
   static constexpr std::size_t kStrangers = 16;
-  /// Packets of each stranger that need no room: so many confirm it, however much the others send.
+  /// Packets of each stranger held outside this room: enough to confirm it, however much the others send.
   static constexpr std::uint32_t kOwnRoom = 2;
   static constexpr std::size_t kOldRuns = 24;
 
   enum class State : std::uint8_t { Open, Delivered, Lost, Undecodable };
-  /// What is known of a number. All zero: nothing.
+  /// State of a number. All zero: unknown.
   struct Entry {
     std::uint64_t t_ns = 0;   ///< First copy; of a lost number: when it was given up.
     std::uint32_t held = 0;   ///< 1 + first of its held packets, by chunk.
@@ -352,7 +352,7 @@ class Arbiter {
   void settle_undecodable(Sink& sink) noexcept;
   void drain(Sink& sink) noexcept;
   void end_gathering(Sink& sink) noexcept;
-  /// Gives up the missing numbers from next_ on, up to `limit` or the first that is there; then drains.
+  /// Gives up the missing numbers from next_ on, up to `limit` or the first held number; then drains.
   void give_up_to(std::uint64_t limit, Sink& sink) noexcept;
   void lose(std::uint64_t number) noexcept;
   void declare(std::uint64_t first, std::uint64_t count, Sink& sink) noexcept;
@@ -391,7 +391,7 @@ class Arbiter {
   Account run_;
   Account earlier_;  ///< Of the runs before.
 
-  // What was left: runs, the latest first, and the range before the last leap.
+  // Earlier runs, the latest first, and the range before the last leap.
   std::array<OldRun, kOldRuns> old_;
   std::size_t old_count_ = 0;
   bool has_leapt_ = false;

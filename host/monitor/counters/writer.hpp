@@ -110,8 +110,8 @@ struct Label {
   std::string_view value;
 };
 
-/// Which counters a segment has. Add the values of one thread consecutively: writer() separates them from the cache
-/// lines of earlier ones.
+/// The counters of a segment. Add the values of one thread consecutively: writer() separates them from the cache lines
+/// of earlier ones.
 class Schema {
  public:
   using Id = std::size_t;
