@@ -83,8 +83,8 @@ class Node {
   [[nodiscard]] const NodeCounters& counters() const noexcept { return counters_; }
 
  private:
-  // What one ring of a port gets in a step. Nobody's neighbours make a step longer than by that, by RmaOptions'
-  // step_bytes, Links' bytes of a step, and by Ports::kWakesPerStep wake-ups.
+  // Work for one ring of a port in a step. Other ports lengthen a step at most by this, by RmaOptions' step_bytes,
+  // Links' bytes of a step, and Ports::kWakesPerStep wake-ups.
   static constexpr std::size_t kCommandsPerTurn = 16;
   static constexpr std::size_t kBytesPerTurn = 4'096;
   static constexpr std::size_t kRestingLooks = 16;
@@ -92,7 +92,7 @@ class Node {
   struct Ring {
     Ring(const Page& page, CommandRing ring, std::uint64_t patience_ns) : source(page, ring), combiner(patience_ns) {}
     CommandSource source;
-    bool has_command = false;   ///< One that could not be carried out yet.
+    bool has_command = false;   ///< A command that could not be executed yet.
     bool has_transfer = false;  ///< The last command was a transfer that has not been sent away.
     Command command;
     std::optional<Combined> combined;  ///< A message of parts that could not be sent yet; it lies in the combiner.
@@ -139,7 +139,7 @@ class Node {
   Services services_;
   std::vector<std::unique_ptr<Port>> open_;  ///< First those who have asked lately.
   std::size_t awake_ = 0;                    ///< How many these are.
-  std::size_t first_ = 0;                    ///< Which of them is served first in the next step,
+  std::size_t first_ = 0;                    ///< Index of the port served first in the next step,
   std::size_t resting_ = 0;                  ///< and which of the others is looked at next.
   std::uint64_t now_ns_ = 0;                 ///< Of the last step.
   std::size_t next_vpid_ = 0;
