@@ -59,9 +59,7 @@ Result<Kernel> Kernel::open(Device& device) {
   if (!version) return Failure{version.message()};
   if (version.value() != registers::kInterfaceVersionValue) {
     return Failure{"the kernel's registers have version " + std::to_string(version.value()) +
-                   ", this program "
-                   "supports " +
-                   std::to_string(registers::kInterfaceVersionValue)};
+                   ", this program supports " + std::to_string(registers::kInterfaceVersionValue)};
   }
   Kernel kernel(device);
   const Result<std::uint32_t> capabilities = device.read(registers::kCapabilities);

@@ -449,9 +449,7 @@ BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, os::
       clients_.begin(), clients_.end(), [&](const auto& other) { return other->vpid && other->user == client.user; }));
   if (of_user >= client.may->ports) return refusal(Error::Full, "the user has its maximum of ports");
   if (!client.pages.create("stopbit-port", PageLayout::kBytes))
-    return refusal(Error::Full,
-                   "not enough memory for a "
-                   "port");
+    return refusal(Error::Full, "not enough memory for a port");
   MessagePort how;
   how.slot_bytes = request.slot_bytes;
   const std::optional<Vpid> vpid = node_.open_port(client.pages.page(), client.may->domain, how);

@@ -248,9 +248,7 @@ Result<FoundFile> open_accepted(std::string_view name, std::string_view suffix, 
   const std::string what = "open the " + std::string(noun);
   const auto foreign = [&](const std::string& path, uid_t owner) {
     return Failure{"the " + std::string(noun) + " '" + path + "' belongs to " + user_text(owner) +
-                   "; accepted owners "
-                   "are " +
-                   accepted.text() + "; --user or STOPBIT_USER names another"};
+                   "; accepted owners are " + accepted.text() + "; --user or STOPBIT_USER names another"};
   };
   if (!accepted.problem().empty()) return Failure{accepted.problem()};
   const Result<std::string> own = path_of(name);
