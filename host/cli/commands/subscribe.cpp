@@ -42,7 +42,7 @@ int subscribe(const SubscribeArguments& arguments) {
     std::this_thread::sleep_for(10ms);
   }
   now = ring->look();
-  print_stderr("stopbit: {}: {} records, {} of them fetched again, {} lost, {} sessions{}\n", name, now.records,
+  print_stderr("stopbit: {}: {} records, {} of them fetched, {} lost, {} sessions{}\n", name, now.records,
                now.fetched, now.lost, now.sessions, now.is_near ? ", near" : "");
   return now.lost == 0 ? kExitDone : kExitRejected;
 }

@@ -64,8 +64,7 @@ Status hold_dead(const std::string& path, const SegmentKind& kind, Old& old, boo
       is_held_by_us || is_rest ||
       (is_file && ::pread(old.file.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == kind.magic);
   if (!is_ours)
-    return Failure{"'" + path + "' exists and is not a " + noun + owner_text(opened) +
-                   "; it was not replaced"};
+    return Failure{"'" + path + "' exists and is not a " + noun + owner_text(opened) + "; it was not replaced"};
   old.is_held = is_held_by_us || lock(old.file);
   if (!old.is_held) {
     if (errno != EAGAIN && errno != EACCES) return Failure{system_error("lock", path)};

@@ -131,7 +131,7 @@ status=0
 status=0
 "${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --token-file wrong >wrong.jsonl 2>wrong.log || status=$?
 [[ $status == 1 && ! -s wrong.jsonl ]] || { echo "a wrong token: status $status"; cat wrong.log; exit 1; }
-grep -q "there is no such ring for this token" wrong.log || { cat wrong.log; exit 1; }
+grep -q "no such ring for this token" wrong.log || { cat wrong.log; exit 1; }
 
 wait_for '(($(refused) > 0))'
 

@@ -356,7 +356,8 @@ TEST(Appliance, refuses_a_bad_image_and_runs_on) {
   OneChannel one("mode = \"fast\"\n");
   one.folder.write("ticks.xml", "<templates><template name=\"Tick\" id=\"1\"><uInt32/></template></templates>");
   Diagnostics diagnostics;
-  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(), HasSubstr("rejected; the previous image remains in use"));
+  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(),
+              HasSubstr("rejected; the previous image remains in use"));
   EXPECT_THAT(diagnostics.format(), HasSubstr("ticks.xml:1:"));
   EXPECT_THAT(one.made->reload("tocks", diagnostics).message(), HasSubstr("unknown image 'tocks'"));
   one.give(0, tick(1, 1));

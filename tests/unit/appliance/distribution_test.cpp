@@ -218,7 +218,8 @@ TEST(Entitlements, say_what_is_wrong_and_where) {
   EXPECT_THAT(errors_of("[[entitlement]]\nhold = \"2s\"\n"), HasSubstr("2:8: error"));
   EXPECT_THAT(errors_of("[[entitlement]]\ngroup = \"4294967295\"\n"),
               HasSubstr("2:9: error: this machine has no group"));
-  EXPECT_THAT(errors_of("[[entitlement]]\nfeeds = [\"cmee\"]\n"), HasSubstr("unknown feed 'cmee'; did you mean 'cme'?"));
+  EXPECT_THAT(errors_of("[[entitlement]]\nfeeds = [\"cmee\"]\n"),
+              HasSubstr("unknown feed 'cmee'; did you mean 'cme'?"));
   EXPECT_THAT(errors_of("[[entitlement]]\ndomain = 65536\n"), HasSubstr("'domain' must be from 1 to 65535"));
   EXPECT_THAT(errors_of("[[entitlement]]\nfeed = []\n"), HasSubstr("unknown key 'feed'; did you mean 'feeds'?"));
   EXPECT_THAT(errors_of("[[entitlements]]\n"), HasSubstr("did you mean 'entitlement'?"));

@@ -252,8 +252,7 @@ TEST(AssemblerErrors, checks_the_numbers_of_entries) {
 
 TEST(AssemblerErrors, checks_strings) {
   EXPECT_EQ(errors(".source \"abc\n"), (Texts{"1:9: the string has no end"}));
-  EXPECT_EQ(errors(".source \"a\\qc\"\n"),
-            (Texts{"1:11: unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH"}));
+  EXPECT_EQ(errors(".source \"a\\qc\"\n"), (Texts{"1:11: unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH"}));
   EXPECT_EQ(errors(".source \"a\\x1\"\n"), (Texts{"1:11: \\x needs two hexadecimal digits"}));
   EXPECT_EQ(errors(".source\"a\"\n"), (Texts{"1:1: a blank is missing before the string"}));
   EXPECT_EQ(errors(".source \"a\\"), (Texts{"1:11: unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH"}));

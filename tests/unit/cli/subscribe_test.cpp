@@ -197,8 +197,7 @@ TEST_F(Subscribing, goes_on_when_nobody_starts_its_processes_of_libfabric_any_mo
   until([&] { return is_served_at(2); }, "the subscriber is served at another place");
   give_and_expect(10);
   const std::string said = end();
-  EXPECT_NE(said.find(": rejoining the network: the supervisor of the libfabric processes died\n"),
-            std::string::npos)
+  EXPECT_NE(said.find(": rejoining the network: the supervisor of the libfabric processes died\n"), std::string::npos)
       << said;
   EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
 }

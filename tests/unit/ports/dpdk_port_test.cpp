@@ -253,10 +253,11 @@ TEST_F(DpdkPort, brings_a_group_to_its_queue_wherever_the_card_puts_it) {
     const net::Endpoint group = {kLineA.address + queue, kLineA.port};
     builders.emplace_back(kSource, group);
     ASSERT_TRUE(loop.ports[queue]->join({group, queue == 1 ? std::optional(kSource.address) : std::nullopt}).ok());
-    EXPECT_EQ(std::count(loop.ports[queue]->notes().begin(), loop.ports[queue]->notes().end(),
-                         "the card has no flow rules: packets that arrive on another queue than their group's are handed "
-                         "over in software"),
-              1);
+    EXPECT_EQ(
+        std::count(loop.ports[queue]->notes().begin(), loop.ports[queue]->notes().end(),
+                   "the card has no flow rules: packets that arrive on another queue than their group's are handed "
+                   "over in software"),
+        1);
   }
   EXPECT_EQ(loop.ports[2]->join({{kLineA.address + 1, kLineA.port}, std::nullopt}).message(),
             "dpdk net_ring_handover: 239.1.1.2:30001 is already assigned to queue 1; a group has one queue");
