@@ -137,7 +137,7 @@ TEST_F(Xrt, refuses_files_that_would_make_the_library_crash) {
   };
   for (const std::size_t bytes :
        {std::size_t{0}, std::size_t{7}, std::size_t{455}, std::size_t{600}, whole.size() - 1}) {
-    EXPECT_NE(refused(whole.substr(0, bytes)).find("is no xclbin"), std::string::npos) << bytes << " bytes";
+    EXPECT_NE(refused(whole.substr(0, bytes)).find("is not an xclbin"), std::string::npos) << bytes << " bytes";
   }
   std::string other = whole;
   other[0] = 'X';

@@ -118,7 +118,7 @@ TEST_F(ApplianceOnCard, decodes_there_and_puts_gaps_and_errors_in_their_place) {
 TEST_F(ApplianceOnCard, leaves_what_the_card_cannot_have_to_software_and_says_why) {
   const auto one = make([](appliance::Settings& settings) { settings.limits.datagram_bytes = 1'000; });
   ASSERT_TRUE(one->made) << one->problem;
-  EXPECT_THAT(one->made->notes(), ::testing::Contains(HasSubstr("longest datagram: 1000 bytes are wanted")));
+  EXPECT_THAT(one->made->notes(), ::testing::Contains(HasSubstr("longest datagram: 1000 bytes requested")));
   EXPECT_EQ(one->made->on_card(), "");
   one->give(0, tick(1, 5));
   one->work();

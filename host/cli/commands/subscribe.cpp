@@ -42,8 +42,8 @@ int subscribe(const SubscribeArguments& arguments) {
     std::this_thread::sleep_for(10ms);
   }
   now = ring->look();
-  print_stderr("stopbit: {}: {} records, {} of them fetched, {} lost, {} sessions{}\n", name, now.records,
-               now.fetched, now.lost, now.sessions, now.is_near ? ", near" : "");
+  print_stderr("stopbit: {}: {} records, {} of them fetched, {} lost, {} sessions{}\n", name, now.records, now.fetched,
+               now.lost, now.sessions, now.is_near ? ", near" : "");
   return now.lost == 0 ? kExitDone : kExitRejected;
 }
 

@@ -201,7 +201,7 @@ Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string&
   if (!S_ISREG(status.st_mode) || status.st_size == 0) return Failure{"'" + path + "' is not a segment"};
   // Whoever can write to it can make it shorter, and so kill the node that reads it.
   if ((status.st_uid != ::geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0) {
-    return Failure{"'" + path + "' can be written by other users"};
+    return Failure{"'" + path + "' must belong to this user or root, and not be writable by all"};
   }
   if (!segment->mapping.map(segment->file, static_cast<std::size_t>(status.st_size), os::Mapping::Use::Read)) {
     return Failure{os::system_error("map", path)};

@@ -94,7 +94,7 @@ said=$(answer)
 fails right "$right_reader" "the subscriber's address is not allowed to read the ring"
 fails extra "$extra_reader" "there is no such ring"
 grep -q 'what="publish" answer="2 rings published: cme, new"' log || { cat log; exit 1; }
-wait_for 'grep -q "at 10.92.0.2 is no longer subscribed to .cme.: the ring is not for the subscriber" log'
+wait_for 'grep -q "at 10.92.0.2 is no longer subscribed to .cme.: the subscriber.s address is not allowed" log'
 "${in_right[@]}" "$bin/stopbit" tail "fabric://$at/new" >new.jsonl 2>new.log &
 new_reader=$!
 wait_for '[[ -s new.jsonl ]]'

@@ -72,7 +72,7 @@ noted 'the token crosses the network unencrypted'
 stop_appliance
 
 settings 0.0.0.0:9464
-refused 1 'an address that others can reach needs a token_file, or TLS'
+refused 1 'an address that other hosts can reach needs a token_file, or TLS'
 settings 0.0.0.0:9464 'certificate = "server.pem"'
 refused 1 'TLS needs both a certificate and its key'
 settings 127.0.0.1:9464 'client_ca = "ours.pem"'

@@ -250,8 +250,7 @@ TEST(ApplianceSettings, say_who_may_subscribe_and_how_much) {
   EXPECT_THAT(errors(publish + "bytes_per_second = \"1KiB\"\n"), HasSubstr("17:20: error"));
   EXPECT_THAT(errors(nic + "subscribers_per_address = 257\n"), HasSubstr("15:27: error"));
   EXPECT_THAT(errors(nic + "requests_per_second = 1000001\n"), HasSubstr("15:23: error"));
-  EXPECT_THAT(errors(publish + "lossless = true\n"),
-              HasSubstr("17:12: error: its agent would wait for readers while port"));
+  EXPECT_THAT(errors(publish + "lossless = true\n"), HasSubstr("17:12: error: its agent also reads port"));
   EXPECT_THAT(errors(publish + "allow = []\n"), HasSubstr("17:9: error"));
   EXPECT_THAT(errors(publish + "alow = []\n"), HasSubstr("did you mean 'allow'?"));
 }

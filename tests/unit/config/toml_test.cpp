@@ -118,7 +118,7 @@ TEST(Toml, refuses_what_is_not_toml_with_its_place) {
 }
 
 TEST(Toml, survives_what_the_parser_did_not_expect) {
-  EXPECT_THAT(Read("a = 1\n[[ =").errors(), HasSubstr("the file is not TOML"));
+  EXPECT_THAT(Read("a = 1\n[[ =").errors(), HasSubstr("the file is not valid TOML"));
   EXPECT_THAT(Read("a = 1\n\xef\xbb\xbf").errors(), HasSubstr("a.toml:2:1: error: letters beyond ASCII"));
   EXPECT_THAT(Read("a = \"\"\"\xc3\xa4\"\"\"").errors(), HasSubstr("a.toml:1:8: error: letters beyond ASCII"));
 }

@@ -718,11 +718,11 @@ TEST_F(Clients, are_offered_no_file_that_another_can_cut_short) {
   ASSERT_EQ(::symlink(path.c_str(), (scratch.folder() / "link").c_str()), 0);
   EXPECT_NE(host.broker->add_feed("link", (scratch.folder() / "link").string()), "");
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
-  EXPECT_NE(host.broker->add_feed("cme", path).find("not of this user alone"), std::string::npos);
+  EXPECT_NE(host.broker->add_feed("cme", path).find("must belong to this user or root"), std::string::npos);
   ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
-    EXPECT_NE(host.broker->add_feed("cme", path).find("not of this user alone"), std::string::npos);
+    EXPECT_NE(host.broker->add_feed("cme", path).find("must belong to this user or root"), std::string::npos);
     ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
   }
   EXPECT_EQ(host.broker->add_feed("cme", path), "");
@@ -1105,7 +1105,7 @@ TEST_F(UnpinnedClients, get_no_more_than_they_are_entitled_to) {
   EXPECT_THAT(share(*a, 100, 15), HasSubstr("16 to 4194304 resident pages"));
   EXPECT_THAT(share(*a, 0, 16), HasSubstr("ERR_OLENGTH"));
   EXPECT_EQ(share(*a, 50, 16), "");
-  EXPECT_THAT(share(*a, 51, 16), HasSubstr("more of files"));
+  EXPECT_THAT(share(*a, 51, 16), HasSubstr("exceeds the port's limit of shared files"));
   EXPECT_EQ(share(*a, 50, 16), "");
   EXPECT_EQ(share(*b, 10, 16), "");
   EXPECT_THAT(share(*b, 10, 16), HasSubstr("exceeds the broker's limit of resident bytes"));
@@ -1146,7 +1146,7 @@ TEST_F(UnpinnedClients, share_only_files_that_cannot_stop_the_node) {
   EXPECT_THAT(share(socket.get()), HasSubstr("ERR_POSTED_PA_INV"));
   const NumberedFile file(4);
   EXPECT_THAT(share(file.get(), 5 * kPageBytes), HasSubstr("the file is shorter"));
-  EXPECT_THAT(share(file.get(), ~std::uint64_t{0}), HasSubstr("more of files"));
+  EXPECT_THAT(share(file.get(), ~std::uint64_t{0}), HasSubstr("exceeds the port's limit of shared files"));
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   const os::Descriptor reading(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   EXPECT_THAT(share(reading.get(), kPageBytes, Access::ReadWrite), HasSubstr("not open for this access"));

@@ -145,7 +145,8 @@ bool ShmTransport::connect(NodeId to) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & 0022U) != 0) {
-    problem_ = "'" + path + "' can be written by other users; it belongs to " + os::user_text(status.st_uid);
+    problem_ =
+        "'" + path + "' must be a file that only this user can write to; it belongs to " + os::user_text(status.st_uid);
     return false;
   }
   os::Mapping mapping;
