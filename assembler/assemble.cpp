@@ -95,7 +95,7 @@ class Assembler {
     if (name == ".type") return read_type(line, *directive);
     if (name == ".element") return read_element(line);
     if (const auto kind = value_of<NodeKind>(kNodeDirectives, name)) return read_node(line, *kind, *directive);
-    line.fail(*directive, "there is no directive '" + std::string(name) + "'");
+    line.fail(*directive, "unknown directive '" + std::string(name) + "'");
   }
 
   void define_label(Line& line, const Token& token) {
@@ -280,7 +280,7 @@ class Assembler {
     if (at == nullptr) return;
     const std::string both = at->value;
     const std::size_t colon = both.find(':');
-    if (colon == std::string::npos || at->quoted) return line.fail(*at, "at wants line:column");
+    if (colon == std::string::npos || at->quoted) return line.fail(*at, "at needs line:column");
     at->value = both.substr(0, colon);
     entry.line = narrow<std::uint32_t>(line.number(*at, kMax32));
     at->value = both.substr(colon + 1);
@@ -300,7 +300,7 @@ class Assembler {
     if (Token* type = line.attribute("type")) node.type = read_field_type(line, type);
     if (const Token* unit = line.attribute("unit")) {
       const auto value = value_of<TimeUnit>(kTimeUnits, unit->value);
-      if (!value) line.fail(*unit, "there is no such unit of time");
+      if (!value) line.fail(*unit, "unknown unit of time");
       node.unit = value.value_or(TimeUnit::None);
     }
     node.epoch = text(line.string_attribute("epoch"));
@@ -310,7 +310,7 @@ class Assembler {
       node.constant = true;
       node.constant_index = constant->value.starts_with('c')
                                 ? narrow<std::uint16_t>(number_after(line, *constant, 1, kMax16))
-                                : (line.fail(*constant, "constant wants c and a number"), std::uint16_t{0});
+                                : (line.fail(*constant, "constant needs c and a number"), std::uint16_t{0});
     }
     node.type_info = narrow<std::uint16_t>(line.number_attribute("elements_of", kNoTypeInfo, kMax16));
     node.end = narrow<std::uint16_t>(line.number_attribute("end", program_.nodes.size() + 1, kMax16));
@@ -326,7 +326,7 @@ class Assembler {
   static FieldType read_field_type(Line& line, const Token* token) {
     if (token == nullptr) return FieldType::UInt32;
     const auto type = value_of<FieldType>(kFieldTypes, token->value);
-    if (!type) line.fail(*token, "there is no type '" + token->value + "'");
+    if (!type) line.fail(*token, "unknown type '" + token->value + "'");
     return type.value_or(FieldType::UInt32);
   }
 
@@ -366,7 +366,7 @@ class Assembler {
 
   void read_close(Line& line) {
     const Token* token = line.next();
-    if (braces_.empty()) return line.fail(*token, "there is no { to this");
+    if (braces_.empty()) return line.fail(*token, "this } has no {");
     const Brace brace = braces_.back();
     braces_.pop_back();
     line.done();
@@ -389,7 +389,7 @@ class Assembler {
   }
 
   void close_braces() {
-    for (const Brace& brace : braces_) diagnostics_.error(ErrorCode::None, brace.range, "the { of this has no }");
+    for (const Brace& brace : braces_) diagnostics_.error(ErrorCode::None, brace.range, "this { has no }");
   }
 
   // ---- Code
@@ -398,7 +398,7 @@ class Assembler {
     isa::Instruction in;
     const Token* mnemonic = line.word("an instruction");
     const auto op = mnemonic == nullptr ? std::nullopt : isa::data_op_from_mnemonic(mnemonic->value);
-    if (mnemonic != nullptr && !op) line.fail(*mnemonic, "there is no instruction '" + mnemonic->value + "'");
+    if (mnemonic != nullptr && !op) line.fail(*mnemonic, "unknown instruction '" + mnemonic->value + "'");
     in.op = op.value_or(isa::DataOp::Nop);
     in.pair = line.flag("||");
     in.known = line.flag("?0") ? isa::KnownBit::Clear : line.flag("?1") ? isa::KnownBit::Set : isa::KnownBit::No;
@@ -430,7 +430,7 @@ class Assembler {
     if (bits == nullptr) return;
     const std::string both = bits->value;
     const std::size_t colon = both.find(':');
-    if (colon == std::string::npos || bits->quoted) return line.fail(*bits, "bits wants position:width");
+    if (colon == std::string::npos || bits->quoted) return line.fail(*bits, "bits needs position:width");
     isa::BitField field;
     bits->value = both.substr(0, colon);
     field.position = narrow<std::uint8_t>(line.number(*bits, isa::kMaxGroupBits));
@@ -449,7 +449,7 @@ class Assembler {
     const Token* mnemonic = line.word("a control-op");
     if (mnemonic == nullptr) return;
     const auto control = isa::control_op_from_mnemonic(mnemonic->value);
-    if (!control) return line.fail(*mnemonic, "there is no control-op '" + mnemonic->value + "'");
+    if (!control) return line.fail(*mnemonic, "unknown control-op '" + mnemonic->value + "'");
     in.control = *control;
     const isa::TargetUse use = isa::info(*control)->target;
     if (line.peek() == nullptr) {
@@ -486,12 +486,12 @@ class Assembler {
     for (const Use& use : uses_) {
       const auto label = labels_.find(use.label);
       if (label == labels_.end()) {
-        diagnostics_.error(ErrorCode::None, use.range, "there is no label '" + use.label + "'");
+        diagnostics_.error(ErrorCode::None, use.range, "unknown label '" + use.label + "'");
         continue;
       }
       const std::size_t address = label->second.address;
       if (address > kMaxTarget) {
-        diagnostics_.error(ErrorCode::None, use.range, "label '" + use.label + "' is behind the largest address");
+        diagnostics_.error(ErrorCode::None, use.range, "label '" + use.label + "' is beyond the largest address");
       } else if (use.in == Use::In::Code && use.index < program_.code.size()) {
         program_.code[use.index].target = narrow<std::uint16_t>(address);
       } else if (use.in == Use::In::Dispatch && use.index < program_.dispatch.size()) {

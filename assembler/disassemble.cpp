@@ -71,7 +71,7 @@ class Disassembler {
 
   void write_constants() {
     if (program_.constants.empty()) return;
-    heading("Constants: initial values, and limits of what fields may hold");
+    heading("Constants: initial values, and limits of field values");
     for (std::size_t i = 0; i < program_.constants.size(); ++i) {
       const Constant& constant = program_.constants[i];
       out_ += ".constant c" + number(i);
@@ -425,7 +425,7 @@ class Disassembler {
     std::string out = ": " + text(node.name);
     const bool special = isa::is_special(in.op);
     if (node.kind == NodeKind::Sequence) out += " length";
-    if (node.kind == NodeKind::Group) out += " is there";
+    if (node.kind == NodeKind::Group) out += " present";
     if (!special && isa::is_exponent(isa::type_of(in.op))) out += " exponent";
     if (!special && isa::is_mantissa(isa::type_of(in.op))) out += " mantissa";
     if (node.line != 0) out += ", line " + number(node.line);

@@ -112,7 +112,7 @@ std::size_t Line::read_string(std::string_view text, std::size_t at, std::size_t
       case 'n': value += '\n'; break;
       case 'r': value += '\r'; break;
       case 't': value += '\t'; break;
-      default: return bad(at, at + 2, "this is not an escape; there are \\\" \\\\ \\n \\r \\t \\xHH");
+      default: return bad(at, at + 2, "unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH");
     }
     at += 2;
   }
@@ -215,7 +215,7 @@ std::uint64_t Line::number_attribute(std::string_view key, std::uint64_t otherwi
 std::string Line::string_attribute(std::string_view key) {
   Token* token = attribute(key);
   if (token == nullptr) return {};
-  if (!token->quoted) fail(*token, std::string(key) + " wants a string in quotes");
+  if (!token->quoted) fail(*token, std::string(key) + " needs a string in quotes");
   return std::move(token->value);
 }
 
@@ -235,7 +235,7 @@ void Line::done() {
     const bool again = token.kind == Token::Kind::Attribute && std::ranges::any_of(tokens_, [&](const Token& other) {
                          return other.used && other.key == token.key && other.kind == token.kind;
                        });
-    return fail(token, again ? "this is given twice" : "this does not belong here");
+    return fail(token, again ? "this is given twice" : "this is not allowed here");
   }
 }
 

@@ -8,9 +8,8 @@
 #include "microcode/base/limits.hpp"
 #include "microcode/isa/isa.hpp"
 
-/// What compiler, assembler, verifier, image and engines pass to each other: code, tables, and the schema of the
-/// records that the code writes. A Program is plain data: nothing in it may be trusted before verify::check has
-/// accepted it.
+/// The data that compiler, assembler, verifier, image and engines exchange: code, tables, and the schema of the records
+/// that the code writes. A Program is plain data: do not trust it before verify::check has accepted it.
 namespace stopbit {
 
 /// A piece of one of the two byte pools of a Program.
@@ -22,7 +21,7 @@ struct TextRef {
 
 enum class ValueKind : std::uint8_t { None = 0, Integer = 1, Bytes = 2 };
 
-/// Restricts what a field may hold beyond its wire type, so that limits need no opcodes.
+/// Restricts the values of a field beyond its wire type, so that limits need no opcodes.
 enum class LimitKind : std::uint8_t {
   None = 0,
   Unsigned = 1,  ///< value <= limit (uInt8, uInt16): D2
@@ -52,8 +51,8 @@ struct Slot {
   bool operator==(const Slot&) const = default;
 };
 
-/// A way from a template identifier to code. One table per caller where code differs by caller; table 0 is the
-/// message's. Sorted by (table, id); ids are unique in a table.
+/// Maps a template identifier to code. One table per caller where code differs by caller; table 0 is for messages.
+/// Sorted by (table, id); ids are unique in a table.
 struct DispatchEntry {
   std::uint16_t table = 0;
   std::uint32_t id = 0;
@@ -71,7 +70,7 @@ struct ProfileEntry {
   std::uint16_t segment = 0;        ///< Number of its PMAP, or kBody | template index.
   std::uint16_t entry = 0;          ///< Address.
   std::uint64_t presence_bits = 0;  ///< The map, its first bit on top; of a body without the template identifier's bit.
-  std::uint8_t taken = 0;           ///< Bits that the program stands for; the map goes on behind them.
+  std::uint8_t taken = 0;           ///< Bits that the program replaces; the map continues after them.
   bool operator==(const ProfileEntry&) const = default;
 };
 
@@ -81,11 +80,11 @@ enum class BlockKind : std::uint8_t {
 #include "microcode/field_types.def"
 };
 
-/// A run of words with static places. See decoder/record/layout.hpp for how blocks become slots.
+/// A run of words at static positions. See decoder/record/layout.hpp for how blocks become slots.
 struct Block {
   BlockKind kind = BlockKind::Root;
   std::uint16_t template_index = 0;
-  std::uint8_t words = 0;  ///< Those that records hold. Higher words are only names: of fields that are not stored.
+  std::uint8_t words = 0;        ///< Words stored in records. Higher words only identify fields that are not stored.
   std::uint16_t first_word = 0;  ///< Number of its first word, counted over the template's blocks; tags come from it.
   std::uint16_t min_bytes = 0;   ///< Element: fewest bytes one element takes from the stream (saturates).
   bool operator==(const Block&) const = default;
@@ -95,7 +94,7 @@ enum class NodeKind : std::uint8_t {
   Field = 0,
   Group = 1,
   Sequence = 2,
-  Reference = 3,  ///< Dynamic template reference: a block of whichever template the stream names.
+  Reference = 3,  ///< Dynamic template reference: a block of the template that the stream names.
 };
 
 enum class FieldType : std::uint8_t {
@@ -116,18 +115,18 @@ struct Node {
   NodeKind kind = NodeKind::Field;
   FieldType type = FieldType::UInt32;  ///< Field only.
   bool optional = false;
-  bool constant = false;             ///< A mandatory constant: no word; the value is in the constant table.
-  bool unstored = false;             ///< Decoded, but not in records, and nothing inside is: readers pass over it. Its
-                                     ///< word, if it has one, is not below Block::words.
+  bool constant = false;  ///< A mandatory constant: no word; the value is in the constant table.
+  bool unstored = false;  ///< Decoded, but not stored in records, nor are its children; readers skip it. Its word, if
+                          ///< any, is not below Block::words.
   TimeUnit unit = TimeUnit::None;    ///< Timestamp only.
   TextRef epoch;                     ///< Timestamp only: "unix", "today", ...
   std::uint16_t block = kNoBlock;    ///< Where the word is. Group: where its witness word is.
   std::uint8_t word = isa::kNoWord;  ///< Field: value (decimal: exponent, the mantissa is the next word). Sequence:
-                                     ///< length. Optional group: the word whose tag says that the group is present.
+                                     ///< length. Optional group: the word whose tag marks the group as present.
   std::uint16_t element_block = kNoBlock;  ///< Sequence only.
   std::uint16_t constant_index = 0;  ///< Mandatory constant: value (decimal: exponent, the mantissa is the next entry).
   std::uint16_t type_info = kNoTypeInfo;  ///< Enum and set: their elements.
-  std::uint16_t end = 0;                  ///< Index after the last node inside.
+  std::uint16_t end = 0;                  ///< Index after the last child node.
   std::uint32_t id = 0;                   ///< FIX tag from the `id` attribute; 0 = none.
   TextRef name;
   TextRef name_space;
@@ -164,7 +163,7 @@ struct TypeInfo {
 };
 
 struct Element {
-  TextRef name;   ///< The FIX value, which is printed.
+  TextRef name;   ///< The FIX value, as printed.
   TextRef label;  ///< The `id` attribute, for people.
   bool operator==(const Element&) const = default;
 };
@@ -199,14 +198,14 @@ struct Program {
   [[nodiscard]] std::string_view constant_bytes(TextRef ref) const { return piece(constant_pool, ref); }
 
  private:
-  /// Empty if the reference leaves the pool: only an unverified program has such.
+  /// Empty if the reference is outside the pool, which occurs in unverified programs only.
   static std::string_view piece(const std::string& pool, TextRef ref) {
     if (ref.offset > pool.size() || ref.length > pool.size() - ref.offset) return {};
     return std::string_view(pool).substr(ref.offset, ref.length);
   }
 };
 
-/// Instructions of the general program: profile programs begin behind them.
+/// Number of instructions of the general program; profile programs begin after them.
 [[nodiscard]] std::size_t general_size(const Program& program) noexcept;
 
 /// Capability bits the program needs of an engine (isa::Capability).
@@ -215,17 +214,17 @@ struct Program {
 /// Whether the program leaves fields out of its records.
 [[nodiscard]] bool is_projected(const Program& program) noexcept;
 
-/// Hash of what a reader of records depends on: templates, blocks, nodes, types and constants by value and name, but
-/// not code, file positions or the order of the pools. Equal hashes mean that records read alike.
+/// Hash of everything a reader of records depends on: templates, blocks, nodes, types and constants by value and name,
+/// but not code, file positions or the order of the pools. Programs with equal hashes have the same record layout.
 [[nodiscard]] std::uint64_t layout_hash(const Program& program);
 
-/// The same program with both pools rebuilt: every text once, in the order of the tables that refer to it, nothing
-/// else. Programs that differ only in their pools become equal. Images are always canonical. References must lie inside
+/// The same program with both pools rebuilt: each text once, in the order of the tables that refer to it, and no other
+/// text. Programs that differ only in their pools become equal. Images are always canonical. References must be inside
 /// the pools.
 [[nodiscard]] Program canonical(const Program& program);
 
-/// Bytes and elements that a walk over the schema meets, counting shared ones as often as they are referred to. A file
-/// of some MiB can make this huge; image reader and verifier refuse more than limits::kMaxImageBytes before they walk.
+/// Bytes and elements visited by a walk over the schema; shared ones count once per reference. A file of a few MiB can
+/// make this huge; image reader and verifier reject more than limits::kMaxImageBytes before they walk.
 [[nodiscard]] std::uint64_t schema_work(const Program& program);
 
 }  // namespace stopbit

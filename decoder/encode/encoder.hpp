@@ -18,16 +18,16 @@
 #include "decoder/wire/writer.hpp"
 #include "microcode/program.hpp"
 
-/// Records to FAST: the same firmware, run the other way.
+/// Encodes records as FAST with the same firmware that decodes them.
 namespace stopbit::encode {
 
 struct EncodeOptions {
-  ResetRule reset = ResetRule::Packet;  ///< What the decoder of the feed goes by.
+  ResetRule reset = ResetRule::Packet;  ///< Reset rule of the feed's decoder.
   bool strict = false;                  ///< Also signal R2.
-  EngineLimits limits = {};             ///< No message is made that a decoder with these limits refuses.
+  EngineLimits limits = {};             ///< Messages that a decoder with these limits would reject are not made.
 };
 
-/// What became of a message. Neither error: `bytes` is the message.
+/// Result of encoding a message. Without an error `bytes` is the message.
 struct Outcome {
   std::span<const std::byte> bytes;  ///< Valid until the encoder is used again.
   ErrorCode error = ErrorCode::None;
@@ -35,7 +35,7 @@ struct Outcome {
   std::uint16_t template_index = 0xFFFF;                   ///< Where the error is; 0xFFFF = outside a template.
   std::uint16_t block = kNoBlock;                          ///< kNoBlock = not at a field.
   std::uint8_t word = isa::kNoWord;
-  std::size_t slot = 0;  ///< Of the record, in which that very block begins: a sequence has many of a kind.
+  std::size_t slot = 0;  ///< Slot of the record in which this block begins; distinguishes the elements of a sequence.
 
   [[nodiscard]] bool ok() const noexcept { return error == ErrorCode::None && unreadable == record::ReadError::None; }
 };
@@ -44,9 +44,9 @@ struct Outcome {
 [[nodiscard]] std::string error_text(const record::Schema& schema, const Outcome& outcome);
 
 /// Encodes records by a verified program, which must outlive the encoder. A program that leaves fields out of records
-/// (is_projected) encodes none: ReadError::Projected. One thread per encoder, one dictionary: a
-/// feed of several channels takes an encoder for each. Allocates when it is made, never later. Any slots may be given:
-/// the result is a message or an error, and the work is bounded.
+/// (is_projected) encodes none: ReadError::Projected. One thread per encoder, one dictionary: a feed of several
+/// channels takes an encoder for each. Allocates only when constructed. Accepts any slots: the result is a message or
+/// an error, and the work is bounded.
 ///
 /// The message is the shortest that the template allows: presence bits are clear wherever the dictionary has the value
 /// already, integers are not padded, presence maps end with their last set bit, string deltas take the cheaper end.
@@ -57,25 +57,25 @@ class Encoder {
  public:
   Encoder(const Program& program, const EncodeOptions& options);
 
-  /// What follows stands in a new datagram. Forgets previous values if the reset rule says so.
+  /// Begins a new datagram. Resets the dictionary if the reset rule requires it.
   void begin_datagram() noexcept;
 
   /// Encodes the message record at the front of `record`, to follow the messages since begin_datagram. An error leaves
   /// the dictionary as it was.
   [[nodiscard]] Outcome encode(std::span<const record::Slot> record) noexcept;
 
-  /// Bytes that the datagram must still get before a decoder accepts it: not 0 only if its sequences have more than
-  /// 8 elements a byte (elements can be empty). Whatever message follows, pays.
+  /// Bytes that the datagram must still get before a decoder accepts it: not 0 only if its sequences have more than 8
+  /// elements a byte (elements can be empty). Any later message provides them.
   [[nodiscard]] std::size_t owed_bytes() const noexcept;
 
-  /// Forgets all previous values, as the decoder must.
+  /// Resets all previous values, as the decoder must.
   void reset() noexcept { dictionary_.reset(); }
 
  private:
   using Int128 = wire::Int128;
   using Step = engine::Step;
 
-  /// What a decoder takes for a field whose presence bit is clear. Nothing: it would find an error.
+  /// The value a decoder uses for a field whose presence bit is clear; nothing if that is an error.
   struct Implied {
     enum What : std::uint8_t { Nothing, Absent, Initial, Previous };
     What what = Nothing;
@@ -87,7 +87,7 @@ class Encoder {
   /// Code in which a template's root block begins at the same word everywhere.
   struct Code {
     std::vector<Step> steps;
-    std::vector<record::WordPlace> witnesses;  ///< By address of SKIP: the word whose tag says that the group is there.
+    std::vector<record::WordPlace> witnesses;  ///< By address of SKIP: the word whose tag marks the group as present.
   };
   static Code make_code(const Program& program, std::size_t root_base);
 
@@ -98,7 +98,7 @@ class Encoder {
   };
   struct Map {
     std::size_t place = 0;
-    std::size_t bytes = 0;  ///< Room that was left for it.
+    std::size_t bytes = 0;  ///< Bytes reserved for it.
     std::size_t bits = 0;
     std::size_t outer_needed = 0;
   };
@@ -172,7 +172,7 @@ class Encoder {
   void assign(std::uint16_t slot, state::EntryType type, std::string_view value) noexcept;
   void set_empty(std::uint16_t slot) noexcept;
 
-  /// All give false.
+  /// All return false.
   bool fail(ErrorCode code) noexcept { return fail_at(code, place()); }
   bool fail(record::ReadError error) noexcept;
   bool fail_at(ErrorCode code, Place place) noexcept;

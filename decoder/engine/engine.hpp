@@ -16,8 +16,8 @@ namespace stopbit {
 
 /// When the dictionary of a channel is reset.
 enum class ResetRule : std::uint8_t {
-  Packet,    ///< Before every datagram, and by templates that ask for it.
-  Template,  ///< By templates that ask for it.
+  Packet,    ///< Before every datagram, and by templates with the reset attribute.
+  Template,  ///< By templates with the reset attribute.
   Never,     ///< Only by Engine::reset.
 };
 /// "packet", "template" or "never".
@@ -28,13 +28,13 @@ enum class ResetRule : std::uint8_t {
   return std::nullopt;
 }
 
-/// What a message may ask for, whatever its program allows: settings, for people who know their feed. Larger values
-/// than the bounds of microcode/base/limits.hpp have no effect: those hold in any case.
+/// Per-message resource limits, applied on top of the program's own. Tune them if you know the feed. The bounds of
+/// microcode/base/limits.hpp always apply.
 struct EngineLimits {
-  std::uint32_t datagram_bytes = limits::kMaxDatagramBytes;  ///< X1 behind them.
+  std::uint32_t datagram_bytes = limits::kMaxDatagramBytes;  ///< More bytes are X1.
   std::uint32_t elements = 4'096;      ///< Sequence elements of one message, inner ones included: X2.
   std::uint32_t empty_elements = 256;  ///< Elements of one sequence whose elements may take no bytes: X2.
-  std::uint32_t nesting = 8;           ///< Sequences inside each other, and dynamic references likewise: X7.
+  std::uint32_t nesting = 8;           ///< Nesting of sequences, and of dynamic references: X7.
   std::uint32_t string_bytes =
       65'536;  ///< Of a string or byte vector: X3. A record holds limits::kMaxStringBytes (X8).
 };
@@ -44,12 +44,12 @@ struct EngineOptions {
   bool strict = false;         ///< Also signal R2, R6, R7, R8 and R9.
   std::uint16_t channels = 1;  ///< Dictionary contexts. PacketInfo::channel must be below.
   std::uint16_t image_generation = 0;
-  /// The interpreter enters a profile program only if it saves so many instructions: the look-up costs as much.
+  /// A profile program is used only if it saves at least this many instructions, the cost of the lookup.
   std::uint8_t least_saved = 3;
   EngineLimits limits = {};
 };
 
-/// What is known of a datagram before it is decoded; goes into the header of its records.
+/// Metadata of a datagram; copied into the header of its records.
 struct PacketInfo {
   std::uint64_t arrival_ns = 0;
   std::uint64_t number = 0;       ///< In its source, counted from 1.
@@ -61,11 +61,10 @@ struct PacketInfo {
   record::TimeQuality time_quality = record::TimeQuality::Synthetic;
 };
 
-/// What became of a datagram. On an error the records of the messages before it stand, and an event record follows
-/// them.
+/// Result of decoding a datagram. On an error the records of earlier messages remain, followed by an event record.
 struct Outcome {
   ErrorCode error = ErrorCode::None;
-  bool dropped = false;            ///< Not decoded at all: the context waits for its reset.
+  bool dropped = false;            ///< Not decoded: the context is waiting for a reset.
   std::uint32_t messages = 0;      ///< Complete ones.
   std::uint32_t fields = 0;        ///< Values decoded, over the complete messages (a decimal counts as one).
   std::uint64_t instructions = 0;  ///< Executed ones. verify::TemplateCost bounds them.
@@ -77,7 +76,7 @@ struct Outcome {
 };
 
 /// Runs one verified program over datagrams. One thread per engine; programs may be shared and must outlive their
-/// engines. Allocates when it is made, never later. Work per datagram is bounded by a constant per byte.
+/// engines. Allocates only when constructed. Work per datagram is bounded by a constant per byte.
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -87,11 +86,11 @@ class Engine {
   virtual Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
                          record::RecordSink& sink) noexcept = 0;
 
-  /// Forgets the dictionary of a channel: every entry is undefined again. O(1). Also ends the wait after an error.
+  /// Resets the dictionary of a channel: every entry becomes undefined. Also ends the wait after an error. O(1).
   virtual void reset(std::uint16_t channel) noexcept = 0;
 
-  /// Data of a channel is missing, so its dictionary cannot be trusted: as after an error, datagrams are dropped until
-  /// the next reset. Writes no record. Does nothing with ResetRule::Packet. O(1).
+  /// Reports that data of a channel is missing, so its dictionary cannot be trusted. As after an error, datagrams are
+  /// dropped until the next reset. Writes no record. Does nothing with ResetRule::Packet. O(1).
   virtual void invalidate(std::uint16_t channel) noexcept = 0;
 };
 

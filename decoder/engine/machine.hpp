@@ -11,7 +11,7 @@
 #include "microcode/base/error_code.hpp"
 
 /// The state of a program that runs: what microcode/execution.md calls the datagram and a position in it, the stacks,
-/// and the open block. Plain, because native code works on it too.
+/// and the open block. A plain struct, because native code uses it too.
 namespace stopbit::engine {
 
 /// Where an exponent came from, for its mantissa.

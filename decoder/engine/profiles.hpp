@@ -19,7 +19,7 @@ class Profiles {
     std::uint8_t taken = 0;
   };
 
-  /// Finds nothing.
+  /// Empty: finds nothing.
   Profiles() = default;
   /// Finds the programs that save at least so many instructions. `program` is verified.
   Profiles(const Program& program, unsigned least_saved);

@@ -25,13 +25,13 @@ class Native final : public Engine {
 
   /// Empty on success.
   std::string make_code(const Program& program, const EngineOptions& options) {
-    constexpr const char* kNoMemory = "the system gives no memory for code";
+    constexpr const char* kNoMemory = "the system refuses memory for code";
     if (memory_.data() == nullptr) return kNoMemory;
     const Hooks hooks{this, &open_block, &take, &take_text, &steer};
     try {
       code_ = emit(program, options, {core_.message_code(), core_.reference_code()}, hooks, memory_);
     } catch (const Xbyak::Error& error) {
-      return std::string("the program cannot be made into code: ") + error.what();
+      return std::string("the program cannot be compiled to machine code: ") + error.what();
     }
     return memory_.seal(code_.bytes) ? std::string() : kNoMemory;
   }

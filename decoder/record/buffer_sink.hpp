@@ -11,11 +11,11 @@
 
 namespace stopbit::record {
 
-/// A sink over private memory: `on_record(std::span<const Slot>)` is called with each complete record, which is valid
-/// until it returns. Allocates when it is made, never later.
+/// A sink over private memory: `on_record(std::span<const Slot>)` is called with each complete record, valid until it
+/// returns. Allocates only when constructed.
 ///
-/// With room for one record only (the default) every record lies at the same place. A larger buffer is filled like a
-/// ring, so that a bench writes to as much memory as a ring has.
+/// By default the buffer holds one record, always at the same address. A larger buffer is filled like a ring, so that a
+/// benchmark writes to as much memory as a ring has.
 template <class OnRecord>
 class BufferSink final : public RecordSink {
  public:

@@ -28,7 +28,7 @@ struct Header {
   TimeQuality time_quality = TimeQuality::Synthetic;
 };
 
-/// What an event record tells; see layout.hpp.
+/// Content of an event record; see layout.hpp.
 struct Event {
   EventKind kind = EventKind::DecodeError;
   ErrorCode code = ErrorCode::None;
@@ -39,7 +39,7 @@ struct Event {
   std::uint64_t word6 = 0;
 };
 
-/// The word of a string, nothing if it needs a place of its own.
+/// The word of a string; nothing if the string must go to the string area.
 [[nodiscard]] inline std::optional<std::uint64_t> word_of(std::string_view text) noexcept {
   if (text.size() > 8) return {};
   std::uint64_t value = 0;
@@ -61,7 +61,7 @@ inline void clear_slot(Slot& slot, std::uint64_t tags) noexcept {
   store_word(slot.words[kTagWord], tags);
 }
 
-/// Where a Builder stands in its record. Plain, because native code works on it too.
+/// Position of a Builder in its record. A plain struct, because native code uses it too.
 struct BuilderState {
   Slot first = {};               ///< Slot 0, until it is committed.
   std::uint64_t phase = 0;       ///< Bit 63: of the record's slots.
@@ -71,14 +71,14 @@ struct BuilderState {
   std::uint64_t max_slots = 0;
 };
 
-/// Writes one record after the other into the places a sink gives. Values go straight to their slots, but for the first
-/// one, which is kept back; strings wait in a buffer, because their area comes last. Engines share it, so that all
-/// write the same bytes.
+/// Writes consecutive records into the slots that a sink provides. Values go directly to their slots, except those of
+/// the first slot, which is committed last; strings are buffered, because their area comes last. All engines use it, so
+/// that they write the same bytes.
 class Builder {
  public:
   explicit Builder(const Program& program) { state_.max_slots = program.max_record_slots; }
 
-  /// Begins a record; one that was begun and not committed is given up.
+  /// Begins a record; discards one that was begun and not committed.
   void begin(RecordSink& sink, const Header& header) noexcept {
     sink_ = &sink;
     header_ = &header;
@@ -132,8 +132,8 @@ class Builder {
     return true;
   }
 
-  /// The same for an ASCII string as it stands in the stream, longer than a word; whole string slots of bytes can be
-  /// read there.
+  /// Like add_string, for an ASCII string in the stream that is longer than a word; whole string slots of bytes must be
+  /// readable there.
   [[nodiscard]] bool store_ascii(WordPlace place, const std::uint8_t* bytes, std::size_t length) noexcept {
     if (place.tag == 0) return length <= limits::kMaxStringBytes;
     unsigned char* const to = long_string(place, length);
@@ -157,7 +157,7 @@ class Builder {
     return true;
   }
 
-  /// Writes an event record in the place of whatever was begun.
+  /// Writes an event record in place of a record that was begun.
   void write_event(RecordSink& sink, const Header& header, const Event& event, std::uint16_t message_index) noexcept {
     begin(sink, header);
     Slot& slot = state_.first;
@@ -180,7 +180,7 @@ class Builder {
     return true;
   }
 
-  /// Takes string slots and stores their word: where the bytes go, nullptr if there are not enough slots.
+  /// Reserves string slots and stores their word. Returns where the bytes go, or nullptr if there are not enough slots.
   unsigned char* long_string(WordPlace place, std::size_t length) noexcept {
     const std::size_t slots = string_slots(length);
     if (slots > limits::kMaxStringSlots - string_slots_) return nullptr;

@@ -9,7 +9,7 @@
 
 namespace stopbit::record {
 
-/// Prints records as CSV in long form, one row a value, because messages nest:
+/// Prints records as CSV in long form, one row per value, because messages nest:
 ///
 ///   message,packet_sequence,template,path,value
 ///   1,3574402,MDIncRefresh_83,MsgSeqNum,3574402

@@ -17,17 +17,17 @@ namespace stopbit::record {
 
 static_assert(std::endian::native == std::endian::little, "records are little-endian; this reader does not swap");
 
-/// The slots of one record, taken block by block in the order of layout.md: what Reader and Encoder stand on. Safe on
-/// any slots, as long as blocks and places come from a verified program or a checked schema. Allocates nothing.
+/// The slots of one record, visited block by block in the order of layout.md; the base of Reader and Encoder. Safe with
+/// any slots, provided that blocks and places come from a verified program or a checked schema. Allocates nothing.
 class Cursor {
  public:
-  /// Checks what can be seen without a schema: lengths, phase and number of each slot, tags of the header. `slots`
-  /// begins with the record and may hold more behind it; it must outlive the walk.
+  /// Checks what can be checked without a schema: lengths, phase and number of each slot, tags of the header. `slots`
+  /// begins with the record and may contain more after it; it must outlive the walk.
   [[nodiscard]] ReadError open(std::span<const Slot> slots) noexcept;
   /// The opened record alone.
   [[nodiscard]] std::span<const Slot> record() const noexcept { return slots_; }
 
-  /// Opens a block at the next free slot. Its slots are all there afterwards.
+  /// Opens a block at the next free slot. On success all its slots are in the record.
   [[nodiscard]] ReadError open_block(const Block& block, std::size_t base) noexcept {
     const std::size_t count = block_slots(base, block.words);
     if (count > body_slots_ - next_slot_) return ReadError::MissingSlots;
@@ -51,7 +51,7 @@ class Cursor {
     return (present ? tag == place.tag : raw == 0) ? ReadError::None : ReadError::WrongTag;
   }
 
-  /// The string or byte vector a word stands for. Valid until the next call.
+  /// The string or byte vector that a word refers to. Valid until the next call.
   [[nodiscard]] ReadError text(std::uint64_t raw, std::string_view& out) noexcept;
 
   /// Every slot before the string area has been opened.
@@ -63,7 +63,7 @@ class Cursor {
   std::size_t next_slot_ = 0;
   std::size_t block_slot_ = 0;
   const unsigned char* block_ = nullptr;            ///< First byte of the open block.
-  std::array<char, limits::kMaxStringBytes> text_;  ///< The string last taken, if it does not stand in one piece.
+  std::array<char, limits::kMaxStringBytes> text_;  ///< The last string, if it is not contiguous.
 };
 
 }  // namespace stopbit::record

@@ -7,13 +7,13 @@
 
 namespace stopbit::record {
 
-/// What stands between the fields.
+/// The separator between fields.
 enum class FixStyle : std::uint8_t {
-  Readable,  ///< `|`; what could be mistaken for it, or is no text, is written \xNN.
+  Readable,  ///< `|`; a value byte that could be mistaken for it, or is not text, is written \xNN.
   Raw,       ///< SOH (01), and every value byte for byte.
 };
 
-/// Prints records as FIX tag=value text, one message a line, so that they can be compared with FIX logs:
+/// Prints records as FIX tag=value text, one message per line, for comparison with FIX logs:
 ///
 ///   1128=9|35=X|49=CME|34=3574402|52=20120403132830027|75=20120403|268=1|279=1|1023=2|269=0|270=1411.50|
 ///   #error=D2|packet=12|offset=41|template=MDIncRefresh_83|field=MDEntryPx|detail=...|

@@ -8,8 +8,8 @@
 
 namespace stopbit::record {
 
-/// Checks what can be seen of a record without a schema: lengths, phase and number of each slot, tags of the header,
-/// kind of an event. `slots` begins with the record and may hold more behind it.
+/// Checks what can be checked without a schema: lengths, phase and number of each slot, tags of the header, kind of an
+/// event. `slots` begins with the record and may contain more after it.
 [[nodiscard]] inline ReadError check_frame(std::span<const Slot> slots) noexcept {
   if (slots.empty()) return ReadError::Truncated;
   const HeaderView header(slots[0]);

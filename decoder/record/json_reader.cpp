@@ -141,7 +141,7 @@ JsonReader::Line JsonReader::read(std::string_view line, RecordSink& sink) {
   }
   if (json_.root().kind != Kind::Object) {
     fail(json_.root().offset, ErrorCode::None,
-         "a message is an object, not " + std::string(kind_name(json_.root().kind)));
+         "a message must be an object, not " + std::string(kind_name(json_.root().kind)));
     return Line::Error;
   }
   bool is_event = false;
@@ -187,9 +187,9 @@ bool JsonReader::message(std::size_t object, const Template*& item) {
                                                        : nullptr;
     if (place == nullptr) {
       return fail(value.key_offset, ErrorCode::None,
-                  "a message has the keys template, id and fields, not " + quoted(value.key));
+                  "a message can have the keys template, id and fields, not " + quoted(value.key));
     }
-    if (*place != 0) return fail(value.key_offset, ErrorCode::None, "the key " + quoted(value.key) + " stands twice");
+    if (*place != 0) return fail(value.key_offset, ErrorCode::None, "the key " + quoted(value.key) + " is given twice");
     *place = i;
     return true;
   };
@@ -228,11 +228,11 @@ const Template* JsonReader::find_template(std::size_t object, std::size_t name, 
   }
   if (name != 0) {
     const JsonValue& value = json_.at(name);
-    if (value.kind != Kind::String) return unknown(name, "the name of a template is a string");
+    if (value.kind != Kind::String) return unknown(name, "the name of a template must be a string");
     if (item != nullptr && schema_.name(item->name) == value.text) return item;
     if (item != nullptr) return unknown(name, "the template of the identifier is not " + quoted(value.text));
     const auto found = template_of_name_.find(value.text);
-    if (found == template_of_name_.end()) return unknown(name, "no template is called " + quoted(value.text));
+    if (found == template_of_name_.end()) return unknown(name, "no template has the name " + quoted(value.text));
     item = schema_.find(found->second);
   }
   if (item == nullptr) return unknown(object, "the message names no template");
@@ -306,8 +306,7 @@ bool JsonReader::node(const Node& node, std::size_t value, std::size_t around) {
 bool JsonReader::group(const Node& node, std::size_t value, std::size_t around) {
   if (node.optional && !open_block_of(node, around)) return false;
   if (value == 0) return true;
-  if (json_.at(value).kind != Kind::Object)
-    return fail(value, node, ErrorCode::D1, "is a group, which an object stands for");
+  if (json_.at(value).kind != Kind::Object) return fail(value, node, ErrorCode::D1, "is a group and must be an object");
   const std::size_t index = schema_.index_of(node);
   if (has_own_word_[index]) builder_.store(place(node, node.word), 1);
   return fields(scope_of(node), index + 1, node.end, value);
@@ -317,7 +316,7 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
   if (!open_block_of(node, around)) return false;
   if (value != 0) {
     if (json_.at(value).kind != Kind::Array)
-      return fail(value, node, ErrorCode::D1, "is a sequence, which an array stands for");
+      return fail(value, node, ErrorCode::D1, "is a sequence and must be an array");
     std::uint64_t count = 0;
     each(json_, value, [&](std::size_t) { return ++count != 0; });
     builder_.store(place(node, node.word), count);
@@ -328,7 +327,7 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
       if (!open_block(node.element_block, 0, i)) return false;
       if (has_plain_values) return this->node(schema_.node(first), i, value);
       if (json_.at(i).kind != Kind::Object)
-        return fail(i, node, ErrorCode::D1, "is a sequence, whose elements are objects");
+        return fail(i, node, ErrorCode::D1, "is a sequence, and its elements must be objects");
       return fields(scope_of(node), first, node.end, i);
     };
     if (!each(json_, value, element)) return false;
@@ -339,7 +338,7 @@ bool JsonReader::sequence(const Node& node, std::size_t value, std::size_t aroun
 
 bool JsonReader::reference(const Node& node, std::size_t value) {
   if (json_.at(value).kind != Kind::Object)
-    return fail(value, node, ErrorCode::D1, "is a template reference, which an object stands for");
+    return fail(value, node, ErrorCode::D1, "is a template reference and must be an object");
   const Template* item = nullptr;
   if (!message(value, item)) return false;
   open_block_ = kNoBlock;

@@ -15,7 +15,7 @@
 
 namespace stopbit::record {
 
-/// Reads the lines that JsonPrinter prints, or people write, into records.
+/// Reads lines as JsonPrinter prints them, or as people write them, into records.
 ///
 /// - Keys in any order; null is as good as no key. "template" or "id" may be missing, not both. Mandatory constants may
 /// be
@@ -25,13 +25,13 @@ namespace stopbit::record {
 ///   without a fraction to integers; enumerations by number.
 /// - A line with the key "error" or "event" is an event, which nobody can send: it is told apart, not read.
 ///
-/// Lines may come from a stranger: memory and work are bounded and in proportion to the line. The schema's program must
-/// outlive the reader. One thread per reader.
+/// Lines are not trusted: memory and work are bounded and in proportion to the line. The schema's program must outlive
+/// the reader. One thread per reader.
 class JsonReader {
  public:
   enum class Line : std::uint8_t { Message, Event, Error };
   struct Problem {
-    ErrorCode code = ErrorCode::None;  ///< None: the line is not JSON, or not of the form.
+    ErrorCode code = ErrorCode::None;  ///< None if the line is not JSON or does not have the form above.
     std::string message;               ///< One sentence without a full stop; with template, field and XML line.
     std::size_t offset = 0;            ///< Byte of the line.
   };
@@ -44,9 +44,9 @@ class JsonReader {
   /// After Line::Error.
   [[nodiscard]] const Problem& problem() const noexcept { return problem_; }
 
-  /// After Line::Message: the byte of the line at which a word of the record was read, given the slot in which its
-  /// block begins. If the line has no such value (or `word` is kNoWord), the object that the block was opened for. So
-  /// that whoever refuses the record can show where.
+  /// Valid after Line::Message. Returns the byte of the line from which a word of the record was read, given the slot
+  /// in which its block begins; if the line has no such value (or `word` is kNoWord), the byte of the object for which
+  /// the block was opened. Used to locate errors that a caller finds in the record.
   [[nodiscard]] std::size_t offset_of(std::size_t slot, std::uint8_t word) const noexcept;
 
  private:
@@ -59,7 +59,7 @@ class JsonReader {
     std::unordered_map<std::string, Nodes> by_key;  ///< same_key_ leads from the first to the last.
     std::uint32_t children = 0;
   };
-  /// What the line has for a child of an open scope.
+  /// The line's value for a child of an open scope.
   struct Member {
     std::uint32_t value = 0;      ///< Index of the value; 0 = none.
     std::uint32_t next_node = 0;  ///< Of the first node of a key: the node that the key means next.
@@ -112,7 +112,7 @@ class JsonReader {
     origins_.push_back({block_slot_, json_.at(value).offset, word});
   }
 
-  /// All give false. A message about a node tells its template and line as well.
+  /// All return false. A message about a node includes its template and line.
   bool fail(std::size_t offset, ErrorCode code, std::string message);
   bool fail(std::size_t offset, const std::string& what_template);
   bool fail(std::size_t value, const Node& node, ErrorCode code, std::string_view detail = {});

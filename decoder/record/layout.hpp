@@ -5,8 +5,8 @@
 
 #include "microcode/base/limits.hpp"
 
-/// Records: what decoded messages look like in memory. This is the ABI between engines (software, hardware), rings and
-/// readers; layout.md beside it is the page for people, and a test compares the two. All words are little-endian.
+/// Records: the memory layout of decoded messages. This is the ABI between engines (software, hardware), rings and
+/// readers. layout.md describes it; a test compares the two. All words are little-endian.
 ///
 /// A record is a run of 64-byte slots, one cache line each. Slot 0 is written last and makes the record visible.
 namespace stopbit::record {
@@ -41,9 +41,9 @@ enum class TimeQuality : std::uint8_t { Synthetic = 0, Poll = 1, Kernel = 2, Har
 
 inline constexpr std::size_t kHeaderWords = 4;  ///< The root block begins at word 4 of slot 0.
 inline constexpr std::size_t kReferenceWords =
-    1;  ///< A dynamic reference's root block begins behind the template index.
+    1;  ///< A dynamic reference's root block begins after the template index.
 
-// Tags. 0: nothing there, and the word is 0.
+// Tags. 0: no value, and the word is 0.
 inline constexpr std::uint8_t kMaxValueTag = 247;   ///< 1 + template-wide word number mod 247.
 inline constexpr std::uint8_t kHeaderTag = 248;     ///< 248..251: header words 0..3 of slot 0.
 inline constexpr std::uint8_t kEventTag = 252;      ///< Words 4..6 of an event record.
@@ -59,8 +59,7 @@ constexpr std::uint64_t tag_word_base(bool phase, std::size_t slot_number) {
   return static_cast<std::uint64_t>((phase ? 0x80U : 0U) | (slot_number & 0x7F)) << 56;
 }
 
-/// Slots of a block whose first value stands at word `base` (4, 1 or 0). An element or after-block without words has
-/// none.
+/// Slots of a block whose first value is at word `base` (4, 1 or 0). An element or after-block without words has none.
 constexpr std::size_t block_slots(std::size_t base, std::size_t words) {
   return (base + words + kValueWords - 1) / kValueWords;
 }
@@ -75,7 +74,7 @@ constexpr std::size_t string_slots(std::size_t length_bytes) {
   return (length_bytes + kStringSlotBytes - 1) / kStringSlotBytes;
 }
 
-/// What an event record tells. Values are part of the layout.
+/// Kind of an event record. Values are part of the layout.
 enum class EventKind : std::uint8_t {
   DecodeError = 1,  ///< The rest of the datagram was dropped.
   Dropped = 2,      ///< A datagram was dropped whole: the context waits for its reset.
@@ -84,7 +83,7 @@ enum class EventKind : std::uint8_t {
   Stale = 5,
   Recovered = 6,
   LayoutChanged = 7,
-  Lost = 8,  ///< Records in front of this one found no room in the ring: word 6 how many.
+  Lost = 8,  ///< Records before this one were dropped because the ring was full: word 6 is their number.
 };
 
 // An event record is one slot: header as any record (template index kEventIndex), then

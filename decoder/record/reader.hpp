@@ -10,11 +10,11 @@
 #include "decoder/record/schema.hpp"
 #include "decoder/record/views.hpp"
 
-/// Reads records (layout.md) with nothing but their slots and the schema of the image. Safe on any bytes: a torn or
-/// forged record is an error, never a read outside its slots, and never more work than a constant allows.
+/// Reads records (layout.md) using only their slots and the schema of the image. Safe with any bytes: a torn or forged
+/// record gives an error, never a read outside its slots and never unbounded work.
 namespace stopbit::record {
 
-/// Whether `value` (a decimal: its exponent) is one that the type allows beyond its 64 bits.
+/// Whether the type allows `value` (for a decimal: its exponent).
 constexpr bool is_in_range(FieldType type, std::uint32_t elements, std::uint64_t value) {
   switch (type) {
     case FieldType::Enum: return value < elements;
@@ -26,7 +26,7 @@ constexpr bool is_in_range(FieldType type, std::uint32_t elements, std::uint64_t
   }
 }
 
-/// A value of a field, as its Node::type says.
+/// A value of a field, interpreted by its Node::type.
 struct Value {
   std::uint64_t bits = 0;     ///< Integers, enumerations (index), sets, booleans, time stamps; a decimal's mantissa.
   std::int32_t exponent = 0;  ///< Decimals only, -63 to 63.
@@ -35,9 +35,9 @@ struct Value {
   [[nodiscard]] std::int64_t as_signed() const noexcept { return static_cast<std::int64_t>(bits); }
 };
 
-/// What a walk calls, in template order. Derive and hide what is wanted; the rest does nothing. Absent fields, groups
-/// and sequences are not visited, nor what is not stored; an empty sequence is. `Reference` nodes are dynamic template
-/// references.
+/// Visitor of a walk, called in template order. Derive from it and hide the functions you need; the others do nothing.
+/// Absent or unstored fields, groups and sequences are not visited; an empty sequence is. `Reference` nodes are dynamic
+/// template references.
 struct Visitor {
   void field(const Node&, const Value&) {}
   void begin_group(const Node&) {}
@@ -64,8 +64,8 @@ class Reader {
   /// The value of a mandatory constant.
   [[nodiscard]] static Value constant(const Schema& schema, const Node& node) noexcept;
 
-  /// Visits the values of a message record. The visitor has seen a part of the record if an error comes back.
-  /// Nothing else may write the slots meanwhile. Event records are not walked: see EventView.
+  /// Visits the values of a message record. On an error the visitor may have seen part of the record. The slots must
+  /// not change meanwhile. For event records see EventView.
   template <class V>
   [[nodiscard]] ReadError read(std::span<const Slot> slots, V&& visitor) {
     if (open(slots) != ReadError::None) return error_;

@@ -9,14 +9,14 @@
 
 namespace stopbit::record {
 
-/// The part of a program that readers of records need: templates, nodes, blocks, types, constants. A checked view.
+/// The part of a program needed to read records: templates, nodes, blocks, types, constants. A checked view.
 ///
 /// The program must outlive the schema and everything made from it, and must not change. Copies are cheap. Any number
 /// of threads may use one schema.
 class Schema {
  public:
-  /// Checks all that a walk over a record relies on, whatever else is wrong with the program; so that a record and its
-  /// schema may both come from a stranger. Allocates nothing.
+  /// Checks everything a walk over a record relies on, even if the program is otherwise invalid, so that neither record
+  /// nor schema has to be trusted. Allocates nothing.
   [[nodiscard]] static Result<Schema> make(const Program& program);
 
   [[nodiscard]] const Program& program() const noexcept { return *program_; }
@@ -38,8 +38,8 @@ class Schema {
     return program_->type_infos[node.type_info].element_count;
   }
 
-  /// Whether a sequence is a vector: its elements are values, of one field without a name. Not if records do not hold
-  /// the values.
+  /// Whether a sequence is a vector: its elements are values, of one field without a name. False if records do not
+  /// contain the values.
   [[nodiscard]] bool is_vector(const Node& node) const noexcept {
     const std::size_t first = index_of(node) + 1;
     return node.kind == NodeKind::Sequence && node.end == first + 1 && program_->nodes[first].kind == NodeKind::Field &&
@@ -48,8 +48,8 @@ class Schema {
 
   /// The field or sequence length that owns the word, null if there is none. Takes time in proportion to the template.
   [[nodiscard]] const Node* owner(std::uint16_t template_index, std::uint16_t block, std::uint8_t word) const noexcept;
-  /// What a user calls it: a field's name; for a length its own name or else the name of its sequence; for the values
-  /// of a vector the vector's name.
+  /// The name shown to users: a field's name; for a length its own name or else that of its sequence; for the values of
+  /// a vector the vector's name.
   [[nodiscard]] std::string_view owner_name(const Node& node) const;
 
  private:

@@ -6,27 +6,28 @@
 
 namespace stopbit::record {
 
-/// Where an engine writes records: a shared-memory ring, a buffer that prints, a buffer that is timed.
+/// Destination of an engine's records: a ring in shared memory, or a buffer.
 ///
-/// One writer. The engine calls open, writes slots 1..n-1 with relaxed atomic stores and builds slot 0 in memory of its
-/// own; commit copies that slot, its tag word last and with release order. So the line that readers poll is written
-/// once. An engine that meets an error just opens again.
+/// One writer. The engine calls open, writes slots 1..n-1 with relaxed atomic stores and builds slot 0 in private
+/// memory; commit copies that slot, its tag word last and with release order. The line that readers poll is thus
+/// written once. After an error the engine calls open again.
 class RecordSink {
  public:
   struct Place {
-    Slot* slots = nullptr;    ///< Room for the program's max_record_slots; content undefined. Slot 0 is commit's.
+    Slot* slots =
+        nullptr;  ///< Space for max_record_slots of the program; content undefined. Slot 0 is written by commit.
     std::uint32_t stamp = 0;  ///< Low half of slot 0's number in the ring.
     bool phase = false;       ///< Of every slot of this record.
   };
 
   virtual ~RecordSink() = default;
-  /// Never fails: room for one record is there from the start. Calling it again without commit gives the same place.
+  /// Never fails: there is always space for one record. Calling it again without commit returns the same place.
   [[nodiscard]] virtual Place open() noexcept = 0;
   /// Makes the record at the open place visible. `first` is the finished slot 0, `slots` the length of the record.
   virtual void commit(const Slot& first, std::uint32_t slots) noexcept = 0;
 };
 
-/// A word that another thread or process may read meanwhile.
+/// Stores a word that another thread or process may read at the same time.
 inline void store_word(std::uint64_t& word, std::uint64_t value) noexcept {
   __atomic_store_n(&word, value, __ATOMIC_RELAXED);
 }

@@ -188,10 +188,10 @@ std::string event_detail(const EventView& event) {
     case EventKind::Dropped: return "the datagram was not decoded: after an error its channel waits for a reset";
     case EventKind::Gap: return "sequence numbers are missing";
     case EventKind::Reset: return "the feed has reset the dictionary";
-    case EventKind::Stale: return "what follows may be out of date";
-    case EventKind::Recovered: return "what follows is up to date again";
+    case EventKind::Stale: return "later records may be out of date";
+    case EventKind::Recovered: return "later records are up to date again";
     case EventKind::LayoutChanged: return "the records that follow have another layout";
-    case EventKind::Lost: return "records found no room in the ring: its reader was too slow";
+    case EventKind::Lost: return "records were dropped because the ring was full: its reader was too slow";
   }
   return {};
 }

@@ -6,7 +6,7 @@
 
 #include "decoder/record/reader.hpp"
 
-/// Values as text, appended to a string. What JSON and CSV have in common.
+/// Values as text, appended to a string. Shared by JSON and CSV.
 namespace stopbit::record {
 
 void append_signed(std::string& out, std::int64_t value);
@@ -15,11 +15,11 @@ void append_unsigned(std::string& out, std::uint64_t value);
 /// Exactly, the exponent kept: 141150, -2 gives 1411.50; 1, 1 gives 1e1. `exponent` must be in -63..63.
 void append_decimal(std::string& out, std::int64_t mantissa, std::int32_t exponent);
 
-/// Lower-case, two digits a byte.
+/// Lower-case, two digits per byte.
 void append_hex(std::string& out, std::string_view bytes);
 
 /// As valid UTF-8. An ASCII field's bytes above 0x7F become the characters U+0080 to U+00FF; in a Unicode field each
-/// byte that is no part of a well-formed character becomes U+FFFD.
+/// byte that is not part of a well-formed character becomes U+FFFD.
 void append_utf8(std::string& out, std::string_view bytes, bool is_ascii);
 
 /// With quotes; the same characters as append_utf8, those of an ASCII field above 0x7F as \u00XX.
@@ -32,10 +32,10 @@ void append_json_string(std::string& out, std::string_view bytes, bool is_ascii)
 /// "error", "dropped", "gap", ...
 [[nodiscard]] std::string_view event_name(EventKind kind) noexcept;
 
-/// What the code means, with the specifics of the event: the identifier of D9. For other events what has happened.
+/// Meaning of the error code, with details of the event (the identifier of D9). For other events a description.
 [[nodiscard]] std::string event_detail(const EventView& event);
 
-/// The template and field an error event points at; empty where it points at none.
+/// The template and field of an error event; empty if it has none.
 struct EventPlace {
   std::string_view template_name;
   std::string_view field_name;
@@ -44,10 +44,10 @@ struct EventPlace {
 };
 [[nodiscard]] EventPlace event_place(const Schema& schema, const EventView& event);
 
-/// Longest text of one record; a forged record must not make gigabytes.
+/// Maximum length of the text of a record, so that a forged record cannot produce gigabytes.
 inline constexpr std::size_t kMaxRecordText = std::size_t{64} << 20;
 
-/// Stands for the missing name of a dynamic template reference.
+/// Used in place of the missing name of a dynamic template reference.
 inline constexpr std::string_view kReferenceName = "templateRef";
 
 }  // namespace stopbit::record

@@ -23,12 +23,12 @@
 #include "microcode/base/limits.hpp"
 #include "microcode/base/result.hpp"
 
-/// What the headers of `stopbit gen cpp` have in common. Needs nothing but headers, links with nothing.
+/// Common part of the headers made by `stopbit gen cpp`. Header only.
 ///
-/// A generated view is two pointers into a record. It believes the record: look at one only after `Feed::check` has
-/// accepted the very slots (a private copy, such as ring::Reader gives), and while nobody writes them. After that
-/// check no accessor, range or after-view reads outside the record, whatever bytes it holds. Without it a damaged
-/// record makes them read anywhere.
+/// A generated view is two pointers into a record, and trusts the record. Use it only after `Feed::check` has accepted
+/// these slots (a private copy, as ring::Reader returns), and only while they do not change. After the check no
+/// accessor, range or after-view reads outside the record. Without the check, a damaged record can cause reads of any
+/// memory.
 namespace stopbit::view {
 
 static_assert(std::endian::native == std::endian::little, "records are little-endian; views do not swap");
@@ -36,7 +36,7 @@ static_assert(std::endian::native == std::endian::little, "records are little-en
 using record::ReadError;
 using record::Slot;
 
-/// Where a block stands. A view has one.
+/// Position of a block. Each view has one.
 struct Place {
   const Slot* block = nullptr;    ///< First slot of the block.
   const Slot* strings = nullptr;  ///< First slot of the record's string area, which is the end of its blocks.
@@ -106,13 +106,13 @@ class Set {
   std::uint64_t bits_ = 0;
 };
 
-/// A string (`Char` is char) or byte vector (std::byte) of a record. It may stand there in pieces or packed, so whoever
-/// wants it in one brings a buffer.
+/// A string (`Char` is char) or byte vector (std::byte) of a record. It may be stored in pieces or packed; to get it in
+/// one piece, pass a buffer.
 template <class Char>
 class Run {
  public:
   using View = std::conditional_t<std::is_same_v<Char, char>, std::string_view, std::span<const Char>>;
-  /// Room for the longest string a record can hold.
+  /// Space for the longest string that a record can hold.
   using Buffer = std::array<Char, limits::kMaxStringBytes>;
 
   Run(std::uint64_t word, const Slot* strings) noexcept {
@@ -129,15 +129,15 @@ class Run {
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
 
-  /// The bytes in one piece: where they are in the record if they are so there (9 to 56 bytes), else copied to the
-  /// buffer. Valid as long as both.
+  /// The bytes in one piece: in the record if they are contiguous there (9 to 56 bytes), otherwise copied to the
+  /// buffer. Valid while record and buffer exist.
   [[nodiscard]] View view(Buffer& buffer) const noexcept {
     if (long_ != nullptr && size_ <= record::kStringSlotBytes) return piece(0);
     copy_to(buffer.data());
     return View(buffer.data(), size_);
   }
 
-  /// `to` has room for size() bytes.
+  /// `to` must have space for size() bytes.
   void copy_to(Char* to) const noexcept {
     for (std::size_t i = 0; i < record::string_slots(size_); ++i) {
       const View part = piece(i);
@@ -161,7 +161,7 @@ class Run {
   }
 
  private:
-  /// Up to 56 bytes stand together.
+  /// Up to 56 bytes are contiguous.
   [[nodiscard]] View piece(std::size_t index) const noexcept {
     const std::size_t rest = size_ - index * record::kStringSlotBytes;
     const void* from = long_ != nullptr ? static_cast<const void*>(long_[index].words) : &short_;
@@ -221,7 +221,7 @@ template <std::size_t kWord>
   return block[kWord / record::kValueWords].words[kWord % record::kValueWords];
 }
 
-/// Whether it is there.
+/// Whether the word has a value.
 template <std::size_t kWord>
 [[nodiscard]] inline bool has(const Slot* block) noexcept {
   const std::uint64_t& tags = block[kWord / record::kValueWords].words[record::kTagWord];
@@ -244,20 +244,20 @@ template <class T, std::size_t kWord>
   return get<T, kWord>(place);
 }
 
-/// What a walk has to know of a node of the schema.
+/// Schema node, as needed for a walk.
 enum class Kind : std::uint8_t { Field, Group, Sequence, Reference };
-/// What a field's word has to be checked for.
+/// Check required for a field's word.
 enum class Form : std::uint8_t { Constant, Plain, Decimal, String, Enum, Set, Boolean };
 
 struct Node {
   Kind kind;
   Form form;
   bool optional;
-  bool flat;  ///< Nothing inside opens a block: an element has a constant length, a group takes no slots.
+  bool flat;  ///< No child opens a block: an element has a constant length, a group takes no slots.
   std::uint8_t word;
   std::uint16_t block;
   std::uint16_t element_block;
-  std::uint16_t end;       ///< Index of the node behind the last one inside.
+  std::uint16_t end;       ///< Index after the last child node.
   std::uint32_t elements;  ///< Of an enumeration or set.
 };
 struct Block {
@@ -279,12 +279,12 @@ struct Shape {
 
 inline constexpr std::uint16_t kNoBlock = 0xFFFF;
 
-/// Goes over the blocks of a record by the tables. With kCheck every value is looked at, as record::Reader does;
-/// without, only what decides where the next block stands. Never leaves the slots before `end`.
+/// Walks the blocks of a record using the tables. With kCheck it checks every value, as record::Reader does; without,
+/// only the values that determine the position of the next block. Never reads at or after `end`.
 template <bool kCheck>
 class Walk {
  public:
-  /// Nothing is open; the next block begins at `next`.
+  /// No block is open; the next block begins at `next`.
   Walk(const Shape& shape, const Slot* next, const Slot* end, std::size_t string_slots = 0) noexcept
       : shape_(shape), next_(next), end_(end), string_slots_(string_slots) {}
 
@@ -446,8 +446,8 @@ class Walk {
   ReadError error_ = ReadError::None;
 };
 
-/// What is wrong with the record at the front of `slots`. None means that views of it can be trusted: every block,
-/// element and string lies inside the record, what is mandatory is there, every value is one of its type.
+/// Checks the record at the front of `slots`. None means that views of it are safe: every block, element and string is
+/// inside the record, mandatory values are present, and every value is valid for its type.
 [[nodiscard]] inline ReadError check(const Shape& shape, std::span<const Slot> slots) noexcept {
   if (const ReadError error = record::check_frame(slots); error != ReadError::None) return error;
   const record::HeaderView header(slots[0]);
@@ -468,7 +468,7 @@ class Walk {
   return {slots.data(), slots.data() + header.slots() - header.string_slots()};
 }
 
-/// Where block `next_block` stands, or whatever follows node `node`; the node is one of block `block`, at `place`.
+/// Position of block `next_block`, which follows node `node`; the node belongs to block `block`, at `place`.
 [[nodiscard]] inline Place behind(const Shape& shape, Place place, std::uint16_t block, std::size_t base,
                                   std::size_t node, std::uint16_t next_block) noexcept {
   Walk<false> walk(shape, place.block, place.strings);
@@ -531,7 +531,7 @@ class Elements {
   }
   [[nodiscard]] Iterator begin() const noexcept { return {first_, 0}; }
   [[nodiscard]] Iterator end() const noexcept { return {first_, static_cast<std::ptrdiff_t>(count_)}; }
-  /// Where the record goes on behind the elements.
+  /// Where the record continues after the elements.
   [[nodiscard]] Place behind() const noexcept { return {first_.block + count_ * kStride, first_.strings}; }
 
  private:
@@ -539,7 +539,7 @@ class Elements {
   std::size_t count_;
 };
 
-/// A sequence whose elements have sequences or references inside: to get to the next one, the walk goes over them.
+/// A sequence whose elements contain sequences or references; the walk skips them to reach the next element.
 template <class Element, const Shape& kShape>
 class Walked {
  public:
@@ -556,7 +556,7 @@ class Walked {
 
     Element operator*() const noexcept { return {place_}; }
     Iterator& operator++() noexcept {
-      if (--left_ == 0) return *this;  // behind the last: nobody reads there
+      if (--left_ == 0) return *this;  // after the last element; never read
       Walk<false> walk(kShape, place_.block, place_.strings);
       (void)walk.open(Element::kBlock, 0);
       (void)walk.nodes(Element::kFirstNode, Element::kEndNode);
@@ -572,7 +572,7 @@ class Walked {
 
    private:
     Place place_;
-    std::size_t left_ = 0;  ///< Elements from this one on.
+    std::size_t left_ = 0;  ///< Number of remaining elements, this one included.
   };
 
   Walked(Place first, std::uint64_t count) noexcept : first_(first), count_(count) {}
@@ -587,7 +587,7 @@ class Walked {
   std::size_t count_;
 };
 
-/// The elements of a vector: plain values, one a slot.
+/// The elements of a vector: plain values, one per slot.
 template <class T>
 class Values {
  public:
@@ -609,8 +609,8 @@ class Values {
   Elements<Holder, 1, T> elements_;
 };
 
-/// A sequence that may be absent: then it has no elements, so that a loop needs not ask. (A std::optional would tempt
-/// to loop over what a temporary holds.)
+/// A sequence that may be absent; it then has no elements, so that a loop needs no check. (A std::optional would invite
+/// loops over a dangling temporary.)
 template <class Range>
 class OptionalRange : public Range {
  public:
@@ -634,13 +634,13 @@ template <class Range, std::size_t kWord, std::size_t kSlots>
   return {get_elements<Range, kWord, kSlots>(place), has<kWord>(place.block)};
 }
 
-/// What follows it, if its elements take `kStride` slots each.
+/// The position after it, if its elements take `kStride` slots each.
 template <std::size_t kWord, std::size_t kSlots, std::size_t kStride>
 [[nodiscard]] inline Place behind_elements(Place place) noexcept {
   return {place.block + kSlots + word_at<kWord>(place.block) * kStride, place.strings};
 }
 
-/// Calls the visitor if it takes such a view; else it does not want to see it.
+/// Calls the visitor if it accepts such a view.
 template <class Visitor, class View>
 void show(Visitor& visitor, const View& view) {
   if constexpr (std::is_invocable_v<Visitor&, const View&>) visitor(view);
@@ -652,30 +652,29 @@ class Feed {
  public:
   static constexpr std::uint64_t kLayoutHash = kHash;
 
-  /// For the records of the image whose layout_hash() that is; `generation` is what their headers say. An error, with
-  /// both hashes, if they have another layout.
+  /// For records of an image with this layout_hash(); `generation` is the one in their headers. Fails, with both
+  /// hashes, if they have another layout.
   [[nodiscard]] static Result<Feed> open(std::uint64_t layout_hash, std::uint16_t generation = 0) {
     if (layout_hash != kHash) return Failure{refusal(layout_hash)};
     return Feed(generation);
   }
 
-  /// For the records of a ring::Reader, or of whatever else knows what a ring says of itself.
+  /// For the records of a ring::Reader, or of a class with the same functions.
   template <class Ring>
   requires requires(const Ring& ring) { ring.layout_hash(), ring.image_generation(); }
   [[nodiscard]] static Result<Feed> open(const Ring& ring) {
     return open(ring.layout_hash(), static_cast<std::uint16_t>(ring.image_generation()));
   }
 
-  /// What is wrong with the record, message or event, at the front of `slots`. None: views of these very slots can be
-  /// trusted.
+  /// Checks the record, message or event, at the front of `slots`. None: views of these slots are safe.
   [[nodiscard]] ReadError check(std::span<const Slot> slots) const noexcept {
     const ReadError error = view::check(kShape, slots);
     if (error != ReadError::None) return error;
     return record::HeaderView(slots[0]).image_generation() == generation_ ? ReadError::None : ReadError::ForeignImage;
   }
 
-  /// Calls the visitor with the view of a checked record's template, or with the record::EventView of an event; not at
-  /// all if it takes no such view.
+  /// Calls the visitor with the view of a checked record's template, or with the record::EventView of an event, if it
+  /// accepts that type.
   template <class Visitor>
   void visit(std::span<const Slot> checked, Visitor&& visitor) const {
     const record::HeaderView header(checked[0]);
@@ -683,7 +682,7 @@ class Feed {
     Dispatch::template call<record::kHeaderWords>(header.template_index(), root_of(checked), visitor);
   }
 
-  /// Both: the visitor is only called if nothing is wrong.
+  /// Checks the record, then calls the visitor if the record is valid.
   template <class Visitor>
   [[nodiscard]] ReadError read(std::span<const Slot> slots, Visitor&& visitor) const {
     const ReadError error = check(slots);
@@ -701,7 +700,7 @@ class Feed {
       return text;
     };
     return "this view was generated for records of layout " + hex(kHash) + ", these have layout " + hex(theirs) +
-           "; `stopbit gen cpp` makes a view of them, `stopbit diff` says what has changed";
+           "; generate a view with `stopbit gen cpp`, and see the changes with `stopbit diff`";
   }
 
   std::uint16_t generation_;

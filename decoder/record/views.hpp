@@ -8,7 +8,7 @@
 
 namespace stopbit::record {
 
-/// Words 0 to 3 of a record's first slot. A view: the slot must outlive it. Any slot may be looked at.
+/// Words 0 to 3 of a record's first slot. A view: the slot must outlive it. Safe with any slot.
 class HeaderView {
  public:
   explicit HeaderView(const Slot& slot) noexcept : words_(slot.words) {}

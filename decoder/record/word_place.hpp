@@ -8,8 +8,8 @@
 
 namespace stopbit::record {
 
-/// Where a word of a block stands, seen from the block's first byte. Depends on the block's base: behind the record's
-/// header, behind a reference's template index, or at the start of a slot.
+/// Position of a word, relative to the first byte of its block. Depends on the block's base: after the record's header,
+/// after a reference's template index, or at the start of a slot.
 struct WordPlace {
   std::uint16_t value_offset = 0;
   std::uint16_t tag_offset = 0;

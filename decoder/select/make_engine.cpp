@@ -28,7 +28,7 @@ MadeEngine make_engine(const Program& program, const EngineOptions& options, Eng
     }
     made.why_not_native = native.message();
 #else
-    made.why_not_native = "it is for x86-64 processors";
+    made.why_not_native = "it needs an x86-64 processor";
 #endif
   }
   made.kind = wanted == EngineKind::Interp ? EngineKind::Interp : EngineKind::Quick;

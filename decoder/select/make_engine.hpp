@@ -10,9 +10,9 @@
 
 namespace stopbit {
 
-/// What runs a program.
+/// Kind of engine.
 enum class EngineKind : std::uint8_t {
-  Native,  ///< x86-64 code, made of the program when the engine is made: decoder/jit.
+  Native,  ///< x86-64 code, generated when the engine is constructed: decoder/jit.
   Quick,   ///< The interpreter with short paths for the common instructions: decoder/quick. Runs everywhere.
   Interp,  ///< The reference, one function per operator and type: decoder/interp. Runs everywhere.
 };
@@ -23,7 +23,7 @@ enum class EngineKind : std::uint8_t {
 struct MadeEngine {
   std::unique_ptr<Engine> engine;  ///< Never null.
   EngineKind kind = EngineKind::Quick;
-  std::string why_not_native = {};  ///< If native was wanted and could not be: a sentence without a full stop.
+  std::string why_not_native = {};  ///< Why native was requested and is not used: a sentence without a full stop.
   jit::Figures figures = {};        ///< Native: its code.
 };
 

@@ -7,7 +7,7 @@
 
 namespace stopbit::appliance {
 
-/// Something that happened on the data path and that people are told of: it is put into words by another thread.
+/// An event of the data path to be logged; another thread formats it.
 struct AgentEvent {
   enum class Kind : std::uint8_t {
     Gap,        ///< Numbers are given up.

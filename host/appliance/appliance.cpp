@@ -31,8 +31,8 @@ std::string misplaced(const std::optional<ring::Writer>& ring, const Place& plac
   if (!ring || !place.node) return {};
   const auto node = node_of_memory(ring->last_byte());
   if (!node || *node == *place.node) return {};
-  return "ring '" + ring->path() + "' lies on node " + std::to_string(*node) + ", not on node " +
-         std::to_string(*place.node) + " of its agent: is there no memory left?";
+  return "ring '" + ring->path() + "' is on NUMA node " + std::to_string(*node) + ", not on node " +
+         std::to_string(*place.node) + " of its agent; that node may be out of memory";
 }
 
 }  // namespace
@@ -43,9 +43,9 @@ void Appliance::lock_memory() {
   const bool is_unlimited = ::setrlimit(RLIMIT_MEMLOCK, &limit) == 0 ||
                             (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY);
   if (::mlockall(is_unlimited ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT) != 0) {
-    note(std::string("the memory is not locked: ") + std::strerror(errno));
+    note(std::string("memory is not locked: ") + std::strerror(errno));
   } else if (!is_unlimited) {
-    note("memory that comes after the start is not locked: the limit of locked memory is " +
+    note("memory allocated after the start is not locked: the limit of locked memory is " +
          std::to_string(limit.rlim_cur) + " bytes");
   }
 }
@@ -111,12 +111,12 @@ void Appliance::plan_places(const Topology& topology) {
       const auto node = port.source->node(topology);
       if (!place.node) place.node = node;
       if (node && node != place.node) {
-        note("agent '" + agent.name + "' has its memory on node " + std::to_string(*place.node) + ", and port '" +
-             port.name + "' hangs on node " + std::to_string(*node) + ": its packets cross between them");
+        note("agent '" + agent.name + "' has its memory on NUMA node " + std::to_string(*place.node) + ", and port '" +
+             port.name + "' is attached to node " + std::to_string(*node) + ": its packets cross between the nodes");
       }
     }
     if (const Visit visit(place); visit.node_error() != 0) {
-      note("agent '" + agent.name + "' cannot have its memory on node " + std::to_string(*place.node) + ": " +
+      note("agent '" + agent.name + "' cannot have its memory on NUMA node " + std::to_string(*place.node) + ": " +
            std::strerror(visit.node_error()));
     }
   }
@@ -262,7 +262,7 @@ device::Card* Appliance::card_for(std::size_t outlet, std::string& problem) {
   if (card_ == nullptr) return nullptr;
   std::string why;
   if (on_card_ != nullptr) {
-    why = "it runs one program at a time, that of '" + outlets_[card_outlet_]->label() + "'";
+    why = "it runs one program at a time, and runs that of '" + outlets_[card_outlet_]->label() + "'";
   } else {
     const OutletEntry& entry = outlet_entries_[outlet];
     auto said = outlets_[outlet]->why_not_on(*card_, *programs_[entry.feed][entry.image]);
@@ -275,7 +275,7 @@ device::Card* Appliance::card_for(std::size_t outlet, std::string& problem) {
   if (why.empty()) return card_.get();
   why = "the card does not decode '" + outlets_[outlet]->label() + "': " + why;
   if (settings_.card->fallback) {
-    note(why + ". Software does");
+    note(why + "; it is decoded in software");
   } else {
     problem = std::move(why);
   }
@@ -363,7 +363,9 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       if (known->run.day == day_of_ns(clocks_.wall())) {
         agent.resume_after(agent.channels().size() - 1, known->run.sender, known->last);
       } else {
-        note("channel '" + channel.name + "': the run of numbers is of another day; what passed meanwhile is unknown");
+        note("channel '" + channel.name +
+             "': the saved sequence numbers are from another day; numbers lost while the "
+             "appliance was down are not known");
       }
     }
   }
@@ -389,7 +391,7 @@ void Appliance::open_runs() {
   std::error_code ignored;  // the next step says it
   std::filesystem::create_directories(settings_.state_folder, ignored);
   if (const auto opened = runs_.open(settings_.state_folder, names); !opened) {
-    note("numbers that pass while the appliance is down will not be missed: " + opened.message());
+    note("numbers lost while the appliance is down will not be reported: " + opened.message());
   }
 }
 
@@ -475,7 +477,7 @@ std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& evidence
 Result<std::string> Appliance::reload(const std::string& image, Diagnostics& diagnostics) {
   retire();
   // Until then the agent changes what prepare looks at.
-  if (pending_loads_ != 0) return Failure{"an earlier change of an image is not finished"};
+  if (pending_loads_ != 0) return Failure{"an earlier image change is still in progress"};
   std::size_t changed = 0;
   std::vector<std::pair<std::size_t, std::unique_ptr<Load>>> loads;
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
@@ -483,7 +485,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
     for (std::size_t i = 0; i < images.size(); ++i) {
       if (images[i].name != image) continue;
       auto program = load_image(images[i], diagnostics, opener_);
-      if (!program) return Failure{"the image '" + image + "' was refused; the one before runs on"};
+      if (!program) return Failure{"the image '" + image + "' was rejected; the previous image remains in use"};
       const auto shared = std::make_shared<const Program>(std::move(*program));
       for (std::size_t o = 0; o < outlets_.size(); ++o) {
         OutletEntry& entry = outlet_entries_[o];
@@ -491,7 +493,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
         const Visit visit(places_[entry.agent]);
         std::string what;
         auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1), what);
-        if (!load) return Failure{load.message() + "; the image before runs on"};
+        if (!load) return Failure{load.message() + "; the previous image remains in use"};
         loads.emplace_back(o, std::move(load).value());
       }
     }
@@ -500,14 +502,14 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
   std::string besides;
   for (auto& [o, load] : loads) {
     if (on_card_ != nullptr && o == card_outlet_) {
-      besides =
-          "; software runs it instead of the card, which has one program at a time, until the appliance starts again";
+      besides = "; it runs in software until the appliance is restarted, because the card holds one program";
     }
-    if (!push(o, std::move(load))) return Failure{"too many images are waiting to be started"};
+    if (!push(o, std::move(load))) return Failure{"too many image changes are waiting"};
     ++changed;
   }
-  if (changed == 0) return Failure{"there is no image '" + image + "'"};
-  return "the image '" + image + "' goes to " + std::to_string(changed) + (changed == 1 ? " ring" : " rings") + besides;
+  if (changed == 0) return Failure{"unknown image '" + image + "'"};
+  return "the image '" + image + "' is loading into " + std::to_string(changed) + (changed == 1 ? " ring" : " rings") +
+         besides;
 }
 
 bool Appliance::push(std::size_t outlet, std::unique_ptr<Load> load) {
@@ -530,8 +532,9 @@ std::string Appliance::take_card_failure() {
   std::string unused;
   auto load = outlets_[card_outlet_]->prepare(image_of(static_cast<std::uint32_t>(card_outlet_)), entry.program,
                                               static_cast<std::uint16_t>(entry.generation + 1), unused);
-  if (!load) return why + "; software cannot go on: " + load.message();
-  return push(card_outlet_, std::move(load).value()) ? why + "; software goes on" : why + "; its channels are dropped";
+  if (!load) return why + "; software cannot take over: " + load.message();
+  return push(card_outlet_, std::move(load).value()) ? why + "; software takes over"
+                                                     : why + "; its channels are dropped";
 }
 
 void Appliance::retire() {

@@ -28,7 +28,7 @@ namespace stopbit::appliance {
 class Distribution;
 class ThreadFilters;
 
-/// Opens a port as the settings say. `notes` takes what was asked for and could not be had, a sentence each.
+/// Opens a port according to the settings. Adds to `notes` a sentence for each requested feature that is not available.
 using OpenPort =
     std::function<Result<std::unique_ptr<ingest::Port>>(const PortSettings& port, std::vector<std::string>& notes)>;
 /// Opens ports by their source (port_source.hpp); DPDK, where it is built, takes `dpdk_memory` bytes. Paced captures
@@ -75,7 +75,7 @@ class Appliance {
     const OutletEntry& entry = outlet_entries_.at(outlet);
     return settings_.feeds[entry.feed].description.images[entry.image].name;
   }
-  /// What was asked for and could not be had; a sentence each.
+  /// A sentence for each requested feature that is not available.
   [[nodiscard]] const std::vector<std::string>& notes() const noexcept { return notes_; }
 
   /// A thread for each agent, pinned and idle as the settings say. The failure names the agent. Each thread begins

@@ -20,7 +20,7 @@ struct Confinement {
   std::vector<std::string> read;     ///< Folders and files that it reads.
   bool makes_connections = false;    ///< Over libfabric in this process: new sockets, of any kind.
   bool shares_memory = false;        ///< With clients of a broker: their memory, and their files as memory.
-  bool filters_calls = true;         ///< DPDK's drivers need calls that nobody can list: false with them.
+  bool filters_calls = true;         ///< False with DPDK, whose drivers need calls that cannot be listed.
   bool has_opener = false;           ///< Another process opens recordings.
 };
 
@@ -57,7 +57,7 @@ struct CallList {
   std::vector<int> calls;
   std::vector<confine::LimitedCall> limited;
 
-  /// How many there are; one that several limits are for counts once.
+  /// Number of calls; a call with several limits counts once.
   [[nodiscard]] std::size_t size() const;
 };
 /// The names of the calls, in order.

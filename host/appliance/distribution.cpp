@@ -261,7 +261,7 @@ void Distribution::look_at_rings() {
     offer.device = device;
     offer.inode = inode;
     say(broker_voice_,
-        "feed '" + offer.ring.name + "' " + (problem.empty() ? "has another segment" : "stays as it was: " + problem));
+        "feed '" + offer.ring.name + "' " + (problem.empty() ? "was replaced" : "was not replaced: " + problem));
   }
 }
 
@@ -302,7 +302,7 @@ Result<std::string> Distribution::republish(const NicSettings& settings) {
   publications_ = std::move(publications);
   has_orders_.store(true, std::memory_order_release);
   const std::size_t count = settings.publish.size();
-  return std::to_string(count) + (count == 1 ? " ring is" : " rings are") + " published from now on" + names;
+  return std::to_string(count) + (count == 1 ? " ring" : " rings") + " published" + names;
 }
 
 /// Each line costs some of a credit that comes back with time.
@@ -386,13 +386,13 @@ void Distribution::tell_of_fabric() {
     if (now_ns_ < next_cut_off_ns_) return;
     next_cut_off_ns_ = now_ns_ + cut_off_pause_ns_;
     cut_off_pause_ns_ = std::min(2 * cut_off_pause_ns_, kLastReminderNs);
-    return say(fabric_voice_, "fabric: no other host is served any more: " + problem + "; restart the appliance");
+    return say(fabric_voice_, "fabric: other hosts are no longer served: " + problem + "; restart the appliance");
   }
   const nic::FabricDeaths& deaths = fabric_->deaths();
   if (deaths.count == told_deaths_) return;
   told_deaths_ = deaths.count;
-  say(fabric_voice_, "fabric: the process of libfabric has ended, " + deaths.why + "; " + std::to_string(deaths.count) +
-                         (deaths.count == 1 ? " time" : " times") + " now");
+  say(fabric_voice_, "fabric: the libfabric process ended: " + deaths.why + "; " + std::to_string(deaths.count) +
+                         (deaths.count == 1 ? " time" : " times") + " so far");
 }
 
 /// A subscriber keeps its place as long as it is there.

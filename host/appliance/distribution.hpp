@@ -29,8 +29,8 @@ namespace stopbit::appliance {
 /// host and one for other hosts, publishers of rings on them, and the broker that opens ports for processes of this
 /// host. It reads rings like any other reader: agents do not know of it.
 ///
-/// add_counters and open are for set-up. Then either start() makes the thread, or the caller calls step. What people
-/// are told of is taken by another thread, which may also give other entitlements.
+/// Call add_counters and open during set-up. Then either start() creates the thread, or the caller calls step. Another
+/// thread takes the lines for the log, and may replace the entitlements.
 class Distribution {
  public:
   explicit Distribution(const NicSettings& settings);
@@ -75,11 +75,11 @@ class Distribution {
     bool waits = false;          ///< A lossless one has not.
     std::uint64_t progress = 0;  ///< Changes as long as one of them gets on.
   };
-  static constexpr std::uint64_t kFarewellNs = 3'000'000'000;  ///< How long subscribers are served at the end; lossless
-                                                               ///< ones so long after the last progress,
+  static constexpr std::uint64_t kFarewellNs =
+      3'000'000'000;  ///< Time for which subscribers are served at the end; lossless ones, after their last progress,
   static constexpr std::uint64_t kLongestFarewellNs = 8'000'000'000;  ///< but within the unit's TimeoutStopSec.
   static constexpr std::uint64_t kGoodbyeNs = 100'000'000;            ///< For what the publishers say last.
-  static constexpr std::size_t kLines = 64;  ///< and so many at once. Strangers may not fill the log.
+  static constexpr std::size_t kLines = 64;  ///< and the size of a burst, so that unknown peers cannot fill the log.
   /// How much of one kind of line may still be said: each kind has its own, so that none is drowned by another.
   struct Voice {
     std::uint64_t credit_ns = kLines * kLineNs;
@@ -98,7 +98,7 @@ class Distribution {
     using Occupant = std::tuple<nic::NodeId, nic::Vpid, std::uint64_t>;  ///< And since when.
     std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
   };
-  /// What is published each way, as `ways_` stand.
+  /// What is published by each carrier, in the order of `ways_`.
   using Publications = std::vector<std::vector<remote::PublishedRing>>;
   /// A ring, and which segment has its name.
   struct Offer {
@@ -145,7 +145,7 @@ class Distribution {
   Voice refusal_voice_;  ///< apart from it, what strangers can cause,
   Voice fabric_voice_;   ///< at a socket of the broker and over the network.
 
-  std::mutex mutex_;  ///< For what other threads take and give; nobody on the way of data does.
+  std::mutex mutex_;  ///< Guards data exchanged with other threads; not used on the data path.
   std::deque<std::string> lines_;
   std::optional<std::vector<nic::Entitlement>> entitlements_;
   std::optional<Publications> publications_;

@@ -59,7 +59,7 @@ nic::Entitlement read_entitlement(config::Table& table, const std::vector<std::s
   for (const std::string& feed : entitlement.feeds) {
     if (std::find(feeds.begin(), feeds.end(), feed) != feeds.end()) continue;
     const std::string near = config::nearest(feed, feeds);
-    table.error("feeds", "there is no feed '" + feed + "'" + (near.empty() ? "" : "; near is '" + near + "'"));
+    table.error("feeds", "unknown feed '" + feed + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
   entitlement.ports = table.integer("ports", {0, kMaxPorts}, entitlement.ports);
   entitlement.memory_bytes = table.bytes("memory", {0, kMaxMemory}, entitlement.memory_bytes);
@@ -70,10 +70,10 @@ nic::Entitlement read_entitlement(config::Table& table, const std::vector<std::s
       table.bytes("resident", {0, kMaxMemory}, entitlement.unpinned_bytes == 0 ? 0 : kUsualResident);
   entitlement.resident_bytes = resident / nic::kPageBytes * nic::kPageBytes;
   if (table.has("resident") && entitlement.unpinned_bytes == 0) {
-    table.error("resident", "is of files that a port shares, and 'unpinned' lets it share none");
+    table.error("resident", "limits the files that a port shares, but 'unpinned' allows none");
   } else if (entitlement.unpinned_bytes != 0 &&
              entitlement.resident_bytes < nic::PagedOptions::kMinFrames * nic::kPageBytes) {
-    table.error("resident", "unpinned memory has at least 64KiB here at once");
+    table.error("resident", "must be at least 64KiB: unpinned memory needs that much resident");
   }
   table.finish();
   return entitlement;

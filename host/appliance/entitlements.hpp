@@ -7,8 +7,8 @@
 #include "host/nic/node/broker.hpp"
 #include "microcode/base/diagnostic.hpp"
 
-/// Who may have what of an appliance's feeds: a file of its own, so that it can be read again while the appliance runs.
-/// doc/appliance-settings.md has every key.
+/// Entitlements of users to the appliance's feeds. A separate file, so that it can be reread while the appliance runs.
+/// doc/appliance-settings.md lists every key.
 namespace stopbit::appliance {
 
 inline constexpr std::size_t kMaxEntitlements = 1'024;

@@ -39,7 +39,7 @@ std::string owner_in(const os::Descriptor& file) {
 Result<FolderLock> FolderLock::take(const std::string& folder, const std::string& name, std::string& problem) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (error) return Failure{"cannot make the folder '" + folder + "': " + error.message()};
+  if (error) return Failure{"cannot create the folder '" + folder + "': " + error.message()};
   FolderLock lock;
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return Failure{os::system_error("look at", folder)};
@@ -51,16 +51,16 @@ Result<FolderLock> FolderLock::take(const std::string& folder, const std::string
     const bool is_disk = errno == ENOSPC || errno == EDQUOT || errno == EIO;
     std::string why = os::system_error("write", path);
     if (!is_disk) return Failure{std::move(why)};
-    problem = why + "; nothing keeps another appliance from using the folder";
+    problem = why + "; another appliance could use the folder at the same time";
     return lock;
   }
   if (!os::lock(lock.file_)) {
     if (errno != EAGAIN && errno != EACCES) {
-      problem = os::system_error("lock", path) + "; nothing keeps another appliance from using the folder";
+      problem = os::system_error("lock", path) + "; another appliance could use the folder at the same time";
       return lock;
     }
-    return Failure{"the folder '" + folder + "' belongs to " + owner_in(lock.file_) +
-                   ", which runs: each appliance needs folders of its own"};
+    return Failure{"the folder '" + folder + "' is in use by " + owner_in(lock.file_) +
+                   ": each appliance needs its own folders"};
   }
   // The text of an owner that has died goes first: it may not be mistaken for this one's if the disk takes no more.
   const std::string text = std::to_string(::getpid()) + " " + name + "\n";

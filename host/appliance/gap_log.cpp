@@ -130,7 +130,7 @@ std::string to_json(const LateEntry& late) {
 std::string GapLog::prepare() {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) return "cannot make the folder '" + folder_ + "': " + error.message();
+  if (error) return "cannot create the folder '" + folder_ + "': " + error.message();
   if (::access(folder_.c_str(), W_OK) != 0) return os::system_error("write to", folder_);
   return {};
 }
@@ -156,7 +156,7 @@ std::string GapLog::write(const std::string& path, const std::string& line) {
   if (::fstat(file.get(), &status) != 0) return failed("look at", errno);
   const auto before = static_cast<std::uint64_t>(status.st_size);
   if (before + line.size() + 1 >= kMaxFileBytes) {
-    return "'" + path + "' has its " + std::to_string(kMaxFileBytes >> 20) + " MiB of a day";
+    return "'" + path + "' has reached the limit of " + std::to_string(kMaxFileBytes >> 20) + " MiB per day";
   }
   // What a loss of power left of a line, or an error that could not be undone, may not spoil this one.
   char last = '\n';

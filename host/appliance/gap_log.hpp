@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// Gaps on disk: a line of JSON each, a file a day, so that they outlive the process and can be asked for later.
+/// Gaps on disk: one line of JSON each, one file per day. They remain after the process.
 namespace stopbit::appliance {
 
 enum class GapCause : std::uint8_t {
@@ -35,7 +35,7 @@ struct GapEntry {
   struct Had {
     bool exists = false;
     bool heard = false;
-    bool passed = false;              ///< It brought a number behind the range.
+    bool passed = false;              ///< It has delivered a number after the range.
     std::uint64_t last_sequence = 0;  ///< The highest it had brought.
     std::uint64_t silent_ns = 0;      ///< Since its last packet; 0 if it was never heard.
   };
@@ -70,7 +70,7 @@ bool add_late(GapEntry& gap, const LateEntry& late);
 /// be used again when it is not.
 class GapLog {
  public:
-  /// At most so many bytes a day; what is beyond is counted.
+  /// Maximum bytes per day; lines beyond it are counted.
   static constexpr std::size_t kMaxFileBytes = 64U << 20;
 
   GapLog(std::string folder, std::uint32_t keep_days) : folder_(std::move(folder)), keep_days_(keep_days) {}
@@ -106,10 +106,9 @@ struct ParsedLine {
 };
 [[nodiscard]] ParsedLine parse_gap_line(std::string_view line);
 
-/// What the files of a folder say, from a time on, oldest first; numbers that came late stand in their gaps. `skipped`
-/// counts lines that are no entries (a line may be cut where a process or a disk has ended), and files that are too
-/// large to be ours. Files of other names are left alone. The last `most` gaps are kept. The failure says why the
-/// folder cannot be read.
+/// Reads the gaps in a folder since a time, oldest first; late numbers are merged into their gaps. `skipped` counts
+/// invalid lines (a line may be cut off if the process died or the disk was full) and files too large to be ours.
+/// Ignores files with other names. Keeps the last `most` gaps. Fails if the folder cannot be read.
 struct GapHistory {
   std::vector<GapEntry> gaps;
   std::uint64_t skipped = 0;

@@ -6,7 +6,7 @@
 
 namespace stopbit::appliance {
 
-/// Waits as the settings say when there was nothing to do, for so many turns in a row.
+/// Waits according to the settings after a number of consecutive turns without work.
 void idle(const AgentSettings& settings, std::uint32_t quiet_turns);
 
 }  // namespace stopbit::appliance

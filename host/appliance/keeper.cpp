@@ -118,7 +118,7 @@ void Keeper::watch_clock(const Now& now) {
     if (is_synchronised) {
       tell_({Level::Info, "clock synchronised", {}});
     } else {
-      tell_({Level::Warning, "clock not synchronised", {{"times", "of a lower quality"}}});
+      tell_({Level::Warning, "clock not synchronised", {{"times", "less accurate"}}});
     }
   }
   if (status == ClockStatus::LeapSecond && !std::exchange(leap_second_is_told_, true)) {
@@ -179,7 +179,7 @@ void Keeper::take(const AgentEvent& notice) {
       tell_({Level::Error,
              "stale",
              {{"channel", channel.name},
-              {"why", "packets come, and nothing is delivered"},
+              {"why", "packets arrive, but none are delivered"},
               {"for", os::duration_text(notice.count)}}});
       break;
     case AgentEvent::Kind::Conflict:
@@ -346,7 +346,7 @@ void Keeper::look_at_files() {
     if (truncated_.contains(file)) continue;
     tell_({Level::Error,
            "file truncated",
-           {{"file", file}, {"effect", "readers see nothing new until the appliance makes it again"}}});
+           {{"file", file}, {"effect", "readers see no new data until the appliance is restarted"}}});
   }
   truncated_ = std::move(truncated);
 }

@@ -53,8 +53,9 @@ class Keeper {
  private:
   static constexpr std::size_t kRecentGaps = 200;
   static constexpr std::uint64_t kDayNs = 86'400'000'000'000;
-  static constexpr std::uint64_t kLookNs = 500'000'000;       ///< How often counters are looked at.
-  static constexpr std::uint64_t kRepeatNs = 10'000'000'000;  ///< What grows and grows is told so often.
+  static constexpr std::uint64_t kLookNs = 500'000'000;  ///< How often counters are looked at.
+  static constexpr std::uint64_t kRepeatNs =
+      10'000'000'000;  ///< Interval between log lines for a number that keeps growing.
   static constexpr std::uint64_t kStalledNs = 5'000'000'000;  ///< An agent that does nothing for longer has stalled.
   static constexpr std::uint64_t kCleanNs = 3'600'000'000'000;
   static constexpr std::size_t kNoticesAtATime = 10'000;
@@ -73,7 +74,7 @@ class Keeper {
   void look_at_files();
   void look_at_readers(const Status& status, std::uint64_t now);
   void tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
-  /// Tells when a number that should stay as it is has grown: at once, and what comes soon behind it later, together.
+  /// Logs the growth of a number that should not grow: the first at once, later growth combined after an interval.
   void watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,
              Change::Level level, std::uint64_t now);
 
@@ -97,7 +98,7 @@ class Keeper {
   std::vector<bool> stalled_;  ///< By agent.
   std::string summary_;
   std::map<std::tuple<std::string, std::string, std::uint32_t>, bool> readers_;  ///< By ring, name, process: it runs.
-  // What was seen of the wall clock.
+  // Last observation of the wall clock.
   bool clock_is_known_ = false;
   bool clock_is_synchronised_ = true;
   std::int64_t clock_offset_ns_ = 0;    ///< From the monotonic clock.

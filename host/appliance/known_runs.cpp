@@ -68,7 +68,7 @@ stopbit::Status KnownRuns::open(const std::string& folder, std::span<const std::
   if (!file.ok()) return Failure{os::system_error("open", path)};
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return Failure{os::system_error("look at", path)};
-  if (!S_ISREG(status.st_mode)) return Failure{"'" + path + "' is not a file"};
+  if (!S_ISREG(status.st_mode)) return Failure{"'" + path + "' is not a regular file"};
   known_.resize(channels.size());
   for (const auto& [hash, known] : read(file.get(), static_cast<std::size_t>(status.st_size))) {
     const auto of = std::find_if(channels.begin(), channels.end(), [&](auto name) { return fnv1a(name) == hash; });
@@ -80,7 +80,7 @@ stopbit::Status KnownRuns::open(const std::string& folder, std::span<const std::
   // nothing.
   if (const int error = ::posix_fallocate(file.get(), 0, static_cast<off_t>(bytes)); error != 0) {
     errno = error;
-    return Failure{os::system_error("reserve room for", path)};
+    return Failure{os::system_error("reserve space for", path)};
   }
   void* const mapping = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (mapping == MAP_FAILED) return Failure{os::system_error("map", path)};

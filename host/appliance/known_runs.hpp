@@ -15,8 +15,8 @@
 /// is a gap and not nothing.
 namespace stopbit::appliance {
 
-/// A run of numbers of a channel, by what every appliance that joins at any time can see: who sends it, and on which
-/// day (UTC). The epoch in records is of one process and says nothing to another.
+/// A run of sequence numbers of a channel, identified by what every appliance can observe: its sender and its day
+/// (UTC). The epoch in records is valid within one process only.
 struct RunName {
   std::uint64_t sender = 0;
   std::uint64_t day = 0;  ///< Since 1970.

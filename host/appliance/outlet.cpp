@@ -17,7 +17,7 @@ EngineOptions Outlet::engine_options(std::size_t rule, std::uint16_t generation)
 Result<std::string> Outlet::why_not_on(device::Card& card, const Program& program) const {
   const auto rule = std::find(plan_.rules.begin(), plan_.rules.end(), true);
   if (std::find(rule + 1, plan_.rules.end(), true) != plan_.rules.end()) {
-    return std::string("its channels have several reset rules, and a card has one");
+    return std::string("its channels have different reset rules, and a card supports one");
   }
   const auto number = static_cast<std::size_t>(rule - plan_.rules.begin());
   const Result<std::vector<std::string>> obstacles = card.obstacles(program, engine_options(number, 0));
@@ -43,8 +43,7 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
       continue;
     }
     MadeEngine made = make_engine(*program, engine_options(rule, generation), plan_.engine);
-    if (!made.why_not_native.empty())
-      note = "the interpreter runs the program, not native code: " + made.why_not_native;
+    if (!made.why_not_native.empty()) note = "the interpreter is used instead of native code: " + made.why_not_native;
     load->engines[rule] = std::move(made.engine);
   }
   record::RecordSink* last = nullptr;

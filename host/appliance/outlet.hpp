@@ -61,8 +61,8 @@ struct OutletPlan {
   std::uint32_t index = 0;  ///< In the appliance.
   std::string ring;         ///< Empty: records are decoded and thrown away.
   std::uint64_t slots = 0;
-  std::optional<ring::Patience> lossless;  ///< The ring's writer waits for readers with a seat. Nothing: for nobody.
-  std::array<bool, 3> rules{};             ///< Which reset rules its channels have.
+  std::optional<ring::Patience> lossless;  ///< The ring's writer waits for attached readers. Nothing: it never waits.
+  std::array<bool, 3> rules{};             ///< Reset rules of its channels.
   std::uint16_t channels = 1;              ///< One more than the highest channel number.
   EngineKind engine = EngineKind::Native;
   bool strict = false;
@@ -74,17 +74,17 @@ class Outlet {
  public:
   Outlet(OutletPlan plan, std::string label) : plan_(std::move(plan)), label_(std::move(label)) {}
 
-  /// Makes a load of a verified program. The ring of the load that runs is replaced by name; who reads that goes on
-  /// until it is told that it has ended. `note` is set if native code cannot run here. With `card` the program runs
-  /// there, and why_not_on is empty. Any thread.
+  /// Prepares a load of a verified program. Its ring replaces the present one by name; readers of the present ring
+  /// continue until it ends. Sets `note` if native code cannot run here. With `card` the program runs on the card;
+  /// why_not_on must be empty. Any thread.
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::string name, std::shared_ptr<const Program> program,
                                                       std::uint16_t generation, std::string& note,
                                                       device::Card* card = nullptr) const;
   /// Why the card cannot run the program for these channels; empty if it can.
   [[nodiscard]] Result<std::string> why_not_on(device::Card& card, const Program& program) const;
 
-  /// From here on this load runs. The one before is told that its layout has ended, and given back, so that another
-  /// thread can take it down. Between two datagrams.
+  /// Switches to this load, between two datagrams. Ends the ring of the previous load and returns it, so that another
+  /// thread can destroy it.
   [[nodiscard]] std::unique_ptr<Load> start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept;
 
   /// What decodes the channels whose engine has this rule. Its address stays the same, `start` changes it.

@@ -8,18 +8,18 @@
 #include <string>
 #include <vector>
 
-/// Which memory is near which core and which port.
+/// NUMA topology: the memory near each core and port.
 namespace stopbit::appliance {
 
 /// The NUMA nodes of a machine, as its kernel tells. A machine that tells of none has no places to choose from.
 class Topology {
  public:
-  /// `root` stands before /sys; for tests.
+  /// `root` is the prefix of /sys; for tests.
   explicit Topology(std::string root = {});
 
   [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
   [[nodiscard]] std::optional<std::uint32_t> node_of_core(std::uint32_t core) const noexcept;
-  /// Of the card behind a network interface, or at a PCI address; nothing if it has none ("-1") or there is no such.
+  /// Of the card behind a network interface, or at a PCI address; nothing if it has none ("-1") or does not exist.
   [[nodiscard]] std::optional<std::uint32_t> node_of_interface(const std::string& interface) const;
   [[nodiscard]] std::optional<std::uint32_t> node_of_pci(const std::string& address) const;
 
@@ -47,8 +47,8 @@ struct Place {
 /// The node of the page that holds this byte, which must have been touched; nothing if the kernel does not tell.
 [[nodiscard]] std::optional<std::uint32_t> node_of_memory(const void* byte) noexcept;
 
-/// Brings the calling thread to a place for a while, so that the memory it touches first lies there. What is not
-/// allowed is left out.
+/// Moves the calling thread to a place while this object exists, so that memory it touches first is allocated there.
+/// Skips what is not permitted.
 class Visit {
  public:
   explicit Visit(const Place& place) noexcept;

@@ -45,7 +45,7 @@ class PortSource {
   PortSource& operator=(const PortSource&) = delete;
   virtual ~PortSource() = default;
 
-  /// Opens the port. `notes` takes what was asked for and could not be had, a sentence each.
+  /// Opens the port. Adds to `notes` a sentence for each requested feature that is not available.
   [[nodiscard]] virtual OpenedPort open(PortContext& context, std::vector<std::string>& notes) const = 0;
   /// The NUMA node at which its packets arrive, if it is known.
   [[nodiscard]] virtual std::optional<std::uint32_t> node(const Topology& /*topology*/) const { return std::nullopt; }
@@ -68,7 +68,7 @@ struct PortPlace {
 /// A kind of port: a row of port_kinds.def.
 struct PortKind {
   std::string_view name;
-  /// Reads the keys of the kind. Errors are told to the table; the answer is never null.
+  /// Reads the keys of the kind. Reports errors to the table; never returns null.
   std::unique_ptr<PortSource> (*read)(config::Table& table, const PortPlace& place);
 };
 [[nodiscard]] std::span<const PortKind> port_kinds() noexcept;

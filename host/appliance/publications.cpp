@@ -9,7 +9,7 @@ namespace stopbit::appliance {
 namespace {
 
 constexpr std::size_t kMinTokenBytes = 16;
-constexpr const char* kStartAgain = ": put it back, or start the appliance again";
+constexpr const char* kStartAgain = ": restore it, or restart the appliance";
 
 /// The first line of a file; nothing: it is no token.
 Result<std::string> read_token(const std::string& path) {
@@ -18,7 +18,7 @@ Result<std::string> read_token(const std::string& path) {
   if (!std::getline(file, token)) return Failure{"cannot read the token in '" + path + "'"};
   if (!token.empty() && token.back() == '\r') token.pop_back();
   if (token.size() < kMinTokenBytes || token.size() > remote::kMaxTokenBytes) {
-    return Failure{path + ": a token has " + std::to_string(kMinTokenBytes) + " to " +
+    return Failure{path + ": a token must have " + std::to_string(kMinTokenBytes) + " to " +
                    std::to_string(remote::kMaxTokenBytes) + " characters"};
   }
   return token;
@@ -72,21 +72,21 @@ Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& se
 
 std::string why_not_republish(const NicSettings& then, const NicSettings& now) {
   if (const std::string key = other_key(then, now); !key.empty()) {
-    return "'" + key + "' of [nic] cannot change while the appliance runs" + kStartAgain;
+    return "'" + key + "' of [nic] cannot change while the appliance is running" + kStartAgain;
   }
   for (const PublishSettings& published : now.publish) {
     const std::string table = " of [[publish]] '" + published.name + "'";
     const auto is_its = [&](const OfferedRing& ring) { return ring.ring == published.ring; };
     if (std::none_of(then.rings.begin(), then.rings.end(), is_its)) {
-      return "'ring'" + table + " is one that the running appliance does not write" + kStartAgain;
+      return "'ring'" + table + " names a ring that the running appliance does not write" + kStartAgain;
     }
     if (!published.lossless) continue;
     // How long a ring's agent waits, and whether it does, was settled when it made the ring.
     const std::optional<std::uint64_t> patience_ns = then.patience_ns(published.ring);
-    if (!patience_ns) return "'lossless'" + table + ": the ring was made as one that waits for nobody" + kStartAgain;
+    if (!patience_ns) return "'lossless'" + table + ": the ring was created without waiting for readers" + kStartAgain;
     if (now.patience_ns(published.ring) > patience_ns) {
-      return "'detach_after'" + table + ": the agent of this lossless ring waits for at most " +
-             std::to_string(*patience_ns / 1'000'000) + "ms since it began" + kStartAgain;
+      return "'detach_after'" + table + ": the agent of this lossless ring was started to wait at most " +
+             std::to_string(*patience_ns / 1'000'000) + "ms" + kStartAgain;
     }
   }
   return {};

@@ -17,14 +17,14 @@
 
 namespace stopbit::appliance {
 
-/// Which lines of a channel are recorded as what: an index of the agent's recorder.
+/// For each line of a channel its index in the agent's recorder.
 inline constexpr std::uint32_t kNotRecorded = 0xFFFF'FFFF;
 using RecordLines = std::array<std::uint32_t, 2>;
 
 /// The packets of all lines on disk: a recorder for each agent, and the thread that writes.
 ///
-/// add and open are for set-up. Agents hand over packets and freezes through `recorder`, without waiting for anybody.
-/// Then either start() makes the thread, or the caller calls do_work.
+/// Call add and open during set-up. Agents pass packets and freezes through `recorder` and never wait. Then either
+/// start() creates the thread, or the caller calls do_work.
 class Recording {
  public:
   explicit Recording(const RecorderSettings& settings, std::size_t agents)

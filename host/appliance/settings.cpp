@@ -40,11 +40,12 @@ bool is_host(std::string_view text) {
 
 /// Why nodes of other hosts cannot be listened to there; empty: they can.
 std::string listen_problem(const std::string& text) {
-  const std::string no_wildcard = "libfabric listens at one address of this host: ";  // else it takes the loopback
+  const std::string no_wildcard =
+      "libfabric must listen at one address of this host, not at ";  // else it takes the loopback
   if (!text.starts_with('[')) {
     const Result<net::Endpoint> endpoint = net::parse_endpoint(text);
-    if (!endpoint) return endpoint.message() + ", and no IPv6 one, like [fd00::1]:7700";
-    return endpoint.value().address == 0 ? no_wildcard + "0.0.0.0 is none" : "";
+    if (!endpoint) return endpoint.message() + ", nor an IPv6 address and port, like [fd00::1]:7700";
+    return endpoint.value().address == 0 ? no_wildcard + "0.0.0.0" : "";
   }
   const std::size_t end = std::min(text.find(']'), text.size());
   const std::string host = text.substr(1, end - 1);
@@ -54,7 +55,7 @@ std::string listen_problem(const std::string& text) {
   if (!address || host.find('/') != std::string::npos || address.value().address.is_ipv4() || !has_port) {
     return "'" + text + "' is not an IPv6 address and a port, like [fd00::1]:7700";
   }
-  return address.value().address == nic::HostAddress() ? no_wildcard + ":: is none" : "";
+  return address.value().address == nic::HostAddress() ? no_wildcard + "::" : "";
 }
 
 class SettingsReader {
@@ -90,8 +91,9 @@ class SettingsReader {
   static void check_name(config::Table& table, std::string_view key, const std::string& name) {
     if (name.empty()) return;  // missing: said already
     if (const auto path = os::path_of(name); !path || name.find('/') != std::string::npos) {
-      table.error(
-          key, "'" + name + "' is no name: up to 64 letters, digits, '.', '_' and '-', not beginning with '.' or '-'");
+      table.error(key, "'" + name +
+                           "' is not a valid name: up to 64 letters, digits, '.', '_' and '-', not beginning with "
+                           "'.' or '-'");
     }
   }
 
@@ -102,12 +104,12 @@ class SettingsReader {
     if (engine == kInterp) settings_.engine = EngineKind::Interp;
     auto table = root_.table("card");
     if (engine != kXrt) {
-      if (table) root_.error("card", "it goes with engine = \"xrt\"");
+      if (table) root_.error("card", "[card] needs engine = \"xrt\"");
       if (table) (void)read_card(*table);
       return;
     }
     if (!table) {
-      root_.error("engine", "\"xrt\" wants a table [card] with the xclbin");
+      root_.error("engine", "\"xrt\" needs a table [card] with the xclbin");
       return;
     }
     settings_.card = read_card(*table);
@@ -160,23 +162,24 @@ class SettingsReader {
       control.allowed_hosts = table->texts("allowed_hosts", {.least = 0, .most = 64});
       for (const std::string& host : control.allowed_hosts) {
         if (!is_host(host)) {
-          table->error("allowed_hosts",
-                       "'" + host + "' is no name of a host and no address; a port does not belong here");
+          table->error("allowed_hosts", "'" + host + "' is not a host name or address; give it without a port");
         }
       }
       control.certificate = in_folder(folder_, table->text("certificate", ""));
       control.key = in_folder(folder_, table->text("key", ""));
       control.client_ca = in_folder(folder_, table->text("client_ca", ""));
       if (control.certificate.empty() != control.key.empty()) {
-        table->error(control.key.empty() ? "certificate" : "key", "TLS wants both a certificate and its key");
+        table->error(control.key.empty() ? "certificate" : "key", "TLS needs both a certificate and its key");
       }
       if (control.certificate.empty() && !control.client_ca.empty()) {
-        table->error("client_ca", "clients show a certificate over TLS, which wants a certificate and a key here");
+        table->error("client_ca", "client certificates need TLS: set certificate and key");
       }
       constexpr std::uint32_t kLoopback = 127;
       if (control.http && control.http->address >> 24 != kLoopback && control.token_file.empty() &&
           control.certificate.empty()) {
-        table->error("listen", "an address that others can reach wants a token_file, or TLS: a certificate and a key");
+        table->error("listen",
+                     "an address that other hosts can reach needs a token_file, or TLS: a certificate and a "
+                     "key");
       }
       table->finish();
     }
@@ -195,14 +198,14 @@ class SettingsReader {
     recorder.before_ns = table->duration_ns("before", {0, kHour}, recorder.before_ns);
     recorder.after_ns = table->duration_ns("after", {0, kHour}, recorder.after_ns);
     if (recorder.line_bytes < 2 * recorder.file_bytes) {
-      table->error("line", "the packets of a line need room for two files at least");
+      table->error("line", "must be at least twice the size of a file");
     }
     table->finish();
   }
 
   std::uint64_t slots(config::Table& table, std::string_view key, std::uint64_t fallback) {
     const std::uint64_t slots = table.integer(key, {ring::kMinSlotCount, ring::kMaxSlotCount}, fallback);
-    if (!std::has_single_bit(slots)) table.error(key, "the slots of a ring are a power of two");
+    if (!std::has_single_bit(slots)) table.error(key, "must be a power of two");
     return slots;
   }
 
@@ -258,8 +261,8 @@ class SettingsReader {
     const auto found = std::find(names.begin(), names.end(), name);
     if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
     const std::string near = config::nearest(name, names);
-    table.error(
-        key, std::string("there is no ") + noun + " '" + name + "'" + (near.empty() ? "" : "; near is '" + near + "'"));
+    table.error(key, std::string("unknown ") + noun + " '" + name + "'" +
+                         (near.empty() ? "" : "; did you mean '" + near + "'?"));
     return 0;
   }
 
@@ -297,7 +300,7 @@ class SettingsReader {
       if (std::find(names.begin(), names.end(), name) != names.end()) continue;
       const std::string near = config::nearest(name, names);
       table.error("channels",
-                  "the feed has no channel '" + name + "'" + (near.empty() ? "" : "; near is '" + near + "'"));
+                  "the feed has no channel '" + name + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
     }
     if (feed.channels.empty()) return;
     std::erase_if(channels, [&feed](const feed::Channel& channel) {
@@ -318,7 +321,7 @@ class SettingsReader {
       if (diagnostics_.has_errors()) continue;
       feed.agent = settings_.ports[feed.ports[0]].agent;
       if (settings_.ports[feed.ports[1]].agent != feed.agent) {
-        table.error("b", "both ports of a feed belong to one agent: one thread merges the lines of a channel");
+        table.error("b", "both ports of a feed must belong to one agent: one thread merges the lines of a channel");
       }
       auto description = feed::load(feed.file, diagnostics_);
       if (!description) continue;
@@ -326,12 +329,12 @@ class SettingsReader {
       choose_channels(table, feed);
       for (const feed::Channel& channel : feed.description.channels) {
         if (!names.insert(channel.name).second) {
-          table.error("file", "another feed has a channel with the name '" + channel.name + "', too");
+          table.error("file", "another feed has a channel with the name '" + channel.name + "'");
         }
         if (channel.ring.empty()) continue;
         const auto [found, is_new] = agent_of_ring.try_emplace(channel.ring, settings_.feeds.size() - 1);
         if (!is_new && found->second != settings_.feeds.size() - 1) {
-          table.error("file", "another feed has a ring with the name '" + channel.ring + "', too: a ring has one feed");
+          table.error("file", "another feed has a ring with the name '" + channel.ring + "': a ring has one feed");
         }
       }
     }
@@ -351,8 +354,8 @@ class SettingsReader {
         const std::string name = std::filesystem::path(channel.ring).filename().string();
         const auto [found, is_new] = by_name.try_emplace(name, channel.ring);
         if (!is_new && found->second != channel.ring) {
-          table.error("the rings '" + found->second + "' and '" + channel.ring + "' would both be '" + name +
-                      "' to others");
+          table.error("the rings '" + found->second + "' and '" + channel.ring + "' would both be named '" + name +
+                      "' for other processes");
         }
       }
     }
@@ -372,7 +375,8 @@ class SettingsReader {
         published.ring = found->ring;
       } else if (!ring.empty() && !diagnostics_.has_errors()) {
         const std::string near = config::nearest(ring, nic.ring_names());
-        table.error("ring", "no feed has a ring '" + ring + "'" + (near.empty() ? "" : "; near is '" + near + "'"));
+        table.error("ring",
+                    "no feed has a ring '" + ring + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
       }
       published.name = table.text("as", ring);
       check_name(table, "as", published.name);
@@ -400,16 +404,15 @@ class SettingsReader {
       }
     }
     if (table.has("allow") && !published.to_fabric) {
-      table.error("allow",
-                  "addresses are of subscribers that come by 'fabric'; 'shm' is for the appliance's user alone");
+      table.error("allow", "'allow' restricts subscribers by 'fabric'; 'shm' is open to the appliance's user only");
     } else if (table.has("allow") && nic.provider.starts_with("shm")) {
-      table.error("allow", "the provider '" + nic.provider + "' knows no addresses");
+      table.error("allow", "the provider '" + nic.provider + "' has no addresses");
     }
     published.lossless = table.flag("lossless", false);
     if (published.lossless && !published.ring.empty()) check_waits(table, published.ring);
     published.detach_after_ns = table.duration_ns("detach_after", {kNsPerSecond / 10, kHour}, 0);
     if (published.lossless && published.detach_after_ns > kMaxPatienceNs) {
-      table.error("detach_after", "the agent of a lossless ring waits for at most a minute");
+      table.error("detach_after", "must be at most 1min: the agent of a lossless ring waits that long at most");
     }
     published.bytes_per_second = table.bytes("bytes_per_second", {64U << 10, remote::ByteRate::kMost}, 0);
   }
@@ -423,8 +426,9 @@ class SettingsReader {
       }
       for (const PortSettings& port : settings_.ports) {
         if (port.agent != feed.agent || !port.source->is_live()) continue;
-        table.error("lossless", "its agent would wait for readers while port '" + port.name +
-                                    "' goes on: a lossless ring is of an agent that has captures alone");
+        table.error("lossless", "its agent also reads port '" + port.name +
+                                    "', which cannot wait for readers: all ports of a lossless ring's agent must be "
+                                    "captures");
         return;
       }
     }
@@ -441,9 +445,9 @@ class SettingsReader {
         published.to_shm = true;
       } else if (way == "fabric") {
         published.to_fabric = true;
-        if (nic.listen.empty()) table.error("to", "'fabric' wants an address to listen at: 'listen' of [nic]");
+        if (nic.listen.empty()) table.error("to", "'fabric' needs an address to listen at: set 'listen' of [nic]");
       } else {
-        table.error("to", "'to' has one or both of: shm, fabric");
+        table.error("to", "'to' must have one or both of: shm, fabric");
       }
     }
   }
@@ -453,7 +457,7 @@ class SettingsReader {
     if (!table) {
       // Without a node there is nothing to publish with.
       for (config::Table& published : root_.tables("publish", {.least = 0, .most = kMaxPublished})) {
-        published.error("a ring is published by a node: [nic] is missing");
+        published.error("publishing needs a table [nic]");
       }
       return;
     }
@@ -478,8 +482,7 @@ class SettingsReader {
         static_cast<std::uint32_t>(table->integer("requests_per_second", {0, 1'000'000}, nic.requests_per_second));
     nic.entitlements_file = in_folder(folder_, table->text("entitlements", ""));
     if (nic.broker.empty() != nic.entitlements_file.empty()) {
-      table->error(nic.broker.empty() ? "entitlements" : "broker",
-                   "a broker wants a file of entitlements, and they want a broker");
+      table->error(nic.broker.empty() ? "entitlements" : "broker", "'broker' and 'entitlements' need each other");
     }
     table->finish();
     read_publications(nic);

@@ -59,17 +59,17 @@ struct FeedSettings {
   std::vector<std::string> channels;   ///< Of the description only these; empty = it has all of its file.
 };
 
-/// The doors through which people and programs look at a running appliance.
+/// Control socket and HTTP of a running appliance.
 struct ControlSettings {
   std::string socket;                      ///< Path of the Unix socket for commands; empty: none.
-  std::vector<std::uint32_t> users;        ///< Who may use it, besides root and the user of the process.
+  std::vector<std::uint32_t> users;        ///< Users who may use it, besides root and the user of the process.
   std::optional<net::Endpoint> http;       ///< Metrics, status and the page.
   std::string token_file;                  ///< Holds the token that HTTP clients have to know; empty: none.
   std::vector<std::string> allowed_hosts;  ///< See control::Options.
   // TLS, files in PEM. Without a certificate there is none.
   std::string certificate;
   std::string key;
-  std::string client_ca;  ///< Who signs the certificates that clients need; empty: they need none.
+  std::string client_ca;  ///< Certificate authority of the clients' certificates; empty: clients need none.
 };
 
 /// The packets of every line on disk, within a size.
@@ -79,8 +79,8 @@ struct RecorderSettings {
   std::uint64_t line_bytes = 1ULL << 30;     ///< Of each line, not frozen.
   std::uint64_t frozen_bytes = 1ULL << 30;   ///< Of each line, frozen.
   std::uint64_t queue_bytes = 64U << 20;     ///< Of each agent.
-  std::uint64_t before_ns = 30'000'000'000;  ///< What is frozen of the time before a gap,
-  std::uint64_t after_ns = 30'000'000'000;   ///< and behind it.
+  std::uint64_t before_ns = 30'000'000'000;  ///< Time frozen before a gap,
+  std::uint64_t after_ns = 30'000'000'000;   ///< and after it.
 };
 
 /// A card decodes instead of software.
@@ -105,8 +105,8 @@ struct PublishSettings {
   std::string token_file;                 ///< Holds what subscribers have to know; empty: nothing.
   std::vector<nic::AddressPrefix> allow;  ///< Where those who come by `fabric` may come from; none: from anywhere.
   bool lossless = false;                  ///< The ring's agent waits for subscribers and readers who want all of it.
-  std::uint64_t detach_after_ns = 0;   ///< Who takes nothing for so long, while there is something, is detached; 0: who
-                                       ///< is lossless after kPatienceNs, others never.
+  std::uint64_t detach_after_ns = 0;   ///< A subscriber that takes no records for this time while some are waiting is
+                                       ///< detached; 0: lossless subscribers after kPatienceNs, others never.
   std::uint64_t bytes_per_second = 0;  ///< To each subscriber; 0: no limit.
 };
 /// How long a lossless ring waits for a reader that does not move, if nothing else is said.
@@ -134,7 +134,7 @@ struct NicSettings {
     for (const OfferedRing& ring : rings) names.push_back(ring.name);
     return names;
   }
-  /// How long the writer of a ring waits for a reader that does not move; nothing: for nobody.
+  /// Time for which the writer of a ring waits for a reader that does not move; nothing: it never waits.
   [[nodiscard]] std::optional<std::uint64_t> patience_ns(const std::string& ring) const {
     std::optional<std::uint64_t> patience;
     for (const PublishSettings& published : publish) {
@@ -156,7 +156,7 @@ struct Settings {
   EngineLimits limits;
   std::uint64_t slots = 65'536;                ///< Of a ring.
   std::map<std::string, std::uint64_t> rings;  ///< Slots of those that want another number.
-  std::uint64_t silence_ns = 5'000'000'000;    ///< A line is silent if nothing has come for so long.
+  std::uint64_t silence_ns = 5'000'000'000;    ///< A line is silent if it has received nothing for this time.
   /// Datagrams that fail one after another before the channel is called stale.
   std::uint32_t stale_after = feed::ChannelOptions().stale_after;
   bool lock_memory = false;

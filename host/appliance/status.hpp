@@ -116,7 +116,7 @@ struct SubscriberStatus {
 /// A carrier that rings are published by.
 struct PublisherStatus {
   std::string carrier;
-  bool is_cut_off = false;  ///< Serves nobody, until the appliance is restarted.
+  bool is_cut_off = false;  ///< Serves no host until the appliance is restarted.
 #define STOPBIT_PUBLISHER(member, ...) std::uint64_t member = 0;
 #include "host/appliance/counters.def"
   std::map<std::string, std::uint64_t> refusals;  ///< Of `refused`, by the reason; those that there were.
@@ -132,7 +132,7 @@ struct NicStatus {
   std::vector<PublisherStatus> publishers;
 };
 
-/// What is written to disk, over all lines.
+/// Recording to disk, summed over all lines.
 struct RecorderStatus {
   bool exists = false;
 #define STOPBIT_RECORD(member, ...) std::uint64_t member = 0;
@@ -163,8 +163,8 @@ struct Status {
 #define STOPBIT_KEEPER(member, ...) std::uint64_t member = 0;
 #include "host/appliance/counters.def"
 
-  /// What was dropped, by place in the order of the way through the appliance; every place is there, with 0 if nothing
-  /// was. At the end the readers with a name that are there, each process by itself.
+  /// Drops by place, in the order of the data path; every place is listed, with 0 if nothing was dropped. Named readers
+  /// follow, one entry per process.
   [[nodiscard]] std::vector<Drop> drops() const;
 };
 
@@ -182,7 +182,7 @@ struct ProposedWindow {
   std::uint64_t copies = 0;   ///< On how many copies it rests.
   std::uint64_t skew_ns = 0;  ///< 99.99 % of them came no later than this.
   std::uint64_t time_ns = 0;  ///< That and a quarter more, two digits.
-  std::uint64_t packets = 0;  ///< So many come in eight such times at the mean rate, at least 16; a power of two.
+  std::uint64_t packets = 0;  ///< Packets in eight such times at the mean rate, at least 16; a power of two.
 };
 /// Nothing if no copy came yet.
 [[nodiscard]] std::optional<ProposedWindow> propose_window(const ChannelStatus& channel, std::uint64_t running_ns);

@@ -57,7 +57,7 @@ int run(const std::vector<std::string>& arguments) {
   }
   const Command* command = find_command(name);
   if (command == nullptr) {
-    throw ToolError(kExitUsage, "there is no command '" + name + "'\n`stopbit --help` lists them");
+    throw ToolError(kExitUsage, "unknown command '" + name + "'\n`stopbit --help` lists them");
   }
   return parse_arguments(*command, std::move(rest)) ? command->run() : print(help_text(*command));
 }

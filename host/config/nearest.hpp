@@ -6,8 +6,8 @@
 
 namespace stopbit::config {
 
-/// The name that needs the fewest single-letter changes to become `wanted`; empty if none is near. Names longer than 64
-/// bytes are near nothing.
+/// Returns the name that needs the fewest single-letter changes to become `wanted`; empty if none is similar. Names
+/// longer than 64 bytes never match.
 [[nodiscard]] std::string nearest(std::string_view wanted, std::span<const std::string> known);
 
 }  // namespace stopbit::config

@@ -107,7 +107,7 @@ std::optional<Refusal> find_refused(std::string_view text) {
     const std::string_view token = text.substr(at, end - at);
     if (const auto* const letter = std::find_if(token.begin(), token.end(), is_beyond_ascii); letter != token.end()) {
       return Refusal{static_cast<std::size_t>(letter - text.begin()),
-                     "a letter beyond ASCII can stand in a comment; in a string, write \\u and its number"};
+                     "letters beyond ASCII are allowed in comments only; in a string, write \\u and the number"};
     }
     if (c == '.') {
       if (++dots >= kMaxKeyParts) return Refusal{at, "a key has at most " + std::to_string(kMaxKeyParts) + " parts"};
@@ -249,7 +249,7 @@ Document Document::parse(std::string name, std::string text, Diagnostics& diagno
     if (parsed) return {source, convert(parsed.table(), places), diagnostics, true};
     return refuse(places.offset(parsed.error().source().begin), std::string(parsed.error().description()));
   } catch (const AssertionBroken&) {
-    return refuse(0, "the file is not TOML; the parser lost its place");
+    return refuse(0, "the file is not valid TOML");
   }
 }
 
@@ -316,8 +316,8 @@ const Node* Table::find(std::string_view key, int kind, bool optional) {
     return nullptr;
   }
   if (node->kind == kind) return node;
-  error(key, "'" + std::string(key) + "' wants " + std::string(kKindNames[static_cast<std::size_t>(kind)]) +
-                 ", this is " + std::string(kKindNames[static_cast<std::size_t>(node->kind)]));
+  error(key, "'" + std::string(key) + "' must be " + std::string(kKindNames[static_cast<std::size_t>(kind)]) +
+                 ", not " + std::string(kKindNames[static_cast<std::size_t>(node->kind)]));
   return nullptr;
 }
 
@@ -329,10 +329,10 @@ std::string Table::text(std::string_view key, std::optional<std::string> fallbac
   const Node* node = find(key, Node::kText, fallback.has_value());
   if (node == nullptr) return fallback.value_or("");
   if (node->text.size() > kMaxTextBytes) {
-    error(key, "'" + std::string(key) + "' has at most " + std::to_string(kMaxTextBytes) + " bytes");
+    error(key, "'" + std::string(key) + "' must have at most " + std::to_string(kMaxTextBytes) + " bytes");
     return fallback.value_or("");
   }
-  if (has_control_character(node->text)) error(key, "'" + std::string(key) + "' has a control character in it");
+  if (has_control_character(node->text)) error(key, "'" + std::string(key) + "' contains a control character");
   return node->text;
 }
 
@@ -344,7 +344,7 @@ std::size_t Table::choice(std::string_view key, std::initializer_list<std::strin
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   std::string all;
   for (const std::string_view word : words) all += (all.empty() ? "" : ", ") + std::string(word);
-  error(key, "'" + std::string(key) + "' is one of: " + all);
+  error(key, "'" + std::string(key) + "' must be one of: " + all);
   return fallback.value_or(0);
 }
 
@@ -353,7 +353,8 @@ std::uint64_t Table::integer(std::string_view key, Range<std::uint64_t> range, s
   if (node == nullptr) return fallback.value_or(range.least);
   const auto value = static_cast<std::uint64_t>(node->integer);
   if (node->integer >= 0 && value >= range.least && value <= range.most) return value;
-  error(key, "'" + std::string(key) + "' is from " + std::to_string(range.least) + " to " + std::to_string(range.most));
+  error(key,
+        "'" + std::string(key) + "' must be from " + std::to_string(range.least) + " to " + std::to_string(range.most));
   return fallback.value_or(range.least);
 }
 
@@ -363,7 +364,7 @@ double Table::real(std::string_view key, Range<double> range, std::optional<doub
   if (node == nullptr) return fallback.value_or(range.least);
   const double value = node->kind == Node::kInteger ? static_cast<double>(node->integer) : node->real;
   if (value >= range.least && value <= range.most) return value;  // not a number is neither
-  error(key, "'" + std::string(key) + "' is from " + real_text(range.least) + " to " + real_text(range.most));
+  error(key, "'" + std::string(key) + "' must be from " + real_text(range.least) + " to " + real_text(range.most));
   return fallback.value_or(range.least);
 }
 
@@ -379,11 +380,11 @@ std::uint64_t Table::quantity(std::string_view key, Range<std::uint64_t> range, 
   const std::span<const Unit> units = is_time ? std::span<const Unit>(kTimeUnits) : std::span<const Unit>(kByteUnits);
   const auto value = parse_quantity(node->text, units);
   if (!value) {
-    error(key, "'" + std::string(key) +
-                   "' is a whole number with a unit: " + (is_time ? "ns, us, ms, s, min or h" : "B, KiB, MiB or GiB"));
+    error(key, "'" + std::string(key) + "' must be a whole number with a unit: " +
+                   (is_time ? "ns, us, ms, s, min or h" : "B, KiB, MiB or GiB"));
   } else if (*value < range.least || *value > range.most) {
-    error(key,
-          "'" + std::string(key) + "' is from " + in_units(range.least, units) + " to " + in_units(range.most, units));
+    error(key, "'" + std::string(key) + "' must be from " + in_units(range.least, units) + " to " +
+                   in_units(range.most, units));
   } else {
     return *value;
   }
@@ -409,8 +410,8 @@ const Node* Table::array(std::string_view key, Count count) {
   if (node == nullptr) return nullptr;
   const std::size_t size = node->members.size();
   if (size >= count.least && size <= count.most) return node;
-  error(key, "'" + std::string(key) + "' has from " + std::to_string(count.least) + " to " +
-                 std::to_string(count.most) + " entries, here are " + std::to_string(size));
+  error(key, "'" + std::string(key) + "' must have " + std::to_string(count.least) + " to " +
+                 std::to_string(count.most) + " entries, not " + std::to_string(size));
   return nullptr;
 }
 
@@ -423,7 +424,7 @@ std::vector<std::string> Table::texts(std::string_view key, Count count) {
     if (item.kind == Node::kText && item.text.size() <= kMaxTextBytes && !has_control_character(item.text)) {
       found.push_back(item.text);
     } else {
-      diagnostics_->error(ErrorCode::None, range_of(item), "'" + std::string(key) + "' wants strings");
+      diagnostics_->error(ErrorCode::None, range_of(item), "'" + std::string(key) + "' must contain strings");
     }
   }
   return found;
@@ -440,8 +441,8 @@ std::vector<std::uint64_t> Table::integers(std::string_view key, Range<std::uint
       found.push_back(value);
     } else {
       diagnostics_->error(ErrorCode::None, range_of(item),
-                          "'" + std::string(key) + "' wants integers from " + std::to_string(range.least) + " to " +
-                              std::to_string(range.most));
+                          "'" + std::string(key) + "' must contain integers from " + std::to_string(range.least) +
+                              " to " + std::to_string(range.most));
     }
   }
   return found;
@@ -455,7 +456,7 @@ std::vector<Table> Table::tables(std::string_view key, Count count) {
     if (member.node->kind == Node::kTable) {
       found.push_back(Table(*member.node, source_, *diagnostics_));
     } else {
-      diagnostics_->error(ErrorCode::None, range_of(*member.node), "'" + std::string(key) + "' wants tables");
+      diagnostics_->error(ErrorCode::None, range_of(*member.node), "'" + std::string(key) + "' must contain tables");
     }
   }
   return found;
@@ -478,7 +479,7 @@ void Table::finish() {
     if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) continue;
     const std::string near = nearest(member.key, known_);
     diagnostics_->error(ErrorCode::None, {source_, member.offset, member.key.size()},
-                        "there is no key '" + member.key + "' here" + (near.empty() ? "" : "; near is '" + near + "'"));
+                        "unknown key '" + member.key + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?"));
   }
 }
 

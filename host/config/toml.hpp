@@ -24,7 +24,7 @@
 ///     root.finish();  // refuses the keys that nobody has asked for
 ///     if (diagnostics.has_errors()) ...
 ///
-/// A getter that finds a problem reports it and gives a harmless value, so that one run tells everything that is wrong.
+/// A getter that finds a problem reports it and returns a harmless value, so that one run reports every problem.
 namespace stopbit::config {
 
 inline constexpr std::size_t kMaxFileBytes = 4U << 20;
@@ -40,18 +40,18 @@ struct Range {
   T most = std::numeric_limits<T>::max();
 };
 
-/// How long an array may be.
+/// Bounds of the length of an array.
 struct Count {
   std::size_t least = 0;
   std::size_t most = 1'024;
 };
 
-/// A parsed file. Owns everything that its tables show; they are valid as long as it lives.
+/// A parsed file. Owns the data of its tables; they are valid while it exists.
 class Document {
  public:
-  /// What `text` says. A file that is not TOML, or too large, is reported and gives an empty document.
+  /// Parses `text`. A file that is not TOML, or too large, is reported and gives an empty document.
   [[nodiscard]] static Document parse(std::string name, std::string text, Diagnostics& diagnostics);
-  /// The same from a file. "-" is standard input.
+  /// Reads and parses a file. "-" is standard input.
   [[nodiscard]] static Document load(const std::string& path, Diagnostics& diagnostics);
 
   Document(Document&&) noexcept;
@@ -60,7 +60,7 @@ class Document {
 
   /// Diagnostics are those that the document was parsed with.
   [[nodiscard]] Table root() const;
-  /// False if the text could not be parsed: then there is no point in asking for keys.
+  /// False if the text could not be parsed; the document is then empty.
   [[nodiscard]] bool ok() const noexcept { return ok_; }
 
  private:
@@ -81,7 +81,7 @@ class Table {
   /// Text of at most `kMaxTextBytes` bytes, without control characters.
   static constexpr std::size_t kMaxTextBytes = 4'096;
   [[nodiscard]] std::string text(std::string_view key, std::optional<std::string> fallback = std::nullopt);
-  /// One of the words; the number of its place.
+  /// One of the words; returns its index.
   [[nodiscard]] std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words,
                                    std::optional<std::size_t> fallback = std::nullopt);
   [[nodiscard]] std::uint64_t integer(std::string_view key, Range<std::uint64_t> range,
@@ -95,24 +95,24 @@ class Table {
   [[nodiscard]] std::uint64_t bytes(std::string_view key, Range<std::uint64_t> range,
                                     std::optional<std::uint64_t> fallback = std::nullopt);
 
-  /// Arrays; a key that is missing is an empty one.
+  /// Arrays; a missing key is an empty array.
   [[nodiscard]] std::vector<std::string> texts(std::string_view key, Count count = {});
   [[nodiscard]] std::vector<std::uint64_t> integers(std::string_view key, Range<std::uint64_t> range, Count count = {});
   /// `[[key]]`, or an array of inline tables.
   [[nodiscard]] std::vector<Table> tables(std::string_view key, Count count = {});
-  /// `[key]`; nothing if it is missing or no table.
+  /// `[key]`; nothing if it is missing or not a table.
   [[nodiscard]] std::optional<Table> table(std::string_view key);
 
-  /// The keys that are there, in the order of the file; for tables whose keys are names that users choose.
+  /// The keys of the table in the order of the file; for tables whose keys are names chosen by users.
   [[nodiscard]] std::vector<std::string> keys() const;
 
-  /// Where the value of a key stands, else where the table begins; for errors that only the caller can find.
+  /// Position of the value of a key, else of the table; for errors that only the caller can detect.
   [[nodiscard]] SourceRange range(std::string_view key) const;
   [[nodiscard]] SourceRange range() const;
   void error(std::string_view key, std::string message);
   void error(std::string message);
 
-  /// Reports every key that no getter asked for, with the nearest that one did.
+  /// Reports every key that no getter has read, with the most similar known key.
   void finish();
 
  private:

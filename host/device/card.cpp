@@ -32,8 +32,8 @@ class FedCard final : public Card {
     } else if (const char* said = std::getenv("STOPBIT_SIM_FEED"); said != nullptr && *said != '\0') {
       feed = said;
     } else {
-      return "a card takes datagrams from its own network port, and nothing here can send there; the xclbin 'sim' is a "
-             "simulated card that takes them";
+      return "a card receives datagrams from its own network port only; to decode captures, use the simulated card, "
+             "xclbin 'sim'";
     }
     auto opened = open_xrt(xrt);
     if (!opened) return opened.message();
@@ -70,7 +70,7 @@ Result<std::unique_ptr<Card>> Card::open(const CardOptions& options) {
 #else
 Result<std::unique_ptr<Card>> Card::open(const CardOptions& /*options*/) {
   return Failure{
-      "this stopbit was built without XRT: build it where CMake finds it (Debian packages: libxrt-dev uuid-dev)"};
+      "this stopbit was built without XRT; to build with it, install the Debian packages libxrt-dev and uuid-dev"};
 }
 #endif
 

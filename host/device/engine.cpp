@@ -64,7 +64,7 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
   std::vector<std::string> out = firmware::obstacles(program, options);
   if (options.limits.datagram_bytes < kMaxDatagramBytes) {
     out.push_back("longest datagram: " + std::to_string(options.limits.datagram_bytes) +
-                  " bytes are wanted, the card has a limit of its own, " + std::to_string(kMaxDatagramBytes));
+                  " bytes requested, but the card has a fixed limit of " + std::to_string(kMaxDatagramBytes));
   }
   // What this program knows of may be more than what is on the card.
   std::uint64_t told = capabilities | ~firmware::kCapabilities;
@@ -232,7 +232,7 @@ Status DeviceEngine::collect(std::span<const std::byte> datagram, const PacketIn
     if (is_decoded) {
       if (may_give_nothing) return Done{};
       return give_up("it has decoded the datagram of packet " + std::to_string(info.number) +
-                     ", but given no record for its end");
+                     ", but sent no record for its end");
     }
     if (++looks < kLooksBeforeNap) {
       std::this_thread::yield();

@@ -25,7 +25,7 @@ Result<Place> find(const Program& program, std::string_view template_name, std::
       if (node.constant || node.unstored) return Failure{what + " has no word in records"};
       const Block& block = program.blocks[node.block];
       if (node.block != item.root_block || block.first_word != 0) {
-        return Failure{what + " is not in the template's first block: it stands in or behind a sequence"};
+        return Failure{what + " is not in the template's first block: it is in or after a sequence"};
       }
       return Place{static_cast<std::uint16_t>(i), &node};
     }
@@ -50,7 +50,7 @@ Result<Filter> filter_by_integer(const Program& program, std::string_view templa
   if (!place) return Failure{place.message()};
   const FieldType type = place.value().node->type;
   if (is_text(type) || type == FieldType::Decimal) {
-    return Failure{"field '" + std::string(field_name) + "' is no integer"};
+    return Failure{"field '" + std::string(field_name) + "' is not an integer"};
   }
   return filter_of(place.value(), static_cast<std::uint64_t>(value));
 }
@@ -59,7 +59,7 @@ Result<Filter> filter_by_text(const Program& program, std::string_view template_
                               std::string_view value) {
   const Result<Place> place = find(program, template_name, field_name);
   if (!place) return Failure{place.message()};
-  if (!is_text(place.value().node->type)) return Failure{"field '" + std::string(field_name) + "' is no string"};
+  if (!is_text(place.value().node->type)) return Failure{"field '" + std::string(field_name) + "' is not a string"};
   const std::optional<std::uint64_t> word = record::word_of(value);
   if (!word) {
     return Failure{"'" + std::string(value) +

@@ -58,8 +58,8 @@ Result<Kernel> Kernel::open(Device& device) {
   const Result<std::uint32_t> version = device.read(registers::kInterfaceVersion);
   if (!version) return Failure{version.message()};
   if (version.value() != registers::kInterfaceVersionValue) {
-    return Failure{"the kernel's registers have version " + std::to_string(version.value()) + ", this program knows " +
-                   std::to_string(registers::kInterfaceVersionValue)};
+    return Failure{"the kernel's registers have version " + std::to_string(version.value()) +
+                   ", this program supports " + std::to_string(registers::kInterfaceVersionValue)};
   }
   Kernel kernel(device);
   const Result<std::uint32_t> capabilities = device.read(registers::kCapabilities);
@@ -199,7 +199,7 @@ Status Kernel::set_framing(std::uint32_t channel, const std::optional<net::Frami
     if (framing->blocks) problem = "it has blocks";
     if (framing->skip > kMaxSkip) problem = "more than " + std::to_string(kMaxSkip) + " bytes are skipped";
     if (ends(framing->sequence) > kPreambleBytes || ends(framing->length) > kPreambleBytes) {
-      problem = "a field ends behind the first " + std::to_string(kPreambleBytes) + " bytes";
+      problem = "a field ends after the first " + std::to_string(kPreambleBytes) + " bytes";
     }
     if (!problem.empty()) return Failure{"the kernel cannot read framing '" + framing->name + "': " + problem};
     const auto field = [](const net::PreambleField& from) -> std::uint32_t {
@@ -245,7 +245,7 @@ Status Kernel::set_filters(std::span<const Filter> filters, bool unmatched_to_ri
     }
     const Filter& filter = filters[i];
     if ((filter.value & ~filter.mask) != 0) {
-      return Failure{"filter " + std::to_string(i) + " wants bits that it does not look at"};
+      return Failure{"filter " + std::to_string(i) + " requires bits outside its mask"};
     }
     const std::uint32_t key = std::uint32_t{filter.channel.value_or(0)} << registers::filter::kKeyChannelShift |
                               std::uint32_t{filter.template_index.value_or(0)}
@@ -319,10 +319,10 @@ std::string Kernel::describe_errors(std::uint32_t errors) {
       {registers::kErrorsBadAccess, "a register was written that the kernel does not have"},
       {registers::kErrorsWriteError, "memory refused what the kernel wrote: the ring's content is unknown"},
       {registers::kErrorsRingRefused, "the kernel refused to begin a ring"},
-      {registers::kErrorsRingBroken, "a ring's list of segments makes no sense, the ring has ended"},
-      {registers::kErrorsOversized, "a datagram was longer than the kernel takes, and was cut"},
+      {registers::kErrorsRingBroken, "a ring's list of segments is invalid; the ring has ended"},
+      {registers::kErrorsOversized, "a datagram was longer than the kernel allows and was truncated"},
       {registers::kErrorsRingStarved, "a ring's reader was too slow for too long: records for it are dropped"},
-      {registers::kErrorsRecordTooLong, "a record was longer than the filters can take, and was dropped"},
+      {registers::kErrorsRecordTooLong, "a record was longer than the filters allow and was dropped"},
   }};
   std::string text;
   for (const auto& [bit, sentence] : all) {
@@ -330,8 +330,7 @@ std::string Kernel::describe_errors(std::uint32_t errors) {
     text += (text.empty() ? "" : "; ") + std::string(sentence);
     errors &= ~bit;
   }
-  if (errors != 0)
-    text += (text.empty() ? "" : "; ") + ("error bits this program does not know: " + hex_text(errors, 8));
+  if (errors != 0) text += (text.empty() ? "" : "; ") + ("unknown error bits: " + hex_text(errors, 8));
   return text;
 }
 

@@ -35,7 +35,7 @@ constexpr auto kLookEvery = std::chrono::milliseconds(1);
 Result<std::unique_ptr<DeviceRing>> DeviceRing::start(Device& device, const Program& program,
                                                       std::span<const std::byte> image, const RingOptions& options) {
   if (options.index >= reg::kCount) {
-    return Failure{"the kernel has " + std::to_string(reg::kCount) + " rings, no number " +
+    return Failure{"the kernel has " + std::to_string(reg::kCount) + " rings; invalid number " +
                    std::to_string(options.index)};
   }
   if (const Status fits = ring::check_slot_count(program, options.slot_count); !fits) return Failure{fits.message()};
@@ -122,7 +122,7 @@ ring::Poll DeviceRing::poll() {
   copied_ = 0;
   const ring::Poll poll = reader_.poll(copy_.data(), slots);
   if (poll == ring::Poll::Record) copied_ = slots;
-  if (poll == ring::Poll::Damaged && problem_.empty()) problem_ = "the ring's content contradicts itself";
+  if (poll == ring::Poll::Damaged && problem_.empty()) problem_ = "the ring's content is inconsistent";
   if (poll == ring::Poll::Record && !give_credit()) return ring::Poll::Damaged;
   return poll;
 }
@@ -172,7 +172,7 @@ Status DeviceRing::stop() {
     if ((status.value() & registers::kStatusIdle) != 0) return Done{};
     std::this_thread::sleep_for(kLookEvery);
   }
-  return Failure{"the kernel does not come to rest"};
+  return Failure{"the kernel does not become idle"};
 }
 
 }  // namespace stopbit::device

@@ -47,7 +47,7 @@ Result<std::vector<XclbinSection>> xclbin_sections(std::span<const std::byte> fi
                    .bytes = load<std::uint64_t>(file, at + kBytes)};
     if (sections[i].offset > file.size() || sections[i].bytes > file.size() - sections[i].offset) {
       return Failure{"section " + std::to_string(i) + ", described at byte " + std::to_string(at) +
-                     ", ends behind the file"};
+                     ", ends after the end of the file"};
     }
   }
   return sections;

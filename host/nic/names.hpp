@@ -9,7 +9,7 @@
 namespace stopbit::nic {
 
 using NodeId = std::uint16_t;      ///< A host.
-using Vpid = std::uint16_t;        ///< A virtual port of a node: an end point, and who owns memory.
+using Vpid = std::uint16_t;        ///< A virtual port of a node: an endpoint, and an owner of memory.
 using Pdid = std::uint16_t;        ///< Protection domain: only ports of equal domain exchange messages.
 using Nla = std::uint64_t;         ///< Network logical address: what a process calls registered memory.
 using Capability = std::uint64_t;  ///< The key of a window, drawn at random when it is opened.
@@ -17,7 +17,7 @@ using Capability = std::uint64_t;  ///< The key of a window, drawn at random whe
 inline constexpr std::size_t kPageBytes = 4096;
 inline constexpr std::size_t kLineBytes = 64;
 
-/// A bounded piece of somebody's registered memory, as those see it who may reach it.
+/// A bounded piece of a port's registered memory, as seen by the ports that may access it.
 struct WindowName {
   std::uint16_t id = 0;
   Capability capability = 0;

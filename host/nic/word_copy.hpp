@@ -30,7 +30,7 @@ inline void store_word(std::byte* to, std::uint64_t word) noexcept {
   std::memcpy(to, &word, kWordBytes);
 }
 
-/// The last `bytes` bytes of something, fewer than a word, with zeros behind them.
+/// The last `bytes` bytes of a sequence, fewer than a word, padded with zeros.
 [[nodiscard]] inline std::uint64_t load_tail(const std::byte* from, std::size_t bytes) noexcept {
   std::uint64_t word = 0;
   for (std::size_t i = 0; i < bytes; ++i) word |= std::uint64_t{std::to_integer<std::uint8_t>(from[i])} << 8 * i;
@@ -60,8 +60,8 @@ template <typename T>
   return value;
 }
 
-/// What is read from here on is not older than what was read before, in whatever way both are read. (ThreadSanitizer
-/// knows no fences; it sees the atomic accesses around this one.)
+/// Later reads are not older than earlier ones, whatever kind of access they are. (ThreadSanitizer does not support
+/// fences; it sees the atomic accesses around this one.)
 inline void order_reads() noexcept {
 #if defined(__SANITIZE_THREAD__) && !defined(__clang__)
 #pragma GCC diagnostic push

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-/// The clocks of the machine, in nanoseconds. Any thread; no system call where the kernel has a vDSO.
+/// The clocks of the machine, in nanoseconds. Any thread; no system call if the kernel has a vDSO.
 namespace stopbit::os {
 
 [[nodiscard]] inline std::uint64_t clock_ns(clockid_t clock) noexcept {

@@ -6,7 +6,7 @@
 
 namespace stopbit::os {
 
-/// What the system says of errno. One thread at a time, as strerror.
+/// Text of errno. One thread at a time, like strerror.
 [[nodiscard]] inline std::string error_text() {
   return std::strerror(errno);
 }

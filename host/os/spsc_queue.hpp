@@ -8,7 +8,7 @@
 
 namespace stopbit::os {
 
-/// From one thread to another, bounded, without locks. What finds no room is counted and lost.
+/// A bounded lock-free queue from one thread to another. Items that do not fit are dropped and counted.
 template <class T>
 class SpscQueue {
  public:

@@ -21,7 +21,7 @@ class ArrivalClock {
   /// the kernel shows a datagram, by microseconds.
   static constexpr std::uint64_t kToleranceNs = 1'000'000;
 
-  /// What is known of a source: a socket, or a queue of a card. It is read in the order of arrival.
+  /// State of a source: a socket, or a queue of a card. It is read in the order of arrival.
   struct Source {
     std::uint64_t empty_ns = 0;  ///< Monotonic: when it was last known to be empty.
     std::uint64_t last_ns = 0;   ///< t of the last datagram whose stamp was possible.

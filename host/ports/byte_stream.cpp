@@ -119,7 +119,7 @@ Result<std::unique_ptr<ByteStream>> ByteStream::from_descriptor(int descriptor, 
   std::unique_ptr<ByteStream> stream(new ByteStream(descriptor, std::move(name)));
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) return Failure{stream->name_ + ": " + os::error_text()};
-  if (S_ISDIR(status.st_mode)) return Failure{stream->name_ + ": is a folder"};
+  if (S_ISDIR(status.st_mode)) return Failure{stream->name_ + ": it is a folder"};
   if (S_ISREG(status.st_mode)) stream->file_bytes_total_ = static_cast<std::uint64_t>(status.st_size);
 
   while (stream->input_end_ < kZstdMagic.size() && stream->fill_input()) {
@@ -137,7 +137,7 @@ Result<std::unique_ptr<ByteStream>> ByteStream::from_descriptor(int descriptor, 
   };
   if ((starts_with(kGzipMagic) && !decompress(std::make_unique<Gzip>())) ||
       (starts_with(kZstdMagic) && !decompress(std::make_unique<Zstd>()))) {
-    return Failure{stream->name_ + ": no memory to decompress it"};
+    return Failure{stream->name_ + ": not enough memory to decompress it"};
   }
   return stream;
 }

@@ -10,16 +10,16 @@
 namespace stopbit::ingest {
 
 /// Reads several sources as one, in the order of arrival times: captures of the two lines of a feed, taken by two
-/// cards. Packets of equal time come in the order of their sources; a source whose own times go back keeps its order.
-/// One that is damaged ends alone.
+/// cards. Packets of equal time come in the order of their sources; a source whose own times decrease keeps its order.
+/// A damaged source ends without ending the others.
 ///
-/// The sources must outlive it and be read by nobody else. One thread. Allocates when it is made.
+/// The sources must outlive it and have no other reader. One thread. Allocates only when constructed.
 class Merger {
  public:
   explicit Merger(std::span<const std::unique_ptr<PacketSource>> sources) : sources_(sources), heads_(sources.size()) {}
 
-  /// What comes next, and of which source. A fault is that of source(); the others go on, so packets can follow.
-  /// The packet's frame is valid until the next call.
+  /// Returns the next packet; source() is its source. After a fault of source() the others continue, so packets can
+  /// follow. The packet's frame is valid until the next call.
   [[nodiscard]] Next next(Packet& packet) noexcept;
   [[nodiscard]] std::size_t source() const noexcept { return source_; }
 

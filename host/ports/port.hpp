@@ -75,7 +75,7 @@ class Port {
   [[nodiscard]] virtual Status join(const Membership& membership) = 0;
 
   /// Hands out what has arrived, at most batch.size() datagrams; 0 = nothing now. What the previous poll handed out
-  /// becomes invalid. Datagrams of groups that nobody joined may be among them where the port cannot filter.
+  /// becomes invalid. Datagrams of groups that were not joined may be included if the port cannot filter.
   [[nodiscard]] virtual std::size_t poll(std::span<Arrival> batch) noexcept = 0;
 
   /// Every datagram with t_ns below this has been handed out: the time of the last poll that found nothing more, or, of
@@ -93,7 +93,7 @@ class Port {
   /// The NUMA node that its device hangs on; nothing if it has none or does not tell. Polling from a core of another
   /// node costs time.
   [[nodiscard]] virtual std::optional<std::uint32_t> node() const noexcept { return std::nullopt; }
-  /// What was asked for and could not be had ("no busy polling: Operation not permitted"), one sentence each.
+  /// A sentence for each requested feature that is not available ("no busy polling: Operation not permitted").
   [[nodiscard]] virtual std::span<const std::string> notes() const noexcept { return {}; }
 };
 

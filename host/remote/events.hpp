@@ -9,8 +9,8 @@
 
 namespace stopbit::remote {
 
-/// An event record that tells of lost records (record::EventKind::Lost). Of what was lost nothing but the number is
-/// known: sequence, channel and source are 0, the time is now.
+/// An event record for lost records (record::EventKind::Lost). Only their number is known: sequence, channel and source
+/// are 0, the time is the present.
 [[nodiscard]] inline record::Slot lost_event(std::uint64_t records, std::uint32_t image_generation) noexcept {
   constexpr std::uint64_t kNowhere = 0x00FF'FFFF'FFFF'0000;  // no template, block, word
   record::Slot slot{};

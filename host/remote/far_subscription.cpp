@@ -173,7 +173,7 @@ void FarSubscription::forgive(std::uint64_t ns) noexcept {
 
 void FarSubscription::beat(std::uint64_t now_ns) {
   if (is_lossless_ && reader_.is_detached() && source_->writer() == ring::WriterState::Running) {
-    end_ = "the ring's writer no longer waits for it";
+    end_ = "the ring's writer stopped waiting for it";
   }
   if (!lost_.empty() && end_.empty() && now_ns - lost_since_ns_ >= silence_ns_) end_ = lost_;
   if (is_asked_ || !end_.empty() || !lost_.empty()) return;

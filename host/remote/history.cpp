@@ -49,7 +49,7 @@ History::State History::step(HistorySink& sink) {
   is_round_ = false;
   asked_ = next_asked_;
   merge_headers();
-  if (++idle_rounds_ > kMaxIdleRounds) return fail("the ring contradicts itself");
+  if (++idle_rounds_ > kMaxIdleRounds) return fail("the ring is inconsistent");
   if (!is_begun_ && !find_begin()) return State::Working;
   return read(sink);
 }
@@ -119,15 +119,15 @@ History::State History::read(HistorySink& sink) {
     std::uint64_t slots = 0;
     switch (core_.poll(copy_.data(), slots)) {
       case ring::Poll::Record:
-        if (core_.position() > accept_.begin.number) return fail("a record reaches beyond where it can");
-        if (!sink.history_record({copy_.data(), slots})) return fail("the ring holds what is no record");
+        if (core_.position() > accept_.begin.number) return fail("a record exceeds its bounds");
+        if (!sink.history_record({copy_.data(), slots})) return fail("the ring holds data that is not a record");
         break;
       case ring::Poll::Lost: {
         // What is lost behind the end is not this one's to tell.
         const ring::Mark lost = core_.lost();
         const bool is_all = core_.position() >= accept_.begin.number;
         const std::uint64_t end = is_all ? accept_.begin.records : records_before + lost.records;
-        if (end < records_before) return fail("the ring contradicts itself");
+        if (end < records_before) return fail("the ring is inconsistent");
         if (is_all) core_.begin_at({accept_.begin.number, accept_.begin.records});
         if (end != records_before) sink.history_lost(end - records_before);
         asked_ = std::max(asked_, core_.position());

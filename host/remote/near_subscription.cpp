@@ -191,11 +191,11 @@ void NearSubscription::write_lost(std::uint64_t records) {
 void NearSubscription::beat(std::uint64_t now_ns) {
   if (!end_.empty()) return;
   if (is_lossless() && reader_.is_detached() && source_->writer() == ring::WriterState::Running) {
-    end_ = "the ring's writer no longer waits for it";
+    end_ = "the ring's writer stopped waiting for it";
     return;
   }
   if (now_ns - heard_ns_ >= silence_ns_) {
-    end_ = "it gives no sign";
+    end_ = "it does not respond";
     return;
   }
   ring_.beat(source_->fixed().heartbeat_ns());

@@ -37,19 +37,19 @@ std::uint64_t value_of(std::string_view text) {
 Status add_condition(std::string_view condition, Filter& filter, Filter::Pattern& pattern) {
   const std::size_t sign = condition.find('=');
   if (sign == std::string_view::npos || sign == 0) {
-    return Failure{"a condition is channel=, template= or FIELD=, and a value"};
+    return Failure{"a condition must be channel=, template= or FIELD=, and a value"};
   }
   const std::string name(condition.substr(0, sign));
   const std::string_view value = condition.substr(sign + 1);
   if (name == "channel" || name == "template") {
     const auto number = number_of<std::uint32_t>(value);
-    if (!number) return Failure{"a " + name + " is a number"};
+    if (!number) return Failure{"a " + name + " must be a number"};
     (name == "channel" ? pattern.wanted.channel : pattern.wanted.template_id) = *number;
     (name == "channel" ? pattern.mask.channel : pattern.mask.template_id) = ~std::uint32_t{0};
     return Done{};
   }
   if (!filter.field.empty() && filter.field != name) {
-    return Failure{"values of one field are looked at, '" + filter.field + "'; '" + name + "' is another"};
+    return Failure{"a filter can compare one field, '" + filter.field + "'; '" + name + "' is a second one"};
   }
   filter.field = name;
   pattern.wanted.value = value_of(value);
@@ -76,7 +76,7 @@ Result<RingAddress> parse_ring_address(const std::string& text) {
   const std::size_t slash = rest.rfind('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == rest.size()) {
     return Failure{"'" + text +
-                   "' is no address of a published ring: fabric://HOST:PORT/RING, shm://NETWORK/RING or "
+                   "' is not an address of a published ring: fabric://HOST:PORT/RING, shm://NETWORK/RING or "
                    "broker:SOCKET/RING"};
   }
   address.place = rest.substr(0, slash);

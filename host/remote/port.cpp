@@ -17,7 +17,7 @@ std::size_t pages_in(std::size_t bytes) noexcept {
 
 Result<std::unique_ptr<Port>> Port::open(nic::Node& node, nic::Pdid domain, const nic::MessagePort& how) {
   nic::SharedMemory pages;
-  if (!pages.create("stopbit-port", nic::PageLayout::kBytes)) return Failure{"there is no memory for a port"};
+  if (!pages.create("stopbit-port", nic::PageLayout::kBytes)) return Failure{"not enough memory for a port"};
   const std::optional<nic::Vpid> vpid = node.open_port(pages.page(), domain, how);
   if (!vpid) return Failure{"node " + std::to_string(node.id()) + " has no port left"};
   return std::unique_ptr<Port>(new Port(node, std::move(pages), *vpid));
@@ -56,7 +56,7 @@ void Port::take_memory(std::span<const std::byte> pages, nic::Nla address) noexc
 Result<PortMemory> PortMemory::make(Port& port, const char* name, std::size_t bytes, nic::Access access) {
   PortMemory made;
   if (!made.memory_.create(name, pages_in(bytes) * nic::kPageBytes)) {
-    return Failure{"there is no memory for " + std::to_string(bytes) + " bytes"};
+    return Failure{"not enough memory for " + std::to_string(bytes) + " bytes"};
   }
   const std::optional<nic::Nla> address = port.add_memory(made.memory_.span(), access);
   if (!address) return Failure{"node " + std::to_string(port.node().id()) + " has no addresses left"};

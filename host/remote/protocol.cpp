@@ -176,11 +176,11 @@ std::string cannot(std::string_view what) {
 
 /// Empty if records can be put where the request says.
 std::string landing_problem(const Subscribe& message) {
-  if (message.event == 0 || message.event >= nic::EventLayout::kEvents) return cannot("it names no event");
+  if (message.event == 0 || message.event >= nic::EventLayout::kEvents) return cannot("its event is unknown");
   if (!message.layout.is_sound() || message.layout.bytes() > kMaxLandingBytes ||
       message.layout.max_message() < sizeof(BatchHead) + nic::kLineBytes) {
     return std::to_string(message.layout.slots) + " messages of " + std::to_string(message.layout.slot_bytes) +
-           " bytes are no channel for records";
+           " bytes are not a valid channel for records";
   }
   return {};
 }
@@ -328,30 +328,30 @@ std::vector<std::byte> to_bytes(const Leave& message) {
 
 Result<Greeting> read_greeting(std::span<const std::byte> bytes, std::uint16_t& version) {
   version = 0;
-  if (bytes.size() < sizeof(Head)) return Failure{cannot(std::to_string(bytes.size()) + " bytes are too few")};
+  if (bytes.size() < sizeof(Head)) return Failure{cannot(std::to_string(bytes.size()) + " bytes are too short")};
   const Head head = from<Head>(bytes);
-  if (head.magic != kMagic) return Failure{cannot("it begins otherwise")};
+  if (head.magic != kMagic) return Failure{cannot("it has another beginning")};
   version = head.version;
   if (head.version != kVersion) {
-    return Failure{"the message has version " + std::to_string(head.version) + ", this program speaks " +
+    return Failure{"the message has version " + std::to_string(head.version) + ", this program supports " +
                    std::to_string(kVersion)};
   }
   if (head.call < Call::Subscribe || head.call > Call::Reached) {
-    return Failure{cannot("there is no call " + std::to_string(static_cast<unsigned>(head.call)))};
+    return Failure{cannot("unknown call " + std::to_string(static_cast<unsigned>(head.call)))};
   }
-  if (head.call == Call::Leave && bytes.size() != sizeof(Head)) return Failure{cannot("its length is impossible")};
+  if (head.call == Call::Leave && bytes.size() != sizeof(Head)) return Failure{cannot("its length is invalid")};
   return Greeting{head.call, head.session};
 }
 
 Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
-  if (bytes.size() < sizeof(SubscribeBytes)) return Failure{cannot("a request is longer")};
+  if (bytes.size() < sizeof(SubscribeBytes)) return Failure{cannot("it is shorter than a request")};
   const auto raw = from<SubscribeBytes>(bytes);
   const bool is_near = raw.head.call == Call::SubscribeNear;
   const bool has_earlier = (raw.head.flags & kHasEarlier) != 0;
   const std::size_t before_earlier = sizeof(raw) + (is_near ? sizeof(NearBytes) : 0);
   const std::size_t before_patterns = before_earlier + (has_earlier ? sizeof(EarlierBytes) : 0);
   if (raw.patterns > kMaxPatterns || bytes.size() != before_patterns + raw.patterns * sizeof(PatternBytes)) {
-    return Failure{cannot("its length is not that of its patterns")};
+    return Failure{cannot("its length does not match its patterns")};
   }
   Subscribe message;
   message.session = raw.head.session;
@@ -363,7 +363,7 @@ Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
   message.layout = {raw.slots, raw.slot_bytes};
   if (!take_text(raw.ring, raw.ring_bytes, message.ring) || !take_text(raw.token, raw.token_bytes, message.token) ||
       !take_text(raw.field, raw.field_bytes, message.filter.field)) {
-    return Failure{cannot("a name is longer than its place")};
+    return Failure{cannot("a name exceeds its field")};
   }
   if (is_near) {
     const auto near = from<NearBytes>(bytes.subspan(sizeof(raw)));
@@ -371,14 +371,14 @@ Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
     message.near->wants_history = (raw.head.flags & kWantsHistory) != 0;
     message.near->max_slots = near.max_slots;
     if (!take_text(near.name, near.name_bytes, message.near->name)) {
-      return Failure{cannot("a name is longer than its place")};
+      return Failure{cannot("a name exceeds its field")};
     }
   } else if (std::string problem = landing_problem(message); !problem.empty()) {
     return Failure{std::move(problem)};
   }
   if (has_earlier) {
     const auto earlier = from<EarlierBytes>(bytes.subspan(before_earlier));
-    if (!message.is_lossless) return Failure{cannot("only a lossless subscriber goes on where it was")};
+    if (!message.is_lossless) return Failure{cannot("only a lossless subscriber can resume")};
     message.earlier = Earlier{earlier.session, earlier.epoch, earlier.reached};
   }
   message.filter.patterns.reserve(raw.patterns);
@@ -391,13 +391,13 @@ Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
 }
 
 Result<AcceptNear> read_accept_near(std::span<const std::byte> bytes) {
-  if (bytes.size() != sizeof(AcceptNearBytes)) return Failure{cannot("its length is impossible")};
+  if (bytes.size() != sizeof(AcceptNearBytes)) return Failure{cannot("its length is invalid")};
   const auto raw = from<AcceptNearBytes>(bytes);
   return AcceptNear{raw.head.session, raw.epoch};
 }
 
 Result<Beat> read_beat(std::span<const std::byte> bytes) {
-  if (bytes.size() != sizeof(BeatBytes)) return Failure{cannot("its length is impossible")};
+  if (bytes.size() != sizeof(BeatBytes)) return Failure{cannot("its length is invalid")};
   const auto raw = from<BeatBytes>(bytes);
   Beat message;
   message.session = raw.head.session;
@@ -413,33 +413,33 @@ Result<Beat> read_beat(std::span<const std::byte> bytes) {
 }
 
 Result<Echo> read_echo(std::span<const std::byte> bytes) {
-  if (bytes.size() != sizeof(EchoBytes)) return Failure{cannot("its length is impossible")};
+  if (bytes.size() != sizeof(EchoBytes)) return Failure{cannot("its length is invalid")};
   const auto raw = from<EchoBytes>(bytes);
   return Echo{raw.head.session, raw.number};
 }
 
 Result<Reached> read_reached(std::span<const std::byte> bytes) {
-  if (bytes.size() != sizeof(ReachedBytes)) return Failure{cannot("its length is impossible")};
+  if (bytes.size() != sizeof(ReachedBytes)) return Failure{cannot("its length is invalid")};
   const auto raw = from<ReachedBytes>(bytes);
   return Reached{raw.head.session, raw.place};
 }
 
 Result<Accept> read_accept(std::span<const std::byte> bytes) {
-  if (bytes.size() != sizeof(AcceptBytes)) return Failure{cannot("its length is impossible")};
+  if (bytes.size() != sizeof(AcceptBytes)) return Failure{cannot("its length is invalid")};
   const auto raw = from<AcceptBytes>(bytes);
   if (raw.credit_event == 0 || raw.credit_event >= nic::EventLayout::kEvents)
-    return Failure{cannot("it names no event")};
+    return Failure{cannot("its event is unknown")};
   if (!std::has_single_bit(raw.slot_count) || raw.slot_count < ring::kMinSlotCount ||
       raw.slot_count > ring::kMaxSlotCount || raw.max_record_slots == 0 ||
       raw.max_record_slots > limits::kMaxRecordSlots || raw.max_record_slots > raw.slot_count / ring::kMaxRecordShare) {
     return Failure{"a ring of " + std::to_string(raw.slot_count) + " slots with records of " +
-                   std::to_string(raw.max_record_slots) + " is impossible"};
+                   std::to_string(raw.max_record_slots) + " is invalid"};
   }
   constexpr std::uint64_t kMaxNumber = ~std::uint64_t{0} / 2;  // as readers of rings have it
   if (raw.image_bytes == 0 || raw.image_bytes > limits::kMaxImageBytes || raw.image_offset < ring::kHeaderBytes ||
       raw.slots_offset > kMaxNumber || raw.image_offset > raw.slots_offset ||
       raw.image_bytes > raw.slots_offset - raw.image_offset) {
-    return Failure{"its image does not lie between header and slots"};
+    return Failure{"its image is not between header and slots"};
   }
   if (raw.begin.number < raw.slot_count || raw.begin.number > kMaxNumber) {
     return Failure{"no record begins at slot " + std::to_string(raw.begin.number)};
@@ -465,13 +465,13 @@ Result<Accept> read_accept(std::span<const std::byte> bytes) {
 
 Result<Refuse> read_refuse(std::span<const std::byte> bytes) {
   const bool has_records = bytes.size() == sizeof(RefuseBytes) + sizeof(std::uint64_t);
-  if (bytes.size() != sizeof(RefuseBytes) && !has_records) return Failure{cannot("its length is impossible")};
+  if (bytes.size() != sizeof(RefuseBytes) && !has_records) return Failure{cannot("its length is invalid")};
   const auto raw = from<RefuseBytes>(bytes);
   Refuse message;
   message.session = raw.head.session;
   message.why = raw.why;
   if (has_records) message.records = from<std::uint64_t>(bytes.subspan(sizeof(RefuseBytes)));
-  if (!take_text(raw.text, raw.text_bytes, message.text)) return Failure{cannot("a text is longer than its place")};
+  if (!take_text(raw.text, raw.text_bytes, message.text)) return Failure{cannot("a text exceeds its field")};
   // For a terminal: nothing but printable characters.
   for (char& c : message.text) c = c < ' ' || c > '~' ? '?' : c;
   return message;

@@ -20,7 +20,7 @@ std::string to_text(const Subscription::Peer& peer, const std::optional<nic::Hos
 std::string Publisher::problem_of(const std::vector<PublishedRing>& rings) {
   for (const PublishedRing& ring : rings) {
     if (ring.name.empty() || ring.name.size() > kMaxNameBytes) {
-      return "the name of a published ring has 1 to " + std::to_string(kMaxNameBytes) + " bytes, '" + ring.name +
+      return "the name of a published ring must have 1 to " + std::to_string(kMaxNameBytes) + " bytes, '" + ring.name +
              "' has " + std::to_string(ring.name.size());
     }
     if (ring.token.size() > kMaxTokenBytes) {
@@ -39,7 +39,7 @@ std::string Publisher::problem_of(const std::vector<PublishedRing>& rings) {
 Result<std::unique_ptr<Publisher>> Publisher::open(nic::Node& node, const PublisherOptions& options) {
   if (std::string problem = problem_of(options.rings); !problem.empty()) return Failure{std::move(problem)};
   if (!landing_layout(node.links().packet_bytes(), nic::ChannelLayout::kMinSlots)) {
-    return Failure{"the carrier's frames are too short for records"};
+    return Failure{"the carrier's frames are too small for records"};
   }
   Result<std::unique_ptr<Port>> port = Port::open(node, options.domain);
   if (!port) return Failure{port.message()};
@@ -157,7 +157,7 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   // What is kept for it goes over from one session to the next.
   const bool is_kept = known != subscribers_.end() && request.earlier && !request.near &&
                        (*known)->session() == request.earlier->session;
-  if (known != subscribers_.end() && !goes_on && !is_kept) end(known, "it begins anew");
+  if (known != subscribers_.end() && !goes_on && !is_kept) end(known, "it starts again");
   if (!goes_on) before = nullptr;
   Ring* const found = find_ring(door, peer, request);
   if (found == nullptr) return no(Refusal::Ring, "");
@@ -183,13 +183,13 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   Result<std::unique_ptr<Subscription>> made =
       make(door, taken, peer, request, std::move(*reader), before, kept.begin, why);
   if (!made) return no(why, made.message());
-  if (known = find(peer); known != subscribers_.end()) end(known, "it begins anew");
+  if (known = find(peer); known != subscribers_.end()) end(known, "it starts again");
   made.value()->set_terms({.address = node_.address_of(peer.node),
                            .is_client = found->what.is_for_clients,
                            .bytes_per_second = found->what.bytes_per_second,
                            .detach_after_ns = found->what.detach_after_ns});
   ++counters_.accepted;
-  log(to_text(peer, node_.address_of(peer.node)) + " has subscribed to '" + request.ring + "'" +
+  log(to_text(peer, node_.address_of(peer.node)) + " subscribed to '" + request.ring + "'" +
       (request.near ? ", near, as '" + request.near->name + "'" : ""));
   (void)door.send(peer.node, peer.vpid, made.value()->answer(), now_ns);
   subscribers_.push_back(std::move(made).value());
@@ -233,7 +233,7 @@ std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscr
   // No path: those lead everywhere. No dot: what belongs to a ring or a network has its name with one behind it.
   const std::string& name = request.near->name;
   const Result<std::string> path = os::path_of(name);
-  if (!path || name.find_first_of("/.") != std::string::npos) return "its ring needs a plain name without '.'";
+  if (!path || name.find_first_of("/.") != std::string::npos) return "its ring must have a plain name without '.'";
   const auto is_taken = [&](const std::string& other) {
     const Result<std::string> its = os::path_of(other);
     return its && its.value() == path.value();
@@ -245,7 +245,7 @@ std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscr
   const auto near = std::count_if(subscribers_.begin(), subscribers_.end(), [&](const auto& one) {
     return one->peer() != peer && dynamic_cast<const NearSubscription*>(one.get()) != nullptr;
   });
-  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "as many rings as there may be were made here";
+  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "the maximum number of local rings exists";
 }
 
 /// Whether who knows of the ring may have it, and there is a place besides the one that it has already.
@@ -314,7 +314,7 @@ std::optional<ring::Reader> Publisher::find_reader(const Ring& ring, const Subsc
   }
   std::erase_if(waiting_, [&](const Waiting& one) { return one.peer == peer; });
   if (waiting_.size() >= options_.subscribers) {
-    text = "too many wait for a seat";
+    text = "too many subscribers are joining";
     return std::nullopt;
   }
   Result<ring::Reader> reader = ring.source->lossless_reader();
@@ -349,14 +349,14 @@ Publisher::Kept Publisher::take_kept(const Subscription::Peer& peer, const Ring&
     kept.source = far->source();
     kept.reader = far->take_reader(request.earlier->reached);
   }
-  if (kept.reader || far->peer() == peer) end(old, kept.reader ? "it goes on in another session" : "it begins anew");
+  if (kept.reader || far->peer() == peer) end(old, kept.reader ? "it continues in another session" : "it starts again");
   return kept;
 }
 
 void Publisher::leave(const Subscription::Peer& peer, std::uint64_t session) {
   auto known = find(peer);
   if (known == subscribers_.end() || (*known)->session() != session) known = find_session(session);
-  if (known != subscribers_.end()) end(known, (*known)->end().empty() ? "it has left" : (*known)->end());
+  if (known != subscribers_.end()) end(known, (*known)->end().empty() ? "it unsubscribed" : (*known)->end());
 }
 
 /// Sessions are drawn at random by subscribers: who names one is who had it.
@@ -395,7 +395,7 @@ void Publisher::refuse(Port& door, const Subscription::Peer& peer, std::uint64_t
   ++counters_.refused_by[static_cast<std::size_t>(why)];
   if (now_ns >= next_refusal_ns_) {
     next_refusal_ns_ = now_ns + options_.beat_ns;
-    log(to_text(peer, node_.address_of(peer.node)) + " is refused (" + to_name(why) + "): " + to_meaning(why) +
+    log(to_text(peer, node_.address_of(peer.node)) + " was refused (" + to_name(why) + "): " + to_meaning(why) +
         (text.empty() ? "" : " (" + text + ")"));
   }
   (void)door.send(peer.node, peer.vpid, to_bytes(Refuse{session, why, text}), now_ns);
@@ -419,7 +419,7 @@ std::optional<nic::Vpid> Publisher::admit(nic::Vpid client, nic::Pdid domain, co
 void Publisher::dismiss(nic::Vpid client, const std::string& ring) {
   const auto known = find({node_.id(), client});
   if (known != subscribers_.end() && (ring.empty() || (*known)->status().ring == ring)) {
-    end(known, ring.empty() ? "its port is gone" : "it may not have the ring any more");
+    end(known, ring.empty() ? "its port has closed" : "it is no longer allowed to read the ring");
   }
   std::erase_if(admitted_,
                 [&](const Admitted& one) { return one.client == client && (ring.empty() || one.ring == ring); });
@@ -491,7 +491,7 @@ void Publisher::look_after(std::uint64_t now_ns) {
     if (patience_ns != 0 && since != 0 && now_ns - since >= patience_ns) {
       ++counters_.detached;
       detach(subscribers_.begin() + static_cast<std::ptrdiff_t>(i), Refusal::Stuck,
-             "it made no progress while there were records for it");
+             "it took no records although some were waiting");
       continue;
     }
     subscriber.beat(now_ns);

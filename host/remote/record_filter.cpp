@@ -54,11 +54,11 @@ RecordFilter::RecordFilter(const Filter& filter, const record::Schema& schema)
 
 Result<std::unique_ptr<RecordFilter>> RecordFilter::make(const Filter& filter, const record::Schema& schema) {
   if (filter.patterns.size() > kMaxPatterns) {
-    return Failure{"a filter has at most " + std::to_string(kMaxPatterns) + " patterns, this one " +
+    return Failure{"a filter can have at most " + std::to_string(kMaxPatterns) + " patterns, this one " +
                    std::to_string(filter.patterns.size())};
   }
   std::unique_ptr<RecordFilter> made(new RecordFilter(filter, schema));
-  if (filter.field.empty() && !made->patterns_.empty()) return Failure{"a pattern wants a value, but of no field"};
+  if (filter.field.empty() && !made->patterns_.empty()) return Failure{"a pattern has a value but no field"};
   bool is_there = filter.field.empty();
   for (std::size_t i = 0; i < made->is_field_.size() && !filter.field.empty(); ++i) {
     const Node& node = schema.node(i);

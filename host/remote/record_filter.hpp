@@ -15,11 +15,11 @@
 
 namespace stopbit::remote {
 
-/// Which records a subscriber gets: tag matching on (channel, template, one value). Of one thread. Allocates when it is
-/// made only. A record that does not fit its schema fits no pattern that looks at a value.
+/// Selects the records a subscriber receives: tag matching on (channel, template, one value). One thread. Allocates
+/// only when constructed. A record that does not match its schema matches no pattern with a value.
 class RecordFilter {
  public:
-  /// The schema's program must outlive it. A failure says which field or pattern does not fit the layout.
+  /// The schema's program must outlive it. A failure names the field or pattern that does not match the layout.
   [[nodiscard]] static Result<std::unique_ptr<RecordFilter>> make(const Filter& filter, const record::Schema& schema);
 
   /// Whether the record passes. Events do.
@@ -39,10 +39,10 @@ class RecordFilter {
   record::Schema schema_;
   record::Reader reader_;
   Matches matches_;
-  nic::Tags without_value_;  ///< Patterns that look at no value.
+  nic::Tags without_value_;  ///< Patterns without a value.
   nic::Tags with_value_;     ///< The others; each is also in `patterns_`.
   std::vector<Filter::Pattern> patterns_;
-  std::vector<bool> is_field_;  ///< Of each node of the schema: whether it is the field that is looked at.
+  std::vector<bool> is_field_;  ///< For each node of the schema: whether it is the compared field.
   std::uint64_t next_id_ = 0;
 };
 

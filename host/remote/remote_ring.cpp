@@ -97,7 +97,7 @@ Opened<std::unique_ptr<nic::FabricTransport>> join_fabric(const FabricPlace& pla
   if (!started) return unreachable(started.message());
   nic::FabricTransport& carrier = *started.value();
   const auto why = [&] {
-    return place.cannot(carrier.why_not_joined() + " (an appliance listens there if `listen` of its [nic] says so)");
+    return place.cannot(carrier.why_not_joined() + " (`listen` in [nic] of the appliance sets the address)");
   };
   for (Waiting waiting(wait, kJoinPatience); !carrier.is_joined();) {
     carrier.progress();
@@ -127,7 +127,7 @@ Opened<std::unique_ptr<nic::Transport>> join_shm(const std::string& network, con
   const std::string failed = "cannot join the network '" + network + "' of this host: ";
   if (!carrier) return unreachable(failed + problem);
   const auto why = [&] {
-    return failed + carrier->problem() + " (its name is `network` of [nic], or else the name of the appliance)";
+    return failed + carrier->problem() + " (`network` in [nic] sets its name; default: the name of the appliance)";
   };
   for (Waiting waiting(wait); !carrier->connect(0);) {
     if (!wait.is_patient) return unreachable(why());
@@ -155,7 +155,7 @@ class Member {
     look.has_ended = subscriber.state() == SubscriberState::Ended;
     // A wrong token is answered as if the ring were not there.
     const bool is_no_ring = look.is_refused && subscriber.refusal() == Refusal::Ring;
-    look.problem = subscriber.problem() + (is_no_ring ? "; a wrong token, or none, gets this answer, too" : "");
+    look.problem = subscriber.problem() + (is_no_ring ? "; a wrong or missing token gives the same answer" : "");
     look.records = counters.records;
     look.fetched = counters.fetched;
     look.lost = counters.lost;
@@ -272,7 +272,7 @@ class FabricMember final : public NodeMember {
     if (problem.empty()) return retry_.works(now_ns);
     if (!is_lost_) {
       is_lost_ = true;
-      return retry_.failed(now_ns, "the network is joined anew: " + problem);
+      return retry_.failed(now_ns, "rejoining the network: " + problem);
     }
     if (!retry_.is_due(now_ns)) return;
     auto started = place_.start();
@@ -289,7 +289,7 @@ class FabricMember final : public NodeMember {
       if (problem.empty()) {
         carrier_ = joined;
         is_lost_ = false;
-        return tell_("the network is joined again, as node " + std::to_string(carrier_->node()));
+        return tell_("rejoined the network as node " + std::to_string(carrier_->node()));
       }
     }
     next_.reset();
@@ -368,7 +368,7 @@ class ClientMember final : public Member {
       past_.fetched += counters.fetched;
       past_.lost += counters.lost;
       past_.sessions += counters.sessions;
-      if (options_.log) options_.log("ring '" + options_.name + "': asking: the broker is gone");
+      if (options_.log) options_.log("ring '" + options_.name + "': the broker closed the connection");
     }
     subscriber_.reset();
     client_.reset();
@@ -448,10 +448,12 @@ std::optional<RingFailure> refuse(const RingAddress& address, const std::string&
                                   const RemoteRing::Options& wanted) {
   const bool is_broker = address.carrier == RingAddress::Carrier::Broker;
   if (is_broker && wanted.is_far) {
-    return RingFailure{Kind::Usage, "far is of shm://: a broker's rings are written by the appliance"};
+    return RingFailure{Kind::Usage, "far needs shm://; the rings of a broker: address are written by the appliance"};
   }
   if (is_broker && name.find_first_of("/.") != std::string::npos) {
-    return RingFailure{Kind::Usage, "the appliance makes the ring '" + name + "': its name can have no '/' and no '.'"};
+    return RingFailure{Kind::Usage, "the appliance creates the ring '" + name +
+                                        "': its name must not contain '/' or "
+                                        "'.'"};
   }
   return std::nullopt;
 }
@@ -487,7 +489,7 @@ Result<std::unique_ptr<RemoteRing>, RingFailure> RemoteRing::open(const RingAddr
   // A copy may be what the publisher still writes for one of us that was killed.
   if (const auto there = ring::Reader::open(name);
       there && there.value().origin() == ring::Origin::Own && there.value().writer() == ring::WriterState::Running) {
-    return unreachable("the ring '" + there.value().path() + "' has a live writer; --ring gives another name");
+    return unreachable("the ring '" + there.value().path() + "' has a live writer; choose another name with --ring");
   }
   auto member = join(address, subscriber_options(address, name, options, wait.tell), options.provider, wait);
   if (!member) return member.failure();

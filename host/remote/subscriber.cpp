@@ -59,16 +59,16 @@ std::string problem_of(const SubscriberOptions& options) {
   const Result<std::string> path = os::path_of(options.name);
   if (!path) return path.message();
   if (options.ring.empty() || options.ring.size() > kMaxNameBytes || options.filter.field.size() > kMaxNameBytes) {
-    return "names of remote rings and of fields have 1 to " + std::to_string(kMaxNameBytes) + " bytes";
+    return "names of remote rings and of fields must have 1 to " + std::to_string(kMaxNameBytes) + " bytes";
   }
   if (options.token.size() > kMaxTokenBytes) {
-    return "a token has at most " + std::to_string(kMaxTokenBytes) + " bytes";
+    return "a token can have at most " + std::to_string(kMaxTokenBytes) + " bytes";
   }
   if (options.records_read != nullptr && (options.follows || !options.is_lossless)) {
-    return "only the reader of one lossless ring can be waited for";
+    return "only the reader of a lossless ring can make the writer wait";
   }
   if (options.filter.patterns.size() > kMaxPatterns) {
-    return "a filter has at most " + std::to_string(kMaxPatterns) + " patterns";
+    return "a filter can have at most " + std::to_string(kMaxPatterns) + " patterns";
   }
   return {};
 }
@@ -81,7 +81,7 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Node& node, const Subs
       landing_layout(node.links().packet_bytes(), options.landing_messages);
   if (!layout) {
     return Failure{std::to_string(options.landing_messages) + " messages of " +
-                   std::to_string(node.links().packet_bytes()) + " bytes are no landing memory for records"};
+                   std::to_string(node.links().packet_bytes()) + " bytes are too small for records"};
   }
   Result<std::unique_ptr<Port>> opened = open_port(node, options);
   if (!opened) return Failure{opened.message()};
@@ -92,7 +92,7 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Node& node, const Subs
 Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Client& client, const SubscriberOptions& options) {
   if (std::string problem = problem_of(options); !problem.empty()) return Failure{std::move(problem)};
   if (options.way == SubscriberOptions::Way::Far || options.publisher != client.node()) {
-    return Failure{"through a broker there are only rings of its own host"};
+    return Failure{"a broker serves only the rings of its own host"};
   }
   return std::unique_ptr<Subscriber>(new Subscriber(std::make_unique<ClientMessenger>(client), nullptr, {}, options));
 }
@@ -108,17 +108,17 @@ Result<std::unique_ptr<Port>> Subscriber::open_port(nic::Node& node, const Subsc
 }
 
 std::string Subscriber::move_to(nic::Node& node) {
-  if (port_ == nullptr) return "a client's ring is at the node of its broker";
+  if (port_ == nullptr) return "a client's ring must be at the node of its broker";
   const std::optional<nic::ChannelLayout> layout =
       landing_layout(node.links().packet_bytes(), options_.landing_messages);
-  if (!layout) return "its packets are no landing memory for records";
+  if (!layout) return "its packets are too small for records";
   Result<std::unique_ptr<Port>> opened = open_port(node, options_);
   if (!opened) return opened.message();
   if (near_) {
     leave(near_->session);
     forget_near();
   }
-  if (state_ != SubscriberState::Refused && state_ != SubscriberState::Ended) end_session("its node is another now", 0);
+  if (state_ != SubscriberState::Refused && state_ != SubscriberState::Ended) end_session("its node has changed", 0);
   // What the port so far knows goes before it.
   window_.reset();
   landing_ = PortMemory();
@@ -182,7 +182,7 @@ void Subscriber::ask(std::uint64_t now_ns) {
   const std::vector<std::byte> bytes = to_bytes(request);
   if (bytes.size() > post_->max_bytes()) {
     refusal_ = Refusal::Filter;
-    set_state(SubscriberState::Refused, "the request is longer than the carrier's messages: fewer patterns");
+    set_state(SubscriberState::Refused, "the request exceeds the carrier's messages: use fewer patterns");
     return;
   }
   (void)send(bytes);
@@ -221,7 +221,7 @@ bool Subscriber::begin_far() {
   if (window_) (void)rma.close_window(port_->vpid(), window_->id);
   window_ = rma.open_window(port_->vpid(), landing_.address(), landing_bytes(layout_), nic::Access::Write);
   if (!window_) {
-    problem_ = "the node has no window left";
+    problem_ = "the node has no free window";
     return false;
   }
   while (port_->events().poll(kMessageEvent)) {
@@ -300,7 +300,7 @@ void Subscriber::hear_accept(std::span<const std::byte> bytes) {
     return;
   }
   accept_ = read.value();
-  const std::string hash = "the ring has another layout than was asked for";
+  const std::string hash = "the ring has another layout than requested";
   if (options_.layout_hash != 0 && accept_.layout_hash != options_.layout_hash) {
     ++counters_.damaged;
     end_session(hash, options_.ask_ns);
@@ -309,14 +309,14 @@ void Subscriber::hear_accept(std::span<const std::byte> bytes) {
   if (accept_.slot_count > options_.max_slots) {
     end_session("", options_.ask_ns);
     set_state(SubscriberState::Refused, "the ring has " + std::to_string(accept_.slot_count) + " slots, at most " +
-                                            std::to_string(options_.max_slots) + " are allowed here");
+                                            std::to_string(options_.max_slots) + " are allowed");
     return;
   }
   const bool is_same_ring = ring_ != nullptr && accept_.epoch == epoch_ && accept_.layout_hash == layout_hash_;
   if (is_same_ring && reached_ && accept_.begin.number < reached_->number) {
     // No record comes twice.
     leave(session_);
-    return refuse_the_rest("the publisher does not go on where the ring here is");
+    return refuse_the_rest("the publisher does not resume at the position of the local ring");
   }
   if (!is_same_ring && ring_ != nullptr && epoch_ != 0 && options_.is_lossless && !options_.follows) {
     leave(session_);
@@ -332,7 +332,7 @@ void Subscriber::hear_accept(std::span<const std::byte> bytes) {
                     nic::ChannelPeer{options_.publisher, accept_.sender, accept_.credit_event, {}});
   if (is_same_ring) return begin_history();
   if (!accept_.has_window) {
-    end_session("the publisher does not show its ring, so there is no image", options_.ask_ns);
+    end_session("the publisher does not share its ring, so its image cannot be read", options_.ask_ns);
     return;
   }
   Result<PortMemory> piece = PortMemory::make(*port_, "stopbit-image", kPieceBytes, nic::Access::ReadWrite);
@@ -391,8 +391,8 @@ void Subscriber::refuse_the_rest(const std::string& why) {
   if (ends) end_session(why, options_.ask_ns);
   if (ring_ != nullptr) ring_->finish();
   set_state(SubscriberState::Refused,
-            why + (lacking_ != 0 ? "; " + std::to_string(lacking_) + " records have not come" : "") +
-                ": the ring here is not complete");
+            why + (lacking_ != 0 ? "; " + std::to_string(lacking_) + " records are missing" : "") +
+                ": the local ring is incomplete");
 }
 
 void Subscriber::tell_reached(std::uint64_t now_ns) {
@@ -425,7 +425,7 @@ void Subscriber::watch(std::uint64_t now_ns) {
     const auto* const heartbeat = reinterpret_cast<std::uint64_t*>(landing + heartbeat_at(layout_));
     if (ring_ != nullptr && epoch_ == accept_.epoch) ring_->beat(__atomic_load_n(heartbeat, __ATOMIC_RELAXED));
   } else if (now_ns - beat_ns_ >= options_.silence_ns) {
-    end_session("the publisher gives no sign", 0);
+    end_session("the publisher does not respond", 0);
   }
 }
 
@@ -447,7 +447,7 @@ std::size_t Subscriber::fetch_image() {
   if (left != 0) {
     if (!fetch_->start(accept_.image_offset + image_.size(), piece_.address(), static_cast<std::uint32_t>(left))) {
       // There is room for one command: nothing is under way.
-      end_session("the node does not take commands", options_.ask_ns);
+      end_session("the node accepts no commands", options_.ask_ns);
     }
     return 1;
   }
@@ -468,7 +468,7 @@ std::size_t Subscriber::fetch_image() {
 std::string Subscriber::use_image() {
   Result<Program> program = image::read(image_);
   if (!program) return "the ring's image cannot be used: " + program.message();
-  if (layout_hash(program.value()) != accept_.layout_hash) return "the ring's image has another layout than was said";
+  if (layout_hash(program.value()) != accept_.layout_hash) return "the ring's image has another layout than announced";
   if (program.value().max_record_slots != accept_.max_record_slots) {
     return "the ring's image has records of " + std::to_string(program.value().max_record_slots) +
            " slots, the ring of " + std::to_string(accept_.max_record_slots);
@@ -521,7 +521,7 @@ void Subscriber::begin_history() {
       History::make(*port_, Fetch::From{options_.publisher, accept_.owner, accept_.window}, accept_, reached_);
   if (!made) return end_session(made.message(), options_.ask_ns);
   history_ = std::move(made).value();
-  set_state(SubscriberState::History, reached_ ? "what was missed is fetched" : "what is there is fetched");
+  set_state(SubscriberState::History, reached_ ? "fetching missed records" : "fetching existing records");
 }
 
 std::size_t Subscriber::fetch_history() {
@@ -560,7 +560,7 @@ void Subscriber::history_lost(std::uint64_t records) {
 
 void Subscriber::go_live() {
   reached_ = told_ = accept_.begin;
-  set_state(SubscriberState::Live, "records come as they are published");
+  set_state(SubscriberState::Live, "receiving records as they are published");
 }
 
 // What is published now.
@@ -590,7 +590,7 @@ std::size_t Subscriber::receive() {
     ++counters_.messages;
     if (is_damaged || !apply(message)) {
       ++counters_.damaged;
-      end_session("the publisher sent what is no record", options_.ask_ns);
+      end_session("the publisher sent data that is not a record", options_.ask_ns);
       return work + 1;
     }
   }
@@ -641,7 +641,7 @@ void Subscriber::end_ring(std::uint8_t how) {
 void Subscriber::end_as(std::uint8_t how) {
   accepted_ = 0;  // it is complete: what the publisher says of the session from now on, as when it ends, is no news
   const bool is_finished = how == static_cast<std::uint8_t>(ring::WriterState::Finished);
-  const char* const why = is_finished ? "the ring has ended" : "the ring's writer is gone";
+  const char* const why = is_finished ? "the ring has ended" : "the ring's writer died";
   end_session(why, options_.ask_ns);
   if (!options_.follows) set_state(SubscriberState::Ended, why);
 }
@@ -659,7 +659,7 @@ void Subscriber::hear_near(std::span<const std::byte> bytes) {
     near_->session = session_;
   } else if (near_ && options_.is_lossless && !options_.follows && near_->beat.how == 0) {
     leave(session_);
-    return refuse_the_rest("the publisher did not wait for this subscriber any longer");
+    return refuse_the_rest("the publisher stopped waiting for this subscriber");
   } else {
     Result<ring::Reader> look =
         ring::Reader::open(options_.name, ring::Start::Newest, os::Accepted(options_.publisher_user));
@@ -668,7 +668,7 @@ void Subscriber::hear_near(std::span<const std::byte> bytes) {
     if (ring.epoch() != read.value().epoch || ring.slot_count() > options_.max_slots ||
         (options_.layout_hash != 0 && ring.layout_hash() != options_.layout_hash)) {
       ++counters_.damaged;
-      return go_far("the ring '" + ring.path() + "' is not the one that was asked for");
+      return go_far("the ring '" + ring.path() + "' is not the requested one");
     }
     counters_ = counters();
     counters_.lost -= lacking_;
@@ -680,7 +680,7 @@ void Subscriber::hear_near(std::span<const std::byte> bytes) {
   link_ = post_->link(options_.publisher);
   beat_ns_ = now_ns_;
   set_state(options_.wants_history ? SubscriberState::History : SubscriberState::Live,
-            "the publisher writes the ring itself");
+            "the publisher writes the ring directly");
 }
 
 void Subscriber::hear_beat(std::span<const std::byte> bytes) {
@@ -691,7 +691,7 @@ void Subscriber::hear_beat(std::span<const std::byte> bytes) {
   beat_ns_ = now_ns_;
   if (session_ != near_->session) return;
   if (state_ == SubscriberState::History && near_->beat.has_history) {
-    set_state(SubscriberState::Live, "records come as they are published");
+    set_state(SubscriberState::Live, "receiving records as they are published");
   }
   if (near_->beat.how != 0) end_as(near_->beat.how);
 }
@@ -708,11 +708,11 @@ void Subscriber::echo(bool is_asked) {
 void Subscriber::watch_near(std::uint64_t now_ns) {
   if (near_ && options_.records_read != nullptr) echo(false);
   if (post_->link(options_.publisher) != link_) return end_session("the publisher's node is lost", 0);
-  if (now_ns - beat_ns_ >= options_.silence_ns) return end_session("the publisher gives no sign", 0);
+  if (now_ns - beat_ns_ >= options_.silence_ns) return end_session("the publisher does not respond", 0);
   if (now_ns < next_look_ns_) return;
   next_look_ns_ = now_ns + kLookNs;
   // Its process holds the ring's lock as long as it lives.
-  if (near_->look.writer() == ring::WriterState::Dead) end_session("the publisher is gone", 0);
+  if (near_->look.writer() == ring::WriterState::Dead) end_session("the publisher has exited", 0);
 }
 
 /// Nobody else takes away what a publisher that is gone has left.

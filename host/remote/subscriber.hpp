@@ -29,88 +29,89 @@ struct SubscriberOptions {
   nic::NodeId publisher = 0;                    ///< The node that publishes,
   nic::Vpid publisher_port = 0;                 ///< and its publisher's port (Publisher::vpid).
   nic::Pdid domain = 0;                         ///< As the publisher's.
-  std::string ring;                             ///< As the publisher calls it.
-  std::string name;                             ///< Of the ring that is made here (host/os/shm/name.hpp).
-  std::optional<std::uint32_t> publisher_user;  ///< Whose rings are accepted here; nothing: those of any reader.
+  std::string ring;                             ///< Name at the publisher.
+  std::string name;                             ///< Name of the local ring (host/os/shm/name.hpp).
+  std::optional<std::uint32_t> publisher_user;  ///< User whose rings are accepted; nothing: those a reader accepts.
   std::string token;                            ///< Up to kMaxTokenBytes.
   Filter filter;
-  bool is_lossless = false;  ///< The publisher's ring is a lossless one, and its writer shall wait for this subscriber.
-  /// With is_lossless, and without `follows`: so many records of the ring here its one reader has read
-  /// (ring::Reader::next_record). The publisher waits for that reader, too. Null: for the subscriber alone, and a
-  /// reader of its ring may lose records. Written by the reader's thread with release order.
+  bool is_lossless = false;  ///< The publisher's ring is lossless, and its writer waits for this subscriber.
+  /// With is_lossless and without `follows`: number of records that the one local reader has read
+  /// (ring::Reader::next_record). The publisher waits for that reader, too. Null: it waits for the subscriber only, and
+  /// a reader of the local ring may lose records. Written by the reader's thread with release order.
   std::shared_ptr<const std::atomic<std::uint64_t>> records_read;
-  bool wants_history = true;            ///< Begins with what is still in the ring; else with what is published next.
-  bool follows = true;                  ///< When the ring ends, its successor is waited for.
-  std::uint64_t layout_hash = 0;        ///< That the ring must have; 0: any.
-  std::uint64_t max_slots = 1U << 20U;  ///< A longer ring is refused: it would need as much memory here.
-  std::uint32_t landing_messages = 64;  ///< That may be under way; from ChannelLayout::kMinSlots.
-  std::uint64_t ask_ns = 200'000'000;   ///< How long an answer, or a ring to come, is waited for before asking again.
-  std::uint64_t silence_ns = 3'000'000'000;  ///< A publisher that shows no sign for so long is asked anew.
-  /// How records come here.
+  bool wants_history = true;                 ///< Begins with the oldest record in the ring; else with the next one.
+  bool follows = true;                       ///< Waits for a successor when the ring ends.
+  std::uint64_t layout_hash = 0;             ///< Required layout hash; 0: any.
+  std::uint64_t max_slots = 1U << 20U;       ///< Maximum size of the ring; a local copy needs the same memory.
+  std::uint32_t landing_messages = 64;       ///< Messages in flight, at least ChannelLayout::kMinSlots.
+  std::uint64_t ask_ns = 200'000'000;        ///< Time after which a request without an answer is repeated.
+  std::uint64_t silence_ns = 3'000'000'000;  ///< Time without a sign of the publisher after which it is asked again.
+  /// How records are transferred.
   enum class Way : std::uint8_t {
-    Best,  ///< Near if both are on one host and the publisher does it, else far.
+    Best,  ///< Near if both are on one host and the publisher supports it, else far.
     Far,   ///< Sent by the publisher, written into the ring by the subscriber.
-    Near,  ///< Written by the publisher, straight into the ring. Asked for until the publisher does it.
+    Near,  ///< Written directly into the ring by the publisher. Requested until the publisher does it.
   };
   Way way = Way::Best;
-  std::function<void(const std::string&)> log;  ///< One line for each time the state changes.
+  std::function<void(const std::string&)> log;  ///< Receives one line for each change of state.
 };
 
 enum class SubscriberState : std::uint8_t {
-  Asking,   ///< There is no subscription: the publisher does not answer, or has no ring at the moment.
-  Image,    ///< The firmware image is fetched.
-  History,  ///< Records that were published before are fetched.
-  Live,     ///< Records come as they are published.
-  Refused,  ///< For good: problem() says why.
-  Ended,    ///< The ring has ended, and nothing is followed.
+  Asking,   ///< No subscription: the publisher does not answer, or has no ring at the moment.
+  Image,    ///< Fetching the firmware image.
+  History,  ///< Fetching records published earlier.
+  Live,     ///< Receiving records as they are published.
+  Refused,  ///< Refused permanently: problem() gives the reason.
+  Ended,    ///< The ring has ended, without `follows`.
 };
 [[nodiscard]] const char* to_text(SubscriberState state) noexcept;
 
 struct SubscriberCounters {
-  std::uint64_t records = 0;   ///< Written into the ring here, events of this side's own included.
+  std::uint64_t records = 0;   ///< Written into the local ring, including events made by the subscriber.
   std::uint64_t slots = 0;     ///< Of them.
   std::uint64_t fetched = 0;   ///< Of the records: by get.
-  std::uint64_t filtered = 0;  ///< Fetched records that the filter kept back.
-  std::uint64_t lost = 0;      ///< Records that events of the kind Lost tell of; and of a lossless ring that the
-                               ///< publisher no longer gives, those that it says are not here.
+  std::uint64_t filtered = 0;  ///< Fetched records rejected by the filter.
+  std::uint64_t lost = 0;      ///< Records counted by Lost events; and records of a lossless ring that the publisher no
+                               ///< longer provides and reports as missing here.
   std::uint64_t messages = 0;  ///< Of the channel; of a near ring 0.
-  std::uint64_t sessions = 0;  ///< Times that a publisher has accepted.
-  std::uint64_t damaged = 0;   ///< Sessions that were ended because the publisher sent what it must not.
+  std::uint64_t sessions = 0;  ///< Sessions accepted by a publisher.
+  std::uint64_t damaged = 0;   ///< Sessions ended because the publisher violated the protocol.
 };
 
-/// Makes a ring here of a ring on another node: same image, same slots, own numbers. Any reader opens it by its name.
+/// Copies a ring of another node into a local ring: same image, same slots, own numbers. Any reader opens it by its
+/// name.
 ///
-/// On the publisher's host the publisher writes that ring itself (a near ring) as long as the subscriber is there; then
-/// the subscriber only asks for it and says that it is there. From elsewhere, or if the publisher does not, records
-/// come into landing memory and are written into the ring from there by an ordinary ring writer. Readers see what they
-/// see of any ring. When the publisher is gone the ring stays as it is, and goes on where it was if the
-/// publisher comes back with the same one: what it missed is fetched by get, or an event of the kind Lost tells how
-/// many records it were. Another ring under the same name at the publisher is another one here, too.
+/// On the publisher's host the publisher writes the local ring directly (a near ring) while the subscriber lives; the
+/// subscriber only requests it and sends signs of life. On other hosts, or if the publisher does not, records arrive in
+/// landing memory, and an ordinary ring writer writes them into the ring. Readers see an ordinary ring. When the
+/// publisher exits, the ring remains; it continues if the publisher comes back with the same ring: missed records are
+/// fetched by get, or an event of the kind Lost counts them. Another ring under the same name at the publisher becomes
+/// another local ring.
 ///
-/// Of the node's thread: step both in turn. Per record there is no allocation, lock or system call.
+/// Used by the node's thread: step both in turn. No allocation, lock or system call per record.
 class Subscriber final : private HistorySink {
  public:
-  /// The node must outlive it. Asks the publisher from the first step on.
+  /// The node must outlive it. Sends the first request in the first step.
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(nic::Node& node, const SubscriberOptions& options);
-  /// The same of a client's process, near only: the publisher is at the client's node (Client::subscribe).
+  /// Likewise in a client's process, near only: the publisher is at the client's node (Client::subscribe).
   [[nodiscard]] static Result<std::unique_ptr<Subscriber>> open(nic::Client& client, const SubscriberOptions& options);
   ~Subscriber() override;
 
-  /// Goes on at another node of this process, in the same network: the one so far is lost to it. A ring that is written
-  /// here stays as it is, and what it misses is fetched or told as lost, as when the publisher was away; a near one
-  /// ends. The other node must outlive it, and the one so far only this call. Not of a client's. "" or, with nothing
-  /// changed, what is wrong.
+  /// Continues at another node of this process in the same network, after the loss of the present one. A ring written
+  /// here remains, and its missed records are fetched or counted as lost, as after an absence of the publisher; a near
+  /// ring ends. The other node must outlive the subscriber, the present one only this call. Not for a client. Returns
+  /// an empty string, or, with nothing changed, the reason of the failure.
   [[nodiscard]] std::string move_to(nic::Node& node);
-  /// Returns how much it did. `now_ns` must not go back.
+  /// Returns the amount of work done. `now_ns` must not decrease.
   std::size_t step(std::uint64_t now_ns);
 
   [[nodiscard]] SubscriberState state() const noexcept { return state_; }
-  /// Why the last session ended, or none began.
+  /// Why the last session ended, or why none began.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
   [[nodiscard]] Refusal refusal() const noexcept { return refusal_; }
-  /// The ring is there, under its name.
+  /// Whether the ring exists under its name.
   [[nodiscard]] bool has_ring() const noexcept { return ring_ != nullptr || near_; }
-  /// It is written by the publisher.
+  /// Whether the publisher writes it.
   [[nodiscard]] bool is_near() const noexcept { return near_.has_value(); }
   /// Of a near ring, the publisher's word as of its last beat, but for the records.
   [[nodiscard]] SubscriberCounters counters() const noexcept;

@@ -20,13 +20,13 @@ struct Excerpt {
   std::uint8_t size = 0;
 };
 
-/// `offset` may lie at or behind the end of the datagram.
+/// `offset` may be at or after the end of the datagram.
 [[nodiscard]] Excerpt excerpt(std::span<const std::byte> datagram, std::uint32_t offset) noexcept;
 
 /// "template 'Trade' (id 7), field 'Price' (trades.xml:12)"; empty if the error is outside a template.
 [[nodiscard]] std::string place_text(const Program& program, const Outcome& outcome);
 
-/// What is wrong, where, and the bytes, the faulty entity underlined:
+/// The error, its place, and the bytes with the faulty entity underlined:
 ///
 ///     byte 41: no template has the identifier 141, in ... [D9]
 ///       0023: c0 01 8d 39 45 a3

@@ -12,7 +12,7 @@ namespace stopbit::replay {
 /// What the sequence numbers of a group say of its datagrams.
 struct NumberCount {
   std::uint64_t missing = 0;  ///< Numbers that never came,
-  std::uint64_t gaps = 0;     ///< in so many gaps.
+  std::uint64_t gaps = 0;     ///< Number of gaps.
   std::uint64_t late = 0;     ///< Came after a higher one; not missing.
   std::uint64_t again = 0;    ///< Had come before.
   std::uint64_t runs = 0;     ///< Of numbers, the first one included: carousels, resets, other senders.

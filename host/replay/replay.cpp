@@ -305,14 +305,14 @@ std::string Replay::words(const Problem& problem,
   const std::string group = problem.group.port != 0 ? ", to " + net::to_text(problem.group) : "";
   if (problem.verdict == net::Verdict::SnapCut) {
     return start + group + ": cut by the capture: " + std::to_string(problem.captured_bytes) + " of " +
-           std::to_string(problem.original_bytes) + " bytes are there";
+           std::to_string(problem.original_bytes) + " bytes are present";
   }
   if (problem.verdict != net::Verdict::Accepted)
     return start + group + ": " + std::string(net::verdict_text(problem.verdict));
   const Outcome& outcome = problem.outcome;
   if (outcome.error == ErrorCode::None) {
     return start + group + ": more than " + std::to_string(options_.channels) +
-           " groups in the capture; this one and those after it are not decoded (choose some with --group)";
+           " groups in the capture; this group and later ones are not decoded (select groups with --group)";
   }
   return start + ", " + error_text(program_, outcome, problem.bytes);
 }

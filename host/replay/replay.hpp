@@ -57,14 +57,14 @@ struct Options {
   /// If there are any: only what comes on their lines, arbitrated; framing, groups and channels have no meaning then.
   /// All of one image, which is the program, and of one reset rule (see same_reset_rule). They must outlive the replay.
   std::vector<const feed::Channel*> feed;
-  std::uint64_t limit = 0;  ///< Stop after so many datagrams were given to the engine; 0 = no limit.
+  std::uint64_t limit = 0;  ///< Stop after this number of datagrams for the engine; 0 = no limit.
   bool merge = false;       ///< All captures at once, by arrival time; else one after the other.
   double speed = 0;         ///< Factor of the capture's own speed; 0 = as fast as it goes.
   bool strict = false;      ///< See EngineOptions.
   EngineLimits limits = {};
   feed::ChannelOptions channel_options = {};  ///< Of a feed's channels.
   std::uint16_t image_generation = 0;
-  std::uint16_t channels = 256;  ///< At most so many groups: each gets a channel, a dictionary of its own.
+  std::uint16_t channels = 256;  ///< Maximum number of groups; each has its own channel and dictionary.
   std::uint64_t progress_interval_ns = 100'000'000;
   std::function<void(const Progress&)>
       on_progress;  ///< Called about so often, from the thread that runs; may be empty.
@@ -95,7 +95,7 @@ class Replay : private feed::Watcher {
   void request_stop() noexcept { stop_.store(true, std::memory_order_relaxed); }
 
  private:
-  /// What is known of a problem when it happens; turned into words at the end.
+  /// A problem as it occurred; formatted at the end.
   struct Problem {
     std::size_t source = 0;
     std::uint64_t packet = 0;

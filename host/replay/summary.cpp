@@ -76,7 +76,7 @@ Table totals(const Summary& summary, SummaryStyle style) {
                                    ? "datagrams decoded (" + byte_text(summary.datagram_bytes) + ")"
                                : decoded == 0 ? "datagrams (" + byte_text(summary.datagram_bytes) + "), none decoded"
                                               : "datagrams (" + byte_text(summary.datagram_bytes) + "), of which " +
-                                                    grouped(decoded) + " were decoded to their end";
+                                                    grouped(decoded) + " were decoded completely";
   table.add(summary.datagrams, with_rate(of_which, summary.datagrams, summary, style));
   table.add(summary.messages, with_rate("messages", summary.messages, summary, style));
   table.add(summary.fields, with_rate("field values", summary.fields, summary, style));
@@ -121,8 +121,8 @@ Table numbers(const Summary& summary) {
   Table table;
   if (all.missing == 0) return table;
   table.add(all.missing, "missing, in " + plural(all.gaps, "gap"));
-  if (all.late != 0) table.add(all.late, "came late, after higher ones");
-  if (all.again != 0) table.add(all.again, "came again");
+  if (all.late != 0) table.add(all.late, "arrived late, after higher ones");
+  if (all.again != 0) table.add(all.again, "repeated");
   return table;
 }
 
@@ -139,7 +139,7 @@ Table channel(const ChannelCount& channel) {
   table.add(packets.duplicate, "duplicates");
   if (packets.late != 0) {
     table.add(packets.late,
-              "late: given up or overtaken before" +
+              "late: their number had been given up or overtaken" +
                   (channel.late_by.count() == 0 ? std::string()
                                                 : print("; %.1f %% of them by ", kMost * 100) +
                                                       os::delay_text(channel.late_by.at_most(kMost)) + " at most"));
@@ -155,9 +155,9 @@ Table channel(const ChannelCount& channel) {
   for (std::size_t i = 0; i < channel.lines.size(); ++i) {
     const arbitrate::LineStats& line = channel.lines[i];
     table.add(line.missing, std::string("missing on line ") + kLines[i] + ", of which " + grouped(line.saved) +
-                                " came on line " + kLines[1 - i]);
+                                " arrived on line " + kLines[1 - i]);
     if (line.behind.count() != 0) {
-      table.add(line.behind.count(), std::string("came second on line ") + kLines[i] +
+      table.add(line.behind.count(), std::string("arrived second on line ") + kLines[i] +
                                          print("; %.1f %% within ", kMost * 100) +
                                          os::delay_text(line.behind.at_most(kMost)));
     }
@@ -168,7 +168,7 @@ Table channel(const ChannelCount& channel) {
 /// What was left aside in good order.
 Table left_aside(const Summary& summary) {
   Table table;
-  if (summary.filtered != 0) table.add(summary.filtered, "of groups that were not asked for");
+  if (summary.filtered != 0) table.add(summary.filtered, "of groups not selected");
   for (std::size_t i = 0; i < net::kVerdicts; ++i) {
     const auto verdict = static_cast<net::Verdict>(i);
     if (summary.verdicts[i] != 0 && net::verdict_class(verdict) == net::VerdictClass::Other) {
@@ -195,10 +195,9 @@ Table errors(const Summary& summary) {
       table.add(summary.verdicts[i], std::string(net::verdict_text(verdict)));
     }
   }
-  if (summary.incomplete != 0) table.add(summary.incomplete, "messages of which a chunk is missing");
-  if (summary.oversized != 0) table.add(summary.oversized, "messages of chunks that are longer than a datagram may be");
-  if (summary.ungrouped != 0)
-    table.add(summary.ungrouped, "datagrams of groups beyond the number that is decoded at once");
+  if (summary.incomplete != 0) table.add(summary.incomplete, "messages with a missing chunk");
+  if (summary.oversized != 0) table.add(summary.oversized, "messages in chunks, longer than a datagram may be");
+  if (summary.ungrouped != 0) table.add(summary.ungrouped, "datagrams of groups beyond the maximum number of groups");
   if (summary.faults != 0)
     table.add(summary.faults, "capture" + std::string(summary.faults == 1 ? " that breaks" : "s that break") + " off");
   return table;
@@ -257,14 +256,16 @@ std::string to_text(const Summary& summary, const Program& program, SummaryStyle
     section(channel(count), print("Channel %d, ", int{count.number}) + printable(count.name) +
                                 (count.ordered ? " (ordered)" : " (fast)"));
   }
-  section(left_aside(summary), "Packets left aside");
+  section(left_aside(summary), "Packets skipped");
   section(errors(summary), "Errors");
   if (!summary.session.empty()) text += "\nSession control messages (definitions are reported, never compiled)\n";
   for (const std::string& message : summary.session) text += "  " + message + "\n";
   std::uint64_t missing = summary.numbers().missing;
   for (const ChannelCount& count : summary.channels) missing += count.account.numbers.lost;
   if (summary.error_count() == 0) {
-    text += missing == 0 ? "\nNo errors.\n" : "\nNo errors in what is there.\n";
+    text += missing == 0 ? "\nNo errors.\n"
+                         : "\n"
+                           "No errors in the packets present.\n";
   }
   if (!summary.problems.empty()) text += "\n";
   for (const std::string& problem : summary.problems) text += printable_lines(problem) + "\n";

@@ -52,9 +52,9 @@ struct Summary {
   std::uint64_t packet_bytes = 0;  ///< Of the frames, as captured.
 
   std::array<std::uint64_t, net::kVerdicts> verdicts{};  ///< By net::Verdict, of the packets that may concern us.
-  std::uint64_t ignored_bytes = 0;  ///< Behind the UDP length or behind the length in the preamble.
-  std::uint64_t filtered = 0;       ///< Of groups that were not asked for.
-  std::uint64_t ungrouped = 0;      ///< Not decoded: the channel table was full.
+  std::uint64_t ignored_bytes = 0;                       ///< After the end given by the UDP length or by the preamble.
+  std::uint64_t filtered = 0;                            ///< Of groups that were not asked for.
+  std::uint64_t ungrouped = 0;                           ///< Not decoded: the channel table was full.
 
   std::uint64_t datagrams = 0;  ///< Given to the engine; one put together from chunks counts once.
   std::uint64_t datagram_bytes = 0;
@@ -72,8 +72,9 @@ struct Summary {
   std::vector<GroupCount> groups;           ///< By channel; empty for a feed.
   std::vector<ChannelCount> channels;       ///< Of a feed.
 
-  std::vector<std::string> session;   ///< The first session control messages, as JSON; filled in by who looks for them.
-  std::vector<std::string> problems;  ///< The first ones in words: "day.pcap: packet 12, byte 41: ... [D2]".
+  std::vector<std::string>
+      session;  ///< The first session control messages, as JSON; filled in by the caller that collects them.
+  std::vector<std::string> problems;   ///< The first ones in words: "day.pcap: packet 12, byte 41: ... [D2]".
   std::uint64_t problems_unnamed = 0;  ///< How many more there were.
 
   bool stopped = false;  ///< By request, before the end.
@@ -87,7 +88,8 @@ struct Summary {
   [[nodiscard]] std::uint64_t decoded() const noexcept;
   /// Sequence numbers of all groups; not of a feed.
   [[nodiscard]] NumberCount numbers() const noexcept;
-  /// Whatever was damaged, cut, lost or refused. 0 = all that was asked for was decoded; a tool exits with 1 otherwise.
+  /// Number of damaged, cut, lost or rejected items. 0 = everything requested was decoded; otherwise a tool exits with
+  /// 1.
   [[nodiscard]] std::uint64_t error_count() const noexcept;
 };
 

@@ -43,13 +43,13 @@ Status make_readers_folder(const std::string& folder) {
   if (is_ours) return Done{};
   const std::string owner =
       status.st_uid == ::geteuid() ? "" : ", which belongs to " + os::user_text(status.st_uid) + ",";
-  return Failure{"'" + folder + "'" + owner + " has to be a folder that only this user may write"};
+  return Failure{"'" + folder + "'" + owner + " must be a folder that only this user can write to"};
 }
 
 Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_t epoch) {
   std::uint64_t ticket = 0;
   while (ticket == 0) {
-    if (::getrandom(&ticket, sizeof(ticket), 0) != sizeof(ticket)) return Failure{"the system gives no random number"};
+    if (::getrandom(&ticket, sizeof(ticket), 0) != sizeof(ticket)) return Failure{"cannot get a random number"};
   }
   const std::string path = readers_folder(ring_path) + '/' + name_of(ticket);
   const std::string made = path + ".new";
@@ -58,7 +58,7 @@ Result<CursorFile> CursorFile::create(const std::string& ring_path, std::uint64_
   if (!file.file_.ok()) {
     if (errno == ENOENT) return file;
     const std::string problem = os::system_error("make", made);
-    return Failure{errno == EACCES ? problem + " (only the user of the writer may slow it)" : problem};
+    return Failure{errno == EACCES ? problem + " (only the writer's user can make it wait)" : problem};
   }
   file.path_ = made;  // goes with the object
   file.ring_path_ = ring_path;

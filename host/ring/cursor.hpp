@@ -9,12 +9,12 @@
 
 namespace stopbit::ring {
 
-/// Where the readers of a lossless ring leave their cursors.
+/// The folder of the cursors of a lossless ring's readers.
 [[nodiscard]] std::string readers_folder(const std::string& ring_path);
-/// Makes it, if it is not there: only readers of our user may write to it.
+/// Creates the folder if it does not exist. Only readers of our user can write to it.
 [[nodiscard]] Status make_readers_folder(const std::string& folder);
 
-/// The cursor of a reader: a file of its own, which it holds locked as long as it lives and takes away when it ends.
+/// The cursor of a reader: a file that the reader keeps locked while it lives and removes when it ends.
 class CursorFile {
  public:
   CursorFile() = default;
@@ -22,7 +22,8 @@ class CursorFile {
   CursorFile& operator=(CursorFile&& other) noexcept;
   ~CursorFile();
 
-  /// Without the folder, which a writer makes when it has named its ring, one that is not ok(): try again.
+  /// Returns an object that is not ok() if the folder does not exist yet (the writer creates it after it has named the
+  /// ring): try again.
   [[nodiscard]] static Result<CursorFile> create(const std::string& ring_path, std::uint64_t epoch);
 
   [[nodiscard]] Cursor& cursor() const noexcept { return *reinterpret_cast<Cursor*>(mapping_.data()); }

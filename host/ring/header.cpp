@@ -23,8 +23,8 @@ Status check_slot_count(const Program& program, std::uint64_t slot_count) {
                    std::to_string(kMaxSlotCount)};
   }
   if (program.max_record_slots == 0 || program.max_record_slots > slot_count / kMaxRecordShare) {
-    return Failure{"a record may take an eighth of the ring: records of " + std::to_string(program.max_record_slots) +
-                   " slots want a ring of " +
+    return Failure{"a record can take at most an eighth of the ring: records of " +
+                   std::to_string(program.max_record_slots) + " slots need a ring of " +
                    std::to_string(std::bit_ceil(kMaxRecordShare * std::uint64_t{program.max_record_slots}))};
   }
   return Done{};

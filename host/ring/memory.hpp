@@ -6,7 +6,7 @@
 
 namespace stopbit::ring {
 
-/// Shared memory as it is: atomic words with the orders of protocol.hpp.
+/// Real shared memory: atomic words with the memory orders of protocol.hpp.
 struct SharedMemory {
   template <Step step>
   static std::uint64_t load(const std::uint64_t& word) noexcept {
@@ -18,7 +18,7 @@ struct SharedMemory {
     __atomic_store_n(&word, value, builtin_order(order_of(step)));
   }
 
-  /// (ThreadSanitizer does not know fences; every access around them is atomic, so it has nothing to miss.)
+  /// ThreadSanitizer does not support fences; every access around them is atomic, so it misses nothing.
   template <Step step>
   static void fence() noexcept {
 #if defined(__SANITIZE_THREAD__) && !defined(__clang__)
@@ -37,10 +37,10 @@ struct SharedMemory {
   }
 };
 
-/// Fetches a cache line that will be written soon, from wherever readers hold it.
+/// Prefetches a cache line that will be written soon.
 inline void prefetch_to_write(const void* line) noexcept {
 #if defined(__x86_64__)
-  // The builtin makes it only for processors chosen at build time; those without the instruction take it for a no-op.
+  // The builtin emits it only for processors selected at build time; other processors execute it as a no-op.
   asm volatile("prefetchw (%0)" : : "r"(line));
 #else
   __builtin_prefetch(line, 1, 3);

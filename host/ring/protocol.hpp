@@ -10,30 +10,29 @@
 #include "host/ring/layout.hpp"
 
 /// How a writer and its readers use the words they share, and in which memory order: ring.md in C++. Both sides are
-/// templates over the memory, so that the code that runs is also the code that is model-checked
-/// (tests/unit/ring/model).
+/// templates over the memory, so that the running code is the model-checked code (tests/unit/ring/model).
 ///
 /// `Memory` has static functions `load<Step>(word)`, `store<Step>(word, value)` and `fence<Step>()`. memory.hpp
 /// is the real one.
 namespace stopbit::ring {
 
-/// Every access to shared memory, by what it is for. `order_of` says how it is ordered, and the comments why.
+/// Every access to shared memory, by purpose. `order_of` gives its memory order, the comments the reason.
 enum class Step : std::uint8_t {
-  // The writer, for each record. Slots behind the first are stored by the engine, relaxed.
+  // The writer, for each record. Slots after the first are stored by the engine, relaxed.
   FirstSlot,  ///< Words 0 to 6 of the first slot.
-  Commit,     ///< Its tag word: the record is there.
-  Records,    ///< How far the writer is: for people, and for who wants only what is new.
+  Commit,     ///< Its tag word: publishes the record.
+  Records,    ///< Number of records written: for tools, and for readers that start at the newest record.
   Head,
   // The writer, once in claim_step slots.
-  MarkEnd,      ///< The old mark is void, before
-  MarkFence,    ///< anything of the new one can be seen.
+  MarkEnd,      ///< Invalidates the old mark before
+  MarkFence,    ///< any part of the new one is visible.
   MarkRecords,  ///< The new one.
-  MarkNumber,   ///< Who begins there sees all that was written before.
-  Claim,        ///< Who sees it sees that the mark beside it changes: MarkFence.
-  ClaimFence,   ///< Who sees a word stored behind the claim sees the claim.
-  ReadCursor,   ///< What the reader has read was read before it is written over.
+  MarkNumber,   ///< A reader that begins there sees everything written before.
+  Claim,        ///< A reader that sees it also sees that the mark changes: MarkFence.
+  ClaimFence,   ///< A reader that sees a word stored after the claim also sees the claim.
+  ReadCursor,   ///< The reader has read its records before they are overwritten.
   // A reader, for each record.
-  Tags,            ///< Finds the commit: all of the record is seen.
+  Tags,            ///< Reads the commit: then the whole record is visible.
   Words,           ///< Copies the record.
   OvertakenFence,  ///< If a word was newer than the record, then
   OvertakenClaim,  ///< this is the claim that came before it.
@@ -76,7 +75,7 @@ struct Geometry {
   [[nodiscard]] constexpr std::uint64_t rest(std::uint64_t number) const { return slot_count - place(number); }
 };
 
-/// The writer's half. One thread. Knows the shared words by heart and loads none of them, readers' cursors apart.
+/// The writer's half. One thread. Keeps copies of the shared words and loads none of them, except readers' cursors.
 template <class Memory>
 class WriterCore {
  public:
@@ -88,7 +87,7 @@ class WriterCore {
     claim_ahead(Ungated());
   }
 
-  /// Number of the slot that the next record begins at, once has_room.
+  /// Number of the slot at which the next record begins; valid after has_room.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
   [[nodiscard]] std::uint64_t records() const noexcept { return records_; }
   [[nodiscard]] std::uint64_t claim() const noexcept { return claim_; }
@@ -96,13 +95,13 @@ class WriterCore {
   [[nodiscard]] const Geometry& geometry() const noexcept { return geometry_; }
   [[nodiscard]] Mark last_mark() const noexcept { return last_mark_; }
 
-  /// Whether the longest record may be written at number() without further ado.
+  /// Whether the longest record can be written at number() at once.
   [[nodiscard]] bool has_room() const noexcept {
     return geometry_.rest(number_) >= geometry_.max_record_slots && claim_ - number_ >= geometry_.max_record_slots;
   }
 
-  /// Pads the end of the ring if need be, and claims slots. `gate(need, want)` answers with the claim that is granted,
-  /// at least `need`; it may wait for readers first.
+  /// Pads the end of the ring if necessary, and claims slots. `gate(need, want)` returns the granted claim, at least
+  /// `need`; it may wait for readers first.
   template <class Gate>
   void make_room(const Gate& gate) noexcept {
     const std::uint64_t rest = geometry_.rest(number_);
@@ -132,9 +131,9 @@ class WriterCore {
   };
 
  private:
-  /// The only stores to the line that readers poll. Header tags with the phase of this lap stand in no other place and
-  /// at no other time, so the tag word is the sign that all of the record is there. No value that a sender chooses can
-  /// be taken for it, and nothing has to be cleared.
+  /// The only stores to the line that readers poll. Header tags with the phase of this lap occur nowhere else and at no
+  /// other time, so the tag word marks the record as complete. No value chosen by a sender can be mistaken for it, and
+  /// nothing has to be cleared.
   void publish(const record::Slot& first) noexcept {
     record::Slot& to = slot(number_);
     for (std::size_t word = 0; word < record::kTagWord; ++word) {
@@ -167,35 +166,35 @@ class WriterCore {
   std::uint64_t number_ = 0;
   std::uint64_t claim_ = 0;
   std::uint64_t records_ = 0;
-  std::uint64_t marks_ = 0;  ///< How many were set.
+  std::uint64_t marks_ = 0;  ///< Number of marks set.
   Mark last_mark_{};
 };
 
-/// A lossless ring, the reader's side: it has copied all below, and the writer may write over it.
+/// Lossless ring, the reader's side: it has copied all slots below, and the writer may overwrite them.
 template <class Memory>
 void store_position(Cursor& cursor, std::uint64_t position) noexcept {
   Memory::template store<Step::WriteCursor>(cursor.position, position);
 }
-/// The writer's side: claims up to slot_count behind this are free.
+/// The writer's side: claims up to slot_count beyond this are free.
 template <class Memory>
 std::uint64_t load_position(const Cursor& cursor) noexcept {
   return Memory::template load<Step::ReadCursor>(cursor.position);
 }
 
-/// How far a writer may claim that wants so much, if no reader needs a slot below `least`.
+/// The claim that a writer gets when it asks for `want`, if no reader needs a slot below `least`.
 constexpr std::uint64_t claimable(std::uint64_t want, std::uint64_t least, std::uint64_t slot_count) {
   return least > want - slot_count ? want : least + slot_count;
 }
 
-/// What poll has found.
+/// Result of a poll.
 enum class Poll : std::uint8_t {
   Nothing,  ///< No record yet.
   Record,   ///< One record.
-  Lost,     ///< The writer has overtaken the reader: slots were skipped. Poll again for what follows.
-  Damaged,  ///< The ring's content contradicts itself. Stays so: open again, or stop.
+  Lost,     ///< The writer has overtaken the reader: slots were skipped. Poll again.
+  Damaged,  ///< The ring's content is inconsistent. Permanent: open the ring again, or stop.
 };
 
-/// A reader's half. One thread. Stores nothing in the segment, and trusts nothing that it finds there.
+/// A reader's half. One thread. Stores nothing in the segment and does not trust its content.
 template <class Memory>
 class ReaderCore {
  public:
@@ -206,26 +205,26 @@ class ReaderCore {
       : header_(&header), slots_(slots), geometry_(geometry) {}
 
   [[nodiscard]] std::uint64_t position() const noexcept { return at_.number; }
-  /// Number of the next record: so many were published before it.
+  /// Number of records published before the next one.
   [[nodiscard]] std::uint64_t next_record() const noexcept { return at_.records; }
   void begin_at(const Mark& mark) noexcept { at_ = mark; }
 
   /// Slots and records that the last Poll::Lost skipped.
   [[nodiscard]] Mark lost() const noexcept { return lost_; }
 
-  /// Takes the record at the position: to `copy`, which has room for max_record_slots; null leaves it unread. `slots`
-  /// is its length.
+  /// Takes the record at the position and copies it to `copy`, which has space for max_record_slots; null skips the
+  /// copy. `slots` receives its length.
   [[nodiscard]] Poll poll(record::Slot* copy, std::uint64_t& slots) noexcept {
     if (copy == nullptr) return poll_to(Nowhere(), slots);
     return poll_to(Copy{copy}, slots);
   }
 
-  /// The same to wherever `to` says: `to.begin()` when there is a record, and, if that says yes, `to.slot(number,
-  /// words)` for each of its slots. What it was given counts only if this returns Poll::Record: the writer may have
-  /// been at it.
+  /// Like take, to a sink: calls `to.begin()` for a record and, if that returns true, `to.slot(number, words)` for each
+  /// of its slots. The slots are valid only if this returns Poll::Record: otherwise the writer may have changed them
+  /// meanwhile.
   template <class To>
   [[nodiscard]] Poll poll_to(To&& to, std::uint64_t& slots) noexcept {
-    for (int i = 0; i < 2; ++i) {  // padding and what follows it
+    for (int i = 0; i < 2; ++i) {  // padding and the record after it
       const record::Slot& first = slot(at_.number);
       const std::uint64_t tags = Memory::template load<Step::Tags>(first.words[record::kTagWord]);
       if ((tags & kFirstSlotMask) != first_slot_tags(phase_of(at_.number, geometry_.slot_count))) return nothing();
@@ -243,8 +242,8 @@ class ReaderCore {
         load_words<1>(words, first, std::make_index_sequence<record::kTagWord - 1>());
         words[record::kTagWord] = tags;
         to.slot(0, words);
-        // From the end: a processor that sees a row of lines read upwards fetches those that follow too, and they are
-        // the ones that the writer needs for its next record.
+        // From the end: on ascending reads the processor prefetches the next lines, which the writer needs for its next
+        // record.
         for (std::uint64_t k = total - 1; k > 0; --k) {
           load_words<0>(words, slot(at_.number + k), std::make_index_sequence<record::kSlotWords>());
           to.slot(k, words);
@@ -262,12 +261,12 @@ class ReaderCore {
     return Poll::Damaged;  // the writer never pads twice
   }
 
-  /// The oldest marked record behind slot `after` that the writer cannot reach before it has claimed `margin` more
-  /// slots. Else number 0, or kMarkChanges if the marks changed meanwhile: look again.
+  /// The oldest marked record after slot `after` that the writer cannot reach before it has claimed `margin` more
+  /// slots. Otherwise number 0, or kMarkChanges if the marks changed meanwhile: try again.
   [[nodiscard]] Mark find_start(std::uint64_t after, std::uint64_t margin) const noexcept {
     return find(after, margin, [](std::uint64_t mark, std::uint64_t best) { return mark < best; });
   }
-  /// The newest one.
+  /// The newest marked record.
   [[nodiscard]] Mark find_newest() const noexcept {
     return find(0, 0, [](std::uint64_t mark, std::uint64_t best) { return mark > best; });
   }
@@ -297,15 +296,15 @@ class ReaderCore {
 
   [[nodiscard]] Poll nothing() noexcept { return is_overtaken() ? resume() : Poll::Nothing; }
 
-  /// Whether the writer may have written to the slot at the position since the reader came to it. What was loaded
-  /// before is whole if not.
+  /// Whether the writer may have written to the slot at the position since the reader reached it. If not, the data
+  /// loaded before is consistent.
   [[nodiscard]] bool is_overtaken() const noexcept {
     Memory::template fence<Step::OvertakenFence>();
     return Memory::template load<Step::OvertakenClaim>(header_->claim) > at_.number + geometry_.slot_count;
   }
 
   [[nodiscard]] Poll resume() noexcept {
-    // Half a ring ahead of the writer: it must not be overtaken again at once.
+    // Half a ring ahead of the writer, so that the reader is not overtaken again at once.
     const Mark next = find_start(at_.number, geometry_.slot_count / 2);
     if (next.number == kMarkChanges) return Poll::Nothing;
     if (next.number == 0 || next.records < at_.records) return Poll::Damaged;

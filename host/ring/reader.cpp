@@ -43,26 +43,26 @@ bool read_at(const os::Descriptor& file, void* to, std::size_t bytes, std::uint6
 
 /// What is wrong with the part of the header that does not change; empty if nothing is.
 std::string problem_of(const Header& header, std::uint64_t file_bytes) {
-  if (header.magic != kMagic) return "it is no ring";
+  if (header.magic != kMagic) return "it is not a ring";
   if (header.version != kVersion) {
-    return "it has version " + std::to_string(header.version) + ", this program reads " + std::to_string(kVersion);
+    return "it has version " + std::to_string(header.version) + ", this program supports " + std::to_string(kVersion);
   }
   if (!std::has_single_bit(header.slot_count) || header.slot_count < kMinSlotCount ||
       header.slot_count > kMaxSlotCount) {
-    return "its number of slots is impossible";
+    return "its number of slots is invalid";
   }
   if (header.max_record_slots == 0 || header.max_record_slots > limits::kMaxRecordSlots ||
       header.max_record_slots > header.slot_count / kMaxRecordShare) {
-    return "its longest record is impossible";
+    return "its longest record is invalid";
   }
   if (header.slots_offset % kPageBytes != 0 || header.slots_offset > file_bytes || header.segment_bytes > file_bytes ||
       header.segment_bytes < header.slots_offset ||
       header.segment_bytes - header.slots_offset != header.slot_count * record::kSlotBytes) {
-    return "its lengths do not fit its size";
+    return "its lengths do not match its size";
   }
   if (header.image_offset < kHeaderBytes || header.image_offset > header.slots_offset ||
       header.image_bytes > header.slots_offset - header.image_offset || header.image_bytes > limits::kMaxImageBytes) {
-    return "its image does not lie between header and slots";
+    return "its image is not between header and slots";
   }
   return {};
 }
@@ -85,7 +85,7 @@ Result<Reader> Reader::open(std::string_view name, Start start, const os::Accept
   const auto file_bytes = static_cast<std::uint64_t>(status.st_size);
   Header& fixed = reader.fixed_;
   if (!S_ISREG(status.st_mode) || file_bytes < kHeaderBytes || !read_at(reader.file_, &fixed, sizeof(fixed), 0)) {
-    return Failure{cannot + "it is no ring"};
+    return Failure{cannot + "it is not a ring"};
   }
   const std::string problem = problem_of(fixed, file_bytes);
   if (!problem.empty()) return Failure{cannot + problem};
@@ -108,7 +108,7 @@ Result<Reader> Reader::open(std::string_view name, Start start, const os::Accept
   reader.copy_.resize(kBatchSlots + fixed.max_record_slots);
   const bool has_start = reader.find_start(start);
   if (reader.mapping_.is_broken()) return Failure{cannot + reader.damage()};
-  if (!has_start) return Failure{cannot + "it says of no place that a record begins there"};
+  if (!has_start) return Failure{cannot + "it gives no position where a record begins"};
   return reader;
 }
 
@@ -117,7 +117,7 @@ Result<Reader> Reader::ask_for_seat(std::string_view name, const os::Accepted& a
   if (!opened) return opened;
   Reader& reader = opened.value();
   if (reader.mode() != Mode::Lossless) {
-    return Failure{"cannot attach to the ring '" + reader.path_ + "': its writer waits for nobody"};
+    return Failure{"cannot attach to the ring '" + reader.path_ + "': its writer does not wait for readers"};
   }
   const Result<bool> asked = reader.ask();
   if (!asked) return Failure{asked.message()};
@@ -142,15 +142,15 @@ Result<Reader> Reader::attach(std::string_view name, std::uint64_t timeout_ns,
     const Result<bool> seated = reader.take_seat();
     if (!seated) return Failure{seated.message()};
     if (seated.value() || reader.writer() != WriterState::Running) break;
-    if (keep_waiting && !keep_waiting()) return Failure{cannot + "the wait was ended"};
-    if (std::chrono::steady_clock::now() >= end) return Failure{cannot + "the writer gives no seat"};
+    if (keep_waiting && !keep_waiting()) return Failure{cannot + "the wait was interrupted"};
+    if (std::chrono::steady_clock::now() >= end) return Failure{cannot + "the writer accepts no more readers"};
     std::this_thread::sleep_for(kNap);
   }
   // No writer, or no more: nothing is written over, and all that is left can be read.
   if (reader.seat_ == kSeats && !reader.sit_down()) {
     reader.cursor_ = CursorFile();
     const Mark begin = reader.core_.find_start(0, 0);
-    if (begin.number <= kMarkChanges) return Failure{cannot + "it says of no place that a record begins there"};
+    if (begin.number <= kMarkChanges) return Failure{cannot + "it gives no position where a record begins"};
     reader.core_.begin_at(begin);
     reader.first_record_ = begin.records;
   }

@@ -24,17 +24,17 @@ namespace stopbit::ring {
 
 /// Where a new reader begins.
 enum class Start : std::uint8_t {
-  Oldest,  ///< At the oldest record that is safe from being overwritten at once; all of a ring never filled.
+  Oldest,  ///< At the oldest record that is not about to be overwritten; the first one if the ring never filled.
   Newest,  ///< With the next record.
 };
 
 enum class WriterState : std::uint8_t {
   Running,
-  Finished,  ///< It has ended in good order.
-  Dead,      ///< It has ended without saying so.
+  Finished,  ///< It ended and said so.
+  Dead,      ///< It died.
 };
 
-/// Records one behind the other. A view: the slots must outlive it.
+/// Consecutive records. A view: the slots must outlive it.
 class Records {
  public:
   class Iterator {
@@ -52,7 +52,7 @@ class Records {
       rest_ = rest_.subspan(slots());
       return *this;
     }
-    Iterator operator++(int) noexcept {  // NOLINT(cert-dcl21-cpp): iterators are asked to return themselves
+    Iterator operator++(int) noexcept {  // NOLINT(cert-dcl21-cpp): iterators must return themselves
       const Iterator before = *this;
       ++*this;
       return before;
@@ -74,103 +74,104 @@ class Records {
   std::span<const record::Slot> slots_;
 };
 
-/// Reads the records of a ring out of memory that it maps read-only. Any number of readers, of any process: the writer
-/// does not know of them, and a reader may stop or die at any instruction. Safe on any content of the segment, and if
-/// its owner makes the file shorter, which a writer never does: then the ring is damaged (guard.hpp).
+/// Reads the records of a ring from memory that it maps read-only. Any number of readers, in any process. The writer
+/// does not know them, and a reader may stop or die at any instruction. Safe with any content of the segment, and also
+/// if the segment's owner truncates the file, which a writer never does; the ring is then damaged (guard.hpp).
 ///
-/// One thread per reader. poll and record make no system call and allocate nothing. (attach is the exception to all of
-/// this: such a reader has a file of its own that the writer reads.)
+/// One thread per reader. poll and record make no system call and allocate nothing. A reader made by attach is
+/// different: it has a file of its own that the writer reads.
 class Reader {
  public:
-  /// Rings of other users than the accepted ones are refused: their content would be a stranger's word.
+  /// Refuses rings of users that are not accepted: their content cannot be trusted.
   [[nodiscard]] static Result<Reader> open(std::string_view name, Start start = Start::Oldest,
                                            const os::Accepted& accepted = os::Accepted());
 
-  /// Takes a seat at a lossless ring: from its oldest record on nothing is lost, because the writer waits; until this
-  /// reader ends, or does not move for as long as the writer's patience lasts. For the user of the writer only. Waits
-  /// up to `timeout_ns` for a seat; `keep_waiting` is asked meanwhile, false ends the wait. If the writer has ended
-  /// there is nothing to wait for, and nothing is lost either.
+  /// Registers as a reader of a lossless ring. From its oldest record on nothing is lost, because the writer waits,
+  /// until this reader ends or does not move for the writer's patience. Only for the writer's user. Waits up to
+  /// `timeout_ns` to be admitted and calls `keep_waiting` meanwhile; false ends the wait. If the writer has ended, the
+  /// call does not wait, and nothing is lost.
   [[nodiscard]] static Result<Reader> attach(std::string_view name, std::uint64_t timeout_ns = kAttachTimeoutNs,
                                              const std::function<bool()>& keep_waiting = {},
                                              const os::Accepted& accepted = os::Accepted());
   static constexpr std::uint64_t kAttachTimeoutNs = 10'000'000'000;
 
-  /// The same without the wait: the reader must not be polled before `take_seat` says yes. Ask now and then; the writer
-  /// gives seats when it moves its claim and when it beats. A failure: this reader cannot ask at all.
+  /// Like attach, without waiting: poll the reader only after `take_seat` has returned true. Call it now and then; the
+  /// writer admits readers when it moves its claim and when it beats. A failure means that this reader cannot register
+  /// at all.
   [[nodiscard]] static Result<Reader> ask_for_seat(std::string_view name,
                                                    const os::Accepted& accepted = os::Accepted());
   [[nodiscard]] Result<bool> take_seat();
 
-  /// What the writer has said of itself.
+  /// As declared by the writer.
   [[nodiscard]] Origin origin() const noexcept { return static_cast<Origin>(fixed_.origin); }
   [[nodiscard]] Mode mode() const noexcept { return static_cast<Mode>(fixed_.mode); }
-  /// Whether the writer has stopped to wait for this reader, which it did since attach.
+  /// Whether the writer has stopped waiting for this reader since attach.
   [[nodiscard]] bool is_detached() const noexcept;
-  /// With a seat: the writer keeps the records from slot `number` on, which this reader has taken, as if it had not.
-  /// `number` must not go back. Until the first call it keeps what was not taken.
+  /// After attach: makes the writer keep the records from slot `number` on that this reader has already taken. `number`
+  /// must not decrease. Before the first call only records not yet taken are kept.
   void keep_from(std::uint64_t number) noexcept;
-  /// Takes the records from a place on once more, of which keep_from says that they are still there. The place must be
-  /// one at which a record began. False: it is not kept, or was not reached yet.
+  /// Goes back to slot `number`, whose records keep_from has kept. A record must begin at that slot. Returns false if
+  /// the slot is not kept or was not reached yet.
   [[nodiscard]] bool go_back(std::uint64_t number, std::uint64_t records) noexcept;
 
   /// Takes the next record, if there is one.
   [[nodiscard]] Poll poll() noexcept { return poll_batch(1); }
 
-  /// Takes the records that are there, up to so many and to some hundred slots: Poll::Record if there is at least one.
-  /// Worth it for who cannot look at each record as it comes: more is copied while the processor's caches are at it.
+  /// Takes the available records: at most `max_records`, and at most a few hundred slots. Returns Poll::Record if there
+  /// is at least one. Faster than poll if the caller can process records in batches.
   [[nodiscard]] Poll poll_batch(std::size_t max_records = kMaxBatch) noexcept;
   static constexpr std::size_t kMaxBatch = 256;
 
-  /// Takes the next record straight into another ring, without a copy in between: what the reader of that ring gets is
-  /// the same but for what numbers slots, stamp and phases. Its records may be as long as this one's. Do not mix with
-  /// batches whose records are still wanted.
+  /// Copies the next record directly into another ring. The copy differs only in slot numbers, stamp and phases. Its
+  /// records may be as long as those of this ring. Invalidates the records of the last batch.
   [[nodiscard]] Poll copy_to(record::RecordSink& sink, std::uint32_t& slots) noexcept;
 
-  /// What Poll::Damaged means, for messages.
+  /// Reason of Poll::Damaged, for messages.
   [[nodiscard]] const char* damage() const noexcept {
-    return mapping_.is_broken() ? "the ring's file became shorter while it was read"
-                                : "the content of the ring contradicts itself";
+    return mapping_.is_broken() ? "the ring's file was truncated while it was read"
+                                : "the content of the ring is inconsistent";
   }
 
-  /// The record that poll has found: a private copy, valid until the next poll. The writer did not touch it while it
-  /// was copied. Its content is the writer's word: record::Reader checks it.
+  /// The record found by poll: a private copy, valid until the next poll. It is consistent: the writer did not change
+  /// it while it was copied. Its content is not trusted: check it with record::Reader.
   [[nodiscard]] std::span<const record::Slot> record() const noexcept { return *records().begin(); }
-  /// All that poll_batch has found, in the same sense: `for (std::span<const record::Slot> record : ring.records())`.
+  /// All records found by poll_batch, under the same conditions: `for (std::span<const record::Slot> record :
+  /// ring.records())`.
   [[nodiscard]] Records records() const noexcept { return Records(slots()); }
-  /// Their slots, one record behind the other.
+  /// The slots of these records, in sequence.
   [[nodiscard]] std::span<const record::Slot> slots() const noexcept { return {copy_.data(), copied_slots_}; }
 
   /// Number of the first slot of the first record.
   [[nodiscard]] std::uint64_t record_number() const noexcept { return record_number_; }
-  /// So many records were published before that record.
+  /// Number of records published before that record.
   [[nodiscard]] std::uint64_t record_index() const noexcept { return record_index_; }
 
-  /// Slots skipped at the last Poll::Lost: exactly those from where this reader was to where it is now.
+  /// Slots skipped at the last Poll::Lost: exactly those between the reader's previous and present positions.
   [[nodiscard]] std::uint64_t lost() const noexcept { return core_.lost().number; }
   [[nodiscard]] std::uint64_t total_lost() const noexcept { return total_lost_.number; }
-  /// Records that began in them, exactly.
+  /// Number of records that began in these slots; exact.
   [[nodiscard]] std::uint64_t lost_records() const noexcept { return core_.lost().records; }
   [[nodiscard]] std::uint64_t total_lost_records() const noexcept { return total_lost_.records; }
-  /// Records that poll has given.
+  /// Records returned by poll.
   [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
 
-  /// Number of the slot that is polled next.
+  /// Number of the next slot to poll.
   [[nodiscard]] std::uint64_t position() const noexcept { return core_.position(); }
-  /// So many records were published before the next one:
-  /// first_record() + delivered() + total_lost_records() == next_record(), always.
+  /// Number of records published before the next one: first_record() + delivered() + total_lost_records() ==
+  /// next_record(), always.
   [[nodiscard]] std::uint64_t next_record() const noexcept { return core_.next_record(); }
-  /// So many were published before this reader came.
+  /// Records published before this reader started.
   [[nodiscard]] std::uint64_t first_record() const noexcept { return first_record_; }
-  /// So many the writer has published by now.
+  /// Records published by the writer so far.
   [[nodiscard]] std::uint64_t published() const noexcept;
 
-  /// How the writer is. A system call: ask when there is nothing to read. Records may have come since the last poll:
-  /// poll until Nothing before believing that an ended writer's last record was seen.
+  /// State of the writer. Makes a system call, so call it when there is nothing to read. Records may have arrived since
+  /// the last poll: after the writer has ended, poll until Nothing to see its last record.
   [[nodiscard]] WriterState writer() const noexcept;
-  /// Whether the name belongs to another ring by now, one that a later writer has made. A system call.
+  /// Whether a later writer has created another ring of the same name. A system call.
   [[nodiscard]] bool replaced() const noexcept;
 
-  /// The firmware image (.sbf) that came with the ring; to be read by image::read and checked by verify::check.
+  /// The firmware image (.sbf) stored in the ring. Read it with image::read and check it with verify::check.
   [[nodiscard]] std::span<const std::byte> image() const noexcept { return image_; }
   [[nodiscard]] std::uint64_t layout_hash() const noexcept { return fixed_.layout_hash; }
   [[nodiscard]] std::uint32_t image_generation() const noexcept { return fixed_.image_generation; }
@@ -180,7 +181,7 @@ class Reader {
   [[nodiscard]] std::uint32_t max_record_slots() const noexcept { return fixed_.max_record_slots; }
   [[nodiscard]] std::uint64_t heartbeat_ns() const noexcept;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Whether that file is the one which this reader has open.
+  /// Whether this reader has that file open.
   [[nodiscard]] bool has_file(std::uint64_t device, std::uint64_t inode) const noexcept {
     return device == device_ && inode == inode_;
   }
@@ -199,15 +200,15 @@ class Reader {
   std::uint64_t device_ = 0;
   std::uint64_t inode_ = 0;
   os::Mapping mapping_;
-  Header fixed_{};  ///< As it was when the ring was opened: what does not change was checked, and is not read again.
+  Header fixed_{};  ///< The header when the ring was opened. Its constant part was checked then and is not read again.
   std::vector<std::byte> image_;
   ReaderCore<SharedMemory> core_;
-  CursorFile cursor_;  ///< Of a reader that was attached.
+  CursorFile cursor_;  ///< Used after attach.
   std::size_t seat_ = kSeats;
   std::uint64_t kept_ = ~std::uint64_t{0};  ///< keep_from
   std::vector<record::Slot> copy_;
   std::size_t copied_slots_ = 0;
-  Poll pending_ = Poll::Record;  ///< What ended the last batch; Record: nothing did.
+  Poll pending_ = Poll::Record;  ///< What ended the last batch; Record if nothing did.
   std::uint64_t record_number_ = 0;
   std::uint64_t record_index_ = 0;
   std::uint64_t first_record_ = 0;

@@ -142,8 +142,8 @@ Result<ReaderRegistration> ReaderRegistration::create(std::string_view ring, std
   if (!ring_path) return Failure{ring_path.message()};
   if (!is_name(name)) {
     return Failure{"'" + std::string(name) +
-                   "' is no name of a reader: up to 64 letters, digits, '.', '_' and '-', not beginning with '.' or "
-                   "'-', without '.by-'"};
+                   "' is not a valid name of a reader: up to 64 letters, digits, '.', '_' and '-', not beginning with "
+                   "'.' or '-', without '.by-'"};
   }
   const fs::path path_of_ring = place_of(ring, ring_path.value());
   const fs::path folder = signs_of(path_of_ring);

@@ -10,22 +10,22 @@
 #include "host/ring/reader.hpp"
 #include "microcode/base/result.hpp"
 
-/// Readers with a name. The writer of a lossy ring does not know its readers, and they map it read-only; one that wants
-/// people to see how it does leaves a file of its own, RING.by-NAME-PID, which it alone writes: in the folder
-/// `.readers` beside the ring, where every user may leave one, or, without that folder, beside the ring.
+/// Readers with a name. The writer of a lossy ring does not know its readers, and they map it read-only. A reader that
+/// wants to be listed creates a file, RING.by-NAME-PID, which only it writes: in the folder `.readers` beside the ring,
+/// where every user may create one, or beside the ring if that folder does not exist.
 namespace stopbit::ring {
 
-/// The file of a reader, which it holds locked as long as it lives and takes away when it ends. One thread.
+/// The file of a reader, kept locked while the reader lives and removed when it ends. One thread.
 class ReaderRegistration {
  public:
-  /// For a ring, by its name, and a reader's name: letters, digits, '.', '_' and '-', up to 64. What readers of this
-  /// name that were killed have left is taken away.
+  /// For a ring, by its name, and a reader's name: letters, digits, '.', '_' and '-', up to 64. Removes files of killed
+  /// readers of this name.
   [[nodiscard]] static Result<ReaderRegistration> create(std::string_view ring, std::string_view name);
   ReaderRegistration(ReaderRegistration&&) noexcept;
   ReaderRegistration& operator=(ReaderRegistration&&) = delete;
   ~ReaderRegistration();
 
-  /// What the reader has read and lost so far. Some stores: no system call, no wait.
+  /// Publishes what the reader has read and lost so far. Only stores: no system call, no wait.
   void show(const Reader& reader) noexcept;
 
  private:
@@ -36,21 +36,21 @@ class ReaderRegistration {
   os::Mapping mapping_;
 };
 
-/// What a reader says of itself: its word, no more.
+/// What a reader reports about itself; not verified.
 struct SeenReader {
-  std::size_t ring = 0;  ///< Index of the list that was asked for.
+  std::size_t ring = 0;  ///< Index in the list passed to find_readers.
   std::string name;
   std::uint32_t pid = 0;
-  bool is_running = false;  ///< False: it has ended without a word.
+  bool is_running = false;  ///< False: it died.
   std::uint64_t delivered = 0;
   std::uint64_t lost_records = 0;
   std::uint64_t lost_slots = 0;
 };
 
-/// The readers of these rings that have a name, in the order of rings, names and processes; at most kMaxSeenReaders of
-/// all, and kMaxSeenOfUser of one user. Any files may lie there, of any user and any number: it looks at kMaxLookedAt
-/// of a folder. What is no sign is left alone, but in a folder `.readers` of this process's user, where it is removed,
-/// so that it cannot hide others. Reads folders; for a thread that may take its time.
+/// Returns the named readers of these rings, ordered by ring, name and process: at most kMaxSeenReaders in all and
+/// kMaxSeenOfUser of one user. The folders may contain any number of files of any user; at most kMaxLookedAt per folder
+/// are examined. Other files are ignored, except in a folder `.readers` of this process's user, where they are removed
+/// so that they cannot hide readers. Reads folders; not for a latency-critical thread.
 inline constexpr std::size_t kMaxSeenReaders = 1'024;
 inline constexpr std::size_t kMaxSeenOfUser = 256;
 inline constexpr std::size_t kMaxLookedAt = 4'096;

@@ -13,51 +13,52 @@
 
 namespace stopbit::ring {
 
-/// What has become of a reader that the writer waits for.
+/// A change of a reader that the writer waits for.
 struct ReaderEvent {
   enum class Kind : std::uint8_t {
-    Seated,  ///< It has a seat: it loses nothing from `position` on.
-    Left,    ///< It has ended in good order.
-    Died,    ///< It was detached: its process is gone.
-    Stuck,   ///< It was detached: it did not move while the writer waited for it.
-    GivenUp  ///< It was detached: somebody wants the writer to stop waiting.
+    Seated,  ///< It is attached: it loses nothing from `position` on.
+    Left,    ///< It ended normally.
+    Died,    ///< It was detached because its process died.
+    Stuck,   ///< It was detached because it did not move while the writer waited for it.
+    GivenUp  ///< It was detached because keep_waiting ended the wait.
   };
   Kind kind = Kind::Seated;
   std::uint32_t pid = 0;
-  std::uint64_t position = 0;   ///< Of the slots, it has read all below.
+  std::uint64_t position = 0;   ///< It has read all slots below this number.
   std::uint64_t delivered = 0;  ///< Records.
 };
 
 struct Patience {
   std::uint64_t stuck_ns =
-      10'000'000'000;  ///< A reader that does not move for so long while it is waited for is stuck.
-  /// Told of every reader that comes and goes; from the writer's thread, may be empty.
+      10'000'000'000;  ///< A reader is stuck if it does not move for this long while the writer waits for it.
+  /// Called for each reader that joins or leaves, on the writer's thread. May be empty.
   std::function<void(const ReaderEvent&)> on_event;
-  /// Asked about a hundred times a second while the writer waits: false gives up those it waits for. May be empty.
+  /// Called repeatedly while the writer waits; false detaches the readers it waits for. May be empty.
   std::function<bool()> keep_waiting;
 };
 
-/// The writer's side of a lossless ring: gives seats to readers, and waits for the slowest.
+/// The writer's side of a lossless ring: admits readers and waits for the slowest.
 ///
-/// One thread. Looks into a folder, so it makes system calls and allocates; that is why it is for replays and files.
+/// One thread. It reads a folder, makes system calls and allocates; therefore for replays and files only.
 class Seats {
  public:
-  /// `folder` is there and empty of what matters.
+  /// `folder` must exist and contain no cursors in use.
   Seats(std::string folder, Header& header, Patience patience);
   Seats(const Seats&) = delete;
   Seats& operator=(const Seats&) = delete;
   ~Seats();
 
-  /// Grants a claim of `want`, or less if some reader is behind, but at least `need`: waits until that can be.
+  /// Grants a claim of `want`, or less if a reader has fallen behind, but at least `need`. Waits until that is
+  /// possible.
   [[nodiscard]] std::uint64_t grant(std::uint64_t need, std::uint64_t want);
 
-  /// Lets new readers sit down, and those that are gone leave. `claim` is the writer's.
+  /// Admits new readers and removes those that have ended. `claim` is the writer's.
   void look(std::uint64_t claim);
 
-  /// What patience says: whether the writer may go on waiting.
+  /// Whether the writer may continue to wait, according to patience.
   [[nodiscard]] bool keep_waiting() const { return !patience_.keep_waiting || patience_.keep_waiting(); }
 
-  /// Readers that have a seat.
+  /// Number of attached readers.
   [[nodiscard]] std::size_t taken() const noexcept;
 
  private:
@@ -66,7 +67,7 @@ class Seats {
     os::Descriptor file;
     os::Mapping mapping;
     std::uint64_t position = 0;  ///< At the last look; never goes back.
-    std::uint64_t moved_ns = 0;  ///< When it last moved, or the writer began to wait.
+    std::uint64_t moved_ns = 0;  ///< Time of its last move, or of the beginning of the wait.
     std::size_t seat = 0;
     bool is_detached = false;
 
@@ -89,8 +90,8 @@ class Seats {
   Header& header_;
   Patience patience_;
   std::vector<Reader> readers_;
-  std::vector<std::string> names_;  ///< In the folder, at the last look.
-  std::int64_t changed_ns_ = 0;     ///< The folder, then.
+  std::vector<std::string> names_;  ///< Files in the folder when it was last read.
+  std::int64_t changed_ns_ = 0;     ///< Modification time of the folder at that time.
 };
 
 }  // namespace stopbit::ring

@@ -4,10 +4,10 @@
 
 namespace stopbit::ring {
 
-/// What a reader that spins does between two polls. Each look at a slot that is not yet written takes its cache line
-/// away from the writer, who has to fetch it back: nothing that either would notice, unless the writer goes on at once
-/// with the next record. So a reader that waits looks again soon; one that finds more whenever it has waited, because
-/// the writer never rests, waits twice as long each time, up to some microseconds, and then takes more at once.
+/// Wait of a polling reader between two polls. Each poll of an unwritten slot takes its cache line away from the
+/// writer, which must fetch it back; this costs time only if the writer continues at once with the next record. A
+/// reader therefore polls again soon. If it finds a record after every wait, because the writer never pauses, it waits
+/// twice as long each time, up to a few microseconds, and then takes more records at once.
 ///
 ///     for (ring::Spin spin;;) {
 ///       if (reader.poll() == ring::Poll::Nothing) { spin.wait(); continue; }
@@ -16,7 +16,7 @@ namespace stopbit::ring {
 ///     }
 class Spin {
  public:
-  /// The last poll has found something.
+  /// Call after a poll that found a record.
   void found() noexcept { has_found_ = true; }
 
   void wait() noexcept {

@@ -20,27 +20,27 @@ namespace stopbit::ring {
 struct WriterOptions {
   std::uint64_t slot_count = kDefaultSlotCount;  ///< A power of two, at least eight records of the program.
   std::uint32_t image_generation = 0;
-  /// For replays and files: the writer waits for the readers that have a seat (Reader::attach). Nothing: for nobody.
+  /// For replays and files: the writer waits for attached readers (Reader::attach). Without a value it never waits.
   std::optional<Patience> lossless = {};
-  /// A writer of this process that has the name: the new segment takes its place although it is alive. Its readers stay
-  /// with it until it finishes. Null: only what a dead writer left is replaced.
+  /// A live writer of this process with the same name, to be replaced by the new segment. Its readers stay with it
+  /// until it finishes. Null: replaces only the segment of a dead writer.
   const class Writer* replaces = nullptr;
   Origin origin = Origin::Own;
-  /// What a dead writer left is replaced only if it was a copy (Origin), which can be made again.
+  /// Replaces the segment of a dead writer only if it was a copy (Origin), which can be made again.
   bool spares_originals = false;
 };
 
-/// Writes records into shared memory for any number of readers, and never waits for one: who is too slow loses records,
-/// and learns how many. (A lossless one waits for readers with a seat.) Holds the image too, so that a reader needs
-/// nothing but the ring.
+/// Writes records into shared memory for any number of readers and never waits for them: a reader that falls behind
+/// loses records and sees exactly how many. (A lossless writer waits for attached readers.) The segment contains the
+/// image, so a reader needs only the ring.
 ///
-/// One thread. After create there is no allocation, system call or page fault, but for the waiting of a lossless ring.
-/// The segment stays when the writer is gone, so that late readers find its last records; the next writer of the name
+/// One thread. After create it makes no allocation, system call or page fault, except while a lossless ring waits. The
+/// segment remains after the writer ends, so that late readers find its last records; the next writer of the name
 /// replaces it.
 class Writer final : public record::RecordSink {
  public:
-  /// Makes the segment and gives it its name only when it is complete. Leftovers of a dead writer are replaced; a name
-  /// that has a live writer, or belongs to something that is no ring, is refused.
+  /// Creates the segment, and names it only when it is complete. Replaces the segment of a dead writer. Fails if the
+  /// name has a live writer or belongs to a file that is not a ring.
   [[nodiscard]] static Result<Writer> create(std::string_view name, const Program& program,
                                              const WriterOptions& options = {});
 
@@ -51,35 +51,36 @@ class Writer final : public record::RecordSink {
   [[nodiscard]] Place open() noexcept override;
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
 
-  /// Lossless: waits until so many readers have a seat, and beats meanwhile. False if keep_waiting said no.
+  /// Lossless: waits until `readers` readers are attached, and beats meanwhile. Returns false if keep_waiting returned
+  /// false.
   [[nodiscard]] bool wait_for_readers(std::size_t readers);
-  /// Lossless: readers that have a seat now.
+  /// Lossless: number of attached readers.
   [[nodiscard]] std::size_t seated() const noexcept { return seats_ ? seats_->taken() : 0; }
 
-  /// Tells readers that the writer is well; their tools show the age. Lets readers of a lossless ring sit down.
+  /// Updates the heartbeat, whose age tools show. Admits readers of a lossless ring.
   void beat(std::uint64_t now_ns) noexcept;
 
-  /// Tells readers that no record follows. The destructor does the same.
+  /// Marks the ring as finished: no record follows. The destructor does the same.
   void finish() noexcept;
 
-  /// Whether the segment's file has become shorter: nobody reads what is written from there on. No system call.
+  /// Whether the segment's file was truncated: later records reach no reader. No system call.
   [[nodiscard]] bool is_broken() const noexcept { return mapping_.is_broken(); }
 
-  /// Takes the name away, if it is still this segment's: who has it open keeps it. A system call.
+  /// Removes the name if it still belongs to this segment. Processes that have the segment open keep it. A system call.
   void unlink() const noexcept;
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   [[nodiscard]] std::uint64_t slot_count() const noexcept { return core_.geometry().slot_count; }
   [[nodiscard]] std::uint64_t epoch() const noexcept;
-  /// Number of the slot the next record begins at, unless padding comes first.
+  /// Number of the slot at which the next record begins, unless padding comes first.
   [[nodiscard]] std::uint64_t head() const noexcept { return core_.number(); }
   /// Records published.
   [[nodiscard]] std::uint64_t records() const noexcept { return core_.records(); }
   [[nodiscard]] std::size_t segment_bytes() const noexcept { return mapping_.bytes(); }
-  /// How much of the segment lies in huge pages. They save the processor's address caches; 0 is slower by little. They
-  /// need a file system that gives them: a tmpfs does if it is mounted with huge=advise (or always).
+  /// Bytes of the segment in huge pages, which reduce TLB misses; without them the ring is slightly slower. They need a
+  /// tmpfs mounted with huge=advise or huge=always.
   [[nodiscard]] std::size_t huge_bytes() const { return mapping_.huge_bytes(); }
-  /// The last byte of the segment; for who wants to know where it lies.
+  /// The last byte of the segment, for callers that look up its memory node.
   [[nodiscard]] const void* last_byte() const noexcept { return mapping_.data() + mapping_.bytes() - 1; }
 
  private:
@@ -92,7 +93,7 @@ class Writer final : public record::RecordSink {
   os::Mapping mapping_;
   WriterCore<SharedMemory> core_;
   std::unique_ptr<Seats> seats_;
-  std::uint64_t prefetched_ = 0;  ///< Slots below were fetched for writing.
+  std::uint64_t prefetched_ = 0;  ///< Slots below this number were prefetched for writing.
 };
 
 }  // namespace stopbit::ring

@@ -17,7 +17,7 @@ class SourceBuffer {
 
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] std::string_view text() const noexcept { return text_; }
-  /// The line without its end; empty when there is no such line.
+  /// The line without its end; empty if the line does not exist.
   [[nodiscard]] std::string_view line(std::uint32_t number) const noexcept;
 
   struct Position {
@@ -49,7 +49,7 @@ struct Diagnostic {
   SourceRange range;
 };
 
-/// What a reader of text found, in the order of finding. Libraries collect, one formatter at the edge prints.
+/// Findings of a reader of text, in order. Libraries collect them; one formatter at the edge prints them.
 class Diagnostics {
  public:
   void error(ErrorCode code, SourceRange range, std::string message);

@@ -5,12 +5,12 @@
 #include <span>
 #include <string_view>
 
-/// FNV-1a, 64 bits: for what is compared, and no secret.
+/// FNV-1a, 64 bits. Not for secrets.
 namespace stopbit {
 
 inline constexpr std::uint64_t kFnv1aBegin = 0xCBF29CE484222325U;
 
-/// The hash after one more value: a byte, or a whole word where no other program has to get the same hash.
+/// The hash after one more value: a byte, or a whole word if no other program needs the same hash.
 constexpr std::uint64_t fnv1a(std::uint64_t hash, std::uint64_t value) noexcept {
   return (hash ^ value) * 0x100000001B3U;
 }

@@ -13,7 +13,7 @@ inline void append_hex(std::string& out, std::uint64_t value, unsigned digits) {
   while (digits-- != 0) out += kHexDigits[value >> (4 * digits) & 0xF];
 }
 
-/// "0x1f", with at least so many digits.
+/// "0x1f", with at least `least_digits` digits.
 [[nodiscard]] inline std::string hex_text(std::uint64_t value, unsigned least_digits = 1) {
   unsigned digits = least_digits;
   while (digits < 16 && value >> (4 * digits) != 0) ++digits;

@@ -3,18 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Bounds that compiler, assembler, verifier and every engine share. Those in the first group follow from the widths
-/// of the instruction word; the others bound what a hostile file or datagram can make us do.
+/// Bounds that compiler, assembler, verifier and every engine share. Those in the first group follow from the widths of
+/// the instruction word; the others bound the work that a hostile file or datagram can cause.
 namespace stopbit::limits {
 
 // Widths of the instruction word.
 inline constexpr std::size_t kMaxInstructions = 16'384;  ///< target: 14 bits
-inline constexpr std::size_t kMaxBlocks = 16'384;        ///< a block number stands in the target column
+inline constexpr std::size_t kMaxBlocks = 16'384;        ///< a block number is in the target column
 inline constexpr std::size_t kMaxSlots = 4'096;          ///< dictionary slot: 12 bits
 inline constexpr std::size_t kMaxConstants = 4'096;      ///< constant: 12 bits
 inline constexpr std::size_t kMaxBlockWords = 250;       ///< word: 8 bits, 255 = none
-inline constexpr std::size_t kMaxSegments = 4'096;       ///< segment number stands in the constant column
-inline constexpr std::size_t kMaxPresenceBits = 4'095;   ///< bit bound stands in the slot column
+inline constexpr std::size_t kMaxSegments = 4'096;       ///< the segment number is in the constant column
+inline constexpr std::size_t kMaxPresenceBits = 4'095;   ///< the bit bound is in the slot column
 
 inline constexpr std::size_t kMaxProfileMaps = 64;  ///< presence maps of a segment with programs of their own
 

@@ -6,12 +6,13 @@
 
 namespace stopbit {
 
-/// Why something that is not text was refused; one sentence without a full stop.
+/// Reason of a failure; one sentence without a full stop.
 struct Failure {
   std::string message;
 };
 
-/// A value, or why there is none. `Why` has a `message`; one of its own says more than that, as the kind of failure.
+/// A value, or the reason why there is none. `Why` has a `message`; a custom type can add more, such as the kind of
+/// failure.
 template <class T, class Why = Failure>
 class [[nodiscard]] Result {
  public:
@@ -31,9 +32,9 @@ class [[nodiscard]] Result {
   std::variant<T, Why> state_;
 };
 
-/// What a call gives that does something and has no value to give.
+/// Success of a call without a result.
 struct Done {};
-/// It is done, or why not.
+/// Success, or the reason of the failure.
 using Status = Result<Done>;
 
 }  // namespace stopbit

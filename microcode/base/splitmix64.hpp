@@ -4,8 +4,8 @@
 
 namespace stopbit {
 
-/// The next number of a sequence that is well mixed and the same on every machine. Each state gives another number,
-/// and the sequence comes again after 2^64 of them.
+/// Next number of a well-mixed pseudo-random sequence, the same on every machine. The period is 2^64; no number repeats
+/// within it.
 constexpr std::uint64_t splitmix64(std::uint64_t& state) noexcept {
   std::uint64_t mixed = state += 0x9E3779B97F4A7C15U;
   mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9U;

@@ -221,7 +221,7 @@ class ImageReader {
     }
     if (bytes_.size() < 12) return "the image ends inside its header";
     if (const auto version = u32(8); version != kVersion) {
-      return "byte 8: the image has version " + std::to_string(version) + ", this program reads version " +
+      return "byte 8: the image has version " + std::to_string(version) + ", this program supports version " +
              std::to_string(kVersion);
     }
     if (bytes_.size() < least) {
@@ -232,9 +232,9 @@ class ImageReader {
       return "the image has " + std::to_string(bytes_.size()) + " bytes, more than the limit of " +
              std::to_string(limits::kMaxImageBytes);
     }
-    if (u32(12) != kSectionCount) return "byte 12: the image has another number of sections than version 1 has";
+    if (u32(12) != kSectionCount) return "byte 12: the number of sections is wrong for version 1";
     if (u32(16) != bytes_.size()) {
-      return "byte 16: the image says it has " + std::to_string(u32(16)) + " bytes, there are " +
+      return "byte 16: the length of the image is given as " + std::to_string(u32(16)) + " bytes, but it has " +
              std::to_string(bytes_.size());
     }
     if (little_endian(bytes_, 24, 8) != 0) return "byte 24: reserved bytes are not zero";
@@ -256,7 +256,7 @@ class ImageReader {
       };
       expected = align(expected);
       const Place here{u32(at + 8), u32(at + 12), u32(at + 16)};
-      if (u32(at) != to_bits(section.id)) return bad(0, "another section stands here");
+      if (u32(at) != to_bits(section.id)) return bad(0, "unexpected section");
       if (u32(at + 4) != section.entry_bytes) return bad(4, "the entry size is wrong");
       if (here.count > section.max_entries) {
         return bad(
@@ -383,11 +383,11 @@ class ImageReader {
     const std::size_t at = place(Section::Properties).offset;
     if (properties_.capabilities != required_capabilities(program_)) {
       return section_text(Section::Properties) + "byte " + std::to_string(at) +
-             ": the capabilities are not those of the code";
+             ": the capabilities do not match the code";
     }
     if (properties_.layout_hash != layout_hash(program_)) {
       return section_text(Section::Properties) + "byte " + std::to_string(at + 8) +
-             ": the layout hash is not that of the content";
+             ": the layout hash does not match the content";
     }
     return std::nullopt;
   }
@@ -408,7 +408,9 @@ class ImageReader {
   }
 
   static std::string not_canonical(std::size_t offset) {
-    return "byte " + std::to_string(offset) + ": the image is not canonical, a writer puts another byte here";
+    return "byte " + std::to_string(offset) +
+           ": the image is not canonical: this byte differs from what a writer "
+           "produces";
   }
 
   std::span<const std::byte> bytes_;

@@ -106,7 +106,7 @@ class FlowCheck {
         step();
       } else if (!in_dead_code) {
         in_dead_code = true;
-        require(false, "code-unreachable", "no path leads here");
+        require(false, "code-unreachable", "this instruction is unreachable");
       }
     }
     check_reference_maps();
@@ -139,7 +139,7 @@ class FlowCheck {
 
   /// A path leads to `address` with `state`.
   void join(std::size_t address, const State& state) {
-    if (!require(address < code_.size(), "path-without-end", "the path runs over the end of the code")) return;
+    if (!require(address < code_.size(), "path-without-end", "a path runs past the end of the code")) return;
     State& old = states_[address];
     if (!old.reached) {
       old = state;
@@ -199,7 +199,7 @@ class FlowCheck {
   bool follow(SchemaStep step) {
     if (!follows_ || walk_.take(step)) return follows_;
     follows_ = false;
-    return require(!findings_.empty(), "schema-order", "the schema says that something else comes here") && false;
+    return require(!findings_.empty(), "schema-order", "the schema has another element here") && false;
   }
 
   /// An optional group whose word is its own, or a field's, begins here; it ends at the jump's target.
@@ -216,7 +216,7 @@ class FlowCheck {
               "the block of the group's word is not open where the group begins");
     }
     require(groups_.empty() || now().target <= groups_.back().end, "jump-out-of-group",
-            "the target is outside the group around");
+            "the target is outside the enclosing group");
     groups_.push_back({node, now().target});
   }
 
@@ -233,7 +233,7 @@ class FlowCheck {
   /// A block that is no element's is opened once, where something follows that has its word in it. If the block is in
   /// the record, a reader must open it too: what is stored next, in the same group or element, is stored in it.
   void check_after_block(std::uint16_t number) {
-    require(opened_by_[number] != entry_, "block-opened-twice", "the block is opened a second time");
+    require(opened_by_[number] != entry_, "block-opened-twice", "the block is opened twice");
     opened_by_[number] = entry_;
     if (!follows_) return;
     const auto is_here = [&](const SchemaStep* step) {
@@ -241,7 +241,7 @@ class FlowCheck {
              step->kind != SchemaStep::Kind::Reference && program_.nodes[step->node].block == number;
     };
     const bool is_read = program_.blocks[number].words == 0 || (!in_unstored() && is_here(walk_.next_stored()));
-    require(is_here(walk_.next()) && is_read, "block-without-word", "what comes next is not stored in this block");
+    require(is_here(walk_.next()) && is_read, "block-without-word", "the next element is not stored in this block");
   }
 
   [[nodiscard]] bool at_loop_start() const { return state_.loop != kNone && state_.loop + 1 == here(); }
@@ -252,11 +252,11 @@ class FlowCheck {
     require(state_.map != kNone && block.template_index == state_.template_index, "block-of-other-template",
             "the block belongs to another template");
     require(block.kind == (at_loop_start() ? BlockKind::Element : BlockKind::After), "block-kind-here",
-            "the first instruction of an element opens an element's block, every other opens an after-block");
+            "the first instruction of an element must open an element's block, every other an after-block");
     if (at_loop_start()) {
       const std::uint32_t sequence = loops_[state_.loop].node;
       require(sequence == kNone || program_.nodes[sequence].element_block == number, "element-block",
-              "the loop opens another block than the schema says");
+              "the loop opens another block than in the schema");
     } else {
       check_after_block(number);
     }
@@ -317,7 +317,7 @@ class FlowCheck {
     const Block& block = program_.blocks[state_.block];
     if (!require(has_claim(), "word-outside-block", "the open block has no such word")) return;
     if (in.word < block.words) {
-      require(in.word >= state_.next_word, "word-order", "words must rise in a block");
+      require(in.word >= state_.next_word, "word-order", "words must be in ascending order within a block");
       state_.next_word = static_cast<std::uint16_t>(in.word + 1);
     }
     check_claim(claims_.at(state_.block, in.word));
@@ -330,13 +330,13 @@ class FlowCheck {
     const Node& node = program_.nodes[claim.node];
     if (claim.use == WordUse::Witness || in.op == DataOp::Nop) {
       require(claim.use == WordUse::Witness && in.op == DataOp::Nop, "word-type",
-              "NOP writes the words of optional groups and nothing else does");
+              "the words of optional groups, and only these, must be written by NOP");
       follow({SchemaStep::Kind::Witness, claim.node});
       return;
     }
     if (claim.use == WordUse::Length || in.control == ControlOp::Seq) {
       require(claim.use == WordUse::Length && in.control == ControlOp::Seq, "word-type",
-              "SEQ goes with the length of a sequence and nothing else does");
+              "the length of a sequence, and only this, must have SEQ");
     }
     if (claim.use == WordUse::Mantissa) {
       require(isa::is_mantissa(isa::type_of(in.op)), "word-type", "the word is for a mantissa");
@@ -367,7 +367,7 @@ class FlowCheck {
       case FieldType::Enum: return limited(LimitKind::Enum, elements(), std::uint64_t{1} << width <= elements());
       case FieldType::Set: return limited(LimitKind::Set, elements(), width <= elements());
       case FieldType::Boolean: return limited(LimitKind::Enum, 2, width == 1);
-      default: require(false, "word-type", "the type does not stand in bit groups");
+      default: require(false, "word-type", "the type is not allowed in bit groups");
     }
   }
 
@@ -431,7 +431,7 @@ class FlowCheck {
         flow().calls = true;
         return join(at_ + 1, state_);
       case ControlOp::End: return end();
-      case ControlOp::Join: require(false, "join-outside-profile", "JOIN stands in profile programs only"); return;
+      case ControlOp::Join: require(false, "join-outside-profile", "JOIN is allowed in profile programs only"); return;
     }
   }
 
@@ -452,8 +452,8 @@ class FlowCheck {
     const std::size_t behind = now().target;
     const Instruction& last = code_[behind - 1];
     if (!require(last.control == ControlOp::Lend && last.target == at_ + 1, "seq-target",
-                 "the target must be the address behind the LEND of this loop") ||
-        !require(inside_loop(behind), "jump-out-of-loop", "the target is outside the element around")) {
+                 "the target must be the address after the LEND of this loop") ||
+        !require(inside_loop(behind), "jump-out-of-loop", "the target is outside the enclosing element")) {
       return;
     }
     Loop& loop = loops_[at_];
@@ -476,9 +476,8 @@ class FlowCheck {
 
   void end_loop() {
     const std::uint32_t seq = state_.loop;
-    if (!require(seq != kNone, "lend-outside-loop", "there is no loop here") ||
-        !require(now().target == seq + 1 && code_[seq].target == at_ + 1, "lend-target",
-                 "LEND and SEQ do not belong together")) {
+    if (!require(seq != kNone, "lend-outside-loop", "no loop is open here") ||
+        !require(now().target == seq + 1 && code_[seq].target == at_ + 1, "lend-target", "LEND and SEQ do not match")) {
       return;
     }
     const Loop& loop = loops_[seq];
@@ -487,7 +486,7 @@ class FlowCheck {
     if (loop.node != kNone) follow({SchemaStep::Kind::LoopEnd, static_cast<std::uint16_t>(loop.node)});
     const Instruction& first = code_[seq + 1];  // without BLOCK, its target may be anything
     require(first.control != ControlOp::Block || program_.blocks[first.target].min_bytes <= state_.least_bytes,
-            "element-min-bytes", "an element can take fewer bytes than its block says");
+            "element-min-bytes", "an element can take fewer bytes than min_bytes of its block");
 
     const std::uint64_t rate = loop_rate(state_.most_steps, state_.least_bytes) + loop.inner_rate;
     const std::uint64_t chain = state_.most_steps + loop.inner_chain;
@@ -515,8 +514,8 @@ class FlowCheck {
     require(state_.loop == kNone, "end-inside-loop", "END is inside a loop");
     require(state_.map == kTemplateMap, "end-inside-group", "a group's presence map is left on the stack");
     require(!follows_ || walk_.next() == nullptr || !findings_.empty(), "schema-order",
-            "the schema goes on behind the END");
-    require(groups_.empty(), "jump-behind-end", "a group that began before this END ends behind it");
+            "the schema continues after the END");
+    require(groups_.empty(), "jump-behind-end", "a group that began before this END ends after it");
     in_template_ = false;
     follows_ = false;
     groups_.clear();

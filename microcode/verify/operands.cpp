@@ -72,8 +72,7 @@ class OperandCheck {
       at_ = i;
       const isa::DataOpInfo* op = isa::info(code_[i].op);
       const isa::ControlOpInfo* control = isa::info(code_[i].control);
-      if (!require(op != nullptr && control != nullptr, "instruction-unknown", "there is no such instruction"))
-        continue;
+      if (!require(op != nullptr && control != nullptr, "instruction-unknown", "unknown instruction")) continue;
       check_slot(code_[i], *op);
       check_constant(code_[i], *op);
       check_word(code_[i]);
@@ -108,20 +107,20 @@ class OperandCheck {
       return;
     }
     if (in.op == DataOp::Tid) {
-      require(in.slot == isa::kTemplateIdSlot, "slot-of-template-id", "TID takes slot 0");
+      require(in.slot == isa::kTemplateIdSlot, "slot-of-template-id", "TID must have slot 0");
       return;
     }
     if (isa::is_bit(in.op)) {
       const isa::BitField field = isa::BitField::of(in.slot);
       require(field.width > 0 && field.position + field.width <= isa::kMaxGroupBits, "bit-field",
-              "no bit group has such a field");
+              "this field is not possible in a bit group");
       return;
     }
     if (!op.uses_slot) {
-      require(in.slot == 0, "slot-unused", "the instruction uses no slot, the column must be 0");
+      require(in.slot == 0, "slot-unused", "the instruction uses no slot; the column must be 0");
       return;
     }
-    if (!require(in.slot < program_.slots.size(), "slot-outside-table", "there is no such slot")) return;
+    if (!require(in.slot < program_.slots.size(), "slot-outside-table", "no such slot")) return;
     require(in.slot != isa::kTemplateIdSlot, "slot-of-template-id", "slot 0 belongs to the template identifier");
     if (isa::is_string(op.type)) {
       require(program_.slots[in.slot].string_capacity > 0, "slot-without-capacity", "the slot holds no strings");
@@ -135,7 +134,7 @@ class OperandCheck {
     }
     if (op.constant == isa::ConstantUse::Never) {
       require(in.constant == isa::kNoConstant, "constant-unused",
-              "the instruction uses no constant, the column must be 0");
+              "the instruction uses no constant; the column must be 0");
       return;
     }
     if (isa::is_bits(in.op)) {
@@ -147,21 +146,22 @@ class OperandCheck {
       require(op.constant != isa::ConstantUse::Value, "constant-missing", "the instruction needs a value");
       return;
     }
-    if (!require(in.constant < program_.constants.size(), "constant-outside-table", "there is no such constant"))
-      return;
+    if (!require(in.constant < program_.constants.size(), "constant-outside-table", "no such constant")) return;
     const Constant& constant = program_.constants[in.constant];
     require(may_limit(constant.limit_kind, in.op), "constant-limit-type", "the limit does not apply to the type");
     if (constant.kind == ValueKind::None) {
       require(op.constant != isa::ConstantUse::Value, "constant-missing", "the instruction needs a value");
       return;
     }
-    require(op.constant != isa::ConstantUse::LimitOnly, "constant-value-unused", "the instruction takes a limit only");
+    require(op.constant != isa::ConstantUse::LimitOnly, "constant-value-unused",
+            "the instruction can only have a "
+            "limit");
     if (isa::is_string(op.type)) {
       if (!require(constant.kind == ValueKind::Bytes, "constant-wrong-kind", "the value is not a string")) return;
       const bool kept = op.uses_slot && in.slot < program_.slots.size();
       const std::size_t room = kept ? program_.slots[in.slot].string_capacity : limits::kMaxStringBytes;
       require(constant.bytes().length <= room, "constant-too-long",
-              "the value is longer than its slot or a record allow");
+              "the value is longer than its slot or a record allows");
       return;
     }
     if (!require(constant.kind == ValueKind::Integer, "constant-wrong-kind", "the value is not an integer")) return;
@@ -182,22 +182,22 @@ class OperandCheck {
   void check_target(const Instruction& in, const isa::ControlOpInfo& control) {
     switch (control.target) {
       case isa::TargetUse::None:
-        require(in.target == 0, "target-unused", "the control-op has no target, the column must be 0");
+        require(in.target == 0, "target-unused", "the control-op has no target; the column must be 0");
         return;
       case isa::TargetUse::Block:
-        require(in.target < program_.blocks.size(), "target-outside-blocks", "there is no such block");
+        require(in.target < program_.blocks.size(), "target-outside-blocks", "no such block");
         return;
       case isa::TargetUse::Table: {
         const std::size_t tables = program_.dispatch.empty() ? 0 : program_.dispatch.back().table + std::size_t{1};
-        require(in.target < tables, "target-outside-tables", "there is no such dispatch table");
+        require(in.target < tables, "target-outside-tables", "no such dispatch table");
         return;
       }
       case isa::TargetUse::Address: break;
     }
-    if (!require(in.target < code_.size(), "target-outside-code", "the target is behind the end of the code")) return;
+    if (!require(in.target < code_.size(), "target-outside-code", "the target is beyond the end of the code")) return;
     if (in.control == ControlOp::Lend || in.control == ControlOp::Join) {
       require(in.target < at_, "target-not-backward",
-              "LEND jumps back to the first instruction of the element, JOIN to the general program");
+              "LEND must jump back to the first instruction of the element, JOIN to the general program");
     } else {
       require(in.target > at_, "target-not-forward", "only LEND and JOIN may jump back");
       is_target_[in.target] = true;
@@ -208,14 +208,14 @@ class OperandCheck {
   void check_control(const Instruction& in) {
     const bool tid = in.op == DataOp::Tid;
     const bool calls = in.control == ControlOp::Disp || in.control == ControlOp::Call;
-    require(tid == calls, "tid-control", "TID goes with DISP or CALL, and these only with TID");
+    require(tid == calls, "tid-control", "TID must have DISP or CALL, and only TID may have them");
     require(in.control != ControlOp::Disp || at_ == 1, "disp-not-at-start", "DISP is allowed at address 1 only");
     if (in.control == ControlOp::Seq) {
       require(!isa::is_special(in.op) && isa::type_of(in.op) == Type::U32, "seq-length",
-              "a sequence length is a uInt32");
+              "a sequence length must be a uInt32");
     }
     require(in.op != DataOp::ConU32Man || in.control == ControlOp::Seq, "constant-length",
-            "CON_U32_MAN is the constant length of a sequence only");
+            "CON_U32_MAN is allowed for the constant length of a sequence only");
     if (!isa::is_special(in.op) && isa::is_exponent(isa::type_of(in.op))) {
       require(in.control == ControlOp::Next || in.control == ControlOp::Block, "decimal-control",
               "nothing may happen between exponent and mantissa");
@@ -268,7 +268,7 @@ class OperandCheck {
     require(in.word == before->word + 1, "decimal-word", "the mantissa's word must be the one after its exponent's");
     if (type == Type::Dman) {
       require(isa::operator_of(in.op) == isa::operator_of(before->op), "decimal-operator",
-              "exponent and mantissa of a whole decimal have one operator");
+              "exponent and mantissa of a whole decimal must have the same operator");
     }
   }
 
@@ -277,7 +277,7 @@ class OperandCheck {
     if (isa::is_bits(in.op)) {
       group_bits_ = program_.constants[in.constant].limit;
       if (require(after != nullptr && isa::is_bit(after->op), "bits-without-field", "the fields must follow")) {
-        require(in.word == after->word, "bits-word", "the word of a bit group is that of its first field");
+        require(in.word == after->word, "bits-word", "the word of a bit group must be that of its first field");
       }
       return;
     }
@@ -293,17 +293,17 @@ class OperandCheck {
   }
 
   void check_pair(const Instruction& in) {
-    require(in.control == ControlOp::Next, "pair-control", "the first of a pair has no control-op");
-    if (!require(at_ + 1 < code_.size(), "pair-end", "the last instruction has no partner")) return;
+    require(in.control == ControlOp::Next, "pair-control", "the first of a pair must have no control-op");
+    if (!require(at_ + 1 < code_.size(), "pair-end", "the last instruction cannot begin a pair")) return;
     const Instruction& next = code_[at_ + 1];
-    require(!next.pair, "pair-chain", "the second of a pair begins another");
+    require(!next.pair, "pair-chain", "the second of a pair must not begin another");
     const auto single = [](const Instruction& instruction) {
       return !isa::is_special(instruction.op) && !isa::is_string(isa::type_of(instruction.op)) &&
              !isa::is_bits(instruction.op) && !isa::is_bit(instruction.op);
     };
-    if (!require(single(in) && single(next), "pair-op", "only integers and decimals pair")) return;
+    if (!require(single(in) && single(next), "pair-op", "only integers and decimals can be paired")) return;
     const bool both = isa::info(in.op)->uses_slot && isa::info(next.op)->uses_slot;
-    require(!both || (in.slot & 1) != (next.slot & 1), "pair-slot", "the slots of a pair have the same parity");
+    require(!both || (in.slot & 1) != (next.slot & 1), "pair-slot", "the slots of a pair must differ in parity");
   }
 
   const Program& program_;

@@ -30,7 +30,7 @@ void check_profile_programs(const Program& program, Findings& findings) {
     const ProfileEntry& entry = program.profiles[index];
     const auto begin = begins.find(entry.segment);
     if (!findings.require(begin != begins.end(), "profile-segment", "profiles", index,
-                          "there is no such segment, or several, or its map is that of a template identifier")) {
+                          "no such segment, or several, or its map is that of a template identifier")) {
       continue;
     }
     const std::size_t end = std::next(at) == programs.end() ? program.code.size() : std::next(at)->first;
@@ -39,7 +39,7 @@ void check_profile_programs(const Program& program, Findings& findings) {
                        std::equal(wanted->code.begin(), wanted->code.end(),
                                   program.code.begin() + static_cast<std::ptrdiff_t>(address), same);
     findings.require(is_it, "profile-code", "profiles", index,
-                     "the program is not what the general program does with this map");
+                     "the program differs from the general program for this map");
   }
 }
 

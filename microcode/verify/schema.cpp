@@ -38,7 +38,7 @@ class SchemaCheck {
       parents_[i] = open.empty() ? kNoParent : open.back();
       check_node(i, node);
       if (node.kind != NodeKind::Group && node.kind != NodeKind::Sequence) {
-        require(node.end == i + 1, i, "node-end", "only groups and sequences have nodes inside");
+        require(node.end == i + 1, i, "node-end", "only groups and sequences can contain nodes");
         continue;
       }
       open.push_back(i);
@@ -51,17 +51,17 @@ class SchemaCheck {
 
   void check_node(std::size_t i, const Node& node) {
     require(node.source < program_.sources.size() || program_.templates[template_].supplied, i, "node-source",
-            "there is no such source");
+            "no such source");
     require(node.unstored || parents_[i] == kNoParent || !program_.nodes[parents_[i]].unstored, i, "node-unstored",
-            "nothing is stored of what is inside something that is not");
+            "a node inside one that is not stored must not be stored");
     switch (node.kind) {
       case NodeKind::Field: return check_field(i, node);
       case NodeKind::Group: return check_group(i, node);
       case NodeKind::Sequence: return check_sequence(i, node);
       case NodeKind::Reference:
         require(node.block == kNoBlock && node.word == isa::kNoWord && !node.optional, i, "node-unused-column",
-                "a reference has no word and is mandatory");
-        require(!node.unstored, i, "node-unstored", "a reference is always stored");
+                "a reference must have no word and be mandatory");
+        require(!node.unstored, i, "node-unstored", "a reference must be stored");
         return check_unused(i, node, false);
     }
     require(false, i, "node-kind", "the kind of node is unknown");
@@ -84,14 +84,14 @@ class SchemaCheck {
 
   bool check_word(std::size_t i, const Node& node, std::size_t words) {
     if (!require(node.block < program_.blocks.size() && program_.blocks[node.block].template_index == template_, i,
-                 "node-block", "there is no such block of this template")) {
+                 "node-block", "the template has no such block")) {
       return false;
     }
     const std::size_t stored = program_.blocks[node.block].words;
     if (!node.unstored) {
       return require(node.word + words <= stored, i, "node-word", "the block has no such word");
     }
-    return require(node.word >= stored, i, "node-word", "the block has the word, but the node is not stored") &&
+    return require(node.word >= stored, i, "node-word", "the node is not stored, but its word is in the block") &&
            require(node.word + words <= limits::kMaxBlockWords, i, "node-word", "the block has too many words");
   }
 
@@ -109,8 +109,7 @@ class SchemaCheck {
       require(node.unit != TimeUnit::None && node.unit <= TimeUnit::Nanosecond, i, "node-unit", "the time has no unit");
     }
     if (node.type == FieldType::Enum || node.type == FieldType::Set) {
-      if (!require(node.type_info < program_.type_infos.size(), i, "node-type-info",
-                   "there is no such list of elements")) {
+      if (!require(node.type_info < program_.type_infos.size(), i, "node-type-info", "no such list of elements")) {
         return;
       }
       require(node.type == FieldType::Enum || program_.type_infos[node.type_info].element_count <= 64, i,
@@ -128,7 +127,7 @@ class SchemaCheck {
             "a mandatory constant has no word");
     const bool decimal = node.type == FieldType::Decimal;
     const std::size_t last = node.constant_index + (decimal ? 1U : 0U);
-    if (!require(last < program_.constants.size(), i, "node-constant", "there is no such constant")) return;
+    if (!require(last < program_.constants.size(), i, "node-constant", "no such constant")) return;
     const bool bytes =
         node.type == FieldType::Ascii || node.type == FieldType::Unicode || node.type == FieldType::ByteVector;
     const ValueKind kind = bytes ? ValueKind::Bytes : ValueKind::Integer;
@@ -139,7 +138,8 @@ class SchemaCheck {
       const auto exponent = static_cast<std::int64_t>(constant.value);
       require(exponent >= -63 && exponent <= 63, i, "node-constant", "the constant's exponent is outside -63 to 63");
     }
-    require(node.type != FieldType::Boolean || constant.value <= 1, i, "node-constant", "the constant is no boolean");
+    require(node.type != FieldType::Boolean || constant.value <= 1, i, "node-constant",
+            "the constant is not a boolean");
     if (node.type == FieldType::Enum) {
       require(constant.value < program_.type_infos[node.type_info].element_count, i, "node-constant",
               "the constant is not an element");
@@ -167,7 +167,7 @@ class SchemaCheck {
     const bool has_block = require(node.element_block < program_.blocks.size() &&
                                        program_.blocks[node.element_block].kind == BlockKind::Element &&
                                        program_.blocks[node.element_block].template_index == template_,
-                                   i, "node-element-block", "there is no such element block of this template");
+                                   i, "node-element-block", "the template has no such element block");
     require(!has_block || !node.unstored || program_.blocks[node.element_block].words == 0, i, "node-unstored",
             "the sequence is not stored, but its elements are");
   }
@@ -186,7 +186,7 @@ class SchemaCheck {
       const Node& parent = program_.nodes[parents_[at]];
       good = parent.kind == NodeKind::Group && !parent.optional;
     }
-    require(good, i, "group-witness", "the word does not belong to something that is always there with the group");
+    require(good, i, "group-witness", "the word does not belong to a node that is always present with the group");
   }
 
   const Program& program_;

@@ -61,16 +61,16 @@ bool is_limit(LimitKind kind, std::uint32_t limit) {
 
 void check_constants(const Program& program, Findings& findings) {
   if (program.constants.empty() || program.constants[0] != Constant{}) {
-    findings.add("constant-zero", "constants[0]", "entry 0 must be there and empty");
+    findings.add("constant-zero", "constants[0]", "entry 0 must exist and be empty");
   }
   for (std::size_t i = 0; i < program.constants.size(); ++i) {
     const Constant& constant = program.constants[i];
     if (i > 0) {
       findings.require(constant.kind != ValueKind::None || constant.limit_kind != LimitKind::None, "constant-empty",
-                       "constants", i, "neither a value nor a limit");
+                       "constants", i, "the entry has neither a value nor a limit");
     }
     findings.require(is_limit(constant.limit_kind, constant.limit), "constant-limit", "constants", i,
-                     "the limit does not go with its kind");
+                     "the limit does not match its kind");
     switch (constant.kind) {
       case ValueKind::None:
         findings.require(constant.value == 0, "constant-kind", "constants", i, "a value without kind must be 0");
@@ -87,7 +87,7 @@ void check_constants(const Program& program, Findings& findings) {
 
 void check_slots(const Program& program, Findings& findings) {
   if (program.slots.empty() || program.slots[0].string_capacity != 0) {
-    findings.add("slot-zero", "slots[0]", "slot 0 must be there for the template identifier, without string capacity");
+    findings.add("slot-zero", "slots[0]", "slot 0 must exist for the template identifier, without string capacity");
   }
   for (std::size_t i = 0; i < program.slots.size(); ++i) {
     findings.require(program.slots[i].string_capacity <= limits::kMaxStringCapacity, "slot-capacity", "slots", i,
@@ -103,7 +103,7 @@ void check_dispatch(const Program& program, Findings& findings) {
     if (i > 0) {
       const DispatchEntry& before = program.dispatch[i - 1];
       findings.require(std::tie(before.table, before.id) < std::tie(entry.table, entry.id), "dispatch-order",
-                       "dispatch", i, "entries must rise by (table, id), without duplicates");
+                       "dispatch", i, "entries must be in ascending order of (table, id), without duplicates");
     }
     findings.require(entry.table == table || (i > 0 && entry.table == table + 1), "dispatch-gap", "dispatch", i,
                      "tables must be numbered from 0 without gaps");
@@ -111,7 +111,7 @@ void check_dispatch(const Program& program, Findings& findings) {
     findings.require(entry.entry >= 2 && entry.entry < general, "dispatch-entry", "dispatch", i,
                      "the entry is not an address of a template");
     if (findings.require(entry.template_index < program.templates.size(), "dispatch-template", "dispatch", i,
-                         "there is no such template")) {
+                         "no such template")) {
       findings.require(program.templates[entry.template_index].id == entry.id, "dispatch-id", "dispatch", i,
                        "the template has another identifier");
     }
@@ -125,7 +125,7 @@ void check_profiles(const Program& program, Findings& findings) {
       const ProfileEntry& before = program.profiles[i - 1];
       findings.require(std::tie(before.segment, before.presence_bits) < std::tie(entry.segment, entry.presence_bits),
                        "profile-order", "profiles", i,
-                       "entries must rise by (segment, presence bits), without duplicates");
+                       "entries must be in ascending order of (segment, presence bits), without duplicates");
     }
     findings.require(
         i < limits::kMaxProfileMaps || program.profiles[i - limits::kMaxProfileMaps].segment != entry.segment,
@@ -144,14 +144,14 @@ void check_blocks(const Program& program, Findings& findings) {
     const Block& block = program.blocks[i];
     findings.require(block.kind <= BlockKind::After, "block-kind", "blocks", i, "the kind of block is unknown");
     findings.require(block.kind == BlockKind::Element || block.min_bytes == 0, "block-min-bytes", "blocks", i,
-                     "only elements have min_bytes");
+                     "only elements can have min_bytes");
     findings.require(block.words <= limits::kMaxBlockWords, "block-words", "blocks", i, "the block has too many words");
     if (!findings.require(block.template_index < program.templates.size(), "block-template", "blocks", i,
-                          "there is no such template")) {
+                          "no such template")) {
       continue;
     }
     findings.require(block.first_word == words[block.template_index], "block-first-word", "blocks", i,
-                     "first_word is not the number of words of the template's blocks before");
+                     "first_word is not the number of words of the template's earlier blocks");
     words[block.template_index] += block.words;
   }
   for (std::size_t i = 0; i < program.templates.size(); ++i) {
@@ -169,15 +169,15 @@ void check_templates(const Program& program, Findings& findings) {
                          program.blocks[item.root_block].template_index == i,
                      "template-root-block", "templates", i, "root_block is not a root block of this template");
     findings.require(item.first_node == node && item.end_node >= item.first_node, "template-nodes", "templates", i,
-                     "the nodes do not follow those of the template before");
+                     "the nodes do not follow those of the previous template");
     findings.require(!item.supplied || item.reset, "template-supplied", "templates", i,
                      "a supplied template must reset the dictionary");
     findings.require(item.supplied || item.source < program.sources.size(), "template-source", "templates", i,
-                     "there is no such source");
+                     "no such source");
     node = item.end_node;
   }
   if (node != program.nodes.size()) {
-    findings.add("template-nodes", "templates", "the templates' nodes are not all nodes");
+    findings.add("template-nodes", "templates", "some nodes belong to no template");
   }
 }
 

@@ -92,8 +92,9 @@ class Builder {
 
   void collect(const xml::Element& root, std::uint16_t source) {
     if (!is_fast(root)) {
-      return error(root.range,
-                   "the root element has the namespace " + quoted(root.name_space) + ", which is not FAST's");
+      return error(root.range, "the root element has the namespace " + quoted(root.name_space) +
+                                   ", which is not the namespace of "
+                                   "FAST");
     }
     if (root.name == "template") return roots_.push_back({&root, Scope(), source});
     if (root.name != "templates") return error(root.range, "the root element must be 'templates' or 'template'");
@@ -149,7 +150,7 @@ class Builder {
     if (const xml::Attribute* id = element.find("id")) {
       out.id = number_from(id->value);
       out.id_range = id->range;
-      if (!out.id) error(id->range, "a template identifier is a number from 0 to 4294967295");
+      if (!out.id) error(id->range, "a template identifier must be a number from 0 to 4294967295");
     }
     out.reset = asks_for_reset(element);
     fields_ = 0;
@@ -171,7 +172,7 @@ class Builder {
     if (!reset) error(chosen->range, "reset must be 'yes' or 'no'");
     if (scp != nullptr && plain != nullptr && yes_or_no(plain->value) != reset) {
       report_.warning(plain->range, "reset is " + quoted(plain->value) + " here and " + quoted(scp->value) +
-                                        " in the namespace of session control, which counts");
+                                        " in the namespace of session control, which takes precedence");
     }
     return reset.value_or(false);
   }
@@ -189,7 +190,7 @@ class Builder {
         type = Name{required_name(child), scope.inside(child).name_space};
       } else if (child.name == "length" && length) {
         if (std::exchange(has_length, true)) error(child.range, "a second length");
-        if (!body.empty()) error(child.range, "the length of a sequence comes before its fields");
+        if (!body.empty()) error(child.range, "the length of a sequence must come before its fields");
         build_length(child, scope, *length);
       } else if (child.name == "templateRef") {
         reader_.check_leaf(child);
@@ -439,7 +440,7 @@ class Builder {
     field.op.dictionary = scope.dictionary;
     field.parts = build_parts(reader_.content_of(innermost), scope);
     if (common.op && field.parts) {
-      error(common.op->range, "a decimal has either one operator or operators for exponent and mantissa");
+      error(common.op->range, "a decimal can have either one operator or operators for exponent and mantissa");
     } else if (common.op) {
       field.op = build_operator(*common.op, scope);
     }

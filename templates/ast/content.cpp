@@ -39,7 +39,7 @@ void ContentReader::read(const xml::Element& element, Content& content) {
     } else if ((element.name == "field" || element.name == "define") && is_typed(child)) {
       keep(content.type, child, "a second type");
     } else if (element.name == "decimal" && child.name == "exponent") {
-      if (content.mantissa) report_.error(ErrorCode::S1, child.range, "the exponent comes before the mantissa");
+      if (content.mantissa) report_.error(ErrorCode::S1, child.range, "the exponent must come before the mantissa");
       keep(content.exponent, child, "a second exponent");
     } else if (element.name == "decimal" && child.name == "mantissa") {
       keep(content.mantissa, child, "a second mantissa");
@@ -52,7 +52,7 @@ void ContentReader::read(const xml::Element& element, Content& content) {
   }
   if (content.op && (content.exponent || content.mantissa)) {
     report_.error(ErrorCode::S1, content.op->range,
-                  "a decimal has either one operator or operators for exponent and mantissa");
+                  "a decimal can have either one operator or operators for exponent and mantissa");
   }
 }
 

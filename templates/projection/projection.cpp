@@ -145,7 +145,7 @@ class Hints {
     if (near.empty()) near = nearest(name.text(), is_path ? paths_ : names_);
     std::string out;
     for (std::size_t i = 0; i < near.size(); ++i) {
-      out += i == 0 ? "; near to it: " : i + 1 == near.size() ? " and " : ", ";
+      out += i == 0 ? "; did you mean " : i + 1 == near.size() ? " and " : ", ";
       out += quoted(near[i]);
     }
     return out;

@@ -66,7 +66,7 @@ Result<ast::Value> convert_bits(std::string_view text, const ast::Group& group, 
     behind -= field.bits;
     const std::uint64_t bits = number >> behind & ((std::uint64_t{1} << field.bits) - 1);
     if (!holds_value(field, bits, set)) {
-      return Failure{"the bits of " + quoted(field.name.text) + " in " + quoted(text) + " are none of its values"};
+      return Failure{"the bits of " + quoted(field.name.text) + " in " + quoted(text) + " are not one of its values"};
     }
   }
   number <<= isa::unused_bits(group.bits);

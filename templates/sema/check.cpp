@@ -79,7 +79,7 @@ class Checker {
       names_by_text_.try_emplace(item.name.text, i);
       if (!name_is_new && !item.name.text.empty()) {
         report_.error(ErrorCode::T4, item.range, "a second template has the name " + quoted(item.name.text));
-        report_.note(set_.templates[name->second].range, "the first is here");
+        report_.note(set_.templates[name->second].range, "the first template of this name");
       }
       if (!item.id) continue;
       const auto [id, id_is_new] = ids.try_emplace(*item.id, &item);
@@ -87,7 +87,7 @@ class Checker {
       report_.error(ErrorCode::T4, item.id_range,
                     "template " + quoted(item.name.text) + " has the identifier " + std::to_string(*item.id) +
                         " of template " + quoted(id->second->name.text));
-      report_.note(id->second->id_range, "which is here");
+      report_.note(id->second->id_range, "the other template");
     }
     if (set_.templates.size() > max_templates_) {
       report_.error(ErrorCode::T1, set_.templates[max_templates_].range,
@@ -132,8 +132,8 @@ class Checker {
       const bool is_constant = field.op.kind == Kind::Con && !field.optional;
       if (field.op.kind != Kind::Non && !is_constant) {
         report_.error(ErrorCode::S2, field.op.range,
-                      "fields of a bit group have no operator but a mandatory constant, " + quoted(field.name.text) +
-                          " has " + quoted(operator_name(field.op.kind)));
+                      "fields of a bit group can have no operator except a mandatory constant, " +
+                          quoted(field.name.text) + " has " + quoted(operator_name(field.op.kind)));
       }
       check(field);
       check_small_constant(field);
@@ -307,7 +307,7 @@ void identify(ast::TemplateSet& set, std::optional<std::uint32_t> template_id, R
     return;
   }
   if (report.has_errors()) return;  // A template that could not be read may have had one.
-  if (set.templates.empty()) return report.error(ErrorCode::T5, {}, "there is no template");
+  if (set.templates.empty()) return report.error(ErrorCode::T5, {}, "the files have no template");
   const SourceRange& place = set.templates.front().range;
   if (set.templates.size() > 1) {
     report.error(

@@ -92,7 +92,7 @@ class Converter {
     const QualifiedName name = split(attribute.name());
     const std::string_view uri = attribute.value();
     if (uri.empty() && !name.prefix.empty())
-      report_.error(ErrorCode::S1, range, "a prefix cannot stand for the empty namespace");
+      report_.error(ErrorCode::S1, range, "a prefix cannot be bound to the empty namespace");
     if (uri.size() > kMaxNamespaceBytes) {
       report_.error(ErrorCode::T1, range,
                     "the namespace has more than " + std::to_string(kMaxNamespaceBytes) + " bytes");

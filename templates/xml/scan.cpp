@@ -254,7 +254,7 @@ class Scanner {
     ++at_;
     skip_blank();
     const char quote = at_ < text_.size() ? text_[at_] : ' ';
-    if (quote != '"' && quote != '\'') return malformed(at_, "an attribute value must stand in quotes");
+    if (quote != '"' && quote != '\'') return malformed(at_, "an attribute value must be in quotes");
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos)
       return malformed(begin, "the value of attribute " + quoted(name) + " is not closed");

@@ -4,7 +4,8 @@
     prose_test.py [--stopbit BINARY]     everything; with the binary the help texts, too
     prose_test.py FILE...                these files only
 
-Texts: Markdown pages, `stopbit --help` of every command, HELP of metrics, alerts. allow.txt lists exceptions, each with
+Texts: Markdown pages, `stopbit --help` of every command, string literals of the product (HELP of metrics, errors, lines
+of the log), alerts. allow.txt lists exceptions, each with
 its reason. README.md next to this file explains the rules.
 """
 
@@ -21,8 +22,9 @@ ALLOW = pathlib.Path(__file__).resolve().parent / "allow.txt"
 
 README_LINES, TOP_README_LINES, README_COLUMNS = 100, 150, 120
 
-# Sources of HELP texts, alerts and dashboards: their string literals are texts for users.
-HELP_SOURCES = ["host/**/tally.cpp", "host/**/counters*.def", "host/**/monitoring/*"]
+# String literals of the product: help, HELP of metrics, errors, lines of the log. Alerts and dashboards.
+HELP_SOURCES = [f"{room}/**/*{suffix}" for room in ("assembler", "decoder", "host", "microcode", "templates")
+                for suffix in (".cpp", ".hpp", ".def", ".c", ".h")] + ["host/**/monitoring/*"]
 
 # Pages whose paths in code have to exist.
 WITH_PATHS = ["doc/architecture.md", "CONTRIBUTING.md", "SECURITY.md"]
@@ -107,11 +109,25 @@ def paragraphs(text):
     return result
 
 
+CPP_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|'(?:[^'\\\n]|\\.)+'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
+
+
 def literals(text):
-    """String literals of a C++ or YAML source that hold words: neighbours are one text."""
-    joined = re.sub(r'"\s*\n\s*"', "", text)
-    return [(text.count("\n", 0, text.find(match[:20])) + 1 if match[:20] in text else 1, match)
-            for match in re.findall(r'"((?:[^"\\\n]|\\.)*)"', joined) if " " in match]
+    """String literals of a C++ source that hold words: neighbours are one text, an empty line in it begins another.
+
+    Raw strings (scripts, JSON) and texts with `::` (generated C++) are left out."""
+    joined, end = [], None
+    for match in CPP_TOKEN.finditer(text):
+        if match.group(2) is None:
+            continue
+        if end is not None and not text[end:match.start()].strip():
+            joined[-1][1] += match.group(2)
+        else:
+            joined.append([match.start(), match.group(2)])
+        end = match.end()
+    return [(text.count("\n", 0, begin) + 1, re.sub(r"`[^`]*`", "X", re.sub(r"\s+", " ", part)).strip())
+            for begin, content in joined if " " in content.strip() and "::" not in content
+            for part in re.split(r"\n\s*\n", content.replace("\\n", "\n").replace('\\"', '"'))]
 
 
 def yaml_texts(text):

@@ -97,6 +97,9 @@ class Pages(unittest.TestCase):
     def test_alerts_and_helps_are_read(self):
         self.assertEqual(self.rules("x/stopbit.rules.yml", '  annotations: {summary: "The process is gone"}\n'), ["is there"])
         self.assertEqual(self.rules("x/tally.cpp", 'add(a, "late", labels,\n    "Packets that nobody "\n    "wanted");\n'), ["nobody"])
+        self.assertEqual(self.rules("x/error.cpp", 'return Failure{"cannot read " + path +\n  ": nobody "\n  "wrote it"};'), ["nobody"])
+        self.assertEqual(self.rules("x/help.cpp", '"One line.\\n"\n"\\n"\n"Who asks.\\n";\n'), ["who"])
+        self.assertEqual(self.rules("x/code.cpp", '// "nobody is told"\nchar c = \'"\'; f(R"(nobody is told)", "nobody", "a::b is told \\" ");\n'), [])
         self.assertEqual(self.rules("x/board.json", '{"panels": [{"title": "Who waits"}], "expr": "who waits"}'), ["who"])
 
 

@@ -137,7 +137,7 @@ TEST_F(Xrt, refuses_files_that_would_make_the_library_crash) {
   };
   for (const std::size_t bytes :
        {std::size_t{0}, std::size_t{7}, std::size_t{455}, std::size_t{600}, whole.size() - 1}) {
-    EXPECT_NE(refused(whole.substr(0, bytes)).find("is no xclbin"), std::string::npos) << bytes << " bytes";
+    EXPECT_NE(refused(whole.substr(0, bytes)).find("is not an xclbin"), std::string::npos) << bytes << " bytes";
   }
   std::string other = whole;
   other[0] = 'X';
@@ -145,7 +145,7 @@ TEST_F(Xrt, refuses_files_that_would_make_the_library_crash) {
   other = whole;
   constexpr std::size_t kFirstSectionSize = 456 + 32;
   other[kFirstSectionSize + 3] = 0x7F;
-  EXPECT_NE(refused(other).find("ends behind the file"), std::string::npos);
+  EXPECT_NE(refused(other).find("ends after the end of the file"), std::string::npos);
   other = whole;
   constexpr std::size_t kSections = 448;
   other[kSections + 3] = 0x7F;

@@ -118,7 +118,7 @@ TEST_F(ApplianceOnCard, decodes_there_and_puts_gaps_and_errors_in_their_place) {
 TEST_F(ApplianceOnCard, leaves_what_the_card_cannot_have_to_software_and_says_why) {
   const auto one = make([](appliance::Settings& settings) { settings.limits.datagram_bytes = 1'000; });
   ASSERT_TRUE(one->made) << one->problem;
-  EXPECT_THAT(one->made->notes(), ::testing::Contains(HasSubstr("longest datagram: 1000 bytes are wanted")));
+  EXPECT_THAT(one->made->notes(), ::testing::Contains(HasSubstr("longest datagram: 1000 bytes requested")));
   EXPECT_EQ(one->made->on_card(), "");
   one->give(0, tick(1, 5));
   one->work();
@@ -144,7 +144,7 @@ TEST_F(ApplianceOnCard, goes_on_in_software_with_another_image) {
   Diagnostics diagnostics;
   const auto answer = one->made->reload("ticks", diagnostics);
   ASSERT_TRUE(answer) << answer.message();
-  EXPECT_THAT(answer.value(), HasSubstr("software runs it instead of the card"));
+  EXPECT_THAT(answer.value(), HasSubstr("it runs in software until the appliance is restarted"));
   one->give(0, tick(2, 2));
   one->work();
   one->made->retire();
@@ -170,7 +170,7 @@ TEST_F(ApplianceOnCard, goes_on_in_software_when_the_card_fails) {
   one->now += kPublished;
   one->work();
   EXPECT_EQ(one->counts().value("waiting_for_reset", {{"channel", "seven"}}), 1U) << "it was in the card's hands";
-  EXPECT_THAT(one->made->take_card_failure(), HasSubstr("the cable is out; software goes on"));
+  EXPECT_THAT(one->made->take_card_failure(), HasSubstr("the cable is out; software takes over"));
   EXPECT_EQ(one->made->take_card_failure(), "") << "told once";
   one->give(0, tick(3, 3));
   one->work();

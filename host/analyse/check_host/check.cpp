@@ -60,9 +60,9 @@ class Look {
     locked_memory();
     page_faults();
     at_least("/proc/sys/net/core/rmem_max", "socket buffer limit", kWantedReceiveBuffer,
-             "Bursts that do not fit the buffer of a socket are lost.", "sysctl -w net.core.rmem_max=16777216");
+             "Bursts that exceed a socket's buffer are lost.", "sysctl -w net.core.rmem_max=16777216");
     at_least("/proc/sys/net/core/netdev_max_backlog", "kernel backlog", kWantedBacklog,
-             "What the kernel's own queue cannot take is lost before it comes to a socket.",
+             "Packets that overflow the kernel's queue are lost before they reach a socket.",
              "sysctl -w net.core.netdev_max_backlog=10000");
     for (const std::string& interface : options_.interfaces) look_at(interface);
     if (options_.dpdk) dpdk();
@@ -127,7 +127,7 @@ class Look {
 
   void clock_source() {
     must_be("/sys/devices/system/clocksource/clocksource0/current_clocksource", "clock source", "tsc",
-            "With another source each look at the clock is a slow access to a device or a hypervisor.",
+            "With another source every read of the clock is a slow access to a device or hypervisor.",
             "kernel parameter clocksource=tsc tsc=reliable, if the processor's counter is stable");
   }
 
@@ -155,7 +155,7 @@ class Look {
         !known         ? ""
         : slow.empty() ? "performance"
                        : join(slow),
-        "performance", "A core that has slowed down needs up to milliseconds to become fast again.",
+        "performance", "A core that has slowed down needs up to milliseconds to return to full speed.",
         "cpupower frequency-set -g performance");
   }
 
@@ -171,9 +171,9 @@ class Look {
       }
     }
     add("idle states", states.empty() ? State::Unknown : good_if(slow.empty()),
-        slow.empty() ? "none that is slow" : join(slow),
-        "none that takes more than " + std::to_string(kSlowWakeUpUs) + " us to leave",
-        "A core that sleeps deeply is late for the first packet after a pause.",
+        slow.empty() ? "no slow ones" : join(slow),
+        "none with an exit latency over " + std::to_string(kSlowWakeUpUs) + " us",
+        "A core in a deep sleep state is late for the first packet after a pause.",
         "cpupower idle-set -D 10, or kernel parameter intel_idle.max_cstate=1");
   }
 
@@ -181,7 +181,7 @@ class Look {
     const auto found = read("/sys/devices/system/cpu/isolated");
     add("isolated cores", found ? good_if(!found->empty()) : State::Unknown,
         found && found->empty() ? "none" : found.value_or(""), "a core for each agent that polls",
-        "The scheduler puts other work on the cores that poll, and packets wait for it.",
+        "The scheduler runs other work on the polling cores, and packets wait for it.",
         "kernel parameters isolcpus=CORES nohz_full=CORES rcu_nocbs=CORES");
     if (!found || found->empty()) return;
     const auto ticks = read("/sys/devices/system/cpu/nohz_full");
@@ -191,8 +191,7 @@ class Look {
       return std::find(silent.begin(), silent.end(), cpu) != silent.end();
     });
     add("timer ticks", ticks ? good_if(all) : State::Unknown, ticks.value_or(""), "nohz_full for " + *found,
-        "The timer interrupts an isolated core up to a thousand times a second.",
-        "kernel parameter nohz_full=" + *found);
+        "The timer interrupts an isolated core up to 1,000 times per second.", "kernel parameter nohz_full=" + *found);
   }
 
   void interrupts() {
@@ -217,12 +216,13 @@ class Look {
     add("interrupts on isolated cores", numbers.empty() ? State::Unknown : good_if(count == 0),
         count == 0 ? "none" : std::to_string(count) + ": " + join(guilty), "none",
         "An interrupt takes microseconds from the agent on that core.",
-        "echo OTHER-CORES > /proc/irq/NUMBER/smp_affinity_list, and stop irqbalance or give it a banned list");
+        "echo OTHER-CORES > /proc/irq/NUMBER/smp_affinity_list, and stop irqbalance or ban these cores in its "
+        "settings");
   }
 
   void smt() {
     must_be("/sys/devices/system/cpu/smt/active", "hyper-threads", "0",
-            "Two threads of a core share its caches and units: the other one slows the agent down.",
+            "Two threads of a core share its caches and execution units: a sibling slows the agent down.",
             "kernel parameter nosmt, or leave the siblings of the agents' cores idle");
   }
 
@@ -230,13 +230,13 @@ class Look {
     const auto found = read("/sys/kernel/mm/transparent_hugepage/enabled");
     const bool always = found && found->find("[always]") != std::string::npos;
     add("transparent huge pages", found ? good_if(!always) : State::Unknown, found.value_or(""), "madvise or never",
-        "The kernel stops programs for milliseconds while it puts pages together.",
+        "The kernel stops programs for milliseconds while it assembles huge pages.",
         "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled");
   }
 
   void numa_balancing() {
     must_be("/proc/sys/kernel/numa_balancing", "NUMA balancing", "0",
-            "The kernel takes pages away for a moment to see who uses them.", "sysctl -w kernel.numa_balancing=0");
+            "The kernel unmaps pages briefly to see which node uses them.", "sysctl -w kernel.numa_balancing=0");
   }
 
   /// All huge pages that a folder of the kernel tells of; nothing if it tells of none, not even of 0.
@@ -258,7 +258,7 @@ class Look {
     const std::uint64_t bytes = found.value_or(0);
     add("huge pages", known ? good_if(bytes >= kWantedHugeMemory) : State::Unknown,
         std::to_string(bytes >> 20) + " MiB", "at least " + std::to_string(kWantedHugeMemory >> 20) + " MiB",
-        "Rings and packet buffers in small pages cost misses of the TLB; DPDK runs at half its speed.",
+        "Rings and packet buffers in small pages cause TLB misses; DPDK runs at half its speed.",
         "sysctl -w vm.nr_hugepages=256, or kernel parameters hugepagesz=1G hugepages=1");
   }
 
@@ -275,8 +275,8 @@ class Look {
     if (nodes < 2) return;
     add("huge pages of each node", good_if(without.empty()),
         without.empty() ? "on all " + std::to_string(nodes) : "none on " + join(without),
-        "some on each node that has a card or an agent",
-        "DPDK takes the frames of a card from its node; memory of another one is slower to reach.",
+        "huge pages on each node with a card or an agent",
+        "DPDK allocates a card's frames on the card's node; memory of another node is slower.",
         "echo 256 > /sys/devices/system/node/NODE/hugepages/hugepages-2048kB/nr_hugepages");
   }
 
@@ -288,7 +288,7 @@ class Look {
     add("locked memory", known ? good_if(enough || ::geteuid() == 0) : State::Unknown,
         limit.rlim_cur == RLIM_INFINITY ? "unlimited" : std::to_string(limit.rlim_cur >> 10) + " KiB",
         "at least " + std::to_string(kWantedHugeMemory >> 20) + " MiB",
-        "A page that has been swapped out or not touched yet stops the agent that needs it.",
+        "A page that is swapped out or not yet touched stalls the agent that needs it.",
         "LimitMEMLOCK=infinity in the service, or ulimit -l unlimited");
   }
 
@@ -303,13 +303,14 @@ class Look {
     // The name goes into paths.
     if (interface.empty() || interface.size() >= IFNAMSIZ || interface.find('/') != std::string::npos ||
         interface.starts_with('.')) {
-      add("interface " + interface, State::Change, "no name of an interface", "", "It cannot be looked at.", "ip link");
+      add("interface " + interface, State::Change, "not a valid name", "", "The interface cannot be checked.",
+          "ip link");
       return;
     }
     const auto link = read("/sys/class/net/" + interface + "/operstate");
     const bool is_up = link && (*link == "up" || *link == "unknown");  // virtual ones do not know
-    add(interface + " link", good_if(is_up), link.value_or("there is no such interface"), "up",
-        "Nothing arrives on it.", "ip link set " + interface + " up");
+    add(interface + " link", good_if(is_up), link.value_or("no such interface"), "up", "Nothing arrives on it.",
+        "ip link set " + interface + " up");
     if (!link) return;
     reverse_path(interface);
     rings(interface);
@@ -326,7 +327,7 @@ class Look {
         : strictest == 1 ? "strict"
         : strictest == 2 ? "loose"
                          : "off",
-        "off or loose", "Multicast from senders that are routed through another interface is dropped without a word.",
+        "off or loose", "The kernel silently drops multicast from senders that it routes through another interface.",
         "sysctl -w net.ipv4.conf." + interface + ".rp_filter=2");
   }
 
@@ -342,7 +343,7 @@ class Look {
     if (descriptor >= 0) ::close(descriptor);
     add(interface + " receive ring", known ? good_if(rings.rx_pending >= rings.rx_max_pending) : State::Unknown,
         known ? std::to_string(rings.rx_pending) : "", known ? std::to_string(rings.rx_max_pending) : "its maximum",
-        "A burst that finds no descriptor is lost in the card.",
+        "The card drops a burst when it runs out of descriptors.",
         "ethtool -G " + interface + " rx " + (known ? std::to_string(rings.rx_max_pending) : "MAX"));
   }
 
@@ -356,13 +357,13 @@ class Look {
         has("vfio-pci")    ? "vfio-pci"
         : has("mlx5_core") ? "mlx5_core"
                            : "none",
-        "vfio-pci, or a card that shares itself with its kernel driver (mlx5)",
-        "DPDK cannot take a card; ports of sockets and of af_packet work without.",
+        "vfio-pci, or a card whose kernel driver works with DPDK (mlx5)",
+        "DPDK cannot use a card; socket ports and af_packet work without it.",
         "modprobe vfio-pci; dpdk-devbind.py -b vfio-pci CARD");
     const bool translated = !list("/sys/kernel/iommu_groups").empty();
     if (has("vfio-pci")) {
       add("IOMMU", good_if(translated), translated ? "on" : "off", "on",
-          "vfio-pci refuses cards without it, and a card could write anywhere.",
+          "Without it vfio-pci refuses cards, or a card could write to any memory.",
           "kernel parameters intel_iommu=on iommu=pt, or amd_iommu=on");
     }
   }

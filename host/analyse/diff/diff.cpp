@@ -209,7 +209,7 @@ class Comparison {
       if (old < last) {
         Item item;
         item.path = path.empty() ? "(order)" : path;
-        item.changes.push_back({"order", "", join({}, after_, now) + " stands further down than before", true});
+        item.changes.push_back({"order", "", join({}, after_, now) + " comes later than before", true});
         items.push_back(std::move(item));
         return;
       }

@@ -198,7 +198,7 @@ void Describer::add_operators(std::size_t index, Facts& facts) const {
   const isa::Instruction* const first = instruction(node.block, node.word);
   if (first != nullptr && isa::is_bit(first->op)) {
     const isa::BitField bits = isa::BitField::of(first->slot);
-    facts.decoder.emplace_back("bits", fmt::format("{} behind the first {}", bits.width, bits.position));
+    facts.decoder.emplace_back("bits", fmt::format("{} after the first {}", bits.width, bits.position));
     return;
   }
   if (node.kind == NodeKind::Sequence) return add(first, FieldType::UInt32, " of the length");

@@ -110,12 +110,12 @@ std::string to_text(const Report& report) {
   out += fmt::format("templates unchanged: {}\nviews that stay valid: {}\nviews that break: {}{}{}\n", same, valid,
                      broken_count, broken.empty() ? "" : ": ", broken);
   if (report.layout_before == report.layout_after) {
-    out +=
-        fmt::format("layout {:016x} on both sides: generated headers and rings fit as they are\n", report.layout_after);
+    out += fmt::format("layout {:016x} on both sides: generated headers and rings remain compatible\n",
+                       report.layout_after);
   } else {
     out += fmt::format(
-        "layout {:016x} -> {:016x}: programs built with headers of the old one refuse rings of the new one "
-        "until they are generated anew\n",
+        "layout {:016x} -> {:016x}: programs built with headers of the old layout reject rings of the new one; "
+        "generate the headers again\n",
         report.layout_before, report.layout_after);
   }
   return out;

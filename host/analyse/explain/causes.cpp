@@ -33,7 +33,7 @@ class Search {
       return std::move(causes_);
     }
     if (net::verdict_class(explanation_.verdict) == net::VerdictClass::Damaged) {
-      add("the frame was damaged or fragmented on its way, or cut when the capture was written",
+      add("the frame was damaged or fragmented in transit, or cut when the capture was written",
           std::string(net::verdict_text(explanation_.verdict)));
       return std::move(causes_);
     }
@@ -62,20 +62,21 @@ class Search {
   /// Whether the packet is refused by a setting only: strictness, or a limit.
   bool settings(replay::Options lenient) {
     if (options_.strict && here_.decodes(explanation_.packet)) {
-      add("the sender breaks a rule that only --strict holds it to", "without --strict the packet decodes");
+      add("the sender breaks a rule that only --strict enforces", "without --strict the packet decodes");
       return true;
     }
     lenient.limits = {};
     lenient.limits.elements = lenient.limits.empty_elements = std::numeric_limits<std::uint32_t>::max();
     if (!guess::try_options(program_, sample_, lenient).decodes(explanation_.packet)) return false;
     if (here_.decodes(explanation_.packet)) return false;
-    add("a limit of the engine: see the --max options", "with the highest limits the packet decodes");
+    add("the message exceeds a limit of the engine: see the --max options",
+        "with the highest limits the packet decodes");
     return true;
   }
 
   void dropped() {
     if (explanation_.error_packet == 0) return;
-    add("an earlier error: look at packet " + std::to_string(explanation_.error_packet) + " (--packet " +
+    add("an earlier error: see packet " + std::to_string(explanation_.error_packet) + " (--packet " +
             std::to_string(explanation_.error_packet) + ")",
         "after an error the dictionary of a channel cannot be trusted until the sender resets it");
   }
@@ -88,7 +89,7 @@ class Search {
     if (preamble.error != ErrorCode::None || preamble.chunks < 2) return;
     add("the datagram is chunk " + std::to_string(preamble.chunk) + " of " + std::to_string(preamble.chunks) +
             " of a message: use --framing b3",
-        "its first ten bytes are a preamble of b3, and the length in it fits");
+        "its first ten bytes are a preamble of b3 with a matching length");
   }
 
   void other_framing() {
@@ -151,13 +152,13 @@ class Search {
       nearest +=
           (i == 0 ? "" : ", ") + std::to_string(known[i]->id) + " '" + std::string(program_.name(known[i]->name)) + "'";
     }
-    std::string evidence = "of " + std::to_string(known.size()) + " known identifiers the nearest to " +
+    std::string evidence = "of " + std::to_string(known.size()) + " known identifiers nearest to " +
                            std::to_string(wanted) + " are " + nearest;
     if (here_.unknown_ids.size() > 1) {
       evidence += "; " + std::to_string(here_.unknown_ids.size()) + " different unknown ones occur nearby";
     }
     const bool others_decode = here_.clean_share() >= kMost;
-    add(others_decode ? "the template file lacks this template: it is of an older version than the feed"
+    add(others_decode ? "the template file lacks this template: the file is older than the feed"
                       : "the template file is of another feed or version, or the framing is wrong",
         std::move(evidence));
   }

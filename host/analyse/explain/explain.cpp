@@ -198,7 +198,7 @@ void explain_frame(const guess::StoredPacket& packet, Explanation& out) {
   const std::size_t end = payload + datagram.payload.size();
   out.parts.push_back({extent(payload, end), "datagram", std::to_string(datagram.payload.size()) + " bytes"});
   const std::size_t ip_end = end + datagram.ignored_bytes;
-  if (ip_end != end) out.parts.push_back({extent(end, ip_end), "ignored", "behind the length that UDP gives"});
+  if (ip_end != end) out.parts.push_back({extent(end, ip_end), "ignored", "after the end given by the UDP length"});
   if (ip_end != frame.size()) {
     out.parts.push_back(
         {extent(ip_end, frame.size()), "ignored", "frame trailer: padding, FCS or a switch's time stamp"});
@@ -296,7 +296,7 @@ void assemble(const net::Framing& framing, const net::Preamble& preamble, const 
   }
   if (out.outcome.dropped) return fill(RowKind::Undecoded, size, "not decoded: the channel waits for a reset");
   if (out.outcome.error != ErrorCode::None) return fill(RowKind::Undecoded, size, "not decoded");
-  fill(RowKind::Ignored, size, "behind the length in the preamble");
+  fill(RowKind::Ignored, size, "after the end given by the preamble");
 }
 
 /// A block whose size is wrong never reaches the engine.
@@ -355,8 +355,8 @@ Result<Explanation> explain(const record::Schema& schema, const replay::Options&
   sources.push_back(std::move(until));
   const replay::Summary summary = replay::Replay(program, lens, sink, options).run(sources);
   if (!reader.has_it()) {
-    std::string message = std::string(source->name()) + ": there is no packet " + std::to_string(packet) +
-                          "; the last one is " + std::to_string(reader.last_number());
+    std::string message = std::string(source->name()) + ": no packet " + std::to_string(packet) + "; the last one is " +
+                          std::to_string(reader.last_number());
     if (summary.faults != 0) message += " (" + source->fault().message + ")";
     return Failure{std::move(message)};
   }

@@ -109,16 +109,16 @@ class Printer {
     if (e.has_headers && e.group.port != 0) text += ", to " + net::to_text(e.group);
     if (e.sequence != 0) text += ", sequence " + std::to_string(e.sequence);
     line(text, Style::Bold);
-    static constexpr std::array<std::string_view, 3> kRules = {"the dictionary is reset before every packet",
-                                                               "the dictionary is reset by templates that ask for it",
-                                                               "the dictionary is never reset"};
+    static constexpr std::array<std::string_view, 3> kRules = {
+        "the dictionary is reset before every packet", "the dictionary is reset by templates with the reset attribute",
+        "the dictionary is never reset"};
     text = "framing " + e.framing + ": " + std::string(kRules[static_cast<std::size_t>(e.reset)]);
     if (e.reset != ResetRule::Packet && e.was_decoded) {
-      text += e.earlier_packets == 0 ? "; no packet of the group came before"
+      text += e.earlier_packets == 0 ? "; first packet of its group"
                                      : "; decoded first: " + std::to_string(e.earlier_packets) + " of its group";
     }
     line(text);
-    if (e.is_joined) line("put together from chunks; the frame below brought the last one");
+    if (e.is_joined) line("joined from chunks; the frame below carried the last one");
   }
 
   void frame() {
@@ -238,7 +238,7 @@ class Printer {
     }
     const std::size_t all = std::size_t{7} * (row.bytes.end - row.bytes.begin);
     for (std::size_t i = row.bits.size(); i < all; ++i) {
-      if (is_set(row, i)) add(explanation_.has_fault() ? "1 not reached" : "1 nobody takes this bit");
+      if (is_set(row, i)) add(explanation_.has_fault() ? "1 not reached" : "1 unused bit");
     }
     if (in_line != 0) line(text.text());
   }
@@ -268,7 +268,7 @@ class Printer {
     const std::size_t bytes = explanation_.datagram.size();
     const std::size_t accounted = accounted_bytes(explanation_);
     if (explanation_.verdict != net::Verdict::Accepted) {
-      line("The frame brings no datagram that could be decoded.");
+      line("The frame contains no datagram that could be decoded.");
     } else {
       line(std::to_string(accounted) + " of " + std::to_string(bytes) + " bytes of the datagram are accounted for.");
     }
@@ -277,7 +277,7 @@ class Printer {
     line(explanation_.fault, Style::Red);
     if (explanation_.causes.empty()) {
       line("");
-      line("Cause: not known. No other framing or reset rule that was tried decodes this packet.");
+      line("Cause: unknown. No other framing or reset rule decodes this packet.");
       return;
     }
     line("");

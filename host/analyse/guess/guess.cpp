@@ -274,7 +274,8 @@ Choice choose_reset(const Program& program, const Sample& sample, const Trial& b
   const Trial* const kept = by_template != nullptr ? by_template : never;
   if (packet == nullptr) {
     if (by_template != nullptr && by_template->reset_seen) {
-      return {ResetRule::Template, "templates that ask for a reset occur; with a reset per packet fields are missing"};
+      return {ResetRule::Template,
+              "templates with the reset attribute occur; with a reset per packet fields are missing"};
     }
     return {kept != nullptr ? kept->framing.reset : best.framing.reset,
             "with a reset per packet fields are missing: values are carried from packet to packet"};
@@ -329,7 +330,8 @@ std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lac
            " (templates of another version or feed)";
   }
   if (guess.ranked.empty()) {
-    return "no candidate decodes a single datagram: another feed's templates, no FAST, or a preamble of more than " +
+    return "no candidate decodes a single datagram: the templates are of another feed, the data is not FAST, or the "
+           "preamble is longer than " +
            std::to_string(kMaxSkip) + " bytes";
   }
   const Trial& best = guess.ranked.front().trial;
@@ -339,7 +341,7 @@ std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lac
   if (error == ErrorCode::None) return text;
   text += "; most of the others: " + std::string(code_meaning(error));
   if (error == ErrorCode::D9) text += " " + ids_text(best.unknown_ids);
-  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or only a chance hit";
+  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or a chance hit";
 }
 
 }  // namespace

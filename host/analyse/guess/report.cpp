@@ -33,7 +33,7 @@ std::string sequence_text(const Sequence& sequence) {
 
 std::string to_text(const Guess& guess, const std::string& capture, const std::string& program_options,
                     std::size_t rows) {
-  std::string out = fmt::format("{}: {} looked at, {} UDP datagram{}\n", capture,
+  std::string out = fmt::format("{}: {} read, {} UDP datagram{}\n", capture,
                                 guess.packets == 1 ? "1 packet" : fmt::format("{} packets", guess.packets),
                                 guess.datagrams, guess.datagrams == 1 ? "" : "s");
   if (!guess.ranked.empty()) {

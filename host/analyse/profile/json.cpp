@@ -89,7 +89,7 @@ class Reader {
  public:
   Result<Profile> run(const Parsed& root) {
     Profile out;
-    if (!root.is_object()) return Failure{"the profile is no JSON object"};
+    if (!root.is_object()) return Failure{"the profile is not a JSON object"};
     if (number(root, "", "stopbit_profile", kVersion) != kVersion) fail("/stopbit_profile", "expected 1");
     out.layout_hash = hash(root);
     out.datagrams = number(root, "", "datagrams", kMaxCount);
@@ -235,7 +235,7 @@ Result<Profile> from_json(std::string_view text) {
   };
   try {
     const Parsed root = Parsed::parse(text, keep);
-    if (is_deep) return Failure{"the profile has more than 8 arrays and objects inside each other"};
+    if (is_deep) return Failure{"the profile nests arrays and objects more than 8 deep"};
     return Reader().run(root);
   } catch (const Parsed::parse_error& error) {
     return Failure{"byte " + std::to_string(error.byte) + ": not JSON"};

@@ -57,7 +57,9 @@ Result<std::unique_ptr<Client>> Client::start(Grants grants, bool confined, std:
     std::filesystem::create_directories(set.folder, ignored);
   }
   std::array<int, 2> ends{};
-  const auto no_opener = [] { return Failure{std::string("there is no opener process: ") + std::strerror(errno)}; };
+  const auto no_opener = [] {
+    return Failure{std::string("cannot start the opener process: ") + std::strerror(errno)};
+  };
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return no_opener();
   OpenFile own(ends[0]);
   OpenFile other(ends[1]);
@@ -70,7 +72,7 @@ Result<std::unique_ptr<Client>> Client::start(Grants grants, bool confined, std:
   if (::setsockopt(own.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0) return no_opener();
   std::unique_ptr<Client> client(new Client(std::move(own), pid, std::move(grants)));
   const Outcome hello = client->receive();
-  if (hello.error != 0) return Failure{"the opener process does not start"};
+  if (hello.error != 0) return Failure{"the opener process failed to start"};
   add_lines(hello.notes, notes);
   return client;
 }

@@ -25,11 +25,11 @@ std::optional<std::uint64_t> FileSet::number(std::string_view name) const {
 
 std::string why_not(const Request& request, const Grants& grants) {
   const auto among = [&](const auto& list) -> std::string {
-    return request.index < list.size() ? "" : "the settings name nothing of this kind and index";
+    return request.index < list.size() ? "" : "the settings have no file or socket of this kind and index";
   };
   const auto of_set = [&](bool FileSet::*can) -> std::string {
     if (std::string problem = among(grants.sets); !problem.empty()) return problem;
-    return grants.sets[request.index].*can ? "" : "this set of files is not for that";
+    return grants.sets[request.index].*can ? "" : "this operation is not allowed on these files";
   };
   switch (request.kind) {
     case Kind::Socket: return among(grants.sockets);

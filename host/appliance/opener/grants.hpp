@@ -25,7 +25,7 @@ struct FileSet {
   unsigned digits = 6;    ///< At least; leading zeros.
   unsigned mode = 0640;   ///< Of a new file.
   std::string kept = {};  ///< Prefix that Keep puts before the name.
-  /// What may be asked of this set.
+  /// Operations allowed on this set.
   bool can_append = false;
   bool can_create = false;
   bool can_keep = false;

@@ -24,11 +24,11 @@ class OpenFile {
   int number_ = -1;
 };
 
-/// What came of a request.
+/// Result of a request.
 struct Outcome {
   int error = 0;  ///< errno; 0: done. EACCES: the grants do not cover it.
   OpenFile file;
-  std::string notes;  ///< About a socket: what was asked for and could not be had, a line each.
+  std::string notes;  ///< For a socket: a line for each requested feature that is not available.
 };
 
 /// Does what the request asks for, if the grants cover it.

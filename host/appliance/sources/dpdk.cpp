@@ -53,12 +53,12 @@ std::unique_ptr<PortSource> read_dpdk_port(config::Table& table, const PortPlace
   if (!others.empty()) {
     const QueueSource& first = *others.front();
     if (first.device != port->device) {
-      table.error("device", "port '" + first_port->name +
-                                "' is a queue of this device, too, and has other arguments: '" + first.device + "'");
+      table.error("device", "port '" + first_port->name + "' is also a queue of this device, with other arguments: '" +
+                                first.device + "'");
     }
     for (const char* key : {"descriptors", "max_frame", "address"}) {
       if (table.has(key)) {
-        table.error(key, "is of the whole device and stands with its first queue, port '" + first_port->name + "'");
+        table.error(key, "belongs to the whole device: set it at its first queue, port '" + first_port->name + "'");
       }
     }
     port->descriptors = first.descriptors;
@@ -69,12 +69,12 @@ std::unique_ptr<PortSource> read_dpdk_port(config::Table& table, const PortPlace
     port->max_frame = static_cast<std::uint16_t>(table.integer("max_frame", {256, 16'384}, port->max_frame));
     if (const std::string text = table.text("address", ""); !text.empty()) {
       const std::optional<std::uint32_t> address = feed::parse_address(text);
-      if (!address) table.error("address", "'" + text + "' is no IPv4 address");
+      if (!address) table.error("address", "'" + text + "' is not an IPv4 address");
       port->address = address.value_or(0);
     }
   }
   if (others.size() == kMaxQueues) {
-    table.error("device", "a device has at most " + std::to_string(kMaxQueues) + " queues here");
+    table.error("device", "a device has at most " + std::to_string(kMaxQueues) + " queues");
   }
   port->queue = static_cast<std::uint16_t>(others.size());
   port->queues = static_cast<std::uint16_t>(others.size() + 1);

@@ -34,7 +34,7 @@ OpenedPort SocketSource::open(PortContext& context, std::vector<std::string>& /*
                                                           std::vector<std::string>& notes) -> Result<int> {
       const std::string group = "group " + net::to_text(membership.group) + ": ";
       const auto index = opener->socket_of(interface, membership);
-      if (!index) return Failure{group + "the settings do not name it"};
+      if (!index) return Failure{group + "it is not in the settings"};
       opener::Outcome opened = opener->ask({.kind = opener::Kind::Socket, .index = *index});
       if (opened.error == 0 && opened.file.ok()) {
         opener::add_lines(opened.notes, notes);

@@ -42,7 +42,7 @@ net::Framing framing_of(const stopbit_options& options) {
   net::Framing framing = consumer::framing_of(wish_of(options));
   if (framing.blocks || framing.kind == net::FramingKind::B3) {
     throw consumer::Failed(consumer::Fault::Usage,
-                           "framing: messages of '" + framing.name + "' come in chunks or blocks; use a replay");
+                           "framing: messages of '" + framing.name + "' are sent in chunks or blocks; use a replay");
   }
   return framing;
 }

@@ -53,13 +53,13 @@ const char* stopbit_status_text(int status) {
   switch (status) {
     case STOPBIT_OK: return "done";
     case STOPBIT_STOPPED: return "stopped by the caller";
-    case STOPBIT_ERROR_ARGUMENT: return "an argument is wrong";
-    case STOPBIT_ERROR_INPUT: return "the input was refused";
-    case STOPBIT_ERROR_SYSTEM: return "a file or shared memory cannot be used";
-    case STOPBIT_ERROR_MEMORY: return "there is not enough memory";
-    case STOPBIT_ERROR_INTERNAL: return "an internal error, please report it";
+    case STOPBIT_ERROR_ARGUMENT: return "invalid argument";
+    case STOPBIT_ERROR_INPUT: return "the input was rejected";
+    case STOPBIT_ERROR_SYSTEM: return "a file or shared memory cannot be opened or used";
+    case STOPBIT_ERROR_MEMORY: return "not enough memory";
+    case STOPBIT_ERROR_INTERNAL: return "internal error; please report it";
   }
-  return "an unknown status";
+  return "unknown status";
 }
 
 stopbit_program* stopbit_program_new() {

@@ -8,7 +8,9 @@ using namespace stopbit;  // NOLINT(google-build-using-namespace): the functions
 
 namespace {
 
-constexpr char kNoRecord[] = "the record is over: its callback has returned, or something else was asked of its handle";
+constexpr char kNoRecord[] =
+    "the record is no longer valid: its callback has returned, or another call was made on "
+    "its handle";
 
 /// Turns a walk into calls. The walk goes on in silence once the callback has had enough.
 class Teller : public record::Visitor {

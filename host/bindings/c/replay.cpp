@@ -132,7 +132,7 @@ stopbit_status stopbit_replay_run(stopbit_replay* replay, stopbit_record_callbac
   if (replay == nullptr || replay->busy) return STOPBIT_ERROR_ARGUMENT;
   const stopbit_status status = capi::guarded(replay->error, [&] {
     if (replay->open == nullptr) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "the replay is not open");
-    if (replay->is_run) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "the replay was run; open it again");
+    if (replay->is_run) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "the replay has already run; open it again");
     if (callback == nullptr) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "callback is NULL");
     replay->callback = callback;
     replay->user = user;

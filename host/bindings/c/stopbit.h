@@ -1,8 +1,8 @@
 /* Stopbit: FAST (FIX Adapted for STreaming) market data to records. The C interface of libstopbit.so, C11 or C++.
  *
- * A program is made from template files or from a firmware image. Captures are replayed, or single datagrams decoded,
- * with it; records that another process writes to a ring in shared memory are read without it, because the ring brings
- * its own. Each way ends in a stopbit_record, whose fields are walked:
+ * A program is made from template files or from a firmware image. It replays captures or decodes single datagrams.
+ * Records that another process writes to a ring in shared memory need no program: the ring contains its own. Each of
+ * these gives a stopbit_record, whose fields are walked:
  *
  *     static int print(void* user, const stopbit_item* item) { ... return 0; }
  *     static int take(void* user, stopbit_record* record) { return stopbit_record_walk(record, print, user) < 0; }
@@ -10,32 +10,33 @@
  *     stopbit_program* program = stopbit_program_new();
  *     if (stopbit_program_load(program, "feed.sbf") != STOPBIT_OK) puts(stopbit_program_error(program));
  *
- * Handles. stopbit_X_new makes an empty one (NULL: no memory), an open or load function makes it useful and may be
- * called again, which replaces what it held; stopbit_X_free ends it, and takes NULL. Engines, replays and rings keep
- * what they need of a program: it may be freed before them.
+ * Handles. stopbit_X_new makes an empty handle (NULL if memory is short). An open or load function fills it, and may
+ * be called again to replace the content. stopbit_X_free frees it and accepts NULL. Engines, replays and rings keep
+ * what they need of a program, so the program may be freed first.
  *
- * Errors. Functions return a stopbit_status, 0 or above if all is well. A negative one leaves the handle as it was
- * before the call, unless the function says otherwise; stopbit_X_error tells in words what went wrong last, on one
- * or more lines without a line end behind the last, "" if nothing did. The text belongs to the handle and holds until
- * its next call. NULL where a handle or a pointer is needed, a handle that is not open, an enumeration or an option
- * that does not exist: STOPBIT_ERROR_ARGUMENT. A handle that was freed cannot be told from one that was not.
+ * Errors. Functions return a stopbit_status, 0 or above on success. After a negative status the handle is as before
+ * the call, unless the function says otherwise. stopbit_X_error describes the last error on one or more lines,
+ * without a line end after the last; "" if there was none. The text belongs to the handle and is valid until its
+ * next call. STOPBIT_ERROR_ARGUMENT: NULL where a handle or a pointer is required, a handle that is not open, or an
+ * unknown enumerator or option. A freed handle cannot be detected.
  *
- * Threads. A handle is used by one thread at a time; different handles by different threads. Programs may be shared
- * once they are loaded. The exception is stopbit_replay_stop.
+ * Threads. A handle may be used by one thread at a time, different handles by different threads. Loaded programs may
+ * be shared. stopbit_replay_stop may be called from any thread.
  *
- * Callbacks run on the thread that called, inside its call. They must return normally (no longjmp, no C++ exception)
- * and must not use the engine, replay or ring that calls them, or whose record is being walked, other than its record:
- * such calls are refused with STOPBIT_ERROR_ARGUMENT. Two are requests instead: stopbit_X_free and stopbit_ring_close
- * end the call in progress with this record, and it frees or closes the handle before it returns. What callbacks return
- * ends the call (not 0) or lets it go on (0).
+ * Callbacks run on the calling thread, inside the call. They must return normally (no longjmp, no C++ exception).
+ * They must not use the engine, replay or ring that calls them, or whose record is being walked, except for its
+ * record: such calls fail with STOPBIT_ERROR_ARGUMENT. Two calls are allowed as requests: stopbit_X_free and
+ * stopbit_ring_close end the call in progress with this record, and that call frees or closes the handle before it
+ * returns. A callback returns 0 to continue and another value to end the call.
  *
- * Borrowed pointers (records, items, texts) hold until the callback returns, or, from stopbit_ring_poll, until the next
- * call with the ring. Names of templates and fields hold as long as any handle of the program does.
+ * Borrowed pointers (records, items, texts) are valid until the callback returns, or, from stopbit_ring_poll, until
+ * the next call with the ring. Names of templates and fields are valid as long as any handle of the program exists.
  *
- * Input is never trusted: datagrams, images, captures and rings may hold any bytes.
+ * Input is not trusted: datagrams, images, captures and rings may contain any bytes.
  *
- * Stability. Symbols have versions (STOPBIT_1.0), the library has a soname. Structures that the library fills grow at
- * their ends only; those that the caller fills begin with their size. Enumerators keep their values; new ones may come.
+ * Stability. Symbols have versions (STOPBIT_1.0), the library has a soname. Structures filled by the library grow at
+ * the end only; structures filled by the caller begin with their size. Enumerators keep their values; new ones may
+ * be added.
  */
 #ifndef STOPBIT_H
 #define STOPBIT_H
@@ -55,17 +56,17 @@ extern "C" {
 
 typedef enum stopbit_status {
   STOPBIT_OK = 0,
-  STOPBIT_STOPPED = 1,         /* A callback, or stopbit_replay_stop, has ended the call. */
+  STOPBIT_STOPPED = 1,         /* A callback or stopbit_replay_stop ended the call. */
   STOPBIT_ERROR_ARGUMENT = -1, /* The caller's mistake. */
-  STOPBIT_ERROR_INPUT = -2,    /* Templates, firmware, datagram, capture, record or ring were refused. */
+  STOPBIT_ERROR_INPUT = -2,    /* Templates, firmware, datagram, capture, record or ring rejected. */
   STOPBIT_ERROR_SYSTEM = -3,   /* A file or shared memory cannot be used. */
   STOPBIT_ERROR_MEMORY = -4,
-  STOPBIT_ERROR_INTERNAL = -5 /* Ours: please report it. */
+  STOPBIT_ERROR_INTERNAL = -5 /* A bug of the library: please report it. */
 } stopbit_status;
 
 /* "0.1.0" */
 STOPBIT_API const char* stopbit_version(void);
-/* What a stopbit_status means, one sentence without a full stop. */
+/* Meaning of a stopbit_status: one sentence without a full stop. */
 STOPBIT_API const char* stopbit_status_text(int status);
 
 /* -- Programs ------------------------------------------------------------------------------------------------------ */
@@ -76,26 +77,26 @@ STOPBIT_API stopbit_program* stopbit_program_new(void);
 STOPBIT_API void stopbit_program_free(stopbit_program* program);
 STOPBIT_API const char* stopbit_program_error(const stopbit_program* program);
 
-/* Compiles `count` template files as one set. The error tells every mistake with file, line and column; after success
- * it holds the compiler's warnings, if there are any. */
+/* Compiles `count` template files as one set. The error text lists every error with file, line and column; after
+ * success it contains the compiler's warnings, if any. */
 STOPBIT_API stopbit_status stopbit_program_compile(stopbit_program* program, const char* const* paths, size_t count);
-/* The same for one template file in memory: `size` bytes of XML. `name` stands in messages. */
+/* Compiles one template file in memory: `size` bytes of XML. Messages use `name`. */
 STOPBIT_API stopbit_status stopbit_program_compile_text(stopbit_program* program, const char* name, const char* text,
                                                         size_t size);
 /* Reads and verifies a firmware image (.sbf). */
 STOPBIT_API stopbit_status stopbit_program_load(stopbit_program* program, const char* path);
-/* The same for an image in memory. */
+/* Reads and verifies a firmware image in memory. */
 STOPBIT_API stopbit_status stopbit_program_load_image(stopbit_program* program, const void* image, size_t size);
 
 /* 0 if the program is NULL or not loaded. */
 STOPBIT_API uint32_t stopbit_program_templates(const stopbit_program* program);
-/* NULL and 0 if there is no template of that index. */
+/* NULL or 0 if no template has that index. */
 STOPBIT_API const char* stopbit_program_template_name(const stopbit_program* program, uint32_t index);
 STOPBIT_API uint32_t stopbit_program_template_id(const stopbit_program* program, uint32_t index);
-/* Equal hashes mean that records read alike: stopbit_item.node then means the same. 0 if not loaded. */
+/* Programs with equal hashes have the same record layout, and stopbit_item.node means the same. 0 if not loaded. */
 STOPBIT_API uint64_t stopbit_program_layout_hash(const stopbit_program* program);
-/* 1 if its records hold some of the fields only (`stopbit compile --fields`, whose firmware `stopbit info` lists what
- * is left out): then what stopbit_record_walk does not tell may have been sent all the same. Else 0. */
+/* 1 if its records contain only some of the fields (made with `stopbit compile --fields`; `stopbit info` lists the
+ * missing fields). The messages may have contained the missing fields. Else 0. */
 STOPBIT_API int stopbit_program_is_projected(const stopbit_program* program);
 
 /* -- Records ------------------------------------------------------------------------------------------------------- */
@@ -108,9 +109,9 @@ typedef struct stopbit_header {
   uint32_t sequence;         /* Of the packet, from its preamble; 0 = none. */
   uint32_t template_index;   /* In the program; UINT32_MAX for events. */
   uint32_t template_id;      /* Messages only, else 0. */
-  uint16_t channel;          /* Which dictionary: one per group of a capture. */
+  uint16_t channel;          /* Dictionary number: one per group of a capture. */
   uint16_t message_index;    /* Of the message in its datagram, from 0. */
-  uint16_t sender_epoch;     /* Changes when the sender begins anew. */
+  uint16_t sender_epoch;     /* Changes when the sender restarts its numbering. */
   uint8_t flags;             /* STOPBIT_FLAG_... */
   uint8_t source;            /* stopbit_source */
   uint8_t time_quality;      /* stopbit_time_quality */
@@ -141,7 +142,7 @@ typedef enum stopbit_time_quality {
 typedef struct stopbit_event {
   const char* kind;          /* "error", "dropped", "gap", "reset", "stale", "recovered", "layoutChanged", "lost" */
   const char* code;          /* Of the FAST specification, "D2"; "" if it is no error. */
-  const char* detail;        /* What has happened, a sentence without a full stop. */
+  const char* detail;        /* Description, one sentence without a full stop. */
   const char* template_name; /* NULL: the error is outside a template. */
   const char* field_name;    /* NULL: the error is not at a field. */
   uint64_t packet;           /* Number of the packet in its source, from 1; not of a gap. */
@@ -154,7 +155,7 @@ typedef enum stopbit_kind {
   STOPBIT_FIELD = 0,
   STOPBIT_GROUP_BEGIN = 1,
   STOPBIT_GROUP_END = 2,
-  STOPBIT_SEQUENCE_BEGIN = 3, /* count: number of elements, may be 0. An absent sequence is not told. */
+  STOPBIT_SEQUENCE_BEGIN = 3, /* count: number of elements, may be 0. Not reported for an absent sequence. */
   STOPBIT_ELEMENT_BEGIN = 4,  /* count: number of the element, from 0. */
   STOPBIT_ELEMENT_END = 5,
   STOPBIT_SEQUENCE_END = 6,
@@ -173,7 +174,7 @@ typedef enum stopbit_type {
   STOPBIT_UINT64 = 7,
   STOPBIT_DECIMAL = 8,
   STOPBIT_ASCII = 9,
-  STOPBIT_UNICODE = 10, /* Should be UTF-8, and need not be. */
+  STOPBIT_UNICODE = 10, /* Usually UTF-8; not verified. */
   STOPBIT_BYTE_VECTOR = 11,
   STOPBIT_ENUM = 12,
   STOPBIT_SET = 13,
@@ -186,8 +187,8 @@ typedef struct stopbit_item {
   int32_t kind;     /* stopbit_kind */
   int32_t type;     /* stopbit_type of a field; else -1. */
   uint32_t id;      /* FIX tag from the template file's `id`; 0 = none. */
-  uint32_t node;    /* Which field of the program this is, whatever the message; cheaper to compare than names. */
-  uint32_t depth;   /* How many groups, sequences, elements and references are open around it. */
+  uint32_t node;    /* Number of the field in the program; cheaper to compare than names. */
+  uint32_t depth;   /* Number of enclosing groups, sequences, elements and references. */
   uint32_t count;   /* Sequence, element: see stopbit_kind. */
   const char* name; /* Never NULL; "" for the values of a vector. */
   /* Integers and time stamps; STOPBIT_UINT64: cast it to uint64_t. Boolean: 0 or 1. Enum: index of the element. Set: a
@@ -195,8 +196,8 @@ typedef struct stopbit_item {
   int64_t value;
   int32_t exponent; /* Decimal: -63 to 63; the value is mantissa * 10^exponent. */
   size_t text_size;
-  const char* text; /* Strings and byte vectors: text_size bytes without a zero behind them. Enum: name of the element;
-                     * reference: name of the template; both with a zero. Else NULL. */
+  const char* text; /* Strings and byte vectors: text_size bytes, not zero-terminated. Enum: name of the element;
+                     * reference: name of the template; both zero-terminated. Else NULL. */
 } stopbit_item;
 
 typedef int (*stopbit_item_callback)(void* user, const stopbit_item* item);
@@ -206,41 +207,42 @@ typedef int (*stopbit_record_callback)(void* user, stopbit_record* record);
 STOPBIT_API const stopbit_header* stopbit_record_header(const stopbit_record* record);
 /* NULL for messages. */
 STOPBIT_API const stopbit_event* stopbit_record_event(stopbit_record* record);
-/* Tells the message's fields in the order of the template; absent ones are not told, mandatory constants are. Nor is
- * what the program leaves out of its records, with all that is inside; sequences of which only the length is stored
- * have elements without fields. An event has none. STOPBIT_ERROR_INPUT if the record is damaged (a ring or slots of a
- * stranger): some of it may have been told by then. Allocates nothing. */
+/* Visits the message's fields in the order of the template: no absent fields, but mandatory constants, and no fields
+ * that the program leaves out of its records. Sequences of which only the length is stored have elements without
+ * fields. An event has no fields. Returns STOPBIT_ERROR_INPUT if the record is damaged (an untrusted ring or slots);
+ * part of it may have been visited by then. Allocates nothing. */
 STOPBIT_API stopbit_status stopbit_record_walk(stopbit_record* record, stopbit_item_callback callback, void* user);
-/* The record as `stopbit replay --format jsonl` prints it, without the line end. Stores at most `size` bytes, a zero at
- * their end among them; `length` (may be NULL) gets what the whole takes without that zero. STOPBIT_ERROR_ARGUMENT if
- * size does not exceed it: then nothing but an empty text is stored. */
+/* The record as `stopbit replay --format jsonl` prints it, without the line end. Stores at most `size` bytes
+ * including a terminating zero. `length` (may be NULL) receives the full length without the zero.
+ * STOPBIT_ERROR_ARGUMENT if `size` is not larger than that length; then only an empty text is stored. */
 STOPBIT_API stopbit_status stopbit_record_json(stopbit_record* record, char* buffer, size_t size, size_t* length);
-/* The slots of 64 bytes that the record is; for stopbit_record_walk_slots, maybe elsewhere and later. */
+/* The 64-byte slots of the record, which stopbit_record_walk_slots can walk later or in another process. */
 STOPBIT_API const void* stopbit_record_slots(const stopbit_record* record, size_t* bytes);
 STOPBIT_API const char* stopbit_record_error(const stopbit_record* record);
 
-/* Name of element `index` of the enumeration or set that `item` is a value of; NULL if there is none. */
+/* Name of element `index` of the enumeration or set that `item` is a value of; NULL if it does not exist. */
 STOPBIT_API const char* stopbit_record_element(const stopbit_record* record, const stopbit_item* item, uint32_t index);
 
-/* Walks slots that were kept or came from elsewhere: any bytes. `record` gets a record that holds until the callback
- * returns. Errors are told by stopbit_program_error; so other threads must not use the program meanwhile. */
+/* Walks stored or received slots, which may contain any bytes. `record` receives a record that is valid until the
+ * callback returns. Errors are stored in the program (stopbit_program_error), so other threads must not use the
+ * program meanwhile. */
 STOPBIT_API stopbit_status stopbit_program_read_slots(stopbit_program* program, const void* slots, size_t bytes,
                                                       stopbit_record_callback callback, void* user);
 
 /* -- Options ------------------------------------------------------------------------------------------------------- */
 
-/* How datagrams are decoded. Begin with STOPBIT_OPTIONS_INIT; NULL and 0 mean the default. */
+/* How datagrams are decoded. Initialise with STOPBIT_OPTIONS_INIT; NULL and 0 mean the default. */
 typedef struct stopbit_options {
   size_t size;               /* sizeof(stopbit_options) */
-  const char* framing;       /* A name that `stopbit replay --help` lists, such as "cme", or "custom:..."; default "none". */
-  const char* reset;         /* "packet", "template", "never"; default: as the framing says. */
-  const char* engine;        /* "native", "quick", "interp"; default: native where it runs, else quick. */
-  int strict;                /* Not 0: refuse what FAST calls reportable errors, R2 and R6 to R9. */
+  const char* framing;       /* A name from `stopbit replay --help`, such as "cme", or "custom:..."; default "none". */
+  const char* reset;         /* "packet", "template", "never"; default: the framing's rule. */
+  const char* engine;        /* "native", "quick", "interp"; default: native if it can run, else quick. */
+  int strict;                /* Not 0: also report FAST's reportable errors, R2 and R6 to R9. */
   uint16_t channels;         /* Engines: dictionaries, 1 to 1024; default 1. */
   const char* pace;          /* Replays: "max", or a multiple of the capture's own speed, "1x". Default "max". */
   const char* const* groups; /* Replays: only these multicast groups, "A.B.C.D:PORT". */
   size_t group_count;        /* 0 = all. */
-  uint64_t limit;            /* Replays: stop after so many datagrams; 0 = no limit. */
+  uint64_t limit;            /* Replays: stop after this number of datagrams; 0 = no limit. */
 } stopbit_options;
 
 #define STOPBIT_OPTIONS_INIT \
@@ -250,11 +252,11 @@ typedef struct stopbit_options {
 
 typedef struct stopbit_engine stopbit_engine;
 
-/* What is known of a datagram. Begin with STOPBIT_PACKET_INIT. */
+/* Metadata of a datagram. Initialise with STOPBIT_PACKET_INIT. */
 typedef struct stopbit_packet {
   size_t size;         /* sizeof(stopbit_packet) */
-  uint64_t arrival_ns; /* Goes into the header of its records, as the others. */
-  uint64_t number;     /* From 1; stands in errors. */
+  uint64_t arrival_ns; /* Copied to the header of its records, like the other members. */
+  uint64_t number;     /* From 1; reported in errors. */
   uint16_t channel;    /* Below the engine's number of channels. */
   uint8_t source;      /* stopbit_source */
   uint8_t time_quality;
@@ -266,19 +268,20 @@ typedef struct stopbit_packet {
 STOPBIT_API stopbit_engine* stopbit_engine_new(void);
 STOPBIT_API void stopbit_engine_free(stopbit_engine* engine);
 STOPBIT_API const char* stopbit_engine_error(stopbit_engine* engine);
-/* `options` may be NULL. Framings whose messages come in chunks or blocks (b3, custom with blocks) are for replays. */
+/* `options` may be NULL. Framings with chunks or blocks (b3, custom with blocks) are for replays only. */
 STOPBIT_API stopbit_status stopbit_engine_open(stopbit_engine* engine, const stopbit_program* program,
                                                const stopbit_options* options);
 /* "native", "quick", "interp"; NULL if the engine is not open. */
 STOPBIT_API const char* stopbit_engine_kind(const stopbit_engine* engine);
-/* Decodes a datagram, the payload of a UDP packet, and calls for each record. STOPBIT_ERROR_INPUT: a message was faulty
- * and the rest dropped; the records before it were told, and so is an event that says what happened. STOPBIT_STOPPED:
- * as the callback wished, records were left out; the dictionary is as if they had not. `packet` may be NULL. Allocates
- * nothing and makes no system call unless there is an error. */
+/* Decodes a datagram, the payload of a UDP packet, and calls `callback` for each record. STOPBIT_ERROR_INPUT: a
+ * message was faulty and the rest of the datagram was dropped; the records before it were delivered, followed by an
+ * event that describes the error. STOPBIT_STOPPED: the callback ended the call and the remaining records were
+ * skipped; the dictionary is updated as usual. `packet` may be NULL. Allocates nothing and makes no system call
+ * unless there is an error. */
 STOPBIT_API stopbit_status stopbit_engine_decode(stopbit_engine* engine, const void* datagram, size_t size,
                                                  const stopbit_packet* packet, stopbit_record_callback callback,
                                                  void* user);
-/* Forgets the dictionary of a channel. */
+/* Resets the dictionary of a channel. */
 STOPBIT_API stopbit_status stopbit_engine_reset(stopbit_engine* engine, uint16_t channel);
 
 /* -- Replays: whole captures --------------------------------------------------------------------------------------- */
@@ -287,11 +290,11 @@ typedef struct stopbit_replay stopbit_replay;
 
 typedef struct stopbit_summary {
   uint64_t packets;   /* In the captures. */
-  uint64_t datagrams; /* Given to the engine. */
+  uint64_t datagrams; /* Passed to the engine. */
   uint64_t messages;
   uint64_t fields;
-  uint64_t errors;   /* Whatever was damaged, cut, lost or refused; 0 = all that was asked for was decoded. */
-  uint64_t problems; /* How many of them stopbit_replay_problem tells in words. */
+  uint64_t errors;   /* Damaged, cut, lost or rejected; 0 = everything requested was decoded. */
+  uint64_t problems; /* Number of descriptions that stopbit_replay_problem can return. */
 } stopbit_summary;
 
 STOPBIT_API stopbit_replay* stopbit_replay_new(void);
@@ -301,12 +304,13 @@ STOPBIT_API const char* stopbit_replay_error(const stopbit_replay* replay);
 STOPBIT_API stopbit_status stopbit_replay_open(stopbit_replay* replay, const stopbit_program* program,
                                                const char* const* captures, size_t count,
                                                const stopbit_options* options);
-/* Decodes all of it, once; open again for another run. Errors in the data are events among the records, and counted. */
+/* Decodes everything, once; open again for another run. Errors in the data become events among the records and are
+ * counted. */
 STOPBIT_API stopbit_status stopbit_replay_run(stopbit_replay* replay, stopbit_record_callback callback, void* user);
-/* Ends stopbit_replay_run soon, or the next one at once; from any thread, from a callback or a signal handler, at any
- * time between stopbit_replay_new and stopbit_replay_free. Opening captures forgets it. */
+/* Ends stopbit_replay_run soon, or the next run at once. May be called from any thread, callback or signal handler,
+ * at any time between stopbit_replay_new and stopbit_replay_free. Opening captures clears the request. */
 STOPBIT_API void stopbit_replay_stop(stopbit_replay* replay);
-/* After the run; NULL before. */
+/* Valid after the run; NULL before. */
 STOPBIT_API const stopbit_summary* stopbit_replay_summary(const stopbit_replay* replay);
 /* "day.pcap: packet 12, byte 41: ... [D2]", NULL if `index` is not below stopbit_summary.problems. */
 STOPBIT_API const char* stopbit_replay_problem(const stopbit_replay* replay, size_t index);
@@ -323,52 +327,52 @@ typedef enum stopbit_start {
 typedef enum stopbit_poll {
   STOPBIT_POLL_NOTHING = 0, /* No record yet. */
   STOPBIT_POLL_RECORD = 1,
-  STOPBIT_POLL_LOST = 2 /* The writer was faster: stopbit_ring_lost records were skipped. What follows is good. */
+  STOPBIT_POLL_LOST = 2 /* The writer was faster: stopbit_ring_lost records were skipped. Later records are intact. */
 } stopbit_poll;
 
 typedef enum stopbit_writer {
   STOPBIT_WRITER_RUNNING = 0,
-  STOPBIT_WRITER_FINISHED = 1, /* It has ended in good order. */
-  STOPBIT_WRITER_DEAD = 2      /* It has ended without saying so. */
+  STOPBIT_WRITER_FINISHED = 1, /* It ended normally. */
+  STOPBIT_WRITER_DEAD = 2      /* It died. */
 } stopbit_writer;
 
 STOPBIT_API stopbit_ring* stopbit_ring_new(void);
 STOPBIT_API void stopbit_ring_free(stopbit_ring* ring);
 STOPBIT_API const char* stopbit_ring_error(const stopbit_ring* ring);
-/* Rings are accepted that belong to this process's user, to root or to the user "stopbit"; others' would be a
- * stranger's word. This accepts and prefers those of another `user` as well, a name or a number; NULL: of
- * $STOPBIT_USER, if that is set. For the calls of open and attach that follow. STOPBIT_ERROR_ARGUMENT: there is no such
- * user. */
+/* Rings are accepted if they belong to this process's user, to root or to the user "stopbit"; others are not
+ * trusted. This call also accepts, and prefers, the rings of another `user` (name or number); NULL: of
+ * $STOPBIT_USER, if set. It applies to later open and attach calls. STOPBIT_ERROR_ARGUMENT: no such user. */
 STOPBIT_API stopbit_status stopbit_ring_accept(stopbit_ring* ring, const char* user);
-/* A name, or, if there is a '/' in it, the path of a file. `start` is a stopbit_start. The first ring that a process
- * opens installs a handler of SIGBUS: a ring whose file becomes shorter is damaged (STOPBIT_ERROR_INPUT) and does not
- * end the process. Faults at other places are handed to the handler that was there before. */
+/* Opens a ring by its name, or by the path of a file if it contains a '/'. `start` is a stopbit_start. The first
+ * ring that a process opens installs a handler of SIGBUS: a ring whose file is truncated is damaged
+ * (STOPBIT_ERROR_INPUT) and does not end the process. Faults at other addresses are passed to the previous handler. */
 STOPBIT_API stopbit_status stopbit_ring_open(stopbit_ring* ring, const char* name, int start);
-/* The same for a lossless ring (its writer was started so), whose writer waits for this reader: from its oldest record
- * on nothing is lost, until the handle is closed or does not read for as long as the writer is patient. For the user of
- * the writer only. Waits up to `timeout_ns` for a seat; STOPBIT_ERROR_SYSTEM if there is none, or the ring is not
- * lossless. Here stopbit_ring_poll and _batch do make system calls. */
+/* Opens a lossless ring (its writer was started so), whose writer waits for this reader. From its oldest record on
+ * nothing is lost, until the handle is closed or does not read for the writer's patience. Only for the writer's
+ * user. Waits up to `timeout_ns` to be admitted; STOPBIT_ERROR_SYSTEM if it is not admitted or the ring is not
+ * lossless. With such a ring stopbit_ring_poll and _batch do make system calls. */
 STOPBIT_API stopbit_status stopbit_ring_attach(stopbit_ring* ring, const char* name, uint64_t timeout_ns);
-/* 1 if the writer has stopped to wait for this reader; 0 if not, or if it was not attached. */
+/* 1 if the writer has stopped waiting for this reader; 0 if not, or if the reader was not attached. */
 STOPBIT_API int stopbit_ring_is_detached(const stopbit_ring* ring);
-/* Lets go of the shared memory; the handle may be opened again. */
+/* Unmaps the shared memory; the handle may be opened again. */
 STOPBIT_API void stopbit_ring_close(stopbit_ring* ring);
-/* Takes the next record, if there is one: a stopbit_poll, or a negative stopbit_status. STOPBIT_ERROR_INPUT: the ring's
- * content contradicts itself, and will do so for good. `record` is set to NULL if there is none. Makes no system call
- * and allocates nothing. */
+/* Takes the next record, if there is one: a stopbit_poll, or a negative stopbit_status. STOPBIT_ERROR_INPUT: the
+ * ring's content is inconsistent; this is permanent. `record` is set to NULL if there is no record. Makes no system
+ * call and allocates nothing. */
 STOPBIT_API int stopbit_ring_poll(stopbit_ring* ring, stopbit_record** record);
-/* Takes up to `most` records and calls for each; cheaper than as many polls if many are there. Ends early where poll
- * would not give a record, and returns what it would; STOPBIT_POLL_RECORD if `most` were taken or the callback has
- * ended it. `taken` (may be NULL) gets the number of records. */
+/* Takes up to `most` records and calls `callback` for each; cheaper than single polls if many are available. Ends
+ * early where stopbit_ring_poll would return no record, and returns what it would return; STOPBIT_POLL_RECORD if
+ * `most` were taken or the callback ended the call. `taken` (may be NULL) receives the number of records. */
 STOPBIT_API int stopbit_ring_batch(stopbit_ring* ring, size_t most, stopbit_record_callback callback, void* user,
                                    size_t* taken);
-/* Records that the last loss skipped, exactly, and all of them together. 0 if the ring is not open. */
+/* Exact number of records skipped by the last loss, and by all losses together. 0 if the ring is not open. */
 STOPBIT_API uint64_t stopbit_ring_lost(const stopbit_ring* ring);
 STOPBIT_API uint64_t stopbit_ring_total_lost(const stopbit_ring* ring);
-/* A stopbit_writer, or STOPBIT_ERROR_ARGUMENT. A system call: ask when there is nothing to read. Records may have come
- * since the last poll: poll until nothing is there before believing that an ended writer's last record was seen. */
+/* A stopbit_writer, or STOPBIT_ERROR_ARGUMENT. Makes a system call, so call it when there is nothing to read.
+ * Records may have arrived since the last poll: after the writer has ended, poll until STOPBIT_POLL_NOTHING to see
+ * its last record. */
 STOPBIT_API int stopbit_ring_writer(const stopbit_ring* ring);
-/* 1 if the name belongs to another ring by now, made by a later writer; else 0. A system call. */
+/* 1 if a later writer has created another ring of the same name; else 0. Makes a system call. */
 STOPBIT_API int stopbit_ring_replaced(const stopbit_ring* ring);
 /* The layout of its records, as stopbit_program_layout_hash. 0 if the ring is not open. */
 STOPBIT_API uint64_t stopbit_ring_layout_hash(const stopbit_ring* ring);

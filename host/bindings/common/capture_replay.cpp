@@ -41,7 +41,7 @@ std::unique_ptr<ingest::PacketSource> open(const std::string& path) {
 }
 
 std::vector<std::unique_ptr<ingest::PacketSource>> open_all(const std::vector<std::string>& paths) {
-  if (paths.empty()) throw Failed(Fault::Usage, "no capture is named");
+  if (paths.empty()) throw Failed(Fault::Usage, "no capture given");
   std::vector<std::unique_ptr<ingest::PacketSource>> sources;
   sources.reserve(paths.size());
   for (const std::string& path : paths) sources.push_back(open(path));

@@ -45,7 +45,7 @@ Firmware::Firmware(Program program, std::string warnings)
     : program_(std::move(program)), schema_(schema_of(program_)), warnings_(std::move(warnings)) {}
 
 FirmwarePtr compile(const std::vector<std::string>& paths, const templates::CompileOptions& options) {
-  if (paths.empty()) throw Failed(Fault::Usage, "no template file is named");
+  if (paths.empty()) throw Failed(Fault::Usage, "no template file given");
   std::vector<std::shared_ptr<const SourceBuffer>> sources;
   sources.reserve(paths.size());
   for (const std::string& path : paths) {

@@ -247,7 +247,7 @@ class Ring {
       if (!has_ended) std::this_thread::sleep_for(kIdleWait);
     }
     if (reader_.writer() == ring::WriterState::Dead) {
-      throw RingFailed(name_ + ": the writer has ended without saying so");
+      throw RingFailed(name_ + ": the writer died");
     }
     throw py::stop_iteration();
   }
@@ -390,13 +390,12 @@ void translate(std::exception_ptr pending) {
 }  // namespace
 
 PYBIND11_MODULE(_core, module) {
-  module.doc() = "What stopbit/__init__.py stands on.";
-  error_type = add_exception(module, "Error", "Anything that stopbit has to complain of.", PyExc_Exception);
+  module.doc() = "The native part of stopbit/__init__.py.";
+  error_type = add_exception(module, "Error", "Base class of all errors of stopbit.", PyExc_Exception);
   input_error_type =
-      add_exception(module, "InputError", "Templates, firmware, a capture or a record were refused.", error_type);
+      add_exception(module, "InputError", "Templates, firmware, a capture or a record was rejected.", error_type);
   ring_error_type =
-      add_exception(module, "RingError",
-                    "A ring cannot be opened, is damaged, or its writer has ended without saying so.", error_type);
+      add_exception(module, "RingError", "A ring cannot be opened, is damaged, or its writer died.", error_type);
   py::register_exception_translator(&translate);
 
   using consumer::Firmware;
@@ -423,16 +422,16 @@ PYBIND11_MODULE(_core, module) {
             const std::string_view bytes = image;
             return std::const_pointer_cast<Firmware>(consumer::load_image(std::as_bytes(std::span(bytes)), "image"));
           },
-          py::arg("image"), "The same for an image in memory.")
+          py::arg("image"), "Reads and verifies a firmware image in memory.")
       .def_property_readonly("templates", &templates_of, "A list of (id, name).")
-      .def_property_readonly("warnings", &Firmware::warnings, "What the compiler had to say; empty if nothing.")
+      .def_property_readonly("warnings", &Firmware::warnings, "Warnings of the compiler; empty if none.")
       .def_property_readonly(
           "layout_hash", [](const Firmware& firmware) { return layout_hash(firmware.program()); },
-          "Equal for programs whose records read alike.")
+          "Equal for programs with the same record layout.")
       .def_property_readonly(
           "is_projected", [](const Firmware& firmware) { return is_projected(firmware.program()); },
-          "Whether its records hold some of the fields only.")
-      .def("image", &image_of, "The firmware image, as `stopbit compile` writes it.");
+          "Whether its records hold only some of the fields.")
+      .def("image", &image_of, "The firmware image, as written by `stopbit compile`.");
 
   py::class_<Wish>(module, "Wish", "How a capture is decoded.")
       .def(py::init([](std::string framing, std::string reset, std::string engine, bool strict, std::string pace,
@@ -458,12 +457,11 @@ PYBIND11_MODULE(_core, module) {
       .def("__next__", &Replay::next)
       .def("__enter__", [](py::object self) { return self; })
       .def("__exit__", [](Replay& self, const py::args&) { self.close(); })
-      .def(
-          "close", &Replay::close,
-          "Ends the replay. Iterating it afterwards gives nothing. From another thread or a signal handler it asks the "
-          "call in progress to end it, and does not wait.")
+      .def("close", &Replay::close,
+           "Ends the replay. Later iteration gives no records. From another thread or a signal handler, it asks the "
+           "call in progress to end the replay and does not wait.")
       .def_property_readonly("summary", &Replay::summary,
-                             "Counts of what was done, and problems in words; None until the last record was taken.");
+                             "Counts and problems of the replay; None until the last record was taken.");
 
   py::class_<Ring>(module, "Ring", "Iterates the records of a ring; made by stopbit.ring.")
       .def(py::init<const std::string&, const std::string&, std::optional<bool>, double, const std::string&, bool,
@@ -473,8 +471,10 @@ PYBIND11_MODULE(_core, module) {
       .def("__iter__", [](py::object self) { return self; })
       .def("__next__", &Ring::next)
       .def("poll", &Ring::poll, "The next record, or None if there is none yet. Does not wait.")
-      .def("batch", &Ring::batch, py::arg("most") = 1024, "A list of the records that are there. Does not wait.")
-      .def_property_readonly("lost", &Ring::lost_records, "Records that the writer has overwritten unread, so far.")
+      .def("batch", &Ring::batch, py::arg("most") = 1024, "A list of the available records. Does not wait.")
+      .def_property_readonly("lost", &Ring::lost_records,
+                             "Records overwritten by the writer before they were read, "
+                             "so far.")
       .def_property_readonly("writer", &Ring::writer, "\"running\", \"finished\" or \"dead\".");
 
   module.def(

@@ -35,10 +35,10 @@ Command asm_command() {
   const auto arguments = std::make_shared<AsmArguments>();
   return {
       .name = "asm",
-      .summary = "Assembles a listing to a firmware image",
+      .summary = "Assembles a listing into a firmware image",
       .description =
-          "Assembles a listing, as `stopbit compile --listing` and `stopbit disasm` write it, to a firmware "
-          "image. A program that is not safe for every input is refused, and nothing is written.",
+          "Assembles a listing, in the form that `stopbit compile --listing` and `stopbit disasm` write, into a "
+          "firmware image. A program that is not safe for every input is rejected, and nothing is written.",
       .options = {{.names = "",
                    .value = "FEED.sbasm",
                    .help = "The listing; - is stdin.",
@@ -52,7 +52,7 @@ Command asm_command() {
                    .hint = file_hint({".sbf"}),
                    .required = true}},
       .examples = {{"stopbit asm feed.sbasm -o feed.sbf", "assembles"},
-                   {"stopbit disasm feed.sbf | stopbit asm - -o same.sbf", "gives the same bytes again"}},
+                   {"stopbit disasm feed.sbf | stopbit asm - -o same.sbf", "produces the same bytes again"}},
       .run = [arguments] { return assemble(*arguments); },
   };
 }

@@ -54,7 +54,7 @@ std::string from_rdi(const ChannelsArguments& arguments) {
   const replay::Summary summary = replay::Replay(program, *engine, sink, options).run(sources);
   print_problems(summary);
   if (reader.feeds().empty()) {
-    throw ToolError(kExitRejected, arguments.rdi + ": no product with feeds (the sequence Feeds) is in the capture");
+    throw ToolError(kExitRejected, arguments.rdi + ": the capture has no product with feeds (the sequence Feeds)");
   }
   const feed::RdiDescription made = feed::from_rdi(reader.feeds());
   if (made.description.channels.empty()) {
@@ -62,18 +62,19 @@ std::string from_rdi(const ChannelsArguments& arguments) {
   }
   print_stderr(
       "{} feed entries, {} channels{}\n", reader.feeds().size(), made.description.channels.size(),
-      made.left_out == 0 ? "" : fmt::format(", {} entries left out: no usable address of their own", made.left_out));
+      made.left_out == 0 ? "" : fmt::format(", {} entries omitted: no usable address of their own", made.left_out));
   return feed::to_toml(
       made.description,
       fmt::format("From the reference data in {}: {} feed entries.\n"
-                  "The paths of templates are for you to set. What is no FAST (an order-by-order book, as "
-                  "its type says in the\nexchange's manual) is for you to take out.",
+                  "Set the paths of the templates. Delete the channels that are not FAST; the exchange's manual lists "
+                  "the types,\n"
+                  "for instance an order-by-order book.",
                   arguments.rdi, reader.feeds().size()));
 }
 
 std::string from_moex(const ChannelsArguments& arguments) {
   if (arguments.program.templates.size() > 1 || !arguments.program.firmware.empty()) {
-    throw ToolError(kExitUsage, "--from-moex: one template file at most, which the result names");
+    throw ToolError(kExitUsage, "--from-moex: at most one template file; the result names it");
   }
   const std::string templates =
       arguments.program.templates.empty() ? "templates.xml" : arguments.program.templates.front();
@@ -87,7 +88,7 @@ std::string from_moex(const ChannelsArguments& arguments) {
 
 int run_channels(const ChannelsArguments& arguments) {
   if (arguments.rdi.empty() == arguments.moex.empty()) {
-    throw ToolError(kExitUsage, "either --from-rdi or --from-moex is needed, and not both");
+    throw ToolError(kExitUsage, "give either --from-rdi or --from-moex");
   }
   const std::string text = arguments.rdi.empty() ? from_moex(arguments) : from_rdi(arguments);
   write_file(arguments.output, text, {arguments.rdi, arguments.moex});
@@ -100,15 +101,15 @@ Command channels_command() {
   const auto arguments = std::make_shared<ChannelsArguments>();
   Command command{
       .name = "channels",
-      .summary = "Writes a feed.toml from what an exchange publishes of its channels",
+      .summary = "Writes a feed.toml from an exchange's list of channels",
       .description =
-          "Exchanges say themselves on which groups and ports they send. This reads it and writes the channels, with "
-          "lines A and B, as a feed.toml for `stopbit replay --feed`.\n"
+          "Exchanges publish the groups and ports they send to. This command reads that list and writes the channels, "
+          "with lines A and B, as a feed.toml for `stopbit replay --feed`.\n"
           "\n"
-          "--from-rdi: T7 reference data, captured. The products in it list their feeds; products that share a pair of "
-          "groups become one channel. Needs the templates of the reference data.\n"
+          "--from-rdi: a capture of T7 reference data. Each product in it lists its feeds; products that share a pair "
+          "of groups become one channel. Needs the templates of the reference data.\n"
           "\n"
-          "--from-moex: the configuration.xml of the Moscow Exchange. Connections by TCP are left out.",
+          "--from-moex: the configuration.xml of the Moscow Exchange. TCP connections are left out.",
       .options = {{.names = "--from-rdi",
                    .value = "CAPTURE",
                    .help = "A capture of T7 reference data; - is stdin.",
@@ -121,9 +122,9 @@ Command channels_command() {
                    .target = &arguments->moex,
                    .hint = file_hint({".xml"})}},
       .examples = {{"stopbit channels --from-rdi rdi.pcap --templates rdi.xml -o feed.toml",
-                    "the channels of all products in the reference data"},
+                    "all products in the reference data"},
                    {"stopbit channels --from-moex configuration.xml --templates fast-templates.xml > feed.toml",
-                    "those of the Moscow Exchange, with their source addresses"}},
+                    "the Moscow Exchange, with source addresses"}},
       .run = [arguments] { return run_channels(*arguments); },
   };
   for (Option& option : program_options(arguments->program)) {
@@ -132,7 +133,7 @@ Command channels_command() {
   }
   command.options.push_back({.names = "-o,--output",
                              .value = "FILE",
-                             .help = "Where the description goes; - is stdout, the default.",
+                             .help = "Output file; - is stdout, the default.",
                              .target = &arguments->output,
                              .hint = file_hint({".toml"})});
   return command;

@@ -49,7 +49,7 @@ std::string to_json(const std::vector<check::Finding>& findings) {
 std::string to_text(const std::vector<check::Finding>& findings) {
   std::string text;
   for (const check::Finding& finding : findings) {
-    const std::string found = finding.state == check::State::Unknown ? "this machine does not tell" : finding.found;
+    const std::string found = finding.state == check::State::Unknown ? "unknown on this machine" : finding.found;
     text += fmt::format("{:<8}{}: {}\n", state_text(finding.state), finding.name, found);
     if (finding.state != check::State::Change) continue;
     text += fmt::format("        wanted: {}\n        why:    {}\n        how:    {}\n", finding.wanted, finding.why,
@@ -78,25 +78,26 @@ Command check_host_command() {
   const auto arguments = std::make_shared<CheckHostArguments>();
   return {
       .name = "check-host",
-      .summary = "Says what to change on this machine for live feeds, and why",
+      .summary = "Checks whether this machine is set up for live feeds",
       .description =
-          "Looks at what costs latency or packets: clock, frequencies and sleep of the cores, isolation and "
-          "interrupts, "
-          "huge pages, limits of sockets, rings and filters of the interfaces, drivers for DPDK. It changes nothing "
-          "and "
-          "needs no privilege. What this machine does not tell is said to be unknown.\n"
+          "Checks the settings that cost latency or packets: clock, frequencies and sleep states of the cores, "
+          "isolation and interrupts, huge pages, socket limits, rings and filters of the network interfaces, drivers "
+          "for DPDK. For each setting to change it prints the wanted value, the reason and the command. It changes "
+          "nothing and needs no privileges. A setting that cannot be read is reported as unknown.\n"
           "\n"
-          "The exit status is 3 if anything should be changed.",
+          "The exit status is 3 if a setting should be changed.",
       .options = {{.names = "--interface",
                    .value = "NAME",
-                   .help = "An interface that feeds arrive on; may be given several times.",
+                   .help = "A network interface that receives feeds; may be given several times.",
                    .target = &arguments->interfaces},
                   {.names = "--no-dpdk",
                    .value = "",
-                   .help = "Leaves out what only DPDK needs.",
+                   .help = "Skips the checks that matter to DPDK only.",
                    .target = &arguments->no_dpdk},
                   {.names = "--json", .value = "", .help = "Prints a JSON array.", .target = &arguments->json}},
-      .examples = {{"stopbit check-host --interface eth1 --interface eth2", "before feeds of two lines are taken"},
+      .examples = {{"stopbit check-host --interface eth1 --interface eth2",
+                    "before you receive lines A and B on two "
+                    "interfaces"},
                    {"stopbit check-host --json | jq '.[] | select(.state == \"change\")'", "for a script"}},
       .run = [arguments] { return check_host(*arguments); },
   };

@@ -132,7 +132,7 @@ std::string histogram_text(const arbitrate::Histogram& behind, std::string_view 
 
 int run_compare(const CompareArguments& arguments) {
   if (arguments.captures.empty() || arguments.captures.size() > 2) {
-    throw ToolError(kExitUsage, "one capture of both lines, or one of each");
+    throw ToolError(kExitUsage, "give one capture of both lines, or one capture of each line");
   }
   const bool is_one = arguments.captures.size() == 1;
   if (is_one && (arguments.group_a.empty() || arguments.group_b.empty())) {
@@ -174,13 +174,13 @@ int run_compare(const CompareArguments& arguments) {
                                  a.copies == 0 ? "" : fmt::format(", {} of them second copies", a.copies), b.packets,
                                  b.copies == 0 ? "" : fmt::format(", {} of them second copies", b.copies), both);
   if (a.unreadable + b.unreadable != 0) {
-    text += fmt::format("{:>12}  with a preamble that cannot be right\n", a.unreadable + b.unreadable);
+    text += fmt::format("{:>12}  with an implausible preamble\n", a.unreadable + b.unreadable);
   }
   text += fmt::format("{:>12}  on A only\n", only_a.size());
   if (framing) text += ranges_text(only_a);
   text += fmt::format("{:>12}  on B only\n", only_b.size());
   if (framing) text += ranges_text(only_b);
-  text += histogram_text(b_behind, "B behind A") + histogram_text(a_behind, "A behind B");
+  text += histogram_text(b_behind, "B after A") + histogram_text(a_behind, "A after B");
   write_file(arguments.output, text, arguments.captures);
   return only_a.empty() && only_b.empty() && a.unreadable + b.unreadable == 0 ? kExitDone : kExitRejected;
 }
@@ -191,16 +191,18 @@ Command compare_command() {
   const auto arguments = std::make_shared<CompareArguments>();
   Command command{
       .name = "compare",
-      .summary = "Compares two lines: packets that only one has, and how far they lie apart",
+      .summary = "Compares lines A and B: packets on one line only, and the delay between copies",
       .description =
-          "Says which packets came on one line only, and how long after the other line's copy the second one came. "
-          "Packets are known again by sender, sequence number and chunk if the framing is given, otherwise by their "
-          "bytes. Times of two captures can only be compared as well as the clocks that made them.\n"
+          "Lists the packets that arrived on one line only, and shows how long after the first copy of a packet the "
+          "other line's copy arrived. Packets are matched by sender, sequence number and chunk if the framing is "
+          "given, otherwise by their bytes. Comparing times across captures is only as accurate as the clocks that "
+          "stamped them.\n"
           "\n"
-          "Both captures are kept in memory as some 64 bytes a packet. The exit status is 1 if the lines differ.",
+          "Both captures are held in memory, 64 bytes per packet. The exit status is 1 if the lines differ.",
       .options = {{.names = "",
                    .value = "CAPTURE",
-                   .help = "Line A, then line B; or one of both, with --group-a and --group-b.",
+                   .help = "A capture of line A, then one of line B; or one capture of both, with --group-a and "
+                           "--group-b.",
                    .target = &arguments->captures,
                    .hint = file_hint(),
                    .required = true}},
@@ -212,17 +214,18 @@ Command compare_command() {
   command.options.push_back(framing_option(arguments->framing));
   command.options.back().required = false;
   command.options.back().help =
-      "What stands before the messages; see `stopbit replay --help`. Default: none, packets "
-      "are compared by their bytes.";
+      "Preamble of the datagrams; see `stopbit replay --help`. Default: none, packets are compared by their bytes.";
   command.options.push_back({.names = "--group-a",
                              .value = "A.B.C.D:PORT",
-                             .help = "Of line A, only packets to this group.",
+                             .help = "Line A: only packets to this group.",
                              .target = &arguments->group_a});
-  command.options.push_back(
-      {.names = "--group-b", .value = "A.B.C.D:PORT", .help = "The same of line B.", .target = &arguments->group_b});
+  command.options.push_back({.names = "--group-b",
+                             .value = "A.B.C.D:PORT",
+                             .help = "Line B: only packets to this group.",
+                             .target = &arguments->group_b});
   command.options.push_back({.names = "-o,--output",
                              .value = "FILE",
-                             .help = "Where the result goes; - is stdout, the default.",
+                             .help = "Output file; - is stdout, the default.",
                              .target = &arguments->output,
                              .hint = file_hint()});
   return command;

@@ -64,7 +64,7 @@ void use_profile(const CompileArguments& arguments, Program& program) {
   const profile::Profile profile = read_profile(arguments.profile);
   const bool has_other_layout = profile.layout_hash != layout_hash(program);
   if (has_other_layout && !is_projected(program)) {  // what is stored does not change the maps
-    print_stderr("{}: warning: made with other templates; maps that do not fit them cover nothing\n",
+    print_stderr("{}: warning: made with other templates; maps that do not fit these templates are ignored\n",
                  arguments.profile);
   }
   const profile::Resolved resolved = profile::resolve(profile, program);
@@ -83,7 +83,7 @@ int compile(const CompileArguments& arguments) {
     throw ToolError(kExitUsage, "-o and --listing cannot both be stdout");
   }
   if (arguments.profile_maps && arguments.profile.empty()) {
-    throw ToolError(kExitUsage, "--profile-maps goes with --profile");
+    throw ToolError(kExitUsage, "--profile-maps needs --profile");
   }
   Program program = compile_files(arguments.inputs, arguments.templates);
   if (!arguments.profile.empty()) use_profile(arguments, program);
@@ -108,14 +108,13 @@ Command compile_command() {
   const auto arguments = std::make_shared<CompileArguments>();
   Command command{
       .name = "compile",
-      .summary = "Compiles template files to a firmware image",
+      .summary = "Compiles template files into a firmware image",
       .description =
-          "Compiles FAST template files to firmware for the decode engine. Several files are compiled as one set: "
-          "their "
-          "templates may refer to each other. Every error is reported with file, line and column. Without -o and "
-          "--listing the files are only checked.\n"
+          "Compiles FAST template files into firmware for the decode engine. Several files are compiled as one set, "
+          "so their templates may refer to each other. Every error is reported with file, line and column. Without -o "
+          "and --listing the files are only checked.\n"
           "\n"
-          "Template 120 (FastReset), which many feeds send and few files declare, is added if the files lack it.\n"
+          "Many feeds send template 120 (FastReset) and few files declare it; it is added if the files lack it.\n"
           "\n" +
           fields_text(),
       .options = {{.names = "",
@@ -136,14 +135,13 @@ Command compile_command() {
                    .hint = file_hint({".sbasm"})},
                   {.names = "--profile",
                    .value = "FEED.profile.json",
-                   .help =
-                       "Adds straight-line programs for the presence maps that are frequent in a feed, as counted by "
-                       "`stopbit profile`. Records and errors stay the same; coverage is told on stderr.",
+                   .help = "Adds straight-line programs for the presence maps that `stopbit profile` found to be "
+                           "frequent. Records and errors stay the same. Prints the coverage on stderr.",
                    .target = &arguments->profile,
                    .hint = file_hint({".json"})},
                   {.names = "--profile-maps",
                    .value = "N",
-                   .help = fmt::format("Most maps of a segment that get a program; default {}, at most {}.",
+                   .help = fmt::format("Maximum number of programs per segment; default {}, at most {}.",
                                        profile::AddOptions().maps, limits::kMaxProfileMaps),
                    .target = &arguments->profile_maps},
                   string_capacity_option(arguments->templates.string_capacity),
@@ -153,7 +151,7 @@ Command compile_command() {
                     "shorter records: only these fields, and the lengths of the sequences they are in"},
                    {"stopbit compile templates.xml --listing -", "shows the program as text"},
                    {"stopbit compile templates.xml --profile feed.profile.json -o feed.sbf",
-                    "with programs for what `stopbit profile` found frequent"},
+                    "with programs for frequent presence maps"},
                    {"stopbit compile opra.xml --template-id 1", "checks a file whose only template has no id"}},
       .run = [arguments] { return compile(*arguments); },
   };

@@ -184,7 +184,7 @@ Command completion_command() {
   return {
       .name = "completion",
       .summary = "Prints a completion script for a shell",
-      .description = "Prints the script that makes a shell complete commands, options and file names of stopbit.",
+      .description = "Prints a script that completes the commands, options and file names of stopbit.",
       .options = {{.names = "",
                    .value = "SHELL",
                    .help = "The shell.",
@@ -192,7 +192,7 @@ Command completion_command() {
                    .hint = choice_hint({"bash", "zsh", "fish"}),
                    .required = true}},
       .examples = {{"source <(stopbit completion bash)", "completion in this shell"},
-                   {"stopbit completion fish > ~/.config/fish/completions/stopbit.fish", "for good"}},
+                   {"stopbit completion fish > ~/.config/fish/completions/stopbit.fish", "permanently"}},
       .run =
           [shell] {
             write_file("-", completion_script(*shell));

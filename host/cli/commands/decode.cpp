@@ -61,31 +61,32 @@ Command decode_command() {
                                   .hint = file_hint()}};
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
   options.push_back(fields_option(arguments->program.compile.fields));
-  options.back().help += " Goes with --templates; see `stopbit compile --help`.";
+  options.back().help += " Needs --templates; see `stopbit compile --help`.";
   Option framing = framing_option(arguments->framing);
   framing.required = false;
   framing.help += " Default none.";
   options.push_back(std::move(framing));
   options.push_back(reset_option(arguments->reset));
   options.push_back(engine_option(arguments->engine));
-  options.push_back(format_option(arguments->format, "How records are printed. Default jsonl."));
+  options.push_back(format_option(arguments->format, "Output format. Default jsonl."));
   for (Option& option : engine_options(arguments->engine_arguments)) options.push_back(std::move(option));
   return {
       .name = "decode",
       .summary = "Decodes datagrams written in hex",
       .description =
-          "Decodes datagrams written in hex, one a line; blanks between bytes, empty lines and comments from # on are "
-          "skipped. Messages and errors are printed as `stopbit replay` prints them. A line that is not hex is "
-          "reported "
-          "on stderr with line and column, and the others are decoded all the same.\n"
+          "Decodes datagrams written in hex, one per line. Blanks between bytes, empty lines, and comments that start "
+          "with # are ignored. Messages and errors are printed as by `stopbit replay`. A line that is not hex is "
+          "reported on stderr with line and column; decoding continues with the next line.\n"
           "\n"
-          "The exit status is 1 if anything could not be decoded.\n"
+          "The exit status is 1 if a datagram could not be decoded.\n"
           "\n" +
           framing_text() + "\n\n" + format_text(),
       .options = std::move(options),
       .examples = {{"echo 'e0 81 81 82 83' | stopbit decode --templates tests/data/sample/templates.xml",
                     "one datagram from stdin"},
-                   {"stopbit decode messages.hex --firmware feed.sbf --reset packet", "each line stands for itself"}},
+                   {"stopbit decode messages.hex --firmware feed.sbf --reset packet",
+                    "resets the dictionary before "
+                    "each line"}},
       .run = [arguments] { return decode(*arguments); },
   };
 }

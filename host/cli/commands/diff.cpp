@@ -43,19 +43,19 @@ Command diff_command() {
   const auto arguments = std::make_shared<DiffArguments>();
   Command command{
       .name = "diff",
-      .summary = "Says what has changed between two versions of a feed's templates",
+      .summary = "Shows what changed between two versions of a feed's templates",
       .description =
-          "Compares two firmware images or template files: templates and fields that were added, removed, renamed or "
-          "moved, and types, operators, identifiers and places in records that are others now, with the lines of both "
-          "files.\n"
+          "Compares two firmware images or template files. Lists templates and fields that were added, removed, "
+          "renamed or moved, and changes of type, operator, identifier or position in the record, with the lines of "
+          "both files.\n"
           "\n"
-          "The view of a template, as `stopbit gen cpp` makes it, breaks if the template is gone or anything about it "
-          "that a reader of records relies on has changed: names, tags, types, elements, presence, constants, places. "
-          "Operators, initial values and dictionary entries are the decoder's business alone. The exit status is 1 if "
-          "the view of any old template breaks.\n"
+          "A view made by `stopbit gen cpp` breaks if its template is removed, or if anything changes that a reader "
+          "of records relies on: names, tags, types, elements, presence, constants, positions. Operators, initial "
+          "values and dictionary entries concern the decoder only and break no view. The exit status is 1 if the view "
+          "of an old template breaks.\n"
           "\n"
-          "Things are the same if they have the same name, and otherwise if they have the same identifier. Blocks are "
-          "counted within their template.",
+          "Two fields or templates are taken as the same if they have the same name, otherwise if they have the same "
+          "identifier. Blocks are counted within their template.",
       .options = {{.names = "",
                    .value = "OLD",
                    .help = "A firmware image, or a template file if the name ends in .xml.",
@@ -64,7 +64,7 @@ Command diff_command() {
                    .required = true},
                   {.names = "",
                    .value = "NEW",
-                   .help = "The same for the new version.",
+                   .help = "The new version, likewise.",
                    .target = &arguments->after,
                    .hint = file_hint({".sbf", ".xml"}),
                    .required = true},

@@ -21,8 +21,8 @@ Command disasm_command() {
       .name = "disasm",
       .summary = "Prints a firmware image as a listing",
       .description =
-          "Prints a firmware image as assembly text that `stopbit asm` turns into the same image, byte for "
-          "byte. The image need not be safe to run.",
+          "Prints a firmware image as assembly text. `stopbit asm` turns the text into the same image, byte for byte. "
+          "The image need not be safe to run.",
       .options = {{.names = "",
                    .value = "FEED.sbf",
                    .help = "The firmware image; - is stdin.",
@@ -31,10 +31,10 @@ Command disasm_command() {
                    .required = true},
                   {.names = "-o,--output",
                    .value = "FEED.sbasm",
-                   .help = "Where the listing goes; default stdout.",
+                   .help = "Output file for the listing; default stdout.",
                    .target = &arguments->output,
                    .hint = file_hint({".sbasm"})}},
-      .examples = {{"stopbit disasm feed.sbf | less", "reads the program"}},
+      .examples = {{"stopbit disasm feed.sbf | less", "read the program"}},
       .run =
           [arguments] {
             write_file(arguments->output, assembler::disassemble(read_image(arguments->input)), {arguments->input});

@@ -101,9 +101,8 @@ Command dissector_command() {
   options.push_back(std::move(framing));
   options.push_back({.names = "--port",
                      .value = "N",
-                     .help =
-                         "UDP port of the feed; may be given several times. Without one, Wireshark decodes the feed "
-                         "where its user says so (Decode As), or after the ports are set in its preferences.",
+                     .help = "UDP port of the feed; may be given several times. Without it, choose the protocol with "
+                             "Decode As in Wireshark, or set the ports in its preferences.",
                      .target = &arguments->ports});
   options.push_back({.names = "--name",
                      .value = "PROTO",
@@ -113,7 +112,7 @@ Command dissector_command() {
                      .target = &arguments->name});
   options.push_back({.names = "-o,--output",
                      .value = "FEED.lua",
-                     .help = "Where the dissector is written; - is stdout, the default.",
+                     .help = "Output file; - is stdout, the default.",
                      .target = &arguments->output,
                      .hint = file_hint({".lua"})});
   for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
@@ -121,30 +120,27 @@ Command dissector_command() {
       .name = "dissector",
       .summary = "Writes a Wireshark dissector for a feed",
       .description =
-          "Writes a dissector in Lua with which Wireshark and tshark show the messages of a feed, field by field, with "
-          "the bytes of each. It decodes as `stopbit replay` does: all operators, dictionaries over packets, resets; a "
-          "faulty message is marked as malformed with the same code. Values that were not in the packet are shown in "
-          "brackets.\n"
+          "Writes a Lua dissector. With it, Wireshark and tshark show the messages of a feed field by field, each "
+          "with its bytes. It decodes as `stopbit replay` does: all operators, dictionaries that persist between "
+          "packets, resets; a message with an error is marked as malformed with the same error code. Values that were "
+          "not in the packet are shown in brackets.\n"
           "\n"
-          "To install it, put the file into the folder of personal Lua plugins, which Wireshark names under Help, "
-          "About, "
-          "Folders (~/.local/lib/wireshark/plugins), or load it with -X lua_script:FEED.lua. Ports, framing, reset "
-          "rule "
-          "and strictness can be changed in the preferences of the protocol.\n"
+          "To install the dissector, put it into Wireshark's folder of personal Lua plugins (listed under Help, "
+          "About, Folders; usually ~/.local/lib/wireshark/plugins), or load it with -X lua_script:FEED.lua. Ports, "
+          "framing, reset rule and strictness can be changed in the preferences of the protocol.\n"
           "\n"
-          "Filters have the form PROTO.Template.Field, whatever groups and sequences stand around the field: "
+          "Filters have the form PROTO.Template.Field, without the groups and sequences that contain the field: "
           "cme.MDIncRefresh.MDEntryPx > 1400. Characters other than letters, digits and underscores become "
-          "underscores. "
-          "PROTO.template, PROTO.sequence, PROTO.error and PROTO.malformed go for all templates.\n"
+          "underscores. PROTO.template, PROTO.sequence, PROTO.error and PROTO.malformed exist for all templates.\n"
           "\n" +
           framing_text(),
       .options = std::move(options),
       .examples = {{"stopbit dissector --templates cme.xml --framing cme --port 10001 -o cme.lua",
-                    "makes the dissector"},
+                    "write the dissector"},
                    {"tshark -r day.pcap -X lua_script:cme.lua -Y 'cme.MDIncRefresh.MDEntryPx > 1400'",
-                    "uses it once, without installing it"},
+                    "use it without installing it"},
                    {"tshark -r day.pcap -X lua_script:cme.lua -Y cme.malformed -T fields -e frame.number -e cme.error",
-                    "lists the packets that are in error"},
+                    "list the packets with errors"},
                    {"tshark -r day.pcap -X lua_script:cme.lua -d udp.port==7001,cme -V", "for another port"}},
       .run = [arguments] { return run_dissector(*arguments); },
   };

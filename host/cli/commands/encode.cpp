@@ -180,7 +180,7 @@ class Encode {
   [[nodiscard]] std::string summary() const {
     std::string text = fmt::format("Encoded {} message{} into {} datagram{}, {} bytes of FAST data", messages_,
                                    messages_ == 1 ? "" : "s", datagrams_, datagrams_ == 1 ? "" : "s", data_bytes_);
-    if (events_ != 0) text += fmt::format("; left out {} lines about errors and events", events_);
+    if (events_ != 0) text += fmt::format("; skipped {} lines about errors and events", events_);
     if (problems_ > kShownProblems) text += fmt::format("; {} more problems", problems_ - kShownProblems);
     return text;
   }
@@ -206,7 +206,7 @@ class Encode {
       const bool is_header = is_t7_header(schema_, item);
       if (is_header) finish_datagram();
       if (!is_header && in_datagram_ == 0) {
-        complain(json_.offset_of(0, isa::kNoWord), ErrorCode::X9, "a packet of t7 begins with the packet header");
+        complain(json_.offset_of(0, isa::kNoWord), ErrorCode::X9, "a packet of t7 must begin with the packet header");
         return;
       }
     }
@@ -244,8 +244,8 @@ class Encode {
     if (in_datagram_ == 0) return;
     if (encoder_.owed_bytes() != 0) {
       give_up(
-          fmt::format("the datagram is {} bytes too short for the elements of its sequences; "
-                      "messages behind them would help (--per-packet) [X2]",
+          fmt::format("the datagram is {} bytes too short for the elements of its sequences; put more messages into "
+                      "it (--per-packet) [X2]",
                       encoder_.owed_bytes()));
     }
     for (const auto& datagram : egress::make_datagrams(framing_, data_, sequence_, max_payload_bytes_)) {
@@ -294,7 +294,7 @@ class Encode {
 std::vector<net::Endpoint> groups_from(const EncodeArguments& arguments) {
   const std::uint64_t lines = arguments.lines.value_or(1);
   if (lines != 1 && lines != 2) throw ToolError(kExitUsage, "--lines: 1 or 2");
-  if (arguments.groups.size() > lines) throw ToolError(kExitUsage, "--group: one a line (--lines)");
+  if (arguments.groups.size() > lines) throw ToolError(kExitUsage, "--group: at most one per line (--lines)");
   std::vector<net::Endpoint> groups;
   for (const std::string& text : arguments.groups) {
     const Result<net::Endpoint> group = net::parse_endpoint(text);
@@ -315,7 +315,7 @@ std::unique_ptr<DatagramWriter> open_writer(const EncodeArguments& arguments) {
   const std::vector<net::Endpoint> groups = groups_from(arguments);
   const bool is_capture = writes_capture(arguments);
   if (!is_capture && (arguments.lines || !arguments.groups.empty() || arguments.start || arguments.interval)) {
-    throw ToolError(kExitUsage, "--lines, --group, --start and --interval go with a capture: -o FILE.pcap");
+    throw ToolError(kExitUsage, "--lines, --group, --start and --interval need a capture: -o FILE.pcap");
   }
   std::vector<std::string> inputs = arguments.program.templates;
   inputs.push_back(arguments.input);
@@ -332,7 +332,7 @@ int encode_lines(const EncodeArguments& arguments) {
   set_reset_rule(arguments.reset, framing);
   if (arguments.per_packet && (framing.kind == net::FramingKind::T7 || *arguments.per_packet == 0)) {
     throw ToolError(kExitUsage, framing.kind == net::FramingKind::T7
-                                    ? "--per-packet: with t7 a packet begins with each packet header"
+                                    ? "--per-packet: not with t7, where each packet header begins a packet"
                                     : "--per-packet: at least 1");
   }
   const std::uint64_t max_payload = arguments.max_payload.value_or(kDefaultPayloadBytes);
@@ -346,8 +346,8 @@ int encode_lines(const EncodeArguments& arguments) {
   const Program program = load_program(arguments.program);
   if (is_projected(program)) {
     throw ToolError(kExitRejected, arguments.program.firmware +
-                                       ": made with --fields, so its records lack fields of the messages, and nothing "
-                                       "can be encoded");
+                                       ": made with --fields, so its records lack fields of the messages; nothing can "
+                                       "be encoded");
   }
   LineReader lines(InputFile::open(arguments.input), record::kMaxJsonLine);
   const std::unique_ptr<DatagramWriter> writer = open_writer(arguments);
@@ -378,36 +378,36 @@ Command encode_command() {
       reset_option(arguments->reset),
       {.names = "-o,--output",
        .value = "FILE",
-       .help = "What is written: a capture if the name ends in .pcap, else hex, a line a datagram; - is stdout, the "
-               "default.",
+       .help = "Output file: a capture if the name ends in .pcap, otherwise hex, one datagram per line; - is stdout, "
+               "the default.",
        .target = &arguments->output,
        .hint = file_hint({".pcap", ".hex"})},
       {.names = "--format",
        .value = "FORMAT",
-       .help = "pcap or hex, whatever the name of the file.",
+       .help = "pcap or hex, regardless of the file name.",
        .target = &arguments->format,
        .hint = choice_hint({"pcap", "hex"})},
       {.names = "--per-packet",
        .value = "N",
-       .help = "Messages in a datagram, default 1. With t7 a datagram begins with each packet header.",
+       .help = "Messages per datagram, default 1. With t7 each packet header begins a datagram.",
        .target = &arguments->per_packet},
       {.names = "--max-payload",
        .value = "BYTES",
        .help =
-           fmt::format("b3: longer messages are sent in chunks of so many bytes; default {}. Other framings have no "
-                       "chunks, and longer messages make jumbo frames.",
+           fmt::format("With b3: splits longer messages into chunks of this size; default {}. Other framings have no "
+                       "chunks; longer messages make jumbo frames.",
                        kDefaultPayloadBytes),
        .target = &arguments->max_payload},
       {.names = "--lines",
        .value = "N",
-       .help = "2: every datagram goes to two groups, as the lines A and B of a feed; default 1.",
+       .help = "Number of lines, default 1. 2 sends every datagram to two groups, as lines A and B.",
        .target = &arguments->lines,
        .hint = choice_hint({"1", "2"})},
       {.names = "--group",
        .value = "A.B.C.D:PORT",
-       .help =
-           fmt::format("Multicast group of the line; once more for line B. Default {}; line B has the next address.",
-                       net::to_text(kDefaultGroup)),
+       .help = fmt::format("Multicast group of line A; give it again for line B. Default {}, and the next address for "
+                           "line B.",
+                           net::to_text(kDefaultGroup)),
        .target = &arguments->groups},
       {.names = "--start",
        .value = "NS",
@@ -417,30 +417,29 @@ Command encode_command() {
        .value = "NS",
        .help = fmt::format("Time between packets, default {} ns.", kDefaultIntervalNs),
        .target = &arguments->interval},
-      {.names = "-q,--quiet", .value = "", .help = "No summary on stderr.", .target = &arguments->quiet},
+      {.names = "-q,--quiet", .value = "", .help = "Prints no summary on stderr.", .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());
   for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
   return {
       .name = "encode",
-      .summary = "Encodes JSON lines to FAST datagrams",
+      .summary = "Encodes JSON lines as FAST datagrams",
       .description =
-          "The way back: messages as `stopbit replay` and `stopbit decode` print them become FAST, in the shortest "
-          "form that the templates allow, with the preamble of the framing before them. Decoded again, they are the "
-          "same "
-          "lines. Keys may stand in any order; values convert as FAST says (\"12\" to 12, 1.50 to \"1.50\", 12.0 to "
-          "12).\n"
+          "The reverse of `stopbit replay` and `stopbit decode`: turns the messages they print into FAST, in the "
+          "shortest form that the templates allow, each datagram with the preamble of the framing. Decoding the "
+          "result gives the same lines. Keys may come in any order; values convert as FAST defines (\"12\" to 12, "
+          "1.50 to \"1.50\", 12.0 to 12).\n"
           "\n"
-          "The sequence number of the preamble is the message's MsgSeqNum (FIX tag 34) if it has one, else it is "
-          "counted. A line that cannot be encoded is reported with line and column, and the others are encoded all "
-          "the same; lines about errors and events are left out.\n"
+          "The sequence number of the preamble is the MsgSeqNum (FIX tag 34) of the message; messages without one are "
+          "numbered in order. A line that cannot be encoded is reported with line and column; encoding continues with "
+          "the next line. Lines about errors and events are skipped.\n"
           "\n"
-          "The exit status is 1 if anything could not be encoded.\n"
+          "The exit status is 1 if a line could not be encoded.\n"
           "\n" +
           framing_text(),
       .options = std::move(options),
       .examples = {{"stopbit encode day.jsonl --firmware feed.sbf --framing cme -o again.pcap",
-                    "a capture of what `stopbit replay` has printed"},
+                    "a capture from the output of `stopbit replay`"},
                    {"stopbit encode made-up.jsonl --templates templates.xml --framing b3 --lines 2 -o ab.pcap",
                     "test data for a feed handler, with both lines"},
                    {"echo '{\"id\":2,\"fields\":{\"MsgSeqNum\":1}}' | stopbit encode --firmware feed.sbf",

@@ -36,7 +36,7 @@ std::unique_ptr<ingest::PacketSource> read_hex(const std::string& hex, std::uint
   while (source->next(packet) == ingest::Next::Packet) sample.add(packet);
   source->rethrow_error();
   if (source->bad_lines() != 0) throw ToolError(kExitRejected, "");
-  if (sample.packets.empty()) throw ToolError(kExitRejected, sample.name + ": there are no bytes");
+  if (sample.packets.empty()) throw ToolError(kExitRejected, sample.name + ": contains no bytes");
   last = sample.packets.back().number;
   return std::make_unique<guess::SampleSource>(std::move(sample));
 }
@@ -44,7 +44,7 @@ std::unique_ptr<ingest::PacketSource> read_hex(const std::string& hex, std::uint
 int run_explain(const ExplainArguments& arguments) {
   const bool is_hex = !arguments.hex.empty();
   if (is_hex != arguments.capture.empty()) {
-    throw ToolError(kExitUsage, "either a capture or --hex has to be given");
+    throw ToolError(kExitUsage, "give either a capture or --hex");
   }
   replay::Options options;
   options.framing = framing_from(arguments.framing);
@@ -85,12 +85,13 @@ Command explain_command() {
                                   .hint = file_hint()},
                                  {.names = "--packet",
                                   .value = "N",
-                                  .help = "The packet, by its number in the capture as replay tells it, or the line of "
-                                          "hex. Default: the first packet, the last line.",
+                                  .help = "Number of the packet in the capture, as `stopbit replay` prints it, or of "
+                                          "the line of hex. Default: the first packet, the last line.",
                                   .target = &arguments->packet},
                                  {.names = "--hex",
                                   .value = "BYTES",
-                                  .help = "Instead of a capture: a datagram in hex, or - for lines of hex on stdin.",
+                                  .help = "Explains a datagram written in hex instead of a capture; - reads lines of "
+                                          "hex from stdin.",
                                   .target = &arguments->hex}};
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
   Option framing = framing_option(arguments->framing);
@@ -99,35 +100,35 @@ Command explain_command() {
   options.push_back(std::move(framing));
   options.push_back({.names = "--reset",
                      .value = "RULE",
-                     .help = "When the dictionary is reset, if not as the framing says.",
+                     .help = "When the dictionary is reset. Default: the framing's rule.",
                      .target = &arguments->reset,
                      .hint = choice_hint({"packet", "template", "never"})});
   for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
   options.push_back({.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json});
   options.push_back({.names = "--colour",
                      .value = "WHEN",
-                     .help = "Default auto: on a terminal, unless NO_COLOR is set.",
+                     .help = "Colours the output. Default auto: on a terminal, unless NO_COLOR is set.",
                      .target = &arguments->colour,
                      .hint = choice_hint({"auto", "always", "never"})});
   return {
       .name = "explain",
       .summary = "Shows what every byte of a packet means",
       .description =
-          "Accounts for every byte of one packet, in order: headers, preamble, each presence map bit by bit with who "
-          "takes the bit, and each field with its bytes, its type and operator, the value as it stands in the stream, "
-          "the previous value in the dictionary, the result, and where that stands in the record (slot.word). Fields "
-          "that took no byte are there too, with the reason in parentheses.\n"
+          "Shows every byte of one packet, in order: headers, preamble, each presence map bit by bit with the field "
+          "that uses the bit, and each field with its bytes, type and operator, its value in the stream, the previous "
+          "value in the dictionary, the result, and the position of the result in the record (slot.word). Fields that "
+          "took no byte are listed too, with the reason in parentheses.\n"
           "\n"
-          "Where the dictionary is not reset for every packet, the earlier packets of the capture are decoded first.\n"
+          "If the dictionary is not reset for every packet, the earlier packets of the capture are decoded first.\n"
           "\n"
-          "A packet that cannot be decoded is explained up to the faulty byte. Other framings and reset rules are then "
-          "tried on it and on the packets around it, and the most likely cause is told with its evidence. The exit "
-          "status is 1.\n"
+          "A packet that cannot be decoded is explained up to the byte that failed. Other framings and reset rules "
+          "are then tried on it and on the packets around it, and the most likely cause is printed with its evidence. "
+          "The exit status is 1.\n"
           "\n" +
           framing_text(),
       .options = std::move(options),
       .examples = {{"stopbit explain day.pcap --packet 17 --templates templates.xml --framing cme",
-                    "the packet that replay complains about"},
+                    "a packet that replay reported"},
                    {"stopbit explain --hex 'e0 81 81 82 83' --templates tests/data/sample/templates.xml",
                     "a datagram from a log"},
                    {"stopbit explain day.pcap --packet 17 --firmware feed.sbf --framing t7 --json | jq '.rows[].name'",

@@ -61,7 +61,7 @@ std::string gap_line(const appliance::GapEntry& gap) {
       fmt::format("{}  {}  {}  {}  {}: {}", os::time_text(gap.time_ns), plain(gap.channel), appliance::range_text(gap),
                   gap.count, appliance::to_text(gap.cause), appliance::lines_text(gap));
   if (gap.came_late != 0) {
-    line += fmt::format("; {} came late, by {}", gap.came_late, os::duration_text(gap.late_by_ns));
+    line += fmt::format("; {} arrived {} late", gap.came_late, os::duration_text(gap.late_by_ns));
   }
   return line;
 }
@@ -70,7 +70,8 @@ int gaps(const GapsArguments& arguments) {
   const auto since = parse_since(arguments.since, os::wall_clock_ns());
   if (!since) {
     throw ToolError(kExitUsage, "--since: '" + arguments.since +
-                                    "' is no time; say today, 90min, 2h, 3d, 2019-04-04 or 2019-04-04T08:36:00 (UTC)");
+                                    "' is not a time; write today, 90min, 2h, 3d, 2019-04-04 or 2019-04-04T08:36:00 "
+                                    "(UTC)");
   }
   std::string folder = arguments.folder;
   if (folder.empty()) {
@@ -93,7 +94,7 @@ int gaps(const GapsArguments& arguments) {
   if (!arguments.json) {
     print_stderr("{} {}, {} {}\n", count, count == 1 ? "gap" : "gaps", numbers, numbers == 1 ? "number" : "numbers");
   }
-  if (history.skipped != 0) print_stderr("stopbit: {} damaged lines were left out\n", history.skipped);
+  if (history.skipped != 0) print_stderr("stopbit: {} damaged lines skipped\n", history.skipped);
   return kExitDone;
 }
 
@@ -103,31 +104,32 @@ Command gaps_command() {
   const auto arguments = std::make_shared<GapsArguments>();
   return {
       .name = "gaps",
-      .summary = "Lists the sequence numbers that an appliance has lost",
+      .summary = "Lists the sequence numbers that an appliance lost",
       .description =
-          "Prints a line for each run of missing numbers: when it was given up, channel, numbers, how many, the "
-          "cause, and what each line had. Causes: `lost on both`, each line was alive and none brought them; `line "
-          "down`, a line was silent, so nothing could save the other; `local drop`, the card or the kernel of this "
-          "machine has dropped packets within the second before. Numbers that came after they were given up say by "
-          "how much.\n"
+          "Prints a line for each run of missing numbers: when it was given up, channel, numbers, their count, the "
+          "cause, and what each line received. Causes: `lost on both`: both lines were alive and neither brought the "
+          "numbers; `line down`: one line was silent, so it could not replace what the other lost; `local drop`: the "
+          "card or the kernel of this machine dropped packets within the second before. If numbers arrived after they "
+          "were given up, the line shows how much later.\n"
           "\n"
-          "The appliance writes gaps to its state folder, where they outlive it: a file a day, UTC, as many days as "
-          "its settings say.",
-      .options = {appliance_name_option(arguments->name),
-                  user_option(arguments->user),
-                  {.names = "--since",
-                   .value = "TIME",
-                   .help = "From when on, UTC: today, 90min, 2h, 3d, 2019-04-04 or 2019-04-04T08:36:00. Default "
-                           "today.",
-                   .target = &arguments->since,
-                   .hint = open_choice_hint({"today", "10min", "1h", "1d"})},
-                  {.names = "--channel", .value = "NAME", .help = "Only this channel.", .target = &arguments->channel},
-                  {.names = "--state",
-                   .value = "FOLDER",
-                   .help = "The state folder, where there are no counters to tell it.",
-                   .target = &arguments->folder,
-                   .hint = folder_hint()},
-                  {.names = "--json", .value = "", .help = "A JSON object a line.", .target = &arguments->json}},
+          "The appliance writes gaps to its state folder, one file per day (UTC), and keeps as many days as its "
+          "settings say. They remain after the appliance ends.",
+      .options =
+          {appliance_name_option(arguments->name),
+           user_option(arguments->user),
+           {.names = "--since",
+            .value = "TIME",
+            .help = "Start of the list, UTC: today, 90min, 2h, 3d, 2019-04-04 or 2019-04-04T08:36:00. Default "
+                    "today.",
+            .target = &arguments->since,
+            .hint = open_choice_hint({"today", "10min", "1h", "1d"})},
+           {.names = "--channel", .value = "NAME", .help = "Only this channel.", .target = &arguments->channel},
+           {.names = "--state",
+            .value = "FOLDER",
+            .help = "The state folder. Needed only if the appliance left no counters.",
+            .target = &arguments->folder,
+            .hint = folder_hint()},
+           {.names = "--json", .value = "", .help = "Prints one JSON object per line.", .target = &arguments->json}},
       .examples = {{"stopbit gaps", "what was lost today"},
                    {"stopbit gaps xetra --since 2h --json", "the last two hours, for programs"}},
       .run = [arguments] { return gaps(*arguments); }};

@@ -19,13 +19,13 @@ struct GenArguments {
 
 std::string generate(const GenArguments& arguments) {
   if (arguments.what == "schema") {
-    if (arguments.name_space) throw ToolError(kExitUsage, "--namespace goes with cpp");
+    if (arguments.name_space) throw ToolError(kExitUsage, "--namespace needs cpp");
     return emit::json_schema(load_program(arguments.program));
   }
   emit::CppOptions options;
   if (arguments.name_space) options.name_space = *arguments.name_space;
   if (!emit::is_namespace(options.name_space)) {
-    throw ToolError(kExitUsage, "--namespace: '" + options.name_space + "' is not the name of a namespace");
+    throw ToolError(kExitUsage, "--namespace: '" + options.name_space + "' is not a C++ namespace");
   }
   return emit::cpp_view(load_program(arguments.program), options);
 }
@@ -51,28 +51,27 @@ Command gen_command() {
        .required = true}};
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
   options.push_back(fields_option(arguments->program.compile.fields));
-  options.back().help += " Goes with --templates; see `stopbit compile --help`.";
+  options.back().help += " Needs --templates; see `stopbit compile --help`.";
   const std::vector<Option> more = {{.names = "-o,--output",
                                      .value = "FILE",
-                                     .help = "Where it is written; - is stdout, the default.",
+                                     .help = "Output file; - is stdout, the default.",
                                      .target = &arguments->output,
                                      .hint = file_hint()},
                                     {.names = "--namespace",
                                      .value = "NAME",
-                                     .help = "Of the C++ header; default feed. a::b is legal.",
+                                     .help = "Namespace of the C++ header, for instance a::b; default feed.",
                                      .target = &arguments->name_space}};
   options.insert(options.end(), more.begin(), more.end());
   return {
       .name = "gen",
       .summary = "Generates C++ views of the records of a feed, or the JSON schema of its lines",
       .description =
-          "gen cpp writes a C++20 header: a view per template, whose accessors read a record at constant places. It "
-          "needs the headers of decoder/record and no library. A view knows its layout, refuses a ring of another, and "
-          "checks records before it reads them.\n"
+          "gen cpp writes a C++20 header with a view per template, whose accessors read a record at constant offsets. "
+          "The header needs the headers of decoder/record and no library. A view knows its layout: it rejects a ring "
+          "with another layout, and checks records before it reads them.\n"
           "\n"
           "gen schema writes the JSON schema (2020-12) of the lines that replay, decode and tail print: every "
-          "template, "
-          "and the lines of errors and events.",
+          "template, errors and events.",
       .options = std::move(options),
       .examples = {{"stopbit gen cpp --firmware feed.sbf -o feed.hpp", "namespace feed, in feed.hpp"},
                    {"stopbit gen cpp --templates cme.xml --namespace cme::mdp -o cme.hpp",

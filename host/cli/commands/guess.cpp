@@ -65,20 +65,19 @@ Command guess_command() {
   for (Option& option : program_options(arguments->program)) options.push_back(std::move(option));
   options.push_back({.names = "--packets",
                      .value = "N",
-                     .help = "Looks at the first N packets, and at 8 MiB of them at most. Default 2000.",
+                     .help = "Reads the first N packets, at most 8 MiB of them. Default 2000.",
                      .target = &arguments->packets});
   options.push_back({.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json});
   return {
       .name = "guess",
-      .summary = "Finds out the framing and the reset rule of a capture",
+      .summary = "Finds the framing and the reset rule of a capture",
       .description =
-          "Decodes the first packets of a capture with every framing that is known, and with preambles of 0 to 16 "
-          "bytes, each under every reset rule and with and without blocks. Tells which one fits, with the evidence: "
-          "how "
-          "many datagrams decode without an error and to how many fields, how many template identifiers are known, and "
+          "Decodes the first packets of a capture with every known framing, and with preambles of 0 to 16 bytes, each "
+          "under every reset rule, with and without blocks. Prints the one that fits and the evidence: how many "
+          "datagrams decode without an error and into how many fields, how many template identifiers are known, and "
           "how the sequence numbers run. The last line is the command to use next.\n"
           "\n"
-          "A framing fits if nine of ten datagrams decode. The exit status is 1 if none does.",
+          "A framing fits if nine of ten datagrams decode. The exit status is 1 if none fits.",
       .options = std::move(options),
       .examples = {{"stopbit guess day.pcap --templates templates.xml", "what is this capture?"},
                    {"stopbit guess day.pcap --firmware feed.sbf --packets 200 --json", "for programs"}},

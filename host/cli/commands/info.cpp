@@ -180,7 +180,7 @@ std::string slots_text(const record::Schema& schema, const Template& item) {
   for (const ElementSlots& of : slots.elements) {
     out += fmt::format(", and {} for each element of {}", range_text(of.slots), plain(schema.name(of.sequence->name)));
   }
-  if (slots.references != 0) out += ", and those of the templates it refers to";
+  if (slots.references != 0) out += ", and the slots of the templates it refers to";
   return out;
 }
 
@@ -274,7 +274,7 @@ struct CodeFacts {
 CodeFacts code_facts(const std::string& word, const Program& program) {
   const EngineKind wanted = engine_from(word);
   const MadeEngine made = make_engine(program, {}, wanted);
-  if (made.kind != wanted) throw ToolError(kExitEnvironment, "no native code here: " + made.why_not_native);
+  if (made.kind != wanted) throw ToolError(kExitEnvironment, "native code cannot run: " + made.why_not_native);
   return {word, made.figures};
 }
 
@@ -402,14 +402,12 @@ Command info_command() {
       .name = "info",
       .summary = "Shows templates, record layout and dictionary of a firmware image",
       .description =
-          "Shows what a firmware image holds: its templates, where each value stands in a record, the dictionary, what "
-          "the "
-          "program was made from and what it needs of an engine.\n"
+          "Shows the contents of a firmware image: its templates, the position of each value in a record, the "
+          "dictionary, the files it was compiled from and the capabilities it needs of an engine.\n"
           "\n"
-          "A record is a run of 64-byte slots; word 7 of a slot holds a tag for each of the words 0 to 6, and a word "
-          "is "
-          "there if its tag is. Words of the root block are counted from the first slot of the record, those of other "
-          "blocks from the first slot of the block.",
+          "A record is a run of 64-byte slots. Word 7 of a slot holds a tag for each of the words 0 to 6; a word is "
+          "present if its tag is set. Words of the root block are counted from the first slot of the record, words of "
+          "other blocks from the first slot of the block.",
       .options = {{.names = "",
                    .value = "FEED.sbf",
                    .help = "The firmware image; - is stdin.",
@@ -418,14 +416,12 @@ Command info_command() {
                    .required = true},
                   {.names = "--engine",
                    .value = "ENGINE",
-                   .help =
-                       "Also makes the engine, native, quick or interp, and shows the size of its machine code and how "
-                       "long that took.",
+                   .help = "Also builds this engine, and shows the size of its machine code and the time it took.",
                    .target = &arguments->engine,
                    .hint = choice_hint({"native", "quick", "interp"})},
                   {.names = "--json", .value = "", .help = "Prints one JSON object.", .target = &arguments->json}},
       .examples = {{"stopbit info feed.sbf | less", "for reading"},
-                   {"stopbit info feed.sbf --engine native | head", "what native code costs to make"},
+                   {"stopbit info feed.sbf --engine native | head", "what native code costs to build"},
                    {"stopbit info feed.sbf --json | jq '.templates[].name'", "for programs"}},
       .run = [arguments] { return info(*arguments); },
   };

@@ -11,11 +11,10 @@ Command man_command() {
   return {
       .name = "man",
       .summary = "Writes the manual pages into a folder",
-      .description =
-          "Writes stopbit.1 and a page for each command, stopbit-COMMAND.1, made from the same text as --help.",
+      .description = "Writes stopbit.1 and a page for each command, stopbit-COMMAND.1, from the same texts as --help.",
       .options = {{.names = "",
                    .value = "FOLDER",
-                   .help = "An existing folder, for example one named man1 in a folder of your MANPATH.",
+                   .help = "An existing folder, for example man1 in a folder of your MANPATH.",
                    .target = folder.get(),
                    .hint = folder_hint(),
                    .required = true}},

@@ -54,7 +54,7 @@ PacketRange packets_from(const std::string& text) {
     range.last = number(std::string_view(text).substr(dots + 2), range.last);
   }
   if (dots == std::string::npos || range.first == 0 || range.last < range.first) {
-    throw ToolError(kExitUsage, "--packets: expected FIRST..LAST, the first packet is 1");
+    throw ToolError(kExitUsage, "--packets: must be FIRST..LAST; the first packet is 1");
   }
   return range;
 }
@@ -121,12 +121,13 @@ Command profile_command() {
       reset_option(arguments->reset),
       {.names = "-o,--output",
        .value = "FEED.profile.json",
-       .help = "Where the profile is written; - is stdout, the default.",
+       .help = "Output file; - is stdout, the default.",
        .target = &arguments->output,
        .hint = file_hint({".json"})},
       {.names = "--packets",
        .value = "FIRST..LAST",
-       .help = "Counts only these packets of each capture, as 1..5000 or 5001..; the others are decoded all the same.",
+       .help = "Counts only these packets of each capture, for instance 1..5000 or 5001..; the others are decoded and "
+               "not counted.",
        .target = &arguments->packets},
       {.names = "--group",
        .value = "A.B.C.D:PORT",
@@ -134,30 +135,29 @@ Command profile_command() {
        .target = &arguments->groups},
       {.names = "-q,--quiet",
        .value = "",
-       .help = "No progress and no summary on stderr, only what went wrong.",
+       .help = "Prints only problems on stderr, no progress and no summary.",
        .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());
   for (Option& option : engine_options(arguments->engine)) options.push_back(std::move(option));
   return {
       .name = "profile",
-      .summary = "Counts which presence maps and lengths a feed's messages have",
+      .summary = "Counts the presence maps and lengths in a feed's messages",
       .description =
-          "Decodes captures and counts, for the body of each template and for each group and sequence with a presence "
-          "map of its own, how often each map was met; also how long sequences and strings are. `stopbit compile "
-          "--profile` then adds straight-line programs for the frequent maps. Parts are known by their names, so a "
-          "profile goes on being good when templates are compiled again; maps of parts that have changed are of no "
-          "use, "
-          "and do no harm.\n"
+          "Decodes captures and counts how often each presence map occurs: for the body of each template, and for "
+          "each group and sequence with its own presence map. Also counts the lengths of sequences and strings. "
+          "`stopbit compile --profile` then adds straight-line programs for the frequent maps. Templates, groups and "
+          "sequences are matched by name, so a profile remains usable when templates are compiled again; maps of "
+          "parts that changed are ignored.\n"
           "\n"
-          "The exit status is 1 if anything could not be decoded; the rest is counted.\n"
+          "The exit status is 1 if a datagram could not be decoded; the rest is counted.\n"
           "\n" +
           framing_text(),
       .options = std::move(options),
       .examples = {{"stopbit profile day.pcap --templates templates.xml --framing cme -o feed.profile.json",
                     "what is frequent in this feed?"},
                    {"stopbit profile day.pcap --firmware feed.sbf --framing cme --packets 1..5000 -o half.profile.json",
-                    "counts the first half, to be measured on the second"}},
+                    "count the first half, to measure on the second"}},
       .run = [arguments] { return run_profile(*arguments); },
   };
 }

@@ -31,7 +31,7 @@ int ready(const ReadyArguments& arguments) {
     out.write(ready_text(status));
     out.close();
   }
-  if (!is_running) write_stderr("stopbit: the appliance does not run\n");
+  if (!is_running) write_stderr("stopbit: the appliance is not running\n");
   return is_ready ? kExitDone : kExitRejected;
 }
 
@@ -41,20 +41,20 @@ Command ready_command() {
   const auto arguments = std::make_shared<ReadyArguments>();
   return {
       .name = "ready",
-      .summary = "Tells whether every channel of an appliance is well",
+      .summary = "Checks whether every channel of an appliance is live",
       .description =
-          "Prints a line for each channel: its state (waiting, live, stale, silent), how long ago each line brought "
-          "its last packet (! is longer than the settings allow), the sequence number that is due, the numbers that "
-          "were lost, the skew that 99 % of the later copies keep, and the image.\n"
+          "Prints a line for each channel: its state (waiting, live, stale, silent), the age of each line's last "
+          "packet (! means older than the settings allow), the next sequence number, the count of lost numbers, the "
+          "99th percentile of the delay between the lines, and the image.\n"
           "\n"
-          "The exit status is 0 if the appliance runs, every channel is live, and every line brings something; "
-          "otherwise 1; 3 if there are no counters of such an appliance. Nothing is asked of the appliance: all of "
-          "it stands in shared memory.",
+          "The exit status is 0 if the appliance runs, every channel is live and every line receives; otherwise 1; "
+          "and 3 if no such appliance has counters on this machine. The command reads shared memory only; it does not "
+          "disturb the appliance.",
       .options = {appliance_name_option(arguments->name),
                   user_option(arguments->user),
                   {.names = "-q,--quiet",
                    .value = "",
-                   .help = "Prints nothing; the exit status says it.",
+                   .help = "Prints nothing; only sets the exit status.",
                    .target = &arguments->quiet}},
       .examples = {{"stopbit ready", "one line per channel"},
                    {"stopbit ready xetra -q || mail -s 'feed not ready' me", "for cron"}},

@@ -95,7 +95,7 @@ using Lanes = std::vector<std::unique_ptr<Lane>>;
 
 void check_feed_arguments(const ReplayArguments& arguments) {
   const auto refuse = [](bool is_given, const char* option) {
-    if (is_given) throw ToolError(kExitUsage, std::string(option) + " does not go with --feed, which says it");
+    if (is_given) throw ToolError(kExitUsage, std::string(option) + " conflicts with --feed, which sets it");
   };
   refuse(!arguments.program.templates.empty(), "--templates");
   refuse(!arguments.program.firmware.empty(), "--firmware");
@@ -103,7 +103,7 @@ void check_feed_arguments(const ReplayArguments& arguments) {
   refuse(!arguments.reset.empty(), "--reset");
   refuse(!arguments.groups.empty(), "--group");
   if (wants_card(arguments.engine))
-    throw ToolError(kExitUsage, "--feed: a card has no arbitration; say --engine native");
+    throw ToolError(kExitUsage, "--feed: a card has no arbitration; use --engine native");
 }
 
 /// A lane for each image that a channel uses.
@@ -117,8 +117,8 @@ Lanes feed_lanes(const ReplayArguments& arguments, const feed::Description& desc
     }
     if (options.feed.empty()) continue;
     if (!replay::same_reset_rule(options.feed)) {
-      throw ToolError(kExitRejected, fmt::format("{}: the channels of image '{}' have different reset rules: replays "
-                                                 "need images of their own for them",
+      throw ToolError(kExitRejected, fmt::format("{}: the channels of image '{}' have different reset rules: use one "
+                                                 "image for each rule",
                                                  arguments.feed, image.name));
     }
     const ProgramSource source{
@@ -131,7 +131,7 @@ Lanes feed_lanes(const ReplayArguments& arguments, const feed::Description& desc
 /// Decodes everything once to see how many slots come within the time that the ring is to hold.
 std::uint64_t measure_peak(const ReplayArguments& arguments, const Lane& lane) {
   if (std::find(arguments.captures.begin(), arguments.captures.end(), "-") != arguments.captures.end()) {
-    throw ToolError(kExitUsage, "--hold: stdin can be read only once, say --slot-rate");
+    throw ToolError(kExitUsage, "--hold: stdin can be read only once; use --slot-rate");
   }
   replay::Options unpaced = lane.options;
   unpaced.speed = 0;
@@ -155,7 +155,7 @@ int run_replay(const ReplayArguments& arguments) {
   std::optional<feed::Description> description;
   Lanes lanes;
   if (arguments.feed.empty()) {
-    if (arguments.framing.empty()) throw ToolError(kExitUsage, "either --framing or --feed is needed");
+    if (arguments.framing.empty()) throw ToolError(kExitUsage, "give either --framing or --feed");
     replay::Options options = replay_options(arguments);
     lanes.push_back(std::make_unique<Lane>("", load_program(arguments.program), std::move(options)));
   } else {
@@ -181,7 +181,7 @@ int run_replay(const ReplayArguments& arguments) {
     printer.emplace(first.schema, format, std::move(out));
     for (std::size_t i = 1; i < lanes.size(); ++i) (void)printer->add(lanes[i]->schema);
   } else if (arguments.output != "-") {
-    throw ToolError(kExitUsage, "-o: there is nothing to write with --format none");
+    throw ToolError(kExitUsage, "-o: --format none writes nothing");
   }
 
   catch_stop_signals();  // a card leaves nothing behind if it is closed in good order
@@ -234,10 +234,10 @@ int run_replay(const ReplayArguments& arguments) {
     write_stderr(of_card);
     if (decode_errors != 0 && messages == 0) {
       write_stderr(
-          "Not one message was decoded: framing or templates are others. `stopbit guess` looks for the framing that "
-          "fits the capture.\n");
+          "No message was decoded: the framing or the templates are wrong. `stopbit guess` finds the framing that "
+          "fits.\n");
     } else if (decode_errors != 0) {
-      write_stderr("`stopbit explain` shows such a packet byte by byte, and looks for the cause.\n");
+      write_stderr("`stopbit explain` shows such a packet byte by byte and looks for the cause.\n");
     }
   }
   return errors == 0 ? kExitDone : kExitRejected;
@@ -260,43 +260,43 @@ Command replay_command() {
     options.push_back({.names = "--feed",
                        .value = "FEED.toml",
                        .help =
-                           "What the feed consists of: channels, their lines A and B, framing and images. The lines "
-                           "of a channel are merged, and gaps and resets become records. Instead of --templates, "
+                           "Description of the feed: channels, their lines A and B, framing and images. The lines of "
+                           "a channel are merged, and gaps and resets become records. Replaces --templates, "
                            "--firmware, --framing, --reset and --group.",
                        .target = &arguments->feed,
                        .hint = file_hint({".toml"})});
   }
   options.push_back(fields_option(arguments->program.compile.fields));
-  options.back().help += " Goes with --templates; see `stopbit compile --help`.";
+  options.back().help += " Needs --templates; see `stopbit compile --help`.";
   options.push_back(framing_option(arguments->framing));
   options.back().required = false;
   options.push_back(reset_option(arguments->reset));
   const std::vector<Option> more = {
       engine_option(arguments->engine, true),
-      format_option(arguments->format, "How records are printed. Default jsonl, or none with --ring.", true),
+      format_option(arguments->format, "Output format. Default jsonl, or none with --ring.", true),
       {.names = "-o,--output",
        .value = "FILE",
-       .help = "Where records are printed; - is stdout, the default.",
+       .help = "Output file for the records; - is stdout, the default.",
        .target = &arguments->output,
        .hint = file_hint()},
       {.names = "--merge",
        .value = "",
-       .help = "Reads all captures at once and orders their packets by time, as those of lines A and B that two cards "
-               "took. Default: one capture after the other.",
+       .help = "Merges all captures by packet time, for instance captures of lines A and B by two cards. Default: one "
+               "capture after the other.",
        .target = &arguments->merge},
       {.names = "--pace",
        .value = "PACE",
-       .help = "max, or a multiple of the capture's own speed: 1x, 10x, 0.5x. Default max.",
+       .help = "Speed: max, or a multiple of the capture's own: 1x, 10x, 0.5x. Default max.",
        .target = &arguments->pace,
        .hint = open_choice_hint({"max", "1x", "10x"})},
       {.names = "--group",
        .value = "A.B.C.D:PORT",
        .help = "Only packets to this multicast group.",
        .target = &arguments->groups},
-      {.names = "--limit", .value = "N", .help = "Stops after N datagrams were decoded.", .target = &arguments->limit},
+      {.names = "--limit", .value = "N", .help = "Stops after N decoded datagrams.", .target = &arguments->limit},
       {.names = "-q,--quiet",
        .value = "",
-       .help = "No progress and no summary on stderr, only what went wrong.",
+       .help = "Prints only problems on stderr, no progress and no summary.",
        .target = &arguments->quiet},
   };
   options.insert(options.end(), more.begin(), more.end());
@@ -305,41 +305,38 @@ Command replay_command() {
   for (Option& option : card_options(arguments->card)) options.push_back(std::move(option));
   return {
       .name = "replay",
-      .summary = "Decodes captures to records",
+      .summary = "Decodes captures into records",
       .description =
-          "Decodes the FAST messages of captured packets. Records are printed one a line, written to a ring in shared "
-          "memory, or both. A datagram that cannot be decoded gives a line of its own that says why and where; the "
-          "next "
-          "one is decoded again as soon as the dictionary has been reset. A summary on stderr counts everything that "
-          "was "
-          "seen, decoded, left aside and lost.\n"
+          "Decodes the FAST messages of captured packets. Records are printed one per line, written to a ring in "
+          "shared memory, or both. For a datagram that cannot be decoded, a line of its own gives the place and the "
+          "reason; decoding continues at the next reset of the dictionary. The summary on stderr counts the packets "
+          "and messages that were read, decoded, skipped and lost.\n"
           "\n"
-          "The exit status is 1 if anything could not be decoded. Sequence numbers that are missing in the capture "
-          "are told, and no error.\n"
+          "The exit status is 1 if a datagram could not be decoded. Sequence numbers missing from the capture are "
+          "reported, but are not an error.\n"
           "\n"
-          "With --feed the packets of a channel go the way they go live: by the times of the capture, in the channel's "
-          "mode and window. Each sequence number is decoded once; what is missing becomes an event record in its "
-          "place. "
-          "Lines in files of their own: --merge.\n"
+          "With --feed the packets of a channel are treated as in live reception: in the order of the capture's time "
+          "stamps, with the channel's mode and window. Each sequence number is decoded once; a gap becomes an event "
+          "record in its place. If the lines are in separate files, add --merge.\n"
           "\n" +
           framing_text() + "\n\n" + format_text() + "\n\n" + card_text(),
       .options = std::move(options),
       .examples = {{"stopbit replay day.pcap --templates templates.xml --framing cme > day.jsonl",
                     "every message as a JSON line"},
                    {"stopbit replay day.pcap.gz --firmware feed.sbf --framing t7 --format none",
-                    "only the summary: what is in this capture?"},
+                    "only the summary: what does this capture contain?"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing moex --pace 1x --ring moex",
-                    "as fast as it was captured, for readers of the ring 'moex'"},
+                    "at the speed of the capture, for readers of the ring 'moex'"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing moex --ring moex --lossless 1",
-                    "as fast as the reader `stopbit tail moex` can, which gets every record"},
+                    "as fast as the reader `stopbit tail moex`, which gets every record"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --pace 1x --ring cme --hold 100ms",
-                    "a ring that readers may leave alone for 100 ms and lose nothing"},
+                    "a ring whose readers may pause for 100 ms without loss"},
                    {"stopbit replay a.pcap b.pcap --firmware feed.sbf --framing custom:skip=6,seq=u32be@2,reset=packet",
-                    "two captures in sequence, with a preamble of one's own"},
+                    "two captures in sequence, with a custom preamble"},
                    {"stopbit replay day.pcap --feed feed.toml > day.jsonl",
-                    "lines A and B merged, gaps told, every channel with its own templates"},
+                    "lines A and B merged, gaps reported, every channel with its own templates"},
                    {"stopbit replay day.pcap --firmware feed.sbf --framing cme --limit 1000 --engine xrt --xclbin sim",
-                    "decoded by the hardware, simulated"}},
+                    "decoded by the simulated hardware"}},
       .run = [arguments] { return run_replay(*arguments); },
   };
 }

@@ -62,7 +62,7 @@ std::string read_token(const std::string& path) {
   constexpr std::size_t kMaxTokenBytes = 4'096;
   std::string token = read_file(path, kMaxTokenBytes);
   token.resize(std::min(token.find_first_of("\r\n"), token.size()));
-  if (token.size() < 16) throw ToolError(kExitRejected, path + ": a token has at least 16 characters");
+  if (token.size() < 16) throw ToolError(kExitRejected, path + ": a token must have at least 16 characters");
   return token;
 }
 
@@ -71,9 +71,9 @@ std::string exposure_of(const appliance::ControlSettings& doors) {
   constexpr std::uint32_t kLoopback = 127;
   if (!doors.http || doors.http->address >> 24 == kLoopback) return {};
   const std::string where = "HTTP on " + net::to_text(*doors.http) + ": ";
-  if (doors.certificate.empty()) return where + "the token can be read on its way, there is no certificate";
+  if (doors.certificate.empty()) return where + "without a certificate the token crosses the network unencrypted";
   if (doors.token_file.empty() && doors.client_ca.empty()) {
-    return where + "whoever reaches it sees the page, there is no token_file and no client_ca";
+    return where + "without token_file and client_ca the page is open to every host that reaches this address";
   }
   return {};
 }
@@ -111,7 +111,7 @@ class Desk {
     if (command.kind != Kind::Status) pages_.clear();
     switch (command.kind) {
       case Kind::Status: return page("/status.json")->body;
-      case Kind::Stop: stops_ = true; return "the appliance stops";
+      case Kind::Stop: stops_ = true; return "the appliance is stopping";
       case Kind::Load: return load(command.image);
       case Kind::Freeze: return freeze();
       case Kind::Entitle: return entitle();
@@ -165,21 +165,21 @@ class Desk {
   }
   std::string freeze() {
     const auto& recorder = appliance_.settings().recorder;
-    if (!recorder) return "error: nothing is recorded; [recorder] of the settings says where to";
+    if (!recorder) return "error: nothing is recorded; set [recorder] in the settings";
     appliance_.recording()->freeze();
     log_.tell({appliance::Change::Level::Info, "freeze", {{"by", "command"}}});
-    return "what came in the last " + os::duration_text(recorder->before_ns) + " stays, and what comes in the next " +
+    return "keeping the capture of the last " + os::duration_text(recorder->before_ns) + " and of the next " +
            os::duration_text(recorder->after_ns);
   }
   std::string entitle() {
     const auto& nic = appliance_.settings().nic;
-    if (!nic || nic->broker.empty()) return "error: there is no broker; [nic] of the settings says where";
+    if (!nic || nic->broker.empty()) return "error: no broker; set [nic] broker in the settings";
     Diagnostics diagnostics;
     auto entitlements = appliance::load_entitlements(nic->entitlements_file, nic->ring_names(), diagnostics);
     const std::string findings = diagnostics.format();
     log_.write(findings);
-    const std::string answer = entitlements ? std::to_string(entitlements->size()) + " entitlements hold from now on"
-                                            : "the entitlements were refused; those before hold";
+    const std::string answer = entitlements ? std::to_string(entitlements->size()) + " entitlements in force"
+                                            : "the new entitlements were rejected; the previous ones remain in force";
     log_.tell({entitlements ? appliance::Change::Level::Info : appliance::Change::Level::Error,
                "entitle",
                {{"answer", answer}}});
@@ -188,7 +188,7 @@ class Desk {
     return answer;
   }
   std::string publish() {
-    if (appliance_.distribution() == nullptr) return "error: there is no node to publish with; [nic] would be one";
+    if (appliance_.distribution() == nullptr) return "error: no node to publish with; set [nic] in the settings";
     if (settings_file_ == "-") return "error: the settings came from standard input, which cannot be read again";
     Diagnostics diagnostics;
     const auto settings = appliance::load(settings_file_, diagnostics);
@@ -196,8 +196,8 @@ class Desk {
     log_.write(findings);
     Result<std::string> answer = Failure{findings.substr(0, findings.find('\n'))};
     if (settings && settings->nic) answer = appliance_.distribution()->republish(*settings->nic);
-    if (settings && !settings->nic) answer = Failure{"[nic] is not there any more"};
-    const std::string text = answer ? answer.value() : "nothing changes: " + answer.message();
+    if (settings && !settings->nic) answer = Failure{"[nic] was removed from the settings"};
+    const std::string text = answer ? answer.value() : "nothing changed: " + answer.message();
     log_.tell(
         {answer ? appliance::Change::Level::Info : appliance::Change::Level::Error, "publish", {{"answer", text}}});
     return (answer ? "" : "error: ") + text;
@@ -396,54 +396,47 @@ Command run_command() {
       .name = "run",
       .summary = "Runs an appliance: live feeds from ports to rings",
       .description =
-          "Receives the feeds that the settings name, merges lines A and B, decodes, and publishes records in rings "
-          "in shared memory, until SIGTERM or SIGINT ends it, or all its ports have ended (captures do). What is "
-          "lost, reset or stale becomes an event record in the ring. Changes of state are told on stderr, a line "
-          "each. At the end the accounting follows: where every packet and every sequence number went.\n"
+          "Receives the feeds named in the settings, merges lines A and B, decodes, and publishes the records in "
+          "rings in shared memory. It runs until SIGTERM or SIGINT, or until all its ports end (captures do). Losses, "
+          "resets and stale channels become event records in the ring. Changes of state are logged on stderr, one per "
+          "line. At the end it prints where every packet and every sequence number went.\n"
           "\n"
-          "`stopbit ready`, `stat`, `gaps` and `top` show a running appliance; they read shared memory and ask "
-          "nothing of it.\n"
+          "`stopbit ready`, `stat`, `gaps` and `top` show a running appliance. They only read shared memory.\n"
           "\n"
-          "A running appliance takes commands at the socket of [control], a line each: status, load IMAGE, freeze, "
-          "entitle (reads entitlements again), publish (reads [[publish]] again; what cannot change while it runs is "
-          "refused by name, and then nothing changes), stop.\n"
+          "A running appliance takes commands at the socket of [control], one per line: status, load IMAGE, freeze, "
+          "entitle (reads the entitlements again), publish (reads [[publish]] again; if a changed setting cannot "
+          "change at run time, the reply names it and nothing changes), stop.\n"
           "\n"
           "appliance.toml:\n"
           "\n"
           "  name = \"demo\"               # stopbit stat demo\n"
-          "\n"
-          "  state = \"/var/lib/stopbit/demo\"  # gaps of the last days; no other appliance uses it\n"
-          "\n"
+          "  state = \"/var/lib/stopbit/demo\"  # gaps of the last days; one appliance per folder\n"
           "  [[agent]] name, core, idle = spin|yield|sleep|backoff, sleep, batch\n"
-          "\n"
           "  [[port]] name, agent, kind = socket|dpdk|capture, interface | device | file;\n"
           "  several ports of one device are its receive queues\n"
-          "\n"
-          "  engine = native|quick|interp|xrt, [card] xclbin, index, fallback: who decodes\n"
-          "\n"
+          "  engine = native|quick|interp|xrt, [card] xclbin, index, fallback: the decode engine\n"
           "  [recorder] folder, file, line, frozen, before, after, queue\n"
-          "\n"
           "  [nic] listen, subscribers, requests_per_second, broker, entitlements: for other processes and\n"
           "  hosts; [[publish]] ring, as, to, token_file, allow, lossless, detach_after, bytes_per_second\n"
-          "\n"
           "  [http] listen, token_file, allowed_hosts, certificate, key, client_ca: metrics, a page;\n"
           "  [control] socket, users\n"
-          "\n"
           "  [[feed]] file = \"feed.toml\", a = port of line A, b = port of line B, channels\n"
           "\n"
-          "doc/appliance-settings.md has all keys.",
-      .options =
-          {{.names = "",
-            .value = "APPLIANCE.toml",
-            .help = "Settings; paths in them are relative to their folder.",
-            .target = &arguments->settings,
-            .hint = file_hint({".toml"}),
-            .required = true},
-           {.names = "--check",
-            .value = "",
-            .help = "Only reads settings, feeds, images and tokens, and tells what is wrong.",
-            .target = &arguments->check},
-           {.names = "-q,--quiet", .value = "", .help = "No accounting at the end.", .target = &arguments->quiet}},
+          "doc/appliance-settings.md lists all keys.",
+      .options = {{.names = "",
+                   .value = "APPLIANCE.toml",
+                   .help = "Settings; paths in them are relative to the folder of this file.",
+                   .target = &arguments->settings,
+                   .hint = file_hint({".toml"}),
+                   .required = true},
+                  {.names = "--check",
+                   .value = "",
+                   .help = "Only checks settings, feeds, images and tokens, and reports errors.",
+                   .target = &arguments->check},
+                  {.names = "-q,--quiet",
+                   .value = "",
+                   .help = "Prints no accounting at the end.",
+                   .target = &arguments->quiet}},
       .examples = {{"stopbit run appliance.toml", "until SIGTERM"},
                    {"stopbit run appliance.toml --check", "before a change goes live"}},
       .run = [arguments] { return run(*arguments); }};

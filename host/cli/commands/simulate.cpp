@@ -103,7 +103,7 @@ class NetworkWay final : public Way {
       print_stderr("stopbit: the system refused to send {} datagrams: {}\n", refused, std::strerror(error));
     }
     if (latest_ns_ > kNsPerSecond / 100) {
-      print_stderr("stopbit: datagrams left up to {} ms late: this machine is too slow for the rate\n",
+      print_stderr("stopbit: datagrams were sent up to {} ms late: this machine is too slow for the rate\n",
                    latest_ns_ / 1'000'000);
     }
     return refused;
@@ -222,7 +222,7 @@ std::string report_text(const std::vector<simulate::StreamReport>& reports) {
       if (impaired.lost[line] + impaired.doubled[line] + impaired.held_back[line] + impaired.damaged[line] == 0)
         continue;
       text +=
-          fmt::format("         line {}: {} lost, {} doubled, {} held back, {} damaged\n", line == 0 ? 'A' : 'B',
+          fmt::format("         line {}: {} lost, {} duplicated, {} held back, {} damaged\n", line == 0 ? 'A' : 'B',
                       impaired.lost[line], impaired.doubled[line], impaired.held_back[line], impaired.damaged[line]);
     }
   }
@@ -271,57 +271,54 @@ Command simulate_command() {
   const auto arguments = std::make_shared<SimulateArguments>();
   return {
       .name = "simulate",
-      .summary = "Sends the feed of an exchange that does not exist",
+      .summary = "Simulates an exchange and sends its feed",
       .description =
-          "An exchange in a box: order books that walk at random, and what a feed says about them, on lines A and B, "
-          "by "
-          "multicast or into a capture. The same settings and seed give the same packets. Presets speak in the manner "
-          "of real exchanges, with templates of our own: " +
+          "Simulates an exchange: order books follow a random walk, and a feed reports them on lines A and B, by "
+          "multicast or into a capture. The same settings and seed give the same packets. Each preset imitates a real "
+          "exchange, with templates of our own: " +
           preset_list() +
           ".\n"
           "\n"
-          "Settings are TOML. Mandatory: preset, duration (\"10s\"), [line_a] with group (\"239.1.1.1:30001\"; streams "
-          "after the first count on from it in address and port). Optional: seed, start (seconds since 1970), "
-          "channels, "
+          "Settings are TOML. Mandatory: preset, duration (\"10s\"), [line_a] with group (\"239.1.1.1:30001\"; later "
+          "streams take the next addresses and ports). Optional: seed, start (seconds since 1970), channels, "
           "instruments, products, rate (packets per second of a channel), snapshot_every, heartbeat_every, skew (of "
           "line B), carousel_skew, [burst] with every, packets and gap, [[reset]] and [[failover]] with at and "
-          "channel, "
-          "[line_b]; and of a line source, backup_source (after a fail-over) and interface. A bad network: of a line "
-          "impair = {loss = 0.01, loss_burst = 10, duplicate, reorder, reorder_depth, corrupt, dies_at, returns_at}, "
-          "and for both lines at once [impair_both] with loss and loss_burst.\n"
+          "channel, [line_b]; and for a line source, backup_source (after a fail-over) and interface. To impair a "
+          "line: impair = {loss = 0.01, loss_burst = 10, duplicate, reorder, reorder_depth, corrupt, dies_at, "
+          "returns_at}; to impair both lines at once: [impair_both] with loss and loss_burst.\n"
           "\n"
-          "A preset of one's own is a file: preset = \"mine.toml\". Its messages are JSON lines, as `stopbit encode` "
-          "reads them, with variables:\n"
+          "Your own preset is a file: preset = \"mine.toml\". Its messages are JSON lines, as `stopbit encode` reads "
+          "them, with variables:\n"
           "\n" +
           simulate::Pattern::variables() +
           "\n"
-          "At the end, what each stream has sent stands on stderr. The exit status is 3 if the system refused to send.",
-      .options = {{.names = "",
-                   .value = "SIM.toml",
-                   .help = "Settings; - is stdin.",
-                   .target = &arguments->settings,
-                   .hint = file_hint({".toml"}),
-                   .required = true},
-                  {.names = "-o,--output",
-                   .value = "FILE",
-                   .help = "Writes a pcap capture instead of sending; - is stdout.",
-                   .target = &arguments->output,
-                   .hint = file_hint({".pcap"})},
-                  {.names = "--pace",
-                   .value = "PACE",
-                   .help = "Of what is sent: max, or a multiple of the simulated clock: 1x, 10x, 0.5x. Default 1x.",
-                   .target = &arguments->pace,
-                   .hint = open_choice_hint({"max", "1x", "10x"})},
-                  {.names = "--seed",
-                   .value = "N",
-                   .help = "Instead of the seed in the settings.",
-                   .target = &arguments->seed},
-                  {.names = "--write-feed",
-                   .value = "FOLDER",
-                   .help = "Also writes there what a decoder of the feed needs: feed.toml and the template files.",
-                   .target = &arguments->feed,
-                   .hint = folder_hint()},
-                  {.names = "-q,--quiet", .value = "", .help = "No report on stderr.", .target = &arguments->quiet}},
+          "At the end a report on stderr counts what each stream sent. The exit status is 3 if the system refused to "
+          "send.",
+      .options =
+          {{.names = "",
+            .value = "SIM.toml",
+            .help = "Settings; - is stdin.",
+            .target = &arguments->settings,
+            .hint = file_hint({".toml"}),
+            .required = true},
+           {.names = "-o,--output",
+            .value = "FILE",
+            .help = "Writes a pcap capture instead of sending; - is stdout.",
+            .target = &arguments->output,
+            .hint = file_hint({".pcap"})},
+           {.names = "--pace",
+            .value = "PACE",
+            .help = "Speed of sending: max, or a multiple of the simulated clock: 1x, 10x, 0.5x. Default 1x.",
+            .target = &arguments->pace,
+            .hint = open_choice_hint({"max", "1x", "10x"})},
+           {.names = "--seed", .value = "N", .help = "Overrides the seed of the settings.", .target = &arguments->seed},
+           {.names = "--write-feed",
+            .value = "FOLDER",
+            .help = "Also writes to this folder what a decoder of the feed needs: feed.toml and the template "
+                    "files.",
+            .target = &arguments->feed,
+            .hint = folder_hint()},
+           {.names = "-q,--quiet", .value = "", .help = "Prints no report on stderr.", .target = &arguments->quiet}},
       .examples = {{"stopbit simulate sim.toml", "sends to the groups of the settings in real time"},
                    {"stopbit simulate sim.toml -o day.pcap --write-feed . --seed 7",
                     "a capture of both lines, and what `stopbit replay` needs to decode it"}},

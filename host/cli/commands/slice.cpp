@@ -45,7 +45,7 @@ SequenceRange sequences_from(std::string_view text) {
   const auto first = number(text.substr(0, dots));
   const auto last = dots == std::string_view::npos ? first : number(text.substr(dots + 2));
   if (!first || !last || *first > *last)
-    throw ToolError(kExitUsage, "--seq: must be A..B, A not above B, or one number");
+    throw ToolError(kExitUsage, "--seq: must be one number, or A..B with A at most B");
   return {*first, *last};
 }
 
@@ -112,14 +112,14 @@ Command slice_command() {
   const auto arguments = std::make_shared<SliceArguments>();
   return {
       .name = "slice",
-      .summary = "Cuts some sequence numbers of a channel out of captures",
+      .summary = "Cuts a range of sequence numbers of a channel out of captures",
       .description =
-          "Writes the packets of one channel of a feed whose sequence numbers lie in a range, in the order of their "
-          "times, to a pcapng file with an interface for each line. Captures are merged by time, so recordings of "
-          "lines A and B can be given together.\n"
+          "Writes the packets of one channel whose sequence numbers are in a range, ordered by time, to a pcapng file "
+          "with an interface for each line. Captures are merged by time, so recordings of lines A and B can be given "
+          "together.\n"
           "\n"
-          "Numbers that come again (after a reset, in the cycles of a carousel) are all taken. The exit status is 1 if "
-          "there is none.",
+          "If a number occurs again (after a reset, in the cycles of a carousel), every occurrence is written. The "
+          "exit status is 1 if no packet matches.",
       .options = {{.names = "",
                    .value = "CAPTURE",
                    .help = "Captures: pcap or pcapng, plain or compressed; - is stdin.",
@@ -128,7 +128,7 @@ Command slice_command() {
                    .required = true},
                   {.names = "--feed",
                    .value = "FEED.toml",
-                   .help = "What the feed consists of.",
+                   .help = "Description of the feed.",
                    .target = &arguments->feed,
                    .hint = file_hint({".toml"}),
                    .required = true},
@@ -139,17 +139,17 @@ Command slice_command() {
                    .required = true},
                   {.names = "--seq",
                    .value = "A..B",
-                   .help = "The first and the last number.",
+                   .help = "The first and the last sequence number.",
                    .target = &arguments->sequences,
                    .required = true},
                   {.names = "-w,--write",
                    .value = "OUT.pcapng",
-                   .help = "Where the packets go; - is stdout.",
+                   .help = "Output file; - is stdout.",
                    .target = &arguments->output,
                    .hint = file_hint({".pcapng"}),
                    .required = true}},
       .examples = {{"stopbit slice a.pcapng b.pcapng --feed feed.toml --channel 310 --seq 88120..88140 -w gap.pcapng",
-                    "what came around a gap, on both lines"}},
+                    "the packets around a gap, on both lines"}},
       .run = [arguments] { return run_slice(*arguments); },
   };
 }

@@ -17,7 +17,7 @@ struct StatArguments {
 };
 
 int stat(const StatArguments& arguments) {
-  if (arguments.json && arguments.skew) throw ToolError(kExitUsage, "--json and --skew do not go together");
+  if (arguments.json && arguments.skew) throw ToolError(kExitUsage, "--json and --skew cannot be combined");
   accept_user(arguments.user);
   const counters::Reader reader = open_counters(arguments.name);
   const appliance::Status status = appliance::read_status(reader, appliance::now_of_machine());
@@ -37,22 +37,25 @@ Command stat_command() {
       .name = "stat",
       .summary = "Shows the counters of an appliance",
       .description =
-          "Shows where every packet and every sequence number went: what each line brought and missed and how much "
-          "of that the other one saved; what was delivered, held, lost; drops by place, those of readers with a name "
-          "too; ports, rings, threads; and the distinct errors, each with the first datagram that had it. `exact` says "
-          "that received = delivered + "
-          "duplicate + late + held + malformed + incomplete, and expected = delivered + recovered + lost + held; "
-          "`changing`, that the counters were read in the middle of a change.\n"
+          "Shows where every packet and every sequence number went: for each line, what it received, what it missed "
+          "and how much of that the other line delivered; for each channel, what was delivered, held and lost; drops "
+          "by place, including readers with a name; ports, rings, threads; and each distinct error with the first "
+          "datagram that had it. `exact` means that received = delivered + duplicate + late + held + malformed + "
+          "incomplete, and expected = delivered + recovered + lost + held. `changing` means that the counters changed "
+          "while they were read.\n"
           "\n"
-          "Counters begin at 0 when the appliance starts, and stay after its end until the next one starts.",
+          "Counters start at 0 when the appliance starts. After it ends they remain until the next start.",
       .options = {appliance_name_option(arguments->name),
                   user_option(arguments->user),
-                  {.names = "--json", .value = "", .help = "All of it as one JSON object.", .target = &arguments->json},
+                  {.names = "--json",
+                   .value = "",
+                   .help = "Prints everything as one JSON object.",
+                   .target = &arguments->json},
                   {.names = "--skew",
                    .value = "",
-                   .help = "How far the lines of each channel are apart, and a window that covers it: 99.99 % of the "
-                           "later copies seen, and a quarter more. Where the other line is later than the window, a "
-                           "loss on the first one cannot be saved.",
+                   .help = "Shows the delay between the lines of each channel, and proposes a window: the 99.99th "
+                           "percentile of the delay plus a quarter. A loss on one line is recovered only if the other "
+                           "line delivers the packet within the window.",
                    .target = &arguments->skew}},
       .examples = {{"stopbit stat", "the only appliance of this machine"},
                    {"stopbit stat xetra --json | jq .drops", "for programs"},

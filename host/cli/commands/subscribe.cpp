@@ -54,47 +54,47 @@ Command subscribe_command() {
   std::vector<Option> options = {
       {.names = "",
        .value = "ADDRESS",
-       .help = "Of the published ring: fabric://HOST:PORT/RING; shm://NETWORK/RING for one of this host and user; "
-               "broker:SOCKET/RING for one of this host that the appliance's entitlements give.",
+       .help = "Address of the published ring: fabric://HOST:PORT/RING; shm://NETWORK/RING for a ring of this host "
+               "and user; broker:SOCKET/RING for a ring of this host to which the appliance's entitlements admit you.",
        .target = &arguments->address,
        .required = true},
       {.names = "--ring",
        .value = "NAME",
-       .help = "Name of the ring that is made here; one with a / is the path of a file. Default: as the publisher "
-               "calls it.",
+       .help = "Name of the local ring; a name with a / is the path of a file. Default: the publisher's name for it.",
        .target = &arguments->ring},
       {.names = "--once",
        .value = "",
-       .help = "Ends when the ring ends; else its successor is waited for.",
+       .help = "Ends when the ring ends. Default: waits for its successor.",
        .target = &arguments->once}};
   for (Option& option : remote_options(arguments->remote)) options.push_back(std::move(option));
   return {
       .name = "subscribe",
-      .summary = "Keeps a ring that an appliance publishes on another host in memory of this one",
+      .summary = "Copies a ring that an appliance publishes into memory of this host",
       .description =
           "Receives the records of a ring that an appliance publishes ([[publish]] in appliance.toml) and writes them "
-          "into a ring of this host. Programs in C++, C and Python and `stopbit tail` open that as any ring; they are "
-          "not concerned with where the records come from.\n"
+          "into a ring of this host. Programs in C++, C and Python and `stopbit tail` open it like any other ring.\n"
           "\n"
-          "Runs until SIGTERM or SIGINT. A publisher that is not there is waited for; if it is gone, the ring stays "
-          "and goes on when it is back: what was missed is fetched, if the publisher still has it; else an event tells "
-          "readers how many records were lost. Changes of state are told on stderr.\n"
+          "Runs until SIGTERM or SIGINT. If the publisher is down, the command waits for it. If the connection "
+          "breaks, the local ring remains and continues when the publisher is back: missed records are fetched if the "
+          "publisher still has them; otherwise an event record counts the lost ones. Changes of state are logged on "
+          "stderr.\n"
           "\n"
-          "With --lossless the publisher waits until records have come into the ring here, not until somebody has read "
-          "them: a reader that is half a ring behind may lose some. `stopbit tail ADDRESS --lossless` is waited for.\n"
+          "With --lossless the publisher waits until records are in the local ring, not until a program has read "
+          "them: a reader that lags by half a ring may lose records. To make the publisher wait for the reader "
+          "itself, use `stopbit tail ADDRESS --lossless`.\n"
           "\n"
-          "On the appliance's own host it writes that ring itself, near, as long as this command runs: its name has "
-          "then "
-          "no '/' and no '.', and is no ring of the appliance. With shm:// the records are sent if it does not.\n"
+          "On the appliance's own host the appliance writes the local ring directly while this command runs. The name "
+          "of the ring then has no '/' and no '.', and differs from the names of the appliance's rings. With shm://, "
+          "if the appliance cannot write the ring, the records are sent.\n"
           "\n"
-          "The exit status is 1 if records were lost, or the publisher refuses for good.",
+          "The exit status is 1 if records were lost, or if the publisher refuses the subscription for good.",
       .options = std::move(options),
       .examples = {{"stopbit subscribe fabric://md1:7700/cme --from-start",
                     "then, in another terminal: stopbit tail cme"},
                    {"stopbit subscribe fabric://md1:7700/cme --ring es --filter SecurityID=3400",
                     "one instrument, in a ring of its own"},
                    {"stopbit subscribe broker:/run/stopbit/broker/cme --ring mine --filter template=30",
-                    "on the appliance's host, as any user that is entitled to the ring"}},
+                    "on the appliance's host, as any user entitled to the ring"}},
       .run = [arguments] { return subscribe(*arguments); },
   };
 }

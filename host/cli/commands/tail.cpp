@@ -50,7 +50,7 @@ std::string why_taken(const remote::RemoteRing& ring, bool is_lossless) {
     now = ring.look();
   }
   if (now.is_refused || !is_lossless || now.has_ended || stop_requested()) return now.is_refused ? now.problem : "";
-  return "the publisher has not said that this was all; " + now.problem;
+  return "the publisher has not confirmed the end of the ring; " + now.problem;
 }
 
 /// A ring of another host, and the name that it has here as long as this lives.
@@ -120,7 +120,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
         if (remote != nullptr) remote->show_read(reader.next_record());
         if (sign != nullptr) sign->show(reader);
         print_stderr("stopbit: {}: {} records lost in {} slots, {}\n", name, reader.lost_records(), reader.lost(),
-                     reader.is_detached() ? "the writer no longer waited for this reader" : "the writer was faster");
+                     reader.is_detached() ? "the writer stopped waiting for this reader" : "the writer was faster");
         continue;
       case ring::Poll::Damaged: print_stderr("stopbit: {}: {}\n", name, reader.damage()); return kExitRejected;
       case ring::Poll::Nothing: break;
@@ -134,7 +134,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
     if (!writer_ended) std::this_thread::sleep_for(kIdleWait);
   }
   if (writer_ended && reader.writer() == ring::WriterState::Dead) {
-    print_stderr("stopbit: {}: the writer has ended without saying so\n", name);
+    print_stderr("stopbit: {}: the writer died\n", name);
     return kExitEnvironment;
   }
   if (const std::string why = writer_ended && remote != nullptr ? remote->why_taken() : ""; !why.empty()) {
@@ -149,13 +149,13 @@ int tail(TailArguments arguments) {
   accept_user(arguments.user);
   std::optional<Fetched> fetched;
   if (remote::is_ring_address(arguments.ring)) {
-    if (arguments.watch) throw ToolError(kExitUsage, "--watch is of local rings");
+    if (arguments.watch) throw ToolError(kExitUsage, "--watch needs a local ring");
     fetched.emplace(arguments);
     if (!fetched->wait()) return kExitDone;
     arguments.ring = fetched->name();
   } else if (!arguments.remote.filter.empty() || arguments.remote.from_start || !arguments.remote.token_file.empty() ||
              !arguments.remote.provider.empty() || arguments.remote.is_far) {
-    throw ToolError(kExitUsage, "--filter, --from-start, --token-file, --provider and --far are of published rings");
+    throw ToolError(kExitUsage, "--filter, --from-start, --token-file, --provider and --far need a published ring");
   } else if (!wait_for_ring(arguments)) {
     return kExitDone;
   }
@@ -185,7 +185,7 @@ int tail(TailArguments arguments) {
                  reader.total_lost_records(), reader.next_record() - reader.first_record(), reader.first_record() + 1);
   }
   if (fetched && fetched->ring().look().lost != 0) {
-    print_stderr("stopbit: {} records were lost on the way here\n", fetched->ring().look().lost);
+    print_stderr("stopbit: {} records were lost before they reached this host\n", fetched->ring().look().lost);
     return kExitRejected;
   }
   return status;
@@ -199,44 +199,42 @@ Command tail_command() {
       .name = "tail",
       .summary = "Prints the records of a ring in shared memory",
       .description =
-          "Prints the records that `stopbit replay --ring` or another writer puts into a ring in shared memory, from "
-          "the "
-          "oldest that is still there on, and ends when the writer has ended. The ring itself says what its records "
-          "mean. "
-          "Any number of readers may follow a ring, and none of them slows the writer: who is too slow loses records, "
-          "and is told on stderr how many. The writer of a lossless ring (`stopbit replay --lossless`) waits for its "
-          "readers instead.\n"
+          "Prints the records that `stopbit replay --ring` or another writer puts into a ring in shared memory, "
+          "beginning with the oldest record still in it, and ends when the writer ends. The ring carries the schema "
+          "of its records. Any number of readers may follow a ring without slowing its writer: a reader that falls "
+          "behind loses records, and the loss is counted on stderr. The writer of a lossless ring (`stopbit replay "
+          "--lossless`) waits for its readers instead.\n"
           "\n"
           "An address in place of a name is a ring that an appliance publishes: fabric://HOST:PORT/RING on any host; "
-          "on this one shm://NETWORK/RING for the appliance's user, broker:SOCKET/RING for whom its entitlements give "
-          "the ring. `stopbit subscribe` keeps such a ring for several readers. With --lossless the publisher waits "
-          "until records are printed; who takes them too slowly for that is detached after a while.\n"
+          "on this host shm://NETWORK/RING for the appliance's user, broker:SOCKET/RING for users that its "
+          "entitlements admit. `stopbit subscribe` keeps a copy of such a ring for several readers. With --lossless "
+          "the publisher waits until the records are printed; it detaches a reader that stays too slow.\n"
           "\n"
-          "The exit status is 1 if records were lost.\n"
-          "\n" +
+          "The exit status is 1 if records were lost.\n" +
           format_text(),
       .options = {{.names = "",
                    .value = "RING",
-                   .help = "Name of the ring; one with a / is the path of a file; or an address, as above.",
+                   .help = "Name of the ring; a name with a / is the path of a file. Or an address, see above.",
                    .target = &arguments->ring,
                    .required = true},
-                  format_option(arguments->format, "How records are printed. Default jsonl."),
+                  format_option(arguments->format, "Output format. Default jsonl."),
                   {.names = "--wait",
                    .value = "",
-                   .help = "Waits for the ring if it is not there yet.",
+                   .help = "Waits for the ring if it does not exist yet.",
                    .target = &arguments->wait},
                   {.names = "--name",
                    .value = "NAME",
-                   .help = "Shows under this name how many records it has read and lost: `stopbit stat` lists it.",
+                   .help = "Name under which `stopbit stat` lists the records this reader has read and lost.",
                    .target = &arguments->reader},
                   user_option(arguments->user),
                   {.names = "--watch",
                    .value = "",
-                   .help = "Takes no seat at a lossless ring: its writer does not wait, and records may be lost.",
+                   .help = "Does not register as a reader of a lossless ring: the writer does not wait, and records "
+                           "may be lost.",
                    .target = &arguments->watch}},
       .examples = {{"stopbit tail moex", "prints what `stopbit replay ... --ring moex` writes"},
-                   {"stopbit tail moex --wait --format csv > moex.csv", "may be started before the writer"},
-                   {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "of another host"}},
+                   {"stopbit tail moex --wait --format csv > moex.csv", "start it before or after the writer"},
+                   {"stopbit tail fabric://md1:7700/moex --from-start --filter template=30", "a ring of another host"}},
       .run = [arguments] { return tail(*arguments); },
   };
   for (Option& option : remote_options(arguments->remote)) command.options.push_back(std::move(option));

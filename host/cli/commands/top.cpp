@@ -65,7 +65,10 @@ int top(const TopArguments& arguments) {
     out.close();
     return kExitDone;
   }
-  if (::isatty(STDOUT_FILENO) == 0) throw ToolError(kExitUsage, "stdout is no terminal; --once prints one screen");
+  if (::isatty(STDOUT_FILENO) == 0)
+    throw ToolError(kExitUsage,
+                    "stdout is not a terminal; use --once to print one "
+                    "screen");
   catch_stop_signals();
   const RawKeys keys;
   // The other screen of the terminal, without cursor; back at the end.
@@ -93,17 +96,17 @@ Command top_command() {
   const auto arguments = std::make_shared<TopArguments>();
   return {
       .name = "top",
-      .summary = "Shows an appliance at work, a screen that renews itself",
+      .summary = "Shows a running appliance on a screen that refreshes",
       .description =
-          "Shows the channels of an appliance with their rates, once a second: those that are not ready come first. "
-          "Above them stands what was dropped, by place, where it is not nothing. It fits 80 columns and 24 rows, and "
-          "uses more where there are more. q ends it.",
+          "Shows the channels of an appliance and their rates, refreshed once per second; channels that are not ready "
+          "come first. The lines above them show drops by place, if any. The screen fits 80 columns and 24 rows, and "
+          "uses a larger terminal. Press q to quit.",
       .options = {appliance_name_option(arguments->name),
                   user_option(arguments->user),
                   {.names = "--once",
                    .value = "",
-                   .help = "Prints one screen of 80 columns and 24 rows, and ends. Without rates, which need two "
-                           "looks.",
+                   .help = "Prints one screen of 80 columns and 24 rows and ends. It has no rates, since they need "
+                           "two readings.",
                    .target = &arguments->once}},
       .examples = {{"stopbit top", "the only appliance of this machine"}},
       .run = [arguments] { return top(*arguments); }};

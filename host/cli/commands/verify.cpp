@@ -46,20 +46,18 @@ Command verify_command() {
   const auto input = std::make_shared<std::string>();
   return {
       .name = "verify",
-      .summary = "Decides whether a firmware image is safe to run, and what it costs",
+      .summary = "Checks that a firmware image is safe to run, and shows its worst-case cost",
       .description =
-          "Checks that a firmware image is well-formed and that its program is safe for every input: nothing is read "
-          "or "
-          "written outside its tables, stacks and loops are bounded, every path ends. Prints the worst-case cost of "
-          "each "
-          "template, or what is wrong.",
+          "Checks that a firmware image is well-formed and that its program is safe for every input: it reads and "
+          "writes only within its tables, stacks and loops are bounded, and every path ends. Prints the worst-case "
+          "cost of each template, or the errors.",
       .options = {{.names = "",
                    .value = "FEED.sbf",
                    .help = "The firmware image; - is stdin.",
                    .target = input.get(),
                    .hint = file_hint({".sbf"}),
                    .required = true}},
-      .examples = {{"stopbit verify feed.sbf", "checks an image somebody sent"}},
+      .examples = {{"stopbit verify feed.sbf", "check an image from another person"}},
       .run = [input] { return verify_image(*input); },
   };
 }

@@ -7,8 +7,8 @@
 
 namespace stopbit::tools {
 
-/// What /metrics has besides the counters: drops by place, readers with a name, and how well the clock of this machine
-/// is kept. A reader stands there as long as its sign beside the ring does.
+/// Values of /metrics other than counters: drops by place, named readers, and the state of this machine's clock. A
+/// reader is listed while its file beside the ring exists.
 [[nodiscard]] std::vector<control::Extra> extra_metrics(const appliance::Status& status);
 
 }  // namespace stopbit::tools

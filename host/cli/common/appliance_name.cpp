@@ -12,7 +12,7 @@ namespace stopbit::tools {
 Option appliance_name_option(std::string& target) {
   return {.names = "",
           .value = "NAME",
-          .help = "Name of the appliance, as its settings say; may be left out if there is one only.",
+          .help = "Name of the appliance, as in its settings. Optional if this machine has only one.",
           .target = &target};
 }
 
@@ -20,8 +20,8 @@ Option user_option(std::string& target) {
   return {.names = "--user",
           .value = "USER",
           .help =
-              "Accepts and prefers the rings and counters of this user, a name or a number; those of root, of the "
-              "user stopbit and your own are accepted without it. Default: $STOPBIT_USER.",
+              "Also accepts the rings and counters of this user (name or number), and prefers them. Those of root, of "
+              "the user stopbit and your own are always accepted. Default: $STOPBIT_USER.",
           .target = &target};
 }
 
@@ -48,13 +48,13 @@ counters::Reader open_counters(const std::string& name) {
     throw ToolError(kExitEnvironment, "no appliance has counters on this machine; `stopbit run` starts one");
   }
   if (name.empty() && all.size() > 1) {
-    throw ToolError(kExitUsage, "there are several appliances, say which: " + joined(all));
+    throw ToolError(kExitUsage, "several appliances exist; name one of: " + joined(all));
   }
   const std::string& wanted = name.empty() ? all.front() : name;
   Result<counters::Reader> reader = counters::Reader::open(wanted);
   if (!reader) {
     throw ToolError(kExitEnvironment, "appliance '" + wanted + "': " + reader.message() +
-                                          (all.empty() ? "" : "; there are counters of: " + joined(all)));
+                                          (all.empty() ? "" : "; counters exist for: " + joined(all)));
   }
   return std::move(reader).value();
 }

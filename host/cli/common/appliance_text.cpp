@@ -177,7 +177,7 @@ std::string rings_text(const Status& status) {
         values(Table::Rings, kRingRows, ring, {plain(ring.name), plain(ring.image), std::to_string(ring.generation)}));
     for (const ring::SeenReader& seen : ring.readers) {
       has_readers = true;
-      readers.add({plain(seen.name), plain(ring.name), std::to_string(seen.pid), seen.is_running ? "runs" : "is gone",
+      readers.add({plain(seen.name), plain(ring.name), std::to_string(seen.pid), seen.is_running ? "runs" : "died",
                    thousands(seen.delivered), thousands(seen.lost_records)});
     }
   }
@@ -261,7 +261,10 @@ std::string publishers_text(const Status& status) {
   bool has_refusals = false;
   for (const appliance::PublisherStatus& publisher : status.nic.publishers) {
     publishers.add(values(Table::Publishers, kPublisherRows, publisher, {plain(publisher.carrier)}));
-    if (publisher.is_cut_off) cut_off += plain(publisher.carrier) + " is cut off: restart the appliance\n";
+    if (publisher.is_cut_off)
+      cut_off += plain(publisher.carrier) +
+                 " is cut off from other hosts: restart the "
+                 "appliance\n";
     for (const auto& [why, count] : publisher.refusals) {
       refusals.add({plain(publisher.carrier), plain(why), thousands(count)});
       has_refusals = true;
@@ -391,7 +394,7 @@ std::string screen_text(const Status& status, const Status& before, std::size_t 
   });
   for (const std::size_t i : order) {
     if (out.size() + 1 >= rows && out.size() + order.size() > rows + i) {
-      out.push_back(fmt::format("... {} channels in all; `stopbit ready` shows each", order.size()));
+      out.push_back(fmt::format("... {} channels in total; `stopbit ready` lists all", order.size()));
       break;
     }
     const ChannelStatus& channel = status.channels[i];

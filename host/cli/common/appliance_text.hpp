@@ -16,7 +16,7 @@ namespace stopbit::tools {
 /// A window for each channel, from the skew of its lines.
 [[nodiscard]] std::string skew_text(const appliance::Status& status);
 
-/// A screen of at most so many columns and rows. `before` is what rates are counted from; it may be the same.
+/// A screen of at most the given columns and rows. Rates are computed from `before`, which may be the same status.
 [[nodiscard]] std::string screen_text(const appliance::Status& status, const appliance::Status& before,
                                       std::size_t columns, std::size_t rows);
 

@@ -15,43 +15,44 @@ namespace stopbit::tools {
 
 void CardArguments::check(bool wants_card) const {
   if (wants_card) {
-    if (xclbin.empty()) throw ToolError(kExitUsage, "--engine xrt wants --xclbin FILE, or --xclbin sim");
+    if (xclbin.empty()) throw ToolError(kExitUsage, "--engine xrt needs --xclbin FILE or --xclbin sim");
     if (card.value_or(0) > 0xFFFF) throw ToolError(kExitUsage, "--card: at most 65535");
     return;
   }
   const char* const lonely = !xclbin.empty() ? "--xclbin" : card ? "--card" : no_fallback ? "--no-fallback" : nullptr;
-  if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " goes with --engine xrt");
+  if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --engine xrt");
 }
 
 std::vector<Option> card_options(CardArguments& target) {
   return {
       {.names = "--xclbin",
        .value = "FILE",
-       .help = "With --engine xrt: the file that holds the card's kernel; sim is the simulated card that comes with "
+       .help = "With --engine xrt: the file with the card's kernel; sim selects the simulated card that comes with "
                "stopbit.",
        .target = &target.xclbin,
        .hint = file_hint()},
       {.names = "--card",
        .value = "N",
-       .help = "With --engine xrt: which card, as `xbutil examine` counts them. Default 0.",
+       .help = "With --engine xrt: index of the card in `xbutil examine`. Default 0.",
        .target = &target.card},
       {.names = "--no-fallback",
        .value = "",
-       .help = "With --engine xrt: if the card cannot run the program, ends with status 1 instead of decoding in "
+       .help = "With --engine xrt: exits with status 1 if the card cannot run the program, instead of decoding in "
                "software.",
        .target = &target.no_fallback},
   };
 }
 
 std::string card_text() {
-  return "Cards: --engine xrt decodes on a card, through the XRT library; records, errors and summary are those of the "
-         "software engines. --xclbin sim takes a simulated card: the description of the hardware itself, run by this "
-         "processor, some hundred datagrams a second. A real card gets datagrams from its own network port, and "
-         "nothing here can send a capture there. Another simulated card is used as its driver wants it: XILINX_XRT, "
-         "XCL_EMULATION_MODE=hw_emu, and STOPBIT_SIM_FEED for the socket of its network, in the environment.\n"
+  return "Cards: --engine xrt decodes on a card, through the XRT library; records, errors and summary are the same as "
+         "with the software engines. --xclbin sim selects a simulated card: the hardware description itself, executed "
+         "by this processor at a few hundred datagrams per second. A real card receives datagrams from its own "
+         "network port, and stopbit cannot send a capture to that port. For another simulated card, set its driver's "
+         "environment: XILINX_XRT, XCL_EMULATION_MODE=hw_emu, and STOPBIT_SIM_FEED for the socket of its network.\n"
          "\n"
-         "A program that needs what the card has not runs in software, and stderr says why. The card cuts datagrams at "
-         "16,384 bytes, and has room for 64 groups; fewer if their dictionaries outlive a datagram and are large.";
+         "A program that needs a capability the card lacks runs in software, and stderr gives the reason. The card "
+         "truncates datagrams at 16,384 bytes. It has room for 64 groups, or fewer if their dictionaries are large "
+         "and persist between datagrams.";
 }
 
 namespace {
@@ -72,7 +73,7 @@ class OpenCard final : public Card {
       return fmt::format("  {:>12}  {}\n", replay::grouped(number), what);
     };
     std::string text = "\nCard\n";
-    text += line(figures.firmware_words, "words of firmware loaded, and found right by their CRC");
+    text += line(figures.firmware_words, "words of firmware loaded and verified by CRC");
     text += line(figures.kernel.datagrams, "datagrams taken");
     text += line(figures.kernel.datagram_bytes, "bytes in them");
     text += line(figures.kernel.instructions, "instructions executed");
@@ -80,10 +81,10 @@ class OpenCard final : public Card {
     // What should not be.
     const std::pair<std::uint64_t, std::string_view> losses[] = {
         {figures.kernel.datagrams_dropped, "datagrams dropped at the input"},
-        {figures.kernel.records_withdrawn, "records given up, an event instead of each"},
-        {figures.ring.dropped, "records dropped, the ring had no room"},
-        {figures.ring.malformed, "records dropped, their slots contradicted each other"},
-        {figures.ring.timeouts, "records dropped, their slots did not come in time"},
+        {figures.kernel.records_withdrawn, "records given up and replaced by an event"},
+        {figures.ring.dropped, "records dropped: the ring was full"},
+        {figures.ring.malformed, "records dropped: their slots were inconsistent"},
+        {figures.ring.timeouts, "records dropped: their slots arrived too late"},
         {figures.ring.stalled, "cycles in which records waited for the host"},
     };
     for (const auto& [count, what] : losses) {
@@ -118,9 +119,9 @@ std::unique_ptr<Card> Card::open(const CardArguments& arguments, const Program& 
     auto engine = need(card->run(program, options));
     return std::make_unique<OpenCard>(std::move(card), std::move(engine));
   }
-  for (const std::string& obstacle : obstacles) print_stderr("The card cannot do this: {}.\n", obstacle);
+  for (const std::string& obstacle : obstacles) print_stderr("The card cannot run the program: {}.\n", obstacle);
   if (arguments.no_fallback) throw ToolError(kExitRejected, "the card cannot run the program");
-  print_stderr("Software runs the program instead.\n");
+  print_stderr("The program runs in software instead.\n");
   return nullptr;
 }
 

@@ -81,7 +81,7 @@ struct Command {
 /// Null if there is none.
 [[nodiscard]] const Command* find_command(std::string_view name);
 
-/// Fills the targets. Throws a ToolError of kExitUsage. @returns false if help was asked for.
+/// Fills the targets. Throws a ToolError of kExitUsage. @returns false if help was requested.
 [[nodiscard]] bool parse_arguments(const Command& command, std::vector<std::string> arguments);
 
 /// "stopbit 1.2.3 (0123456789ab)"; no brackets if the commit is empty, that is unknown.

@@ -37,10 +37,11 @@ void Confiner::confine(const appliance::Confinement& confinement, Log& log) {
 void Confiner::step(Log& log) {
   if (opener_ != nullptr && !told_end_ && opener_->has_ended()) {
     told_end_ = true;
-    log.tell(
-        {appliance::Change::Level::Error,
-         "opener ended",
-         {{"text", "gaps and recordings are not written and no image is loaded until the appliance starts again"}}});
+    log.tell({appliance::Change::Level::Error,
+              "opener ended",
+              {{"text",
+                "the opener process ended: no gaps or recordings are written and no image can be loaded until the "
+                "appliance is restarted"}}});
   }
   if (const int error = filters_.error(); error != 0 && !told_error_) {
     told_error_ = true;

@@ -6,8 +6,8 @@
 
 namespace stopbit::tools {
 
-/// Waits until the file takes bytes; it may take none all the same. False: the process was asked to stop, and the file
-/// has taken nothing for a second.
+/// Waits until the file is writable; a write may still accept no bytes. False if the process should stop and the file
+/// has accepted nothing for a second.
 [[nodiscard]] bool wait_to_write(int file) noexcept;
 
 /// Writes a part of the text, small enough not to wait in the kernel for the reader of a pipe, where no signal handler

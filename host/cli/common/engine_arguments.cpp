@@ -27,35 +27,36 @@ std::vector<Option> engine_options(EngineArguments& target) {
       {.names = "--strict",
        .value = "",
        .help =
-           "Also refuses what FAST calls reportable errors: overlong integers, presence maps and strings (R6 to R9) "
-           "and text that is not UTF-8 (R2).",
+           "Also reports FAST's reportable errors: overlong integers, presence maps and strings (R6 to R9), and text "
+           "that is not UTF-8 (R2).",
        .target = &target.strict},
       {.names = "--max-elements",
        .value = "N",
-       .help =
-           fmt::format("Most sequence elements of a message, default {}; more are error X2.", kDefaultLimits.elements),
+       .help = fmt::format("Maximum number of sequence elements in a message, default {}; more are error X2.",
+                           kDefaultLimits.elements),
        .target = &target.max_elements},
       {.names = "--max-empty-elements",
        .value = "N",
        .help =
-           fmt::format("Most elements of a sequence whose elements may take no bytes, default {}; more are error X2.",
+           fmt::format("Maximum number of elements of a sequence whose elements can take no bytes, default {}; more "
+                       "are error X2.",
                        kDefaultLimits.empty_elements),
        .target = &target.max_empty_elements},
       {.names = "--max-nesting",
        .value = "N",
-       .help = fmt::format("Most sequences inside each other, and dynamic references likewise; default and most {}; "
-                           "deeper is error X7.",
+       .help = fmt::format("Maximum nesting of sequences, and of dynamic references; default and maximum {}; deeper "
+                           "nesting is error X7.",
                            kDefaultLimits.nesting),
        .target = &target.max_nesting},
       {.names = "--max-string",
        .value = "BYTES",
-       .help = fmt::format("Longest string or byte vector, default {}; a longer one is error X3. The strings of a "
-                           "message share {} bytes in any case (X8).",
+       .help = fmt::format("Maximum length of a string or byte vector, default {}; a longer one is error X3. All "
+                           "strings of a message together have at most {} bytes (X8).",
                            kDefaultLimits.string_bytes, limits::kMaxStringBytes),
        .target = &target.max_string},
       {.names = "--max-datagram",
        .value = "BYTES",
-       .help = fmt::format("Longest datagram, default and most {}; what is behind is error X1.",
+       .help = fmt::format("Maximum length of a datagram, default and maximum {}; the bytes after it are error X1.",
                            kDefaultLimits.datagram_bytes),
        .target = &target.max_datagram},
   };
@@ -74,14 +75,14 @@ void apply(const EngineArguments& arguments, replay::Options& options) {
 
 Option engine_option(std::string& target, bool with_card) {
   std::string help =
-      "What runs the program: native, code for this processor made at start; quick, an interpreter with short paths; "
-      "interp, the reference";
+      "Decode engine: native, machine code generated at start; quick, an interpreter with fast paths; interp, the "
+      "reference interpreter";
   std::vector<std::string> words = {"native", "quick", "interp"};
   if (with_card) {
     help += "; xrt, a card, see above";
     words.emplace_back("xrt");
   }
-  help += ". All give the same records. Default native, and quick where native code cannot run.";
+  help += ". All give the same records. Default: native, or quick if native code cannot run on this machine.";
   return {.names = "--engine",
           .value = "ENGINE",
           .help = std::move(help),

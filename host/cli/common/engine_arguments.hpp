@@ -10,7 +10,7 @@
 #include "host/cli/common/command.hpp"
 #include "host/replay/replay.hpp"
 
-/// Which engine runs, how strict it is, and what it lets a message ask for: what commands that decode have in common.
+/// Options shared by commands that decode: engine, strictness, limits of a message.
 namespace stopbit::tools {
 
 struct EngineArguments {

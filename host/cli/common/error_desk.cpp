@@ -55,9 +55,9 @@ void ErrorDesk::step() {
 
 std::string ErrorDesk::explain(const ErrorSample& evidence, const feed::Channel& channel) const {
   if (evidence.size > ErrorSample::kMaxBytes)
-    return fmt::format("It has {} bytes, too many to be kept.\n", evidence.size);
+    return fmt::format("The datagram was not kept: its {} bytes are too many.\n", evidence.size);
   const std::shared_ptr<const Program> program = appliance_.program_of(evidence);
-  if (program == nullptr) return "The image that it did not decode with has been replaced.\n";
+  if (program == nullptr) return "Not explained: the image that failed to decode it has been replaced.\n";
   const appliance::Settings& settings = appliance_.settings();
   replay::Options options;
   options.framing = channel.framing;
@@ -76,10 +76,10 @@ std::string ErrorDesk::explain(const ErrorSample& evidence, const feed::Channel&
   if (!explanation) return explanation.message() + "\n";
   std::string text;
   if (channel.framing.reset != ResetRule::Packet) {
-    text += "Only this datagram was kept: it is decoded as if no other had come before.\n";
+    text += "Only this datagram was kept, so it is decoded without the datagrams before it.\n";
   }
   if (explanation.value().outcome.error != evidence.code) {
-    text += "By itself it does not fail in the same way: what came before matters.\n";
+    text += "Decoded alone, it does not fail in the same way: the cause includes earlier datagrams.\n";
   }
   return text + shortened(explain::to_text(explanation.value(), false), kMaxTextBytes);
 }

@@ -42,7 +42,7 @@ class ErrorDesk {
   std::vector<Explained> explained_;
 };
 
-/// The beginning and the end of a text, if it is longer than `most` bytes; whole lines. The fault stands at the end.
+/// Shortens a text longer than `most` bytes to its beginning and end, in whole lines. The fault is at the end.
 [[nodiscard]] std::string shortened(const std::string& text, std::size_t most);
 
 }  // namespace stopbit::tools

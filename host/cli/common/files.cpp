@@ -40,7 +40,7 @@ void claim_input(const std::string& path) {
   static bool stdin_is_claimed = false;
   if (path != "-") return;
   if (std::exchange(stdin_is_claimed, true)) {
-    throw ToolError(kExitUsage, "- is stdin, which can be one input only");
+    throw ToolError(kExitUsage, "- is stdin, and can be given once only");
   }
 }
 
@@ -94,8 +94,7 @@ std::string read_file(const std::string& path, std::size_t max_bytes) {
   while (const std::size_t count = file.read(chunk.data(), chunk.size())) {
     content.append(chunk.data(), count);
     if (content.size() > max_bytes) {
-      throw ToolError(kExitRejected,
-                      file.name() + ": longer than the limit of " + std::to_string(max_bytes) + " bytes");
+      throw ToolError(kExitRejected, file.name() + ": exceeds the limit of " + std::to_string(max_bytes) + " bytes");
     }
   }
   return content;
@@ -114,7 +113,7 @@ Output Output::open(const std::string& path, const std::vector<std::string>& inp
       struct stat in_status = {};
       const bool known = (input == "-" ? ::fstat(STDIN_FILENO, &in_status) : ::stat(input.c_str(), &in_status)) == 0;
       if (known && same_file(in_status, out_status)) {
-        throw ToolError(kExitUsage, path + " is an input, or written already; it is not overwritten");
+        throw ToolError(kExitUsage, path + " is already an input or output of this command; refusing to overwrite it");
       }
     }
   }

@@ -36,7 +36,7 @@ class InputFile {
 
   std::string name_;
   int file_ = -1;     ///< -1: reads text_.
-  std::string text_;  ///< What is left of it.
+  std::string text_;  ///< Reads the rest of the file.
 };
 
 /// The whole file. Longer than `max_bytes`: rejected, without reading on.
@@ -47,8 +47,7 @@ class InputFile {
 /// A file that is written, or stdout. Buffered; an error is a ToolError of kExitEnvironment, so nothing is lost
 /// silently.
 ///
-/// If the reader of a pipe has gone away, writing throws a ToolError of kExitDone without a message: there is nobody
-/// left to write for, and nothing to complain about.
+/// If the reader of a pipe has exited, writing throws a ToolError of kExitDone without a message.
 class Output {
  public:
   /// Opens `path` for writing. An existing regular file is emptied; anything that is not one (a pipe, a device) is
@@ -61,7 +60,7 @@ class Output {
   ~Output();
 
   void write(std::string_view text);
-  /// What was written and not flushed, to append to. Call flush_if_full() now and then.
+  /// The unflushed output, to append to. Call flush_if_full() regularly.
   [[nodiscard]] std::string& buffer() noexcept { return buffer_; }
   void flush_if_full();
   /// Hands everything written so far to the system.

@@ -12,7 +12,7 @@ constexpr std::size_t kColumns = 100;
 constexpr std::size_t kNameColumns = 26;
 constexpr std::ptrdiff_t kMostOptionsInUsage = 6;
 
-constexpr std::string_view kSummary = "FAST market data: template files to firmware, captures to records";
+constexpr std::string_view kSummary = "Decodes FAST market data: captures and live feeds to records";
 
 struct ExitStatus {
   int status;
@@ -20,9 +20,9 @@ struct ExitStatus {
 };
 constexpr ExitStatus kExitStatuses[] = {
     {kExitDone, "done"},
-    {kExitRejected, "the input is wrong: a template, a listing, an image, a packet; a decode error occurred"},
-    {kExitUsage, "the command line is wrong"},
-    {kExitEnvironment, "the environment failed: a file that cannot be opened, a full disk, no shared memory"},
+    {kExitRejected, "invalid input (template, listing, image or packet), or a decode error"},
+    {kExitUsage, "invalid command line"},
+    {kExitEnvironment, "environment error: a file cannot be opened, the disk is full, no shared memory"},
 };
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

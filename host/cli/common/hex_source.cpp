@@ -65,7 +65,7 @@ bool HexSource::parse_line() {
     if (i == line.size() || line[i] == '#') break;
     if (frame_.size() == kHeaderBytes) ++packets_;
     if (frame_.size() == kHeaderBytes + kMaxPayloadBytes) {
-      return reject(i, fmt::format("longer than a UDP datagram can be, {} bytes", kMaxPayloadBytes));
+      return reject(i, fmt::format("longer than a UDP datagram (at most {} bytes)", kMaxPayloadBytes));
     }
     const int high = hex_digit(line[i]);
     if (high < 0) return reject(i, "not a hex digit");

@@ -33,7 +33,7 @@ class HexSource final : public ingest::PacketSource {
   [[nodiscard]] std::uint64_t bad_lines() const noexcept { return bad_lines_; }
 
  private:
-  /// The bytes of the line behind the headers in frame_; false if there are none.
+  /// Writes the bytes of the line after the headers in frame_; false if the line has none.
   [[nodiscard]] bool parse_line();
   bool reject(std::size_t column, std::string_view what);  ///< Always false.
   void write_headers();

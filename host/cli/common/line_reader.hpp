@@ -17,7 +17,7 @@ class LineReader {
 
   /// False at the end, and when a signal asks to stop. A line that is too long comes as soon as that shows.
   [[nodiscard]] bool next();
-  /// Without its end. One that is too long is cut, and still too long.
+  /// Without its end. A line that is too long is cut, and remains longer than allowed.
   [[nodiscard]] std::string_view line() const noexcept { return line_; }
   [[nodiscard]] bool is_too_long() const noexcept { return line_.size() > max_line_bytes_; }
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }  ///< From 1.

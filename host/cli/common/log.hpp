@@ -36,8 +36,8 @@ class Log {
   /// Lines that were lost so far.
   [[nodiscard]] std::uint64_t lost() const noexcept;
 
-  /// Writes what waits, for at most this time, and ends. A thread that the kernel keeps in a write is left behind; it
-  /// ends with the process. What comes later is lost.
+  /// Writes the queued lines, for at most this time, and ends. A thread blocked in a write is abandoned; it ends with
+  /// the process. Later lines are lost.
   void close(std::chrono::milliseconds patience) noexcept;
 
  private:

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <utility>
 
-/// Text for people, on stderr. A stderr that cannot be written (closed, a full disk, a pipe that nobody reads any more)
-/// changes neither what a command does nor its exit status.
+/// Text for people, on stderr. A failing stderr (closed, full disk, pipe without a reader) changes neither the work of
+/// a command nor its exit status.
 namespace stopbit::tools {
 
-/// Waits for a reader that takes its time, but at most a second after the process was asked to stop.
+/// Waits for a slow reader, but at most a second after a request to stop.
 void write_stderr(std::string_view text) noexcept;
 
 template <class... Arguments>

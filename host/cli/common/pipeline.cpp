@@ -97,7 +97,7 @@ std::unique_ptr<ingest::PacketSource> open_claimed(const std::string& path) {
   }
   std::error_code ignored;
   if (path != "-" && std::filesystem::is_directory(path, ignored)) {
-    throw ToolError(kExitEnvironment, "cannot read " + path + ": is a folder");
+    throw ToolError(kExitEnvironment, "cannot read " + path + ": it is a folder");
   }
   Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(path);
   if (!source) throw ToolError(kExitRejected, source.message());

@@ -27,7 +27,7 @@ templates::CompileOptions compile_options(const TemplateArguments& arguments) {
   options.session_control = arguments.session_control;
   if (arguments.template_id) {
     if (*arguments.template_id > std::numeric_limits<std::uint32_t>::max()) {
-      throw ToolError(kExitUsage, "--template-id: a template identifier has 32 bits");
+      throw ToolError(kExitUsage, "--template-id: must fit in 32 bits");
     }
     options.template_id = static_cast<std::uint32_t>(*arguments.template_id);
   }
@@ -54,15 +54,17 @@ templates::CompileOptions compile_options(const TemplateArguments& arguments) {
 Option limit_option(const char* name, const char* value, std::string_view what, std::uint32_t usual, std::uint32_t most,
                     std::optional<std::uint64_t>& target) {
   const std::string range =
-      usual == most ? fmt::format("default and most {}", usual) : fmt::format("default {}, at most {}", usual, most);
-  return {
-      .names = name, .value = value, .help = fmt::format("{}; {}. More is error T1.", what, range), .target = &target};
+      usual == most ? fmt::format("default and maximum {}", usual) : fmt::format("default {}, at most {}", usual, most);
+  return {.names = name,
+          .value = value,
+          .help = fmt::format("{}; {}. Exceeding it is error T1.", what, range),
+          .target = &target};
 }
 
 Option template_id_option(std::optional<std::uint64_t>& target) {
   return {.names = "--template-id",
           .value = "N",
-          .help = "The identifier of a file's only template, if the file gives it none.",
+          .help = "Identifier of a file's only template, if the file does not give one.",
           .target = &target};
 }
 
@@ -74,22 +76,22 @@ std::vector<Option> template_options(TemplateArguments& target) {
       template_id_option(target.template_id),
       {.names = "--session-control",
        .value = "",
-       .help = "Adds the messages of the FAST Session Control Protocol 1.1: hello, alert, reset, template definitions. "
-               "They are decoded and reported; templates that a sender defines are never compiled.",
+       .help = "Adds the messages of the FAST Session Control Protocol 1.1: hello, alert, reset, template "
+               "definitions. They are decoded and reported; templates defined by a sender are never compiled.",
        .target = &target.session_control},
-      limit_option("--max-template-bytes", "BYTES", "Longest template file", kDefaultFileLimits.file_bytes,
+      limit_option("--max-template-bytes", "BYTES", "Maximum length of a template file", kDefaultFileLimits.file_bytes,
                    kMost.file_bytes, target.max_file_bytes),
       limit_option("--max-template-nesting", "N",
-                   "Most elements inside each other in a template file, and most groups, "
-                   "those of definitions and references counted",
+                   "Maximum nesting of elements in a template file, and of groups, including those in definitions and "
+                   "references",
                    kDefaultFileLimits.nesting, kMost.nesting, target.max_nesting),
-      limit_option("--max-templates", "N", "Most templates of all files", kDefaultFileLimits.templates, kMost.templates,
-                   target.max_templates),
+      limit_option("--max-templates", "N", "Maximum number of templates in all files", kDefaultFileLimits.templates,
+                   kMost.templates, target.max_templates),
       limit_option("--max-fields", "N",
-                   "Most fields, groups and references of a template, with those of the templates "
-                   "it refers to",
+                   "Maximum number of fields, groups and references in a template, including the templates it refers "
+                   "to",
                    kDefaultFileLimits.fields, kMost.fields, target.max_fields),
-      limit_option("--max-expanded", "N", "The same of all templates together", kDefaultFileLimits.instructions,
+      limit_option("--max-expanded", "N", "Likewise, for all templates together", kDefaultFileLimits.instructions,
                    kMost.instructions, target.max_instructions),
   };
 }
@@ -98,7 +100,8 @@ Option string_capacity_option(std::optional<std::uint64_t>& target) {
   return {
       .names = "--string-capacity",
       .value = "BYTES",
-      .help = fmt::format("Longest string a dictionary entry holds; default {}, at most {}. A longer one is error X3.",
+      .help = fmt::format("Maximum length of a string in a dictionary entry; default {}, at most {}. A longer one is "
+                          "error X3.",
                           limits::kDefaultStringCapacity, limits::kMaxStringCapacity),
       .target = &target};
 }
@@ -106,30 +109,27 @@ Option string_capacity_option(std::optional<std::uint64_t>& target) {
 Option fields_option(std::optional<std::string>& target) {
   return {.names = "--fields",
           .value = "NAME,...",
-          .help =
-              "Records hold only the fields that are named, or, as @FILE, those of a file with a name a line. Default: "
-              "all.",
+          .help = "Fields to keep in records, or @FILE with one name per line. Default: all fields.",
           .target = &target,
           .hint = file_hint({})};
 }
 
 std::string fields_text() {
-  return "Names of --fields are those of the template files, and name what is called so wherever it stands. With the "
-         "names around it, Template/Name, Sequence/Name or Template/Sequence/Name, only what stands there; * is any "
-         "name, and a number the id attribute, as in MDEntries/270. A group or a sequence is stored with all that is "
-         "in it, "
-         "unless only something inside is named. The name of a length stores the number of elements. In a file, # "
-         "begins a comment.\n"
+  return "Names in --fields are those of the template files. A plain name selects every field of that name. A path, "
+         "Template/Name, Sequence/Name or Template/Sequence/Name, selects only the fields in that place; * matches "
+         "any name, and a number is the id attribute, as in MDEntries/270. A group or a sequence is stored with all "
+         "its fields, unless the list selects only some of them. The name of a length field stores the number of "
+         "elements. In a file, # begins a comment.\n"
          "\n"
-         "Everything is decoded all the same, for the dictionary and for errors; messages without a named field are "
-         "records without fields. From such records nothing can be encoded.";
+         "All fields are still decoded, for the dictionary and for errors. A message without a selected field becomes "
+         "a record without fields. Such records cannot be encoded again.";
 }
 
 std::vector<Option> program_options(ProgramSource& source) {
   std::vector<Option> options = {
       {.names = "--templates",
        .value = "TEMPLATES.xml",
-       .help = "Template files, compiled as one set. The list goes on as long as the arguments end in .xml.",
+       .help = "Template files, compiled as one set. All following arguments that end in .xml belong to the list.",
        .target = &source.templates,
        .hint = file_hint({".xml"}),
        .or_next = true,
@@ -173,12 +173,12 @@ void require_verified(const Program& program, const std::string& name) {
 
 Program load_program(const ProgramSource& source) {
   if (source.templates.empty() == source.firmware.empty()) {
-    throw ToolError(kExitUsage, "either --templates or --firmware is needed, and not both");
+    throw ToolError(kExitUsage, "give either --templates or --firmware");
   }
   if (!source.templates.empty()) return compile_files(source.templates, source.compile);
-  if (source.compile.template_id) throw ToolError(kExitUsage, "--template-id goes with --templates");
-  if (source.compile.fields) throw ToolError(kExitUsage, "--fields goes with --templates");
-  if (source.compile.session_control) throw ToolError(kExitUsage, "--session-control goes with --templates");
+  if (source.compile.template_id) throw ToolError(kExitUsage, "--template-id needs --templates");
+  if (source.compile.fields) throw ToolError(kExitUsage, "--fields needs --templates");
+  if (source.compile.session_control) throw ToolError(kExitUsage, "--session-control needs --templates");
   Program program = read_image(source.firmware);
   require_verified(program, source.firmware);
   return program;
@@ -196,7 +196,7 @@ Option framing_option(std::string& target) {
   choices.emplace_back("custom:");
   return {.names = "--framing",
           .value = "FRAMING",
-          .help = "What stands before the messages of a datagram; see above.",
+          .help = "Preamble of the datagrams; see above.",
           .target = &target,
           .hint = open_choice_hint(std::move(choices)),
           .required = true};
@@ -212,8 +212,8 @@ Option reset_option(std::string& target) {
   return {.names = "--reset",
           .value = "RULE",
           .help =
-              "When the dictionary is reset: before every packet, by templates that ask for it, or never. Default: the "
-              "framing's rule, which is template with framing none.",
+              "When the dictionary is reset: before every packet, by templates with the reset attribute, or never. "
+              "Default: the framing's rule; template for framing none.",
           .target = &target,
           .hint = choice_hint({"packet", "template", "never"})};
 }
@@ -226,7 +226,7 @@ namespace {
 std::string_view reset_text(ResetRule rule) {
   switch (rule) {
     case ResetRule::Packet: return "every packet";
-    case ResetRule::Template: return "by templates that ask for it";
+    case ResetRule::Template: return "by templates with the reset attribute";
     case ResetRule::Never: return "never";
   }
   return "";
@@ -248,13 +248,12 @@ std::string framing_text() {
          "  custom:KEY=VALUE,...\n"
          "           skip=N                 bytes before the first message\n"
          "           seq=u32be@OFFSET       the sequence number; u16, u32, u64, be or le\n"
-         "           len=u16be@OFFSET       length of the data behind the preamble, if it has one\n"
-         "           blocks=yes             the data is blocks with a size each\n"
+         "           len=u16be@OFFSET       length of the data after the preamble, if present\n"
+         "           blocks=yes             the data consists of blocks, each with its size\n"
          "           reset=packet           or template, or never\n"
          "\n"
-         "With reset by template or never, previous values live on from packet to packet. After an error the packets "
-         "of that "
-         "group are then dropped, and counted, up to the next reset: their values could be wrong.";
+         "With reset by template or never, previous values persist from packet to packet. After an error the packets "
+         "of that group are dropped and counted until the next reset, because their values could be wrong.";
 }
 
 }  // namespace stopbit::tools

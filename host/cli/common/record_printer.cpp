@@ -24,12 +24,12 @@ Option format_option(std::string& target, std::string help, bool with_none) {
 
 std::string format_text() {
   return "Formats:\n"
-         "  jsonl    a JSON object a message\n"
-         "  csv      a row a value\n"
-         "  fix      tag=value text, a line a message, with | between the fields: 35=X|34=5|268=1|279=0|\n"
-         "           Tags are the ids of the template file; a field without id has its name instead. A\n"
-         "           sequence is its length and then the fields of each element. What is no text is\n"
-         "           written \\xNN.\n"
+         "  jsonl    one JSON object per message\n"
+         "  csv      one row per value\n"
+         "  fix      tag=value text, one line per message, with | between the fields: 35=X|34=5|268=1|279=0|\n"
+         "           Tags are the ids in the template file; a field without an id has its name instead.\n"
+         "           A sequence is its length, then the fields of each element. Bytes that are not\n"
+         "           text are written as \\xNN.\n"
          "  fix-raw  as fix, with SOH (01) between the fields and every value byte for byte";
 }
 

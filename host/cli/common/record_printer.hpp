@@ -24,8 +24,8 @@ enum class Format : std::uint8_t { None, Jsonl, Csv, Fix, FixRaw };
 /// Paragraphs for the description of a command with --format.
 [[nodiscard]] std::string format_text();
 
-/// Prints records to a file while an engine that must not be disturbed writes them: an error is kept until it is asked
-/// for.
+/// Prints records to a file while an engine that must not be disturbed writes them: an error is stored until the caller
+/// fetches it.
 class RecordPrinter {
  public:
   RecordPrinter(const record::Schema& schema, Format format, Output out);

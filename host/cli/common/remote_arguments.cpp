@@ -27,7 +27,7 @@ std::string token_from(const std::string& path) {
   token.resize(std::min(token.find_first_of("\r\n"), token.size()));
   if (token.size() > remote::kMaxTokenBytes) {
     throw ToolError(kExitUsage,
-                    path + ": a token has at most " + std::to_string(remote::kMaxTokenBytes) + " characters");
+                    path + ": a token must have at most " + std::to_string(remote::kMaxTokenBytes) + " characters");
   }
   return token;
 }
@@ -44,30 +44,32 @@ std::vector<Option> remote_options(RemoteArguments& arguments) {
   return {
       {.names = "--filter",
        .value = "CONDITIONS",
-       .help = "Of a published ring: only records of these, as channel=7,template=30,SecurityID=3400: number of the "
-               "channel, identifier of the template, value of a field anywhere in the record; text in quotes. "
-               "Given several times, one has to fit. Events come always.",
+       .help = "For a published ring: receives only records that meet all these conditions, for instance "
+               "channel=7,template=30,SecurityID=3400: number of the channel, identifier of the template, value of a "
+               "field anywhere in the record; text in quotes. If given several times, one of the filters has to "
+               "match. Events are always sent.",
        .target = &arguments.filter},
       {.names = "--from-start",
        .value = "",
-       .help = "Of a published ring: begins with the oldest record that is still there, not with the next one.",
+       .help = "For a published ring: begins with the oldest record still in it, not with the next one.",
        .target = &arguments.from_start},
       {.names = "--lossless",
        .value = "",
-       .help = "Of a published ring with lossless = true: its writer waits for this process, so that nothing is lost.",
+       .help = "For a published ring with lossless = true: its writer waits for this process, so that no record is "
+               "lost.",
        .target = &arguments.lossless},
       {.names = "--token-file",
        .value = "FILE",
-       .help = "Of a published ring: its first line is what the publisher wants to be told.",
+       .help = "For a published ring: a file whose first line is the token that the publisher requires.",
        .target = &arguments.token_file,
        .hint = file_hint()},
       {.names = "--provider",
        .value = "NAME",
-       .help = "Of fabric://: the provider of libfabric, the publisher's. Default tcp;ofi_rxm.",
+       .help = "For fabric://: the libfabric provider, the same as the publisher's. Default tcp;ofi_rxm.",
        .target = &arguments.provider},
       {.names = "--far",
        .value = "",
-       .help = "Of shm://: the records are sent here, also if the publisher could write the ring itself.",
+       .help = "For shm://: has the records sent, even if the publisher could write the ring directly.",
        .target = &arguments.is_far}};
 }
 
@@ -90,7 +92,7 @@ std::unique_ptr<remote::RemoteRing> open_remote(const std::string& address, cons
   options.provider = use.arguments.provider;
   options.records_read = use.records_read;
   if (options.is_far && where.carrier == remote::RingAddress::Carrier::Broker) {
-    throw ToolError(kExitUsage, "--far is of shm://: a broker's rings are written by the appliance");
+    throw ToolError(kExitUsage, "--far needs shm://; the rings of a broker: address are written by the appliance");
   }
   auto opened = remote::RemoteRing::open(where, name, options, wait);
   if (opened) return std::move(opened).value();

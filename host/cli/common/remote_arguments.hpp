@@ -9,8 +9,7 @@
 #include "host/cli/common/command.hpp"
 #include "host/remote/remote_ring.hpp"
 
-/// Rings that are published elsewhere, as commands ask for them (host/remote/remote_ring.hpp). What goes wrong is a
-/// ToolError.
+/// Published rings, as requested on the command line (host/remote/remote_ring.hpp). Failures are ToolErrors.
 namespace stopbit::tools {
 
 /// What the command line says of one.
@@ -34,10 +33,10 @@ struct RemoteUse {
   bool follows = false;                                                      ///< As remote::RemoteRing::Options.
   std::shared_ptr<const std::atomic<std::uint64_t>> records_read = nullptr;  ///< The same.
 };
-/// Null: somebody wants us to stop.
+/// Null after a request to stop.
 [[nodiscard]] std::unique_ptr<remote::RemoteRing> open_remote(const std::string& address, const std::string& name,
                                                               const RemoteUse& use, const remote::RingWait& wait);
-/// Waits until the ring is there. False: somebody wants us to stop.
+/// Waits until the ring exists. False after a request to stop.
 [[nodiscard]] bool wait_until_there(const remote::RemoteRing& ring, const remote::RingWait& wait);
 
 }  // namespace stopbit::tools

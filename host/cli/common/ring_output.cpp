@@ -28,8 +28,7 @@ std::uint64_t slots_to_hold(std::uint64_t slots, const Program& program) {
   const std::uint64_t least = std::max({with_longest + with_longest / (ring::kMarks - 1) + 1, ring::kMinSlotCount,
                                         ring::kMaxRecordShare * program.max_record_slots});
   if (least > ring::kMaxSlotCount) {
-    throw ToolError(kExitUsage, fmt::format("--hold: {} slots would come in that time, more than the {} of the largest "
-                                            "ring",
+    throw ToolError(kExitUsage, fmt::format("--hold: up to {} slots arrive in that time; the largest ring has {}",
                                             slots, ring::kMaxSlotCount));
   }
   return std::bit_ceil(least);
@@ -46,17 +45,19 @@ void tell(const std::string& name, const ring::ReaderEvent& event, const ring::P
   const std::string who = fmt::format("stopbit: ring {}: reader {} ", name, event.pid);
   switch (event.kind) {
     case Kind::Seated:
-      if (!quiet) print_stderr("{}has a seat\n", who);
+      if (!quiet) print_stderr("{}has joined\n", who);
       return;
     case Kind::Left:
-      if (!quiet) print_stderr("{}has ended after {} records\n", who, event.delivered);
+      if (!quiet) print_stderr("{}ended after {} records\n", who, event.delivered);
       return;
-    case Kind::Died: print_stderr("{}is gone after {} records, detached\n", who, event.delivered); return;
+    case Kind::Died: print_stderr("{}died after {} records, detached\n", who, event.delivered); return;
     case Kind::Stuck:
-      print_stderr("{}did not move for {} s after {} records, detached: it may lose what follows\n", who,
+      print_stderr("{}did not move for {} s after {} records, detached: it may lose later records\n", who,
                    static_cast<double>(patience.stuck_ns) / kNsPerSecond, event.delivered);
       return;
-    case Kind::GivenUp: print_stderr("{}was waited for after {} records, detached\n", who, event.delivered); return;
+    case Kind::GivenUp:
+      print_stderr("{}detached after {} records: the writer is stopping\n", who, event.delivered);
+      return;
   }
 }
 
@@ -78,7 +79,8 @@ std::uint64_t parse_time_ns(const std::string& option, const std::string& text) 
       return static_cast<std::uint64_t>(ns);
     }
   }
-  throw ToolError(kExitUsage, fmt::format("{}: '{}' is no time from 1us to 60min, like 100ms or 2.5s", option, text));
+  throw ToolError(kExitUsage,
+                  fmt::format("{}: '{}' is not a time from 1us to 60min, such as 100ms or 2.5s", option, text));
 }
 
 void RingArguments::check() const {
@@ -89,7 +91,7 @@ void RingArguments::check() const {
                                : lossless  ? "--lossless"
                                : patience  ? "--patience"
                                            : nullptr;
-    if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " goes with --ring");
+    if (lonely != nullptr) throw ToolError(kExitUsage, std::string(lonely) + " needs --ring");
     return;
   }
   if (const auto path = os::path_of(name); !path) throw ToolError(kExitUsage, "--ring: " + path.message());
@@ -97,16 +99,16 @@ void RingArguments::check() const {
     throw ToolError(kExitUsage, fmt::format("--ring-slots: a power of two from {} to {}", ring::kMinSlotCount,
                                             ring::kMaxSlotCount));
   }
-  if (slots && hold) throw ToolError(kExitUsage, "--ring-slots and --hold both say how large the ring is");
-  if (slot_rate && !hold) throw ToolError(kExitUsage, "--slot-rate goes with --hold");
-  if (patience && !lossless) throw ToolError(kExitUsage, "--patience goes with --lossless");
+  if (slots && hold) throw ToolError(kExitUsage, "--ring-slots and --hold both set the size of the ring; give one");
+  if (slot_rate && !hold) throw ToolError(kExitUsage, "--slot-rate needs --hold");
+  if (patience && !lossless) throw ToolError(kExitUsage, "--patience needs --lossless");
   if (hold) (void)parse_time_ns("--hold", *hold);
   if (slot_rate && *slot_rate > ring::kMaxSlotCount) {
     throw ToolError(kExitUsage, fmt::format("--slot-rate: at most {}", ring::kMaxSlotCount));
   }
   if (patience) (void)parse_time_ns("--patience", *patience);
   if (lossless && *lossless > ring::kSeats) {
-    throw ToolError(kExitUsage, fmt::format("--lossless: a ring has seats for {} readers", ring::kSeats));
+    throw ToolError(kExitUsage, fmt::format("--lossless: at most {} readers", ring::kSeats));
   }
 }
 
@@ -126,21 +128,23 @@ std::vector<Option> ring_options(RingArguments& arguments) {
        .target = &arguments.slots},
       {.names = "--hold",
        .value = "TIME",
-       .help = "Size of the ring by time, like 100ms: a reader may pause so long and loses nothing. The captures are "
-               "decoded once before, to see how many slots come in that time at most, at the pace of this replay.",
+       .help = "Size of the ring as a time, such as 100ms: a reader may pause for this time without loss. The "
+               "captures are first decoded once, to find the largest number of slots written in that time at the pace "
+               "of this replay.",
        .target = &arguments.hold},
       {.names = "--slot-rate",
        .value = "N",
-       .help = "With --hold: so many slots come in a second. Nothing is decoded before.",
+       .help = "With --hold: slots written per second. The captures are then not decoded first.",
        .target = &arguments.slot_rate},
       {.names = "--lossless",
        .value = "N",
-       .help = "Waits for readers instead of overwriting what they have not read. Begins when N of them are there; "
-               "others may come later. For `stopbit tail` of the same user.",
+       .help = "Waits for readers instead of overwriting records they have not read. Starts when N readers have "
+               "joined; more may join later. For `stopbit tail` of the same user.",
        .target = &arguments.lossless},
       {.names = "--patience",
        .value = "TIME",
-       .help = "With --lossless: a reader that is waited for and does not move for so long is detached. Default 10s.",
+       .help = "With --lossless: detaches a reader that delays the writer and reads nothing for this time. Default "
+               "10s.",
        .target = &arguments.patience},
   };
 }
@@ -183,8 +187,8 @@ ring::Writer create_ring(const RingArguments& arguments, const Program& program,
   }
   const std::uint64_t least = ring::kMaxRecordShare * program.max_record_slots;
   if (arguments.slots && *arguments.slots < least) {
-    throw ToolError(kExitUsage, fmt::format("--ring-slots: at least {} for this program, whose records may have {}: a "
-                                            "record takes an eighth of the ring at most",
+    throw ToolError(kExitUsage, fmt::format("--ring-slots: at least {} for this program: its records may have {} "
+                                            "slots, and a record takes at most an eighth of the ring",
                                             std::bit_ceil(least), program.max_record_slots));
   }
   if (arguments.lossless) {
@@ -200,7 +204,7 @@ ring::Writer create_ring(const RingArguments& arguments, const Program& program,
   if (!writer) throw ToolError(kExitEnvironment, writer.message());
   if (!quiet) {
     const std::size_t huge = writer.value().huge_bytes();
-    const std::string pages = huge == 0 ? "in small pages: the file system gives no huge ones"
+    const std::string pages = huge == 0 ? "in small pages: the file system has no huge pages"
                                         : fmt::format("{} of it in huge pages", bytes_text(huge));
     print_stderr("ring {}: {} slots{}; {}, {}\n", arguments.name, options.slot_count, reason,
                  bytes_text(writer.value().segment_bytes()), pages);

@@ -24,7 +24,7 @@ struct RingArguments {
 
   /// A ToolError of kExitUsage if an option is not what it may be, or goes without one that it needs.
   void check() const;
-  /// Whether the ring's size depends on how fast the records come, which nobody has said.
+  /// Whether the ring's size depends on the rate of records, which was not given.
   [[nodiscard]] bool wants_rate() const { return hold && !slot_rate; }
   [[nodiscard]] std::uint64_t hold_ns() const;
 };
@@ -38,8 +38,7 @@ struct RingArguments {
 /// Finds out how many slots come within a time at most: records pass through and are counted by when they come.
 class PeakSink final : public record::RecordSink {
  public:
-  /// `speed` is the pace of the replay to come: times are those of arrival, so many times as fast; 0 = as fast as this
-  /// one goes.
+  /// `speed` is the pace of the planned replay, a multiple of the capture's own; 0 = as fast as this one.
   PeakSink(record::RecordSink& inner, std::uint64_t window_ns, double speed);
 
   [[nodiscard]] Place open() noexcept override { return inner_.open(); }
@@ -61,12 +60,12 @@ class PeakSink final : public record::RecordSink {
   std::uint64_t peak_ = 0;
 };
 
-/// Makes the ring. `peak_slots` come within the time that it is to hold, if wants_rate. Tells on stderr, unless
-/// `quiet`, how large it is and who comes and goes; and always who was detached.
+/// Creates the ring. With wants_rate, `peak_slots` is the largest number of slots in the time it has to hold. Prints on
+/// stderr its size and readers that join or end, unless `quiet`, and always readers that were detached.
 [[nodiscard]] ring::Writer create_ring(const RingArguments& arguments, const Program& program, std::uint64_t peak_slots,
                                        bool quiet);
 
-/// Lossless: waits for the readers that were asked for. False if a signal ended the wait.
+/// Lossless: waits for the requested number of readers. False if a signal ended the wait.
 [[nodiscard]] bool wait_for_readers(const RingArguments& arguments, ring::Writer& ring, bool quiet);
 
 }  // namespace stopbit::tools

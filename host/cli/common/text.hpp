@@ -14,7 +14,7 @@ namespace stopbit::tools {
   return out;
 }
 
-/// Names come from files that somebody sent: nothing in them may disturb a terminal or a line.
+/// Names come from untrusted files: they must not disturb a terminal or a line.
 [[nodiscard]] inline std::string plain(std::string_view text) {
   const std::string quoted = json(text);
   return quoted.substr(1, quoted.size() - 2);

@@ -280,13 +280,13 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
                   std::string(isa::info(in.op)->mnemonic));
   }
   if (options.strict && options.reset == ResetRule::Template) {
-    out.emplace_back("strict decoding: not with dictionaries that templates reset");
+    out.emplace_back("strict decoding is not supported with dictionaries that templates reset");
   }
 
   for (const Need& need : needs(program, options)) {
     if (need.wanted <= need.there) continue;
-    out.push_back(std::string(need.what) + ": the program needs " + std::to_string(need.wanted) +
-                  ", there is room for " + std::to_string(need.there));
+    out.push_back(std::string(need.what) + ": the program needs " + std::to_string(need.wanted) + ", the device has " +
+                  std::to_string(need.there));
   }
   if (!place_templates(program)) {
     out.push_back("templates: " + std::to_string(program.dispatch.size()) +

@@ -46,13 +46,13 @@ Result<std::unique_ptr<SimCard>> SimCard::prepare() {
   std::error_code error;
   for (const fs::path& part : {card / "lib" / "libxrt_hwemu.so.2", xclbin}) {
     if (fs::exists(part, error)) continue;
-    return Failure{"there is no simulated card: '" + part.string() +
-                   "' is not there. It is built where CMake finds Verilator and XRT 2.13; STOPBIT_SIM_CARD says where "
-                   "it lies if not beside the program"};
+    return Failure{"the simulated card is missing: '" + part.string() +
+                   "' does not exist. It is built if CMake finds Verilator and XRT 2.13; set STOPBIT_SIM_CARD if it "
+                   "is not next to the program"};
   }
   std::string folder = (fs::temp_directory_path(error) / "stopbit_sim_XXXXXX").string();
   if (error || ::mkdtemp(folder.data()) == nullptr) {
-    return Failure{"cannot make a folder '" + folder +
+    return Failure{"cannot create a folder '" + folder +
                    "' for the simulated card's socket: " + (error ? error.message() : error_text())};
   }
   std::unique_ptr<SimCard> made(new SimCard);

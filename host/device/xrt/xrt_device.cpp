@@ -65,12 +65,13 @@ class XrtDevice final : public Device {
       const std::size_t whole = (bytes + kPage - 1) / kPage * kPage;
       auto buffer = std::make_unique<XrtBuffer>(xrt::bo(device_, whole, xrt::bo::flags::host_only, memory_), whole);
       if (buffer->data() == nullptr || buffer->address() % kPage != 0) {
-        return Failure{"the card's driver gave memory that is not aligned to 4096 bytes"};
+        return Failure{"the card's driver returned memory that is not aligned to 4096 bytes"};
       }
       std::memset(buffer->data(), 0, whole);
       return std::unique_ptr<HostBuffer>(std::move(buffer));
     } catch (const std::exception& error) {
-      return Failure{"cannot get " + std::to_string(bytes) + " bytes of host memory for the card: " + error.what()};
+      return Failure{"cannot allocate " + std::to_string(bytes) +
+                     " bytes of host memory for the card: " + error.what()};
     }
   }
 
@@ -91,13 +92,13 @@ std::string problem_of_xclbin(const std::string& path) {
   if (!file) return "cannot open '" + path + "': " + std::generic_category().message(errno);
   const std::streamoff end = file.tellg();
   if (end < 0 || static_cast<std::uint64_t>(end) > kMaxXclbinBytes) {
-    return "'" + path + "' is no xclbin: it is larger than one can be, or no file";
+    return "'" + path + "' is not an xclbin: it is too large, or not a regular file";
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(end));
   file.seekg(0);
   if (!file.read(reinterpret_cast<char*>(bytes.data()), end)) return "cannot read '" + path + "'";
   const Result<std::vector<XclbinSection>> sections = xclbin_sections(bytes);
-  return sections ? std::string() : "'" + path + "' is no xclbin: " + sections.message();
+  return sections ? std::string() : "'" + path + "' is not an xclbin: " + sections.message();
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "host/feed/arbitrate/histogram.hpp"
 
-/// Where every packet and every sequence number of a channel went: exact whenever nobody is inside Arbiter::offer.
+/// Accounts for every packet and every sequence number of a channel; exact except during Arbiter::offer.
 namespace stopbit::arbitrate {
 
 /// Where a packet came from.
@@ -17,10 +17,10 @@ inline constexpr std::size_t kLines = 3;
 struct Packets {
   std::array<std::uint64_t, kLines> received{};  ///< By Line.
   std::uint64_t delivered = 0;
-  std::uint64_t duplicate = 0;   ///< Another copy came before.
+  std::uint64_t duplicate = 0;   ///< Another copy arrived earlier.
   std::uint64_t late = 0;        ///< The only copy, but its number was given up, or is of an earlier run.
   std::uint64_t held = 0;        ///< Waiting now.
-  std::uint64_t malformed = 0;   ///< Its preamble cannot be right, or nothing else confirms its number.
+  std::uint64_t malformed = 0;   ///< Its preamble is implausible, or no other packet confirms its number.
   std::uint64_t incomplete = 0;  ///< Chunks of numbers that were given up. 0 on feeds without chunks.
 
   [[nodiscard]] std::uint64_t all_received() const noexcept { return received[0] + received[1] + received[2]; }
@@ -35,7 +35,7 @@ struct Numbers {
   std::uint64_t expected = 0;  ///< last - first + 1.
   std::uint64_t delivered = 0;
   std::uint64_t recovered = 0;  ///< Delivered thanks to Line::Replay.
-  std::uint64_t lost = 0;       ///< Told as gaps.
+  std::uint64_t lost = 0;       ///< Reported as gaps.
   std::uint64_t held = 0;       ///< Undecided: waiting, or missing and waited for.
 
   [[nodiscard]] bool balanced() const noexcept { return expected == delivered + recovered + lost + held; }
@@ -51,11 +51,11 @@ struct Account {
   bool operator==(const Account&) const = default;
 };
 
-/// What a line is worth. `missing` and `saved` count a number when the line has passed it by the window, or when the
-/// run has left it far behind or ended; a packet that comes later still takes it back.
+/// Statistics of a line. `missing` and `saved` count a number when the line has passed it by the window, when the run
+/// is far past it, or when the run has ended; a packet that arrives later reverses this.
 struct LineStats {
   std::uint64_t brought = 0;          ///< Numbers of which it brought a copy, in time or not.
-  std::uint64_t missing = 0;          ///< Numbers it did not bring.
+  std::uint64_t missing = 0;          ///< Numbers that did not arrive on it.
   std::uint64_t saved = 0;            ///< Of those, delivered thanks to another line: the early warning.
   std::uint64_t first_copies = 0;     ///< Numbers it brought before the others, by their arrival.
   std::uint64_t last_sequence = 0;    ///< The highest of the run.

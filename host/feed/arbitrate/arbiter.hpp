@@ -11,8 +11,8 @@
 #include "host/feed/arbitrate/account.hpp"
 #include "host/feed/framing/framing.hpp"
 
-/// One channel's packets from several lines, merged into one run of sequence numbers: each packet once, in order, and
-/// what is missing is told. Pure state machines: the clock is an argument, nothing here does I/O.
+/// One channel's packets from several lines, merged into one run of sequence numbers: each packet once, in order;
+/// missing numbers are reported. Pure state machines: the clock is an argument, nothing here does I/O.
 namespace stopbit::arbitrate {
 
 struct Options {
@@ -30,11 +30,12 @@ struct Options {
   std::uint32_t datagram_bytes = 2'048;  ///< Longest packet that can be held.
   std::uint8_t sequence_bits = 32;       ///< 16, 32 or 64; 0 = there is no number, everything is delivered.
   bool chunks = false;                   ///< Whether packets may be parts of a number (b3).
-  std::uint32_t history = 65'536;        ///< Numbers that are remembered; a power of two, at least 4 * room_packets.
+  std::uint32_t history =
+      65'536;  ///< Number of remembered sequence numbers; a power of two, at least 4 * room_packets.
   /// Another run (sender, reset, range of numbers) takes the channel only when no line has brought a packet of the
   /// present one for this long. Also: a leader of a carousel that is silent for this long has gone.
   std::uint64_t switch_silence_ns = 1'000'000'000;
-  std::array<bool, 2> lines = {true, true};  ///< Which of A and B there are.
+  std::array<bool, 2> lines = {true, true};  ///< Whether line A and line B exist.
 };
 
 /// The options for packets of this framing: bits of the sequence number, and chunks.
@@ -51,7 +52,7 @@ struct Packet {
   std::uint64_t number = 0;      ///< In its source; for messages about it.
 };
 
-/// Why missing numbers are not waited for any longer.
+/// Why missing numbers were given up.
 enum class GapReason : std::uint8_t {
   Window,     ///< The packet after them waited for the whole window.
   Count,      ///< As many packets as the window allows waited for them.
@@ -63,7 +64,7 @@ enum class GapReason : std::uint8_t {
   End,        ///< The run has ended.
 };
 
-/// Missing numbers that are not waited for any longer.
+/// Missing numbers that were given up.
 struct Gap {
   std::uint64_t first = 0;  ///< As on the wire; the range may wrap.
   std::uint64_t count = 0;
@@ -107,7 +108,7 @@ struct Conflict {
   std::uint64_t wall_ns = 0;   ///< Arrival of the second copy.
 };
 
-/// Where the merged packets go. Called from inside offer, tick and finish; must not call the arbiter.
+/// Receives the merged packets. Called from offer, tick and finish; must not call the arbiter.
 class Sink {
  public:
   virtual ~Sink() = default;
@@ -136,8 +137,8 @@ class Sink {
 /// The first packets of a run are held for the window, too, so that the run begins with the lowest of them.
 /// Fast mode: the first copy is delivered at once; whatever it has overtaken is a gap, and late if it comes.
 ///
-/// Strangers: a packet that does not continue the run (another sender, a number behind, or more than
-/// max(64, window_packets) ahead) is set aside with those it continues. Such a run takes the channel when
+/// Strangers: a packet that does not continue the run (another sender, a lower number, or more than max(64,
+/// window_packets) ahead) is set aside with those it continues. Such a run takes the channel when
 ///   - two of its packets confirm each other (two numbers, or one number on both lines), or its only packet has waited
 ///     for the switch silence,
 ///   - and the present run has been silent for the switch silence; for numbers ahead, for 10 us a number that would be
@@ -146,9 +147,9 @@ class Sink {
 /// switch the run before is a stranger itself, by the same rules: if it goes on and the new one does not, it has the
 /// channel again, and what passed meanwhile is a gap.
 ///
-/// One thread. Allocates when it is made, never later. Work per packet is bounded by a constant, but for numbers that
-/// are passed over (each of those costs a step once, and at most `history` of them in one call) and for packets that
-/// are held out of order (at most `room_packets` steps).
+/// One thread. Allocates only when constructed. Work per packet is bounded by a constant, except for numbers that are
+/// passed over (each of those costs a step once, and at most `history` of them in one call) and for packets that are
+/// held out of order (at most `room_packets` steps).
 class Arbiter {
  public:
   explicit Arbiter(const Options& options);
@@ -195,19 +196,19 @@ class Arbiter {
   [[nodiscard]] std::uint64_t runs() const noexcept { return runs_; }
   /// Numbers of which the copies differ.
   [[nodiscard]] std::uint64_t conflicts() const noexcept { return conflicts_; }
-  /// Who sends the current run, as in the preamble.
+  /// Sender of the current run, as in the preamble.
   [[nodiscard]] std::uint64_t sender() const noexcept { return sender_; }
 
  private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   static constexpr std::size_t kMaxChunks = 64;
   static constexpr std::size_t kStrangers = 16;
-  /// Packets of each stranger that need no room: so many confirm it, however much the others send.
+  /// Packets of each stranger held outside this room: enough to confirm it, however much the others send.
   static constexpr std::uint32_t kOwnRoom = 2;
   static constexpr std::size_t kOldRuns = 24;
 
   enum class State : std::uint8_t { Open, Delivered, Lost, Undecodable };
-  /// What is known of a number. All zero: nothing.
+  /// State of a number. All zero: unknown.
   struct Entry {
     std::uint64_t t_ns = 0;   ///< First copy; of a lost number: when it was given up.
     std::uint32_t held = 0;   ///< 1 + first of its held packets, by chunk.
@@ -351,7 +352,7 @@ class Arbiter {
   void settle_undecodable(Sink& sink) noexcept;
   void drain(Sink& sink) noexcept;
   void end_gathering(Sink& sink) noexcept;
-  /// Gives up the missing numbers from next_ on, up to `limit` or the first that is there; then drains.
+  /// Gives up the missing numbers from next_ on, up to `limit` or the first held number; then drains.
   void give_up_to(std::uint64_t limit, Sink& sink) noexcept;
   void lose(std::uint64_t number) noexcept;
   void declare(std::uint64_t first, std::uint64_t count, Sink& sink) noexcept;
@@ -390,7 +391,7 @@ class Arbiter {
   Account run_;
   Account earlier_;  ///< Of the runs before.
 
-  // What was left: runs, the latest first, and the range before the last leap.
+  // Earlier runs, the latest first, and the range before the last leap.
   std::array<OldRun, kOldRuns> old_;
   std::size_t old_count_ = 0;
   bool has_leapt_ = false;

@@ -11,9 +11,9 @@
 #include "host/feed/channel/watcher.hpp"
 #include "host/feed/description/description.hpp"
 
-/// One channel of a feed, from the datagrams of its lines to records. `stopbit run` and `stopbit replay` both decode
-/// with it; only where datagrams come from, where records go and who watches differs. Nothing here knows sockets, files
-/// or clocks.
+/// One channel of a feed, from the datagrams of its lines to records. Used by both `stopbit run` and `stopbit replay`,
+/// which differ in the source of datagrams, the destination of records and the watcher. Independent of sockets, files
+/// and clocks.
 namespace stopbit::feed {
 
 /// A datagram of a line, as it arrived.

@@ -9,7 +9,7 @@
 
 namespace stopbit::feed {
 
-/// What was decoded. Several channels may share one, on one thread.
+/// Counts of decoding. Channels on one thread may share one.
 struct Counts {
   std::uint64_t datagrams = 0;  ///< Given to the engine; one joined from chunks counts once.
   std::uint64_t datagram_bytes = 0;

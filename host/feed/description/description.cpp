@@ -50,8 +50,8 @@ class Reader {
     image.templates = table.texts("templates", {.least = 0, .most = kMaxTemplateFiles});
     image.firmware = table.text("firmware", "");
     if (image.templates.empty() == image.firmware.empty())
-      table.error("an image is made of 'templates' or of 'firmware'");
-    if (image_index(image.name)) table.error("name", "there is another image of this name");
+      table.error("an image needs either 'templates' or 'firmware'");
+    if (image_index(image.name)) table.error("name", "another image has this name");
     table.finish();
     description_.images.push_back(std::move(image));
   }
@@ -93,8 +93,8 @@ class Reader {
     channel.number = static_cast<std::uint16_t>(
         table.integer("number", {.least = 0, .most = kMaxChannels - 1}, description_.channels.size()));
     channel.name = table.text("name", "channel " + std::to_string(channel.number));
-    if (!numbers_.insert(channel.number).second) table.error("number", "there is another channel of this number");
-    if (!names_.insert(channel.name).second) table.error("name", "there is another channel of this name");
+    if (!numbers_.insert(channel.number).second) table.error("number", "another channel has this number");
+    if (!names_.insert(channel.name).second) table.error("name", "another channel has this name");
     channel.role =
         static_cast<Role>(table.choice("role", {kRoles[0], kRoles[1], kRoles[2], kRoles[3]}, std::size_t{0}));
 
@@ -108,7 +108,7 @@ class Reader {
     channel.window.room = std::max(channel.window.room, channel.window.packets);
     if (common.room) channel.window.room = static_cast<std::uint32_t>(*common.room);
     if (channel.window.room < channel.window.packets) {
-      table.error("window", "'room' is less than 'packets': " + std::to_string(channel.window.room) + " and " +
+      table.error("window", "'room' must not be less than 'packets': " + std::to_string(channel.window.room) + " and " +
                                 std::to_string(channel.window.packets));
     }
     if (common.switch_silence_ns) channel.switch_silence_ns = *common.switch_silence_ns;
@@ -120,7 +120,7 @@ class Reader {
     }
     if (!channel.lines[0]) table.error("a channel needs a line 'a': { group = \"224.0.0.1\", port = 1 }");
     if (channel.lines[1] && channel.lines[0] == channel.lines[1]) {
-      table.error("b", "the same group and source as line 'a': nothing tells the lines apart");
+      table.error("b", "same group and source as line 'a': the lines cannot be distinguished");
     }
     if (channel.lines[1] && !has_sequence(channel.framing)) {
       table.error("b", "the framing '" + channel.framing.name + "' has no sequence number by which to merge lines");
@@ -134,7 +134,7 @@ class Reader {
   }
 
   static void read_framing(config::Table& table, const Defaults& common, Channel& channel) {
-    if (!common.framing) return table.error("a channel needs a 'framing': its own, or that of [defaults]");
+    if (!common.framing) return table.error("a channel needs a 'framing', its own or in [defaults]");
     auto framing = net::parse_framing(*common.framing);
     if (!framing) return table.error("framing", framing.message());
     channel.framing = std::move(framing).value();
@@ -142,9 +142,9 @@ class Reader {
 
   void find_image(config::Table& table, const Defaults& common, Channel& channel) {
     if (!common.image && description_.images.size() == 1) return;
-    if (!common.image) return table.error("there are several images: the channel needs an 'image'");
+    if (!common.image) return table.error("the feed has several images: the channel needs an 'image'");
     const auto index = image_index(*common.image);
-    if (!index) return table.error("image", "there is no image '" + *common.image + "'");
+    if (!index) return table.error("image", "unknown image '" + *common.image + "'");
     channel.image = *index;
     if (channel.ring.empty()) return;
     for (const Channel& other : description_.channels) {
@@ -169,7 +169,7 @@ class Reader {
     for (const Line& other : lines_) {
       if (other.group == line.group && (!other.source || !line.source || *other.source == *line.source)) {
         table.error("another line has the group " + net::to_text(line.group) +
-                    "; only different sources could tell them apart");
+                    "; lines of the same group need different sources");
       }
     }
     lines_.push_back(line);

@@ -35,7 +35,7 @@ enum class Role : std::uint8_t {
 
 enum class Mode : std::uint8_t {
   Fast,     ///< The first copy goes on at once, and nothing goes back: what a later packet has overtaken is late.
-  Ordered,  ///< A packet behind a gap waits for the missing ones, no longer than the window allows.
+  Ordered,  ///< A packet after a gap waits for the missing ones, at most for the window.
 };
 
 [[nodiscard]] std::string_view to_text(Role role) noexcept;

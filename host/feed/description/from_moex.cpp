@@ -14,7 +14,6 @@ namespace {
 
 using templates::xml::Element;
 
-
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kBlank = " \t\r\n";
   const std::size_t begin = text.find_first_not_of(kBlank);
@@ -157,7 +156,7 @@ std::optional<Description> from_moex(const std::shared_ptr<const SourceBuffer>& 
     if (!channel.lines[0]) diagnostics.error(ErrorCode::None, root->range, "'" + channel.name + "' has no feed A");
   }
   if (description.channels.empty() && diagnostics.errors() == errors_before) {
-    diagnostics.error(ErrorCode::None, root->range, "there is no UDP connection in the file");
+    diagnostics.error(ErrorCode::None, root->range, "the file has no UDP connection");
   }
   if (diagnostics.errors() != errors_before) return std::nullopt;
   return description;

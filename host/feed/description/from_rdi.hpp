@@ -25,13 +25,13 @@ class RdiReader {
  public:
   explicit RdiReader(const record::Schema& schema) : reader_(schema) {}
 
-  /// A record, a message or an event. What is no product is left aside.
+  /// Takes a record, a message or an event. Ignores everything except products.
   void take(std::span<const record::Slot> record);
 
   [[nodiscard]] const std::vector<RdiFeed>& feeds() const noexcept { return feeds_; }
 
  private:
-  static constexpr std::size_t kMaxFeeds = 65'536;  ///< What is kept of a capture, whatever it holds.
+  static constexpr std::size_t kMaxFeeds = 65'536;  ///< Limits of the data kept from a capture.
 
   record::Reader reader_;
   std::vector<RdiFeed> feeds_;

@@ -12,7 +12,7 @@ struct LineTarget {
   arbitrate::Line line = arbitrate::Line::A;
 };
 
-/// Which channel and line a datagram belongs to. Two lines of one group need different sources, which feed descriptions
+/// Finds the channel and line of a datagram. Two lines of one group need different sources, which feed descriptions
 /// guarantee.
 using LineTable = net::GroupTable<LineTarget>;
 

@@ -59,7 +59,7 @@ class CustomParser {
       const std::string_view value = word(",");
       const auto known = std::find(kKeys.begin(), kKeys.end(), key);
       if (known == kKeys.end()) {
-        return fail(key_at, "unknown key '" + std::string(key) + "' (skip, seq, len, blocks and reset are known)");
+        return fail(key_at, "unknown key '" + std::string(key) + "' (expected skip, seq, len, blocks or reset)");
       }
       const std::uint32_t bit = 1U << (known - kKeys.begin());
       if ((seen & bit) != 0) return fail(key_at, "'" + std::string(key) + "' is given twice");

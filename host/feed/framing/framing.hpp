@@ -36,7 +36,7 @@ struct Framing {
   FramingKind kind = FramingKind::Fixed;
   std::uint32_t skip = 0;  ///< Fixed: bytes before the first message.
   PreambleField sequence;  ///< Fixed.
-  PreambleField length;    ///< Fixed: bytes of FAST data behind the preamble.
+  PreambleField length;    ///< Fixed: bytes of FAST data after the preamble.
   bool blocks = false;     ///< The data is blocks: a size (FAST unsigned integer), then that many bytes of messages.
   ResetRule reset = ResetRule::Packet;
 };
@@ -62,7 +62,7 @@ struct FramingPreset {
 /// The message of a failure names the place: "custom:skp=4: column 8: unknown key 'skp' (...)".
 [[nodiscard]] Result<Framing> parse_framing(std::string_view text);
 
-/// What stands before the first message. The data is datagram[data_begin, data_end).
+/// Content of the preamble. The FAST data is datagram[data_begin, data_end).
 struct Preamble {
   ErrorCode error = ErrorCode::None;  ///< X9, and then nothing else is set.
   std::uint32_t data_begin = 0;
@@ -89,7 +89,7 @@ class BlockReader {
     std::uint32_t begin = 0;            ///< Of the messages; on an error, of the size.
     std::uint32_t end = 0;
   };
-  /// Nothing behind the last block or after an error.
+  /// Nothing after the last block or after an error.
   [[nodiscard]] std::optional<Block> next() noexcept;
 
  private:

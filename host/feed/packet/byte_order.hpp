@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Integers at any address, of either byte order. The caller has checked that the bytes are there.
+/// Integers at any address, of either byte order. The caller must have checked the length.
 namespace stopbit::net {
 
 /// The other byte order of an unsigned integer.

@@ -51,7 +51,7 @@ class FlowTable {
     return static_cast<std::size_t>(key * 0x9E3779B97F4A7C15U >> 40);
   }
 
-  /// Where the group's number stands or would stand. Half of the cells are always empty, so the search ends.
+  /// Cell of the group's number, or the free cell for it. Half of the cells are always empty, so the search ends.
   std::uint16_t& cell_of(Endpoint group) noexcept {
     std::size_t cell = hash(group) & mask_;
     while (cells_[cell] != kEmpty && flows_[cells_[cell]] != group) cell = (cell + 1) & mask_;

@@ -15,7 +15,7 @@ namespace stopbit::net {
 template <class Target>
 class GroupTable {
  public:
-  /// Room for so many entries.
+  /// Capacity.
   explicit GroupTable(std::size_t entries) : places_(std::bit_ceil(2 * entries + 2)), mask_(places_.size() - 1) {}
 
   void add(Endpoint group, std::optional<std::uint32_t> source, Target target) {

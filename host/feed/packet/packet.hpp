@@ -62,7 +62,7 @@ struct Datagram {
       payload;  ///< Points into the frame. As long as the UDP length says: no trailer, padding or FCS.
   Endpoint source;
   Endpoint destination;
-  std::size_t ignored_bytes = 0;  ///< Bytes of the IPv4 packet behind the end that the UDP length gives; normally none.
+  std::size_t ignored_bytes = 0;  ///< Bytes of the IPv4 packet after the end given by the UDP length; normally none.
 };
 
 /// Finds the UDP datagram in a frame.

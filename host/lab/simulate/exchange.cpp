@@ -507,7 +507,7 @@ class Box final : public Exchange {
     const std::span<const std::byte> data = stream.writer->data();
     if (stream.writer->owed_bytes() != 0 || data.size() > egress::max_data_bytes(stream.model().framing)) {
       fault_ = "a packet of the " + std::string(role_text(stream.model().role)) +
-               " stream has a length that no decoder takes";
+               " stream has a length that no decoder accepts";
       return;
     }
     ++stream.sequence;
@@ -581,7 +581,7 @@ std::unique_ptr<Exchange> Exchange::make(const Settings& settings, const Preset&
     if (line.group.port + step > 65'535) return refuse("the ports of its streams exceed 65535");
   }
   if (!settings.resets.empty() && preset.streams[0].reset.empty()) {
-    return refuse("its numbers are never reset, so there can be no [[reset]]");
+    return refuse("its numbers are never reset, so [[reset]] is not allowed");
   }
   std::vector<CompiledModel> models;
   for (const StreamModel& model : preset.streams) {

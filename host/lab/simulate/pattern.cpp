@@ -52,7 +52,7 @@ constexpr std::array kVariables = {
                               f.time_ns / 1'000 % 1'000'000);
              }},
     Variable{"date", "yyyymmdd", [](const Facts& f, Out to) { number(to, date_of(f.time_ns)); }},
-    Variable{"sender", "number of the sender; goes up at a fail-over",
+    Variable{"sender", "number of the sender; increases at a fail-over",
              [](const Facts& f, Out to) { number(to, f.sender); }},
     Variable{"last", "last number of the incremental stream",
              [](const Facts& f, Out to) { number(to, f.last_sequence); }},
@@ -61,21 +61,22 @@ constexpr std::array kVariables = {
              [](const Facts& f, Out to) { number(to, f.last_message); }},
     Variable{"rptseq", "number of the change to the instrument", [](const Facts& f, Out to) { number(to, f.report); }},
     Variable{"id", "number of the instrument", [](const Facts& f, Out to) { number(to, f.instrument); }},
-    Variable{"instruments", "how many the channel has", [](const Facts& f, Out to) { number(to, f.instruments); }},
+    Variable{"instruments", "number of instruments of the channel",
+             [](const Facts& f, Out to) { number(to, f.instruments); }},
     Variable{"product", "number of the product", [](const Facts& f, Out to) { number(to, f.product); }},
     Variable{"symbol", "name of the instrument", [](const Facts& f, Out to) { to += f.symbol; }},
     Variable{"action", "0 new, 1 change, 2 delete", [](const Facts& f, Out to) { number(to, f.action); }},
     Variable{"side", "0 bid, 1 offer", [](const Facts& f, Out to) { number(to, f.side); }},
-    Variable{"level", "of the book, from 1", [](const Facts& f, Out to) { number(to, f.level); }},
-    Variable{"price", "with two decimals",
+    Variable{"level", "level of the book, from 1", [](const Facts& f, Out to) { number(to, f.level); }},
+    Variable{"price", "price, with two decimals",
              [](const Facts& f, Out to) {
                number(to, f.price / 100);
                to += '.';
                to += static_cast<char>('0' + f.price / 10 % 10);
                to += static_cast<char>('0' + f.price % 10);
              }},
-    Variable{"size", "of the level or trade", [](const Facts& f, Out to) { number(to, f.size); }},
-    Variable{"orders", "how many the level has", [](const Facts& f, Out to) { number(to, f.orders); }},
+    Variable{"size", "size of the level or trade", [](const Facts& f, Out to) { number(to, f.size); }},
+    Variable{"orders", "number of orders at the level", [](const Facts& f, Out to) { number(to, f.orders); }},
     Variable{"first", "1 in the first fragment of a snapshot, else 0",
              [](const Facts& f, Out to) { number(to, f.first ? 1 : 0); }},
     Variable{"final", "1 in its last fragment, else 0", [](const Facts& f, Out to) { number(to, f.final ? 1 : 0); }},
@@ -103,7 +104,7 @@ Result<Pattern> Pattern::parse(std::string_view text) {
       if (found == kVariables.end()) {
         std::string known;
         for (const Variable& variable : kVariables) known += (known.empty() ? "$" : ", $") + std::string(variable.name);
-        return Failure{"there is no variable '$" + std::string(name) + "' (" + known + ")"};
+        return Failure{"unknown variable '$" + std::string(name) + "' (" + known + ")"};
       }
       piece.variable = static_cast<std::size_t>(found - kVariables.begin());
       text.remove_prefix(end);

@@ -35,7 +35,7 @@ std::shared_ptr<const SourceBuffer> load_templates(const std::string& name, cons
     file.read(text.data(), static_cast<std::streamsize>(text.size()));
     text.resize(static_cast<std::size_t>(file.gcount()));
     if (text.size() > kMaxTemplateBytes) {
-      table.error("templates", "has more than 4 MiB");
+      table.error("templates", "is larger than 4 MiB");
       return nullptr;
     }
     if (!text.empty()) return std::make_shared<SourceBuffer>(folder + name, std::move(text));
@@ -93,7 +93,7 @@ std::optional<Preset> load_preset(const std::string& name, Diagnostics& diagnost
   if (!is_file && text == nullptr) {
     std::string known;
     for (const std::string_view preset : preset_names()) known += (known.empty() ? "" : ", ") + std::string(preset);
-    diagnostics.error(ErrorCode::None, {}, "there is no preset '" + name + "' (" + known + ", or FILE.toml)");
+    diagnostics.error(ErrorCode::None, {}, "unknown preset '" + name + "' (" + known + ", or FILE.toml)");
     return std::nullopt;
   }
   const std::size_t errors_before = diagnostics.errors();
@@ -117,7 +117,7 @@ std::optional<Preset> load_preset(const std::string& name, Diagnostics& diagnost
     const StreamModel& stream = preset.streams.back();
     snapshots += stream.snapshot.empty() ? 0 : 1;
     if ((preset.streams.size() == 1) != (stream.role == Role::Incremental)) {
-      table.error("role", "the first stream, and no other, is the incremental one");
+      table.error("role", "the first stream must be incremental, and only the first");
     }
   }
   root.finish();

@@ -47,7 +47,7 @@ LineSettings read_line(config::Table& table) {
   LineSettings line;
   line.group = endpoint_of(table, "group", table.text("group"));
   if (line.group.address >> 28 != 0xE)
-    table.error("group", "'group' is no multicast group (224.0.0.0 to 239.255.255.255)");
+    table.error("group", "'group' must be a multicast group (224.0.0.0 to 239.255.255.255)");
   line.source = source_of(table, "source");
   line.backup_source = source_of(table, "backup_source");
   line.interface = table.text("interface", "");

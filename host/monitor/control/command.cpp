@@ -25,7 +25,7 @@ Result<Command> parse_command(std::string_view line) {
   if (word == "load" && !rest.empty() && rest.size() <= kMaxNameBytes && is_printable(rest)) {
     return Command{.kind = Command::Kind::Load, .image = std::string(rest)};
   }
-  return Failure{"that is no command; legal are: status, load IMAGE, freeze, entitle, publish, stop"};
+  return Failure{"unknown command; commands are: status, load IMAGE, freeze, entitle, publish, stop"};
 }
 
 }  // namespace stopbit::control

@@ -8,7 +8,7 @@
 
 namespace stopbit::control {
 
-/// What may be asked of a running appliance.
+/// Commands to a running appliance.
 struct Command {
   enum class Kind : std::uint8_t {
     Status,   ///< `status`: a JSON object, as `stopbit stat --json` prints.

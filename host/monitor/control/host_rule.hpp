@@ -7,7 +7,7 @@
 
 namespace stopbit::control {
 
-/// Which requests of HTTP are meant for this server.
+/// Decides which HTTP requests are addressed to this server.
 ///
 /// A page of a stranger in a browser on this machine can reach our address: its own name may resolve to it (DNS
 /// rebinding), and then the browser takes our answers for that page's. Such a request names the stranger's host.

@@ -53,8 +53,8 @@ class Families {
   void add_old(const std::string& old_name, const std::string& name, double value,
                const std::vector<prometheus::ClientMetric::Label>& labels) {
     if (old_name == name) return;
-    prometheus::ClientMetric& old =
-        add(old_name, "Deprecated, gone with the next release: use " + name + ".", prometheus::MetricType::Untyped);
+    prometheus::ClientMetric& old = add(old_name, "Deprecated, to be removed in the next release: use " + name + ".",
+                                        prometheus::MetricType::Untyped);
     old.label = labels;
     old.untyped.value = value;
   }

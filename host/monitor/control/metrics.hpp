@@ -19,10 +19,10 @@ struct Extra {
   double value = 0;
 };
 
-/// All counters in the text format of Prometheus: stopbit_FAMILY{labels}. As its rules want, names of counters end in
-/// `_total`, times and durations are in seconds and say so, bytes say so. Texts become a gauge of 1 with the text as
-/// label `value`; a histogram has its non-empty buckets. Values of `extras` follow; those of a family have one help and
-/// kind. A metric that had another name in the release before is there under both names, the old one without a type.
+/// Writes all counters in the text format of Prometheus: stopbit_FAMILY{labels}. By its conventions, names of counters
+/// end in `_total`, and names of times, durations and sizes in their unit. A text becomes a gauge of 1 with the text as
+/// label `value`; a histogram has its non-empty buckets. Values of `extras` follow; those of a family share one help
+/// and kind. A metric renamed since the previous release has both names, the old one without a type.
 [[nodiscard]] std::string metrics_text(const counters::Reader& reader, std::span<const Extra> extras = {});
 
 }  // namespace stopbit::control

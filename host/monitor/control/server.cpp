@@ -113,13 +113,13 @@ class CommandClient : public Client, public std::enable_shared_from_this<Command
       return;
     }
     shared_.refuse();
-    write("error: user " + std::to_string(peer.uid) + " may not do this", true);
+    write("error: user " + std::to_string(peer.uid) + " is not allowed to do this", true);
   }
 
  private:
   void close() override {
     boost::system::error_code ignored;
-    if (output_.empty()) say_come_back(socket_, "error: too many clients; come back later\n");
+    if (output_.empty()) say_come_back(socket_, "error: too many clients; try again later\n");
     socket_.close(ignored);
     timer_.cancel();
   }
@@ -268,29 +268,27 @@ class HttpClient : public Client, public std::enable_shared_from_this<HttpClient
     const auto hosts = request.count(http::field::host);
     if (hosts > 1 || (hosts == 0 && request.version() > 10)) {
       shared_.refuse();
-      return say(http::status::bad_request, "one Host is needed");
+      return say(http::status::bad_request, "exactly one Host header is required");
     }
     const std::string_view host = text(request[http::field::host]);
     if (hosts == 1 && !shared_.hosts.answers(host)) {
       shared_.refuse();
       return say(http::status::misdirected_request,
-                 "this server does not answer to that Host: use localhost or 127.0.0.1, or name it in allowed_hosts of "
-                 "[http]");
+                 "Host not allowed: use localhost or 127.0.0.1, or add it to allowed_hosts of [http]");
     }
     if (request.count(http::field::origin) != 0 && !shared_.hosts.accepts(text(request[http::field::origin]), host)) {
       shared_.refuse();
-      return say(http::status::forbidden,
-                 "pages of other origins get nothing here, unless allowed_hosts of [http] names their host");
+      return say(http::status::forbidden, "Origin not allowed: add its host to allowed_hosts of [http]");
     }
-    if (request.method() != http::verb::get) return say(http::status::method_not_allowed, "only GET");
+    if (request.method() != http::verb::get) return say(http::status::method_not_allowed, "only GET is allowed");
     if (!shared_.is_authorized(text(request[http::field::authorization]))) {
       shared_.refuse();
       response_.set(http::field::www_authenticate, "Basic realm=\"stopbit\"");
-      return say(http::status::unauthorized, "a token is needed");
+      return say(http::status::unauthorized, "a token is required");
     }
     const std::string_view target = text(request.target());
     auto page = shared_.pages(target.substr(0, target.find('?')));
-    if (!page) return say(http::status::not_found, "there is no such page");
+    if (!page) return say(http::status::not_found, "no such page");
     response_.result(http::status::ok);
     response_.set(http::field::content_type, page->type);
     response_.body() = std::move(page->body);
@@ -325,7 +323,7 @@ std::string load_tls(const Tls& tls, ssl::context& context) {
     return std::string(what) + " '" + path + "': " + error.message();
   };
   SSL_CTX_set_options(context.native_handle(), SSL_OP_NO_RENEGOTIATION);
-  if (SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) != 1) return "there is no TLS 1.2";
+  if (SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) != 1) return "TLS 1.2 is not available";
   // A key with a passphrase is refused; nobody is there to be asked for it.
   context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
   context.use_certificate_chain_file(tls.certificate, error);
@@ -333,7 +331,7 @@ std::string load_tls(const Tls& tls, ssl::context& context) {
   context.use_private_key_file(tls.key, ssl::context::pem, error);
   if (error) return failed("key", tls.key);
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
-    return "key '" + tls.key + "' is not that of certificate '" + tls.certificate + "'";
+    return "key '" + tls.key + "' does not match certificate '" + tls.certificate + "'";
   }
   if (tls.client_ca.empty()) return {};
   context.load_verify_file(tls.client_ca, error);
@@ -370,10 +368,10 @@ struct Server::Parts {
     struct stat status {};
     boost::system::error_code error;
     if (::lstat(name.c_str(), &status) == 0) {
-      if (!S_ISSOCK(status.st_mode)) return "'" + name + "' exists and is no socket; it was left alone";
+      if (!S_ISSOCK(status.st_mode)) return "'" + name + "' exists and is not a socket; it was not replaced";
       Local::socket probe(context);
       probe.connect(Local::endpoint(name), error);
-      if (!error) return "somebody listens at '" + name + "' already";
+      if (!error) return "another process listens at '" + name + "' already";
       ::unlink(name.c_str());
     }
     if (name.size() >= sizeof(sockaddr_un::sun_path)) return "the path of the control socket is too long";
@@ -392,7 +390,7 @@ struct Server::Parts {
   std::string open_http(const net::Endpoint& endpoint, const std::optional<Tls>& with) {
     const asio::ip::address_v4 address(endpoint.address);
     if (!address.is_loopback() && shared.authorizations.empty() && !with) {
-      return "HTTP on " + address.to_string() + " wants a token or TLS: without it is for this machine only";
+      return "HTTP on " + address.to_string() + " needs a token or TLS: without them only this machine may connect";
     }
     if (with) {
       tls.emplace(ssl::context::tls_server);

@@ -12,12 +12,12 @@
 #include "host/monitor/control/command.hpp"
 #include "microcode/base/result.hpp"
 
-/// The doors of an appliance: a Unix socket for commands, and HTTP for those who only look. Boost stays in here.
+/// The endpoints of an appliance: a Unix socket for commands, and HTTP for reading. Boost is used in this room only.
 namespace stopbit::control {
 
 /// Bounds on clients, whoever they are.
 struct Limits {
-  std::size_t clients = 32;                   ///< At a time and door. One more, and the oldest is closed.
+  std::size_t clients = 32;                   ///< Clients per endpoint at a time. One more closes the oldest.
   std::uint64_t patience_ns = 5'000'000'000;  ///< For a whole request, and for its answer to be taken.
 };
 
@@ -30,10 +30,10 @@ struct Tls {
 
 struct Options {
   std::string socket;                 ///< Path of the Unix socket; empty: none.
-  std::vector<std::uint32_t> users;   ///< Who may use it, besides root and the user of the process.
+  std::vector<std::uint32_t> users;   ///< Users who may use it, besides root and the user of the process.
   std::optional<net::Endpoint> http;  ///< Nothing: none. Not on loopback: only with a token or TLS.
-  /// HTTP clients say "Authorization: Bearer TOKEN", or have the name "stopbit" and the token as password; empty:
-  /// nobody has to.
+  /// HTTP clients send "Authorization: Bearer TOKEN", or the name "stopbit" and the token as password; empty: not
+  /// required.
   std::string token;
   /// HTTP clients name one of these, localhost or our address as their Host. Empty: with a token or TLS they may name
   /// any.
@@ -59,16 +59,16 @@ using Pages = std::function<std::optional<Page>(std::string_view path)>;
 /// half a second after an answer. HTTP: GET only, requests of at most 8 KiB, one each connection.
 class Server {
  public:
-  /// Opens both doors. A socket file that nobody listens to any more is replaced; anything else of the name is left
-  /// alone. The failure says which door could not be opened.
+  /// Opens both endpoints. Replaces a socket file without a listener; fails if another file has the name. The failure
+  /// names the endpoint.
   [[nodiscard]] static Result<std::unique_ptr<Server>> open(const Options& options, Answer answer, Pages pages);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  /// Does what there is to do, without waiting, for some 20 ms at most; the rest is left for the next call.
+  /// Handles pending work without waiting, for about 20 ms at most; the rest is left to the next call.
   void poll();
-  /// The port of HTTP, 0 if there is none: for who asked for any.
+  /// The port of HTTP, 0 if there is none; for callers that requested port 0.
   [[nodiscard]] std::uint16_t http_port() const noexcept;
   /// Clients that were turned away: others needed their places, they were the wrong ones, or they took too long.
   [[nodiscard]] std::uint64_t refused() const noexcept;

@@ -52,7 +52,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 2 * kLinePair);
 
-/// One per counter. Names and help stand in the area of names.
+/// One per counter. Names and help are in the area of names.
 struct Entry {
   std::uint32_t name_offset;
   std::uint32_t help_offset;

@@ -38,14 +38,14 @@ Result<Reader> Reader::open(std::string_view name) {
   if (::fstat(reader.file_.get(), &status) != 0) return Failure{os::system_error("look at", path)};
   const auto bytes = static_cast<std::uint64_t>(status.st_size);
   if (!S_ISREG(status.st_mode) || bytes < sizeof(Header) || bytes > kMaxSegmentBytes) {
-    return Failure{"'" + path + "' is no segment of counters"};
+    return Failure{"'" + path + "' is not a segment of counters"};
   }
   if (!reader.mapping_.map(reader.file_, bytes, os::Mapping::Use::Read)) {
     return Failure{os::system_error("map", path)};
   }
   reader.memory_ = {reader.mapping_.data(), bytes};
   const std::string problem = reader.read_tables();
-  if (reader.mapping_.is_broken()) return Failure{"'" + path + "' has become shorter while it was opened"};
+  if (reader.mapping_.is_broken()) return Failure{"'" + path + "' was truncated while it was opened"};
   if (!problem.empty()) return Failure{"'" + path + "': " + problem};
   return reader;
 }
@@ -63,13 +63,13 @@ std::string Reader::read_tables() {
   std::memcpy(&header_, memory_.data(), sizeof(Header));
   if (header_.magic != kMagic) return "it is no segment of counters";
   if (header_.version != kVersion) {
-    return "version " + std::to_string(header_.version) + " of the layout is unknown; this program knows " +
+    return "version " + std::to_string(header_.version) + " of the layout is not supported; this program supports " +
            std::to_string(kVersion);
   }
   if (header_.entries > kMaxEntries || header_.entries_offset % alignof(Entry) != 0 ||
       !is_inside(header_.entries_offset, header_.entries * sizeof(Entry), memory_.size()) ||
       !is_inside(header_.names_offset, header_.names_bytes, memory_.size())) {
-    return "its tables lie outside of it";
+    return "its tables are outside the segment";
   }
   const std::string_view names(reinterpret_cast<const char*>(memory_.data() + header_.names_offset),
                                header_.names_bytes);
@@ -90,7 +90,7 @@ std::string Reader::read_tables() {
     if (bytes == 0) return which + " is of an unknown kind";
     if (entry.unit > static_cast<std::uint8_t>(Unit::Time)) return which + " has an unknown unit";
     if (entry.value_offset % alignof(std::uint64_t) != 0 || !is_inside(entry.value_offset, bytes, memory_.size())) {
-      return which + " has its value outside of the segment";
+      return which + " has its value outside the segment";
     }
     metrics_.push_back({.name = std::move(*name),
                         .help = printable(std::string(names.substr(entry.help_offset, entry.help_bytes))),

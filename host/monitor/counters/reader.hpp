@@ -17,7 +17,7 @@
 
 namespace stopbit::counters {
 
-/// What a segment says of one of its values. Made once, when the segment is opened.
+/// Description of a value. Created when the segment is opened.
 struct Metric {
   Name name;
   std::string help;
@@ -27,7 +27,7 @@ struct Metric {
   std::uint64_t offset = 0;
 };
 
-/// An error as the segment keeps it: the first of its kind, and how many came.
+/// A stored error: the first of its kind, and the count.
 struct SeenError {
   std::uint64_t count = 0;
   std::uint64_t first_ns = 0;
@@ -45,21 +45,21 @@ struct SeenError {
   std::array<std::byte, kSampleBytes> sample{};
 };
 
-/// Reads a segment of counters that somebody else writes. Nothing in it makes the reader crash or wait: its tables are
-/// checked and copied once, and values are read from places inside it. One thread.
+/// Reads a segment of counters written by another process. The content is not trusted: its tables are checked and
+/// copied once, and values are read from addresses inside it. Never waits. One thread.
 class Reader {
  public:
   [[nodiscard]] static Result<Reader> open(std::string_view name);
-  /// Over memory that somebody else holds; the same checks. It must be aligned as a Header.
+  /// Opens a segment in the caller's memory, with the same checks. The memory must be aligned like a Header.
   [[nodiscard]] static Result<Reader> over(std::span<const std::byte> memory);
 
-  /// Where the segment lies; empty over memory.
+  /// Path of the segment; empty for memory.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   [[nodiscard]] std::span<const Metric> metrics() const noexcept { return metrics_; }
   /// The metric with the family and, in any order, all of these labels (and perhaps more); null if there is none.
   [[nodiscard]] const Metric* find(std::string_view family, std::initializer_list<Label> labels = {}) const noexcept;
-  /// Value of a counter or gauge; 0 if there is no such metric.
+  /// Value of a counter or gauge; 0 if the metric does not exist.
   [[nodiscard]] std::uint64_t value(std::string_view family, std::initializer_list<Label> labels = {}) const noexcept;
   /// Sum over all metrics that match.
   [[nodiscard]] std::uint64_t sum(std::string_view family, std::initializer_list<Label> labels = {}) const noexcept;
@@ -67,10 +67,10 @@ class Reader {
   // Each of its kind; another kind gives nothing.
   [[nodiscard]] std::uint64_t value(const Metric& metric) const noexcept;
   [[nodiscard]] Distribution distribution(const Metric& metric) const noexcept;
-  /// Empty if the text changes without end while it is read. Control characters come as '?'.
+  /// Empty if the text changes continuously while it is read. Control characters are replaced by '?'.
   [[nodiscard]] std::string text(const Metric& metric) const;
   [[nodiscard]] std::vector<SeenError> errors(const Metric& metric) const;
-  /// Errors that found no place.
+  /// Errors that were not stored.
   [[nodiscard]] std::uint64_t errors_beyond(const Metric& metric) const noexcept;
 
   [[nodiscard]] std::uint64_t epoch() const noexcept { return header_.epoch; }

@@ -118,7 +118,7 @@ Result<Plan> plan_segment(std::span<const Schema::Item> items) {
   for (const Schema::Item& item : items) {
     if (!names.insert(item.name).second) return Failure{"two counters have the name '" + item.name + "'"};
     if (item.name.size() > kMaxNameBytes || !parse_name(item.name)) {
-      return Failure{"'" + item.name.substr(0, kMaxNameBytes) + "' is no name of a counter"};
+      return Failure{"'" + item.name.substr(0, kMaxNameBytes) + "' is not a valid name of a counter"};
     }
     if (item.help.size() > kMaxHelpBytes) return Failure{"the help of '" + item.name + "' is too long"};
     plan.names_bytes += item.name.size() + item.help.size();
@@ -132,7 +132,7 @@ Result<Plan> plan_segment(std::span<const Schema::Item> items) {
     at += value_bytes(item.kind, item.size);
   }
   plan.bytes = round_up<std::size_t>(at, kPageBytes);
-  if (plan.bytes > kMaxSegmentBytes) return Failure{"the counters take more memory than a segment may have"};
+  if (plan.bytes > kMaxSegmentBytes) return Failure{"the counters need more memory than a segment can have"};
   return plan;
 }
 

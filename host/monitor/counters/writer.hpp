@@ -48,7 +48,7 @@ class Histogram {
     store_word(value_->sum, value_->sum + value);
     if (value > value_->largest) store_word(value_->largest, value);
   }
-  /// Sets how many values there are in the bucket of `value`, for who counts elsewhere.
+  /// Overwrites the count of the bucket containing `value`; for callers that keep their own histogram.
   void set_bucket(std::uint64_t value, std::uint64_t count) const noexcept {
     std::uint64_t& bucket = value_->buckets[bucket_of(value)];
     if (count == bucket) return;
@@ -67,7 +67,7 @@ class Text {
  public:
   Text() = default;
   explicit Text(TextValue* value) noexcept : value_(value) {}
-  /// What is longer than kTextBytes is cut.
+  /// Text beyond kTextBytes is cut off.
   void set(std::string_view text) const noexcept;
 
  private:
@@ -89,14 +89,14 @@ struct ErrorFact {
   std::span<const std::byte> sample = {};  ///< At most kSampleBytes are kept.
 };
 
-/// Counts errors by (channel, template, block, word, code), and keeps the first of each as an example. Bounded: what
-/// finds no place is counted together. Looks through its places, so an error costs some tens of nanoseconds.
+/// Counts errors by (channel, template, block, word, code), and keeps the first of each as an example. Bounded: errors
+/// beyond the last place are counted together. Searches linearly, so counting an error takes tens of nanoseconds.
 class Errors {
  public:
   Errors() = default;
   Errors(ErrorsValue* value, std::size_t places) noexcept
       : value_(value), list_(reinterpret_cast<ErrorValue*>(value + 1)), places_(places) {}
-  /// True if it is the first of its kind and found a place.
+  /// True if it is the first of its kind and was stored.
   bool add(const ErrorFact& fact) const noexcept;
 
  private:
@@ -110,8 +110,8 @@ struct Label {
   std::string_view value;
 };
 
-/// Which counters a segment has. Values that one thread writes should be added one behind the other: writer() keeps
-/// them off the cache lines of the ones before.
+/// The counters of a segment. Add the values of one thread consecutively: writer() separates them from the cache lines
+/// of earlier ones.
 class Schema {
  public:
   using Id = std::size_t;
@@ -137,14 +137,14 @@ class Schema {
   bool starts_line_ = true;
 };
 
-/// The writer's side of a segment. Made once; its values are written by whoever holds the handles.
+/// The writer's side of a segment. Created once; its values are written through the handles.
 class Segment {
  public:
   /// Makes `NAME.counters` in the folder of plain names (host/os/shm/folder.hpp), or the file `PATH.counters` for a
-  /// name with a '/'. A segment whose writer is gone is replaced; a live one is refused. Fails for a schema beyond the
-  /// bounds of layout.hpp.
+  /// name with a '/'. Replaces a segment whose writer has ended; fails if the writer is alive. Fails for a schema
+  /// beyond the bounds of layout.hpp.
   [[nodiscard]] static Result<Segment> create(std::string_view name, const Schema& schema);
-  /// In memory of this process only, for tests and tools.
+  /// In private memory, for tests and tools.
   [[nodiscard]] static Result<Segment> create_private(const Schema& schema);
 
   Segment(Segment&&) = default;
@@ -156,15 +156,15 @@ class Segment {
   [[nodiscard]] Text text(Schema::Id id) const noexcept;
   [[nodiscard]] Errors errors(Schema::Id id) const noexcept;
 
-  /// One thread says now and then that the writer is well.
+  /// Heartbeat, to be called by one thread from time to time.
   void beat(std::uint64_t now_ns) const noexcept;
-  /// No change follows; the destructor says the same.
+  /// Marks the segment as finished; the destructor does the same.
   void finish() const noexcept;
-  /// Takes the name away, if it is still this segment's: of a writer that ends before it has begun.
+  /// Removes the name if it still belongs to this segment; for a writer that ends before it has begun.
   void unlink() const noexcept;
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {memory_, bytes_}; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Whether the segment's file has become shorter: readers do not see what is counted from there on.
+  /// Whether the segment's file was truncated: readers no longer see changes.
   [[nodiscard]] bool is_broken() const noexcept { return mapping_.is_broken(); }
 
  private:
@@ -181,7 +181,7 @@ class Segment {
   std::size_t bytes_ = 0;
 };
 
-/// Where this process makes the segment of a name.
+/// Path at which this process creates the segment of a name.
 [[nodiscard]] Result<std::string> path_of(std::string_view name);
 
 }  // namespace stopbit::counters

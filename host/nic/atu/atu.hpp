@@ -23,7 +23,7 @@ inline constexpr unsigned kEntryBits = 18;
   return nla / kPageBytes;
 }
 
-/// What the units may hold translations in, so that each must be asked before a page may be used otherwise.
+/// Units that can hold translations; each must acknowledge before a page is reused.
 enum class Unit : std::uint8_t { Requester, Responder, Completer };
 inline constexpr std::size_t kUnits = 3;
 
@@ -53,18 +53,16 @@ struct AtuCounters {
 ///
 /// One table for all ports; each entry names its owner, and access is granted only to it, on a hit of the cache as on a
 /// miss. A page is given back in two steps: `revoke` makes every later translation fail at once and asks the units;
-/// only when all have acknowledged that they hold no translation of it (`is_flushed`), the page may be used for
-/// something else. Until then its entry is not given to anybody. One thread. Allocates in the constructor only.
+/// only when all have acknowledged that they hold no translation of it (`is_flushed`) may the page be reused. Until
+/// then its entry is not reassigned. One thread. Allocates in the constructor only.
 ///
 /// Unpinned memory has no entries of its own: it takes whole tables among those that AtuOptions::tables leaves of the
-/// 512, 1 GiB of addresses each, and is registered and revoked as a whole. Which of its pages are here, it knows
-/// itself.
+/// 512, 1 GiB of addresses each, and is registered and revoked as a whole. It tracks its resident pages itself.
 class Atu {
  public:
   explicit Atu(const AtuOptions& options);
 
-  /// Gives `pages` consecutive addresses. Nothing if there are not so many free entries in a row, or none was asked
-  /// for.
+  /// Allocates `pages` consecutive addresses. Nothing if not enough consecutive entries are free, or if `pages` is 0.
   [[nodiscard]] std::optional<Nla> register_pages(Vpid owner, std::span<const PageNumber> pages,
                                                   Access access) noexcept;
   /// Gives as many consecutive addresses as it has pages. It must stay until it is flushed. Nothing if there are not

@@ -10,7 +10,7 @@
 namespace stopbit::nic {
 
 /// A stream of messages from one port to another, in order and without loss: each message is one put into the next slot
-/// of a ring in the receiver's memory, with an event behind it. The sender has a credit for each slot but one; the
+/// of a ring in the receiver's memory, followed by an event. The sender has a credit for each slot except one; the
 /// receiver gives them back with one command for `kReplenish` messages.
 ///
 /// A slot: 8 bytes number of its message plus 1 | 4 bytes length | 4 bytes 0 | the message. Several parallel streams to
@@ -89,8 +89,8 @@ class BasicChannelSender {
   std::uint64_t sent_ = 0;
 };
 
-/// The receiving end. `ring` is registered memory of the port, layout.bytes() long, behind the window that the sender
-/// knows. One thread. What the sender wrote is believed only within a slot.
+/// The receiving end. `ring` is registered memory of the port, layout.bytes() long, accessed by the sender through a
+/// window. One thread. The sender's data is trusted only within a slot.
 template <std::uint32_t kReplenish, class Queue, class Events>
 class BasicChannelReceiver {
  public:
@@ -102,8 +102,8 @@ class BasicChannelReceiver {
   [[nodiscard]] std::span<const std::byte> receive() noexcept;
   /// The same, but sleeps first if there is none.
   [[nodiscard]] std::span<const std::byte> receive(std::chrono::nanoseconds timeout) noexcept;
-  /// The message of an event that was taken already: once for each call of a handler of the event, or each time that
-  /// EventCounters::next gives it. Empty: the slot is damaged. Who has many channels finds the ready one so.
+  /// The message of an event that was already taken: call it once for each call of an event handler, or each time
+  /// EventCounters::next returns the event. Empty: the slot is damaged. Use it to serve many channels.
   [[nodiscard]] std::span<const std::byte> receive_taken() noexcept;
 
   [[nodiscard]] std::uint64_t received() const noexcept { return received_; }
@@ -125,7 +125,7 @@ class BasicChannelReceiver {
   ChannelPeer peer_;
   std::uint8_t message_event_;
   bool has_slot_ = false;    ///< The message of the last call.
-  std::uint32_t freed_ = 0;  ///< Slots that the sender has not been told of.
+  std::uint32_t freed_ = 0;  ///< Free slots not yet reported to the sender.
   std::uint64_t received_ = 0;
   std::uint64_t damaged_ = 0;
 };

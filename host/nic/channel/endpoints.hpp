@@ -73,7 +73,7 @@ void BasicChannelReceiver<kReplenish, Queue, Events>::give_back() noexcept {
   credit.target_node = peer_.node;
   credit.target_vpid = peer_.vpid;
   credit.more = peer_.event;
-  // Without room in the command ring it is told at the next call.
+  // If the command ring is full it is reported at the next call.
   if (queue_.insert({&credit, 1}).accepted == 1) freed_ -= kReplenish;
 }
 

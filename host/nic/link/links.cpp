@@ -70,7 +70,7 @@ BasicLinks<kSize>::BasicLinks(Transport& transport, const LinkOptions& options)
   if (!memory_) throw std::bad_alloc();
   std::span<std::byte> rest(memory_.get(), bytes);
   if (::getrandom(&random_, sizeof(random_), 0) != sizeof(random_)) {
-    throw std::system_error(errno, std::generic_category(), "no random numbers");
+    throw std::system_error(errno, std::generic_category(), "cannot get random numbers");
   }
   for (Peer& peer : peers_) {
     for (Window& window : peer.windows) {

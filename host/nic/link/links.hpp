@@ -12,15 +12,15 @@
 
 namespace stopbit::nic {
 
-/// Two ways beside each other to every node: what waits on the low one never holds up the high one. Requests go low,
-/// answers high, and who receives an answer can always do with it what must be done; so nothing waits in a circle.
+/// Two parallel channels to every node: packets waiting on the low channel never delay the high one. Requests use the
+/// low channel, answers the high one, and an answer can always be processed on arrival, so no deadlock is possible.
 enum class Channel : std::uint8_t { Low = 0, High = 1 };
 inline constexpr std::size_t kChannels = 2;
 
-/// In front of every packet. Little-endian. Behind the packet follow, if `flags` say so, what has arrived ahead of
-/// `acknowledged`, 64 bits (bit i: number acknowledged + 1 + i); and on a carrier that is not exact CRC-32C, 32 bits,
-/// of all before it. So with the usual flags a message of 8 bytes, its own header and the word of a slot are one cache
-/// line at most.
+/// Header of every packet, little-endian. According to `flags`, the packet is followed by a 64-bit selective-ack mask
+/// (bit i: number acknowledged + 1 + i has arrived) and, on a carrier that is not exact, by a CRC-32C of everything
+/// before it. With the usual flags, a message of 8 bytes with its header and the word of a slot fits into one cache
+/// line.
 struct LinkHeader {
   std::uint16_t magic = 0;
   std::uint8_t flags = 0;
@@ -39,8 +39,8 @@ inline constexpr std::size_t kLinkBytes = 40;         ///< Of a frame, besides i
 
 struct LinkOptions {
   std::uint64_t resend_ns = 100'000;      ///< A packet that is not acknowledged goes again after this time.
-  std::uint64_t silence_ns = 5'000'000;   ///< Nothing heard for so long while it should answer: the node is lost.
-  std::uint64_t acknowledge_ns = 20'000;  ///< An acknowledgement waits so long for a packet to travel with.
+  std::uint64_t silence_ns = 5'000'000;   ///< Silence after which a node that owes an answer is lost.
+  std::uint64_t acknowledge_ns = 20'000;  ///< Time for which an acknowledgement waits for a packet to carry it.
 };
 
 struct LinkCounters {
@@ -58,7 +58,7 @@ struct LinkCounters {
   std::uint64_t rejoined = 0;  ///< How often one came back.
 };
 
-/// Who gets the packets. `packet` is valid during the call.
+/// Receives the packets. `packet` is valid during the call.
 class PacketSink {
  public:
   PacketSink() = default;
@@ -66,17 +66,16 @@ class PacketSink {
   PacketSink& operator=(const PacketSink&) = delete;
   virtual ~PacketSink() = default;
 
-  /// A packet that was sent as early, once, as soon as it is here, in any order. What it returns comes back in
-  /// `ordered`.
+  /// Called once per packet sent with `early`, on arrival, possibly out of order. Its result is passed to `ordered`.
   [[nodiscard]] virtual std::uint8_t early(NodeId from, Channel channel, std::span<const std::byte> packet) = 0;
-  /// Every packet, once, in the order in which it was sent on its channel. False: not now; it is offered again in a
-  /// later step, and those behind it on its channel wait.
+  /// Called once per packet, in the order of sending on its channel. False: not now; the packet is offered again in a
+  /// later step, and later packets of its channel wait.
   [[nodiscard]] virtual bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
                                      std::uint8_t early_status) = 0;
-  /// The node does not answer, or has forgotten everything: what was under way to it is gone, taken or not, and nothing
-  /// more comes of what it had sent.
+  /// The node does not answer, or has restarted: packets in flight to it are dropped, whether received or not, and its
+  /// earlier packets are void.
   virtual void lost(NodeId peer) = 0;
-  /// A lost node is there, or there again; both sides start anew.
+  /// A node has connected, or reconnected; both sides start a new session.
   virtual void rejoined(NodeId /*peer*/) {}
 };
 
@@ -86,12 +85,12 @@ enum class SendResult : std::uint8_t { Sent, Full, Lost };
 /// network virtual memory), each kept until it is acknowledged, and sent again if it is not. Acknowledgements travel
 /// with packets; alone once for 32, or when they have waited. Every packet is delivered exactly once.
 ///
-/// Two nodes agree about a session before the first packet travels. Each draws a number for it, and believes only
-/// frames with both; who starts again, or gives the other up, draws a new one. A session begins when the other repeats
-/// a number that was drawn for this purpose and never used, so that an old frame, however late, neither begins nor ends
-/// one. A lost node is asked now and then whether it is there again.
+/// Two nodes agree on a session before the first packet. Each draws a random number and accepts only frames with both
+/// numbers; a node that restarts, or gives the other up, draws a new one. A session begins when the other repeats a
+/// number that was drawn for this purpose and never used, so that an old frame, however late, neither begins nor ends
+/// one. A lost node is polled from time to time.
 ///
-/// What a node sends to itself takes no carrier: it lies in the same window, and is given out from there.
+/// Packets of a node to itself use no carrier: they are delivered from the window.
 ///
 /// One thread; allocates in the constructor only: 512 KiB per node at frames of 2 KiB, of which pages that are never
 /// used cost nothing.
@@ -118,8 +117,8 @@ class BasicLinks {
     const Window& window = peers_[to].windows[static_cast<std::size_t>(channel)];
     return kWindow - (window.next - window.base);
   }
-  /// Packets that were ever sent on this way, and how many of them their receiver has taken, in order. When a node is
-  /// lost, the second is behind while `lost` is told; then nothing is under way, and both are equal.
+  /// Packets sent on this channel, and packets the receiver has taken, in order. When a node is lost the second is
+  /// smaller during the call of `lost`; then nothing is in flight, and both are equal.
   [[nodiscard]] std::uint64_t sent(NodeId to, Channel channel) const noexcept {
     return peers_[to].windows[static_cast<std::size_t>(channel)].sent_count;
   }
@@ -127,9 +126,9 @@ class BasicLinks {
     return peers_[to].windows[static_cast<std::size_t>(channel)].taken_count;
   }
   [[nodiscard]] bool is_lost(NodeId node) const noexcept { return peers_[node].is_lost; }
-  /// Counts an answer that the node owes. It may have taken the request and die before it answers: then nothing of ours
-  /// is under way that could show it. So while it owes any, a silent node is asked whether it is there, and is lost if
-  /// it does not say so within `silence_ns`.
+  /// Counts an answer that the node owes. It may take the request and die before it answers, with nothing in flight to
+  /// reveal that. So while it owes an answer, a silent node is polled, and is lost if it does not respond within
+  /// `silence_ns`.
   void expect(NodeId node, std::uint64_t now_ns) noexcept;
   /// An answer has come, or is not wanted any more. Those of a lost node are forgotten, with or without this call.
   void expect_less(NodeId node) noexcept;
@@ -160,7 +159,7 @@ class BasicLinks {
   struct Sent {
     std::uint32_t length = 0;  ///< Of the packet.
     std::uint8_t flags = 0;
-    bool has_left = false;          ///< The carrier has taken it once. To the own node: it has been given out early.
+    bool has_left = false;  ///< The carrier has accepted it at least once. For the own node: it was delivered early.
     std::uint8_t early_status = 0;  ///< To the own node.
     std::uint64_t first_ns = 0;
     std::uint64_t last_ns = 0;
@@ -175,7 +174,7 @@ class BasicLinks {
     std::uint32_t next = 0;     ///< and the next to be sent.
     std::uint64_t waits = 0;    ///< Those between that are not acknowledged.
     std::uint64_t look_ns = 0;  ///< None of them is to be sent again before this time.
-    bool is_stalled = false;    ///< The carrier had no room for one of them: what comes behind waits with it.
+    bool is_stalled = false;    ///< The carrier was full for one of them: later ones wait, too.
     std::uint64_t sent_count = 0;
     std::uint64_t taken_count = 0;
     std::uint32_t cursor = 0;  ///< Receiving: the lowest not delivered.
@@ -213,7 +212,7 @@ class BasicLinks {
   }
   [[nodiscard]] Window& window(NodeId peer, std::size_t channel) noexcept { return peers_[peer].windows[channel]; }
   [[nodiscard]] std::byte* packet_of(Window& window, std::uint32_t sequence) const noexcept;
-  /// Writes what stands around a packet of `length` bytes. Returns the whole frame.
+  /// Writes header and trailer of a packet of `length` bytes. Returns the whole frame.
   [[nodiscard]] std::span<const std::byte> frame(std::byte* packet, std::size_t length, const LinkHeader& header,
                                                  std::uint64_t received) const noexcept;
   [[nodiscard]] bool has_checksum(std::span<const std::byte> frame) const noexcept;

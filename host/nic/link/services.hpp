@@ -13,8 +13,8 @@ namespace stopbit::nic {
 enum class Service : std::uint8_t { Rma = 1, Message = 2 };
 inline constexpr std::size_t kServices = 3;
 
-/// Hands packets to the unit that their first byte names. A packet for nobody is counted and forgotten: its sender
-/// must not wait for it. A lost node is told to all units, and one that came back. One thread.
+/// Passes packets to the unit that their first byte names. A packet without a unit is counted and dropped: its sender
+/// must not wait for it. Reports lost and reconnected nodes to all units. One thread.
 class Services final : public PacketSink {
  public:
   /// `sink` must outlive this object.

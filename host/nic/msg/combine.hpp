@@ -48,8 +48,8 @@ class WriteCombiner {
     std::optional<Combined> message;
   };
   [[nodiscard]] Outcome take(const Command& command, std::uint64_t now_ns) noexcept;
-  /// Gives up a message that has not become whole in time; it is gone then. Nothing: there is none whose target is
-  /// known. To be called until then, before `take`, which gives them up without a word.
+  /// Removes and returns a message that was not completed in time. Nothing if there is none with a known target. Call
+  /// it repeatedly before `take`, which drops them silently.
   [[nodiscard]] std::optional<Combined> expire(std::uint64_t now_ns) noexcept;
   /// The same, of any age.
   [[nodiscard]] std::optional<Combined> give_up() noexcept;

@@ -12,8 +12,8 @@
 /// Mailboxes: the rings of a port in which its node puts messages (message unit, second release, of EXTOLL).
 ///
 /// A slot has 64 or 128 bytes; its last word is the status, stored last. The bytes of a message fill slot after slot;
-/// in the last one they stand at its end, right before the status, so that a short message is one short write. Bytes
-/// that fill no word up are followed by zeros.
+/// in the last one they are at its end, directly before the status, so that a short message is one short write. A
+/// partial word is padded with zeros.
 namespace stopbit::nic {
 
 enum class Priority : std::uint8_t { Low = 0, High = 1 };
@@ -21,7 +21,7 @@ inline constexpr std::size_t kPriorities = 2;
 
 /// What a port learns about a message besides its bytes.
 struct MessageHead {
-  NodeId node = 0;            ///< Who sent it; the nodes vouch for it, the sender does not write it.
+  NodeId node = 0;            ///< The sender; set by the nodes, not by the sender itself.
   Vpid vpid = 0;              ///< Its port.
   std::uint8_t tag = 0;       ///< The sender's.
   std::uint8_t type = 0;      ///< 0 to 3, the sender's.
@@ -30,8 +30,8 @@ struct MessageHead {
 };
 
 /// The status word of a slot, as it lies in memory. From bit 0: node 16, port 16, tag 8, length of the message 12, type
-/// 2, end of message 1, erroneous 1, lap 8. The lap is 1 to 255 and changes each time around, so that nobody has to
-/// clear a slot: what stands there from the lap before, or 0, is not valid.
+/// 2, end of message 1, erroneous 1, lap 8. The lap is 1 to 255 and changes each time around, so that slots need not be
+/// cleared: a status of the previous lap, or 0, is not valid.
 struct SlotStatus {
   MessageHead head;
   bool is_end = false;

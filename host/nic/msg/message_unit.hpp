@@ -54,8 +54,8 @@ struct MessagePort {
   std::optional<Origin> only_from;
 };
 
-/// Who hears what is sent to a group: ports of this node, and nodes that have the group, too. A message travels once to
-/// each node, which copies it for its own ports. Only nodes that lead to ports stand here: nothing is passed on.
+/// Members of a group: ports of this node, and other nodes with members. A message is sent once to each node, which
+/// copies it for its own ports. Only nodes with members are listed; messages are not forwarded.
 struct MessageGroup {
   Pdid domain = 0;
   std::vector<Vpid> ports;
@@ -64,21 +64,22 @@ struct MessageGroup {
 
 /// The message unit of a node: requester and completer of EXTOLL's VELO.
 ///
-/// Two priorities, on the two channels of the links: high messages wait behind nothing that is low. A message for a
-/// full mailbox is dropped, counted and told to the supervisor: nobody waits for a port that does not read. The
-/// sender's identity and domain are the node's to write; a completer asks, in this order, whether the packet is for
-/// this unit, whether its port is there, whether the domains are the same, whether the port may hear the sender, and
-/// whether it is enabled. One thread. Allocates when ports and groups are set up, never per message.
+/// Two priorities, on the two channels of the links: high messages never wait for low ones. A message for a full
+/// mailbox is dropped, counted and reported to the supervisor: no sender waits for a port that does not read. The node
+/// writes the sender's identity and domain; a completer checks, in this order, whether the packet is for this unit,
+/// whether its port exists, whether the domains are the same, whether the port may hear the sender, and whether it is
+/// enabled. One thread. Allocates when ports and groups are set up, never per message.
 class MessageUnit final : public PacketSink {
  public:
   /// Both must outlive it. It has to be attached as Service::Message.
   MessageUnit(Links& links, Ports& ports, NodeId node, std::size_t nodes);
 
-  /// Who is told of dropped and refused messages (Teller::Supervisor).
+  /// Port that is notified of dropped and refused messages (Teller::Supervisor).
   void set_supervisor(Vpid vpid) noexcept { supervisor_ = vpid; }
-  /// Of a port that is open in Ports, before anything is told to it. False if it is not, or is open here already.
+  /// Opens a port that is open in Ports, before its first notification. False if it is not open there, or already open
+  /// here.
   [[nodiscard]] bool open(Vpid vpid, const Page& page, const MessagePort& port);
-  /// Nothing is told to it any more.
+  /// The port gets no more notifications.
   void close(Vpid vpid);
   /// From now on messages of this priority go to segments that the port posts (segments.hpp), instead of its page; a
   /// ring that there was has ended. ERR_OVPID_INV: no such port; else as VrbhQueue::check. `atu` must outlive the port.
@@ -122,7 +123,7 @@ class MessageUnit final : public PacketSink {
   /// True: whatever comes is put into a mailbox or dropped. False only for a mailbox that holds what finds no segment.
   [[nodiscard]] bool ordered(NodeId from, Channel channel, std::span<const std::byte> packet,
                              std::uint8_t early_status) override;
-  /// What waits for the node's acknowledgement has failed.
+  /// Messages that wait for the node's acknowledgement have failed.
   void lost(NodeId peer) override;
   void rejoined(NodeId peer) override { is_lost_[peer] = false; }
   /// Sends answers that found no room. Returns how many.
@@ -134,8 +135,9 @@ class MessageUnit final : public PacketSink {
 
  private:
   static constexpr std::size_t kWaiting =
-      1024;  ///< To all nodes together; a node may owe each other one so many answers.
-  static constexpr std::size_t kAsked = kWaiting / 4;  ///< To one node: who never answers stops messages to it alone.
+      1024;  ///< To all nodes together; also the maximum of answers a node owes another.
+  static constexpr std::size_t kAsked =
+      kWaiting / 4;  ///< To one node: a node that never answers stops only messages to itself.
 
   struct Port {
     Port(const Page& memory, const MessagePort& how)

@@ -51,7 +51,7 @@ class SegmentWriter {
   SegmentRing ring_;
   std::uint64_t written_ = 0;      ///< Messages.
   std::size_t late_slots_ = 0;     ///< As many were not there,
-  std::uint64_t late_posted_ = 0;  ///< when so many descriptors had been posted.
+  std::uint64_t late_posted_ = 0;  ///< number of descriptors posted at that time.
 };
 
 /// The port's side: supplies segments and reads what comes. A segment that has been read to its end is posted again, so

@@ -29,8 +29,8 @@ constexpr std::size_t first_word(std::size_t bytes, std::size_t slot_bytes) noex
 
 }  // namespace detail
 
-/// Writes the message; `at(i)` is its slot number i, which nobody reads now. The first slot's status is stored last:
-/// who sees it has the whole message.
+/// Writes the message; `at(i)` is its slot number i, which must not be read at this time. The first slot's status is
+/// stored last: a reader that sees it has the whole message.
 template <class At>
 void write_slots(const MessageHead& head, std::span<const std::byte> payload, std::size_t slot_bytes,
                  const At& at) noexcept {

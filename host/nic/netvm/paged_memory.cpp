@@ -34,22 +34,22 @@ Result<std::unique_ptr<PagedMemory>> PagedMemory::open(os::Descriptor file, std:
     return Failure{"unpinned memory needs a regular file"};
   }
   const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (size == 0 || bytes > size) return Failure{"the file is shorter than the memory that is to be made of it"};
+  if (size == 0 || bytes > size) return Failure{"the file is shorter than the memory to be made of it"};
   const int mode = ::fcntl(file.get(), F_GETFL) & O_ACCMODE;
   if (mode != O_RDWR && (mode != O_RDONLY || allows(options.access, Access::Write))) {
     return Failure{"the file is not open for this access"};
   }
   if (options.frames < PagedOptions::kMinFrames || options.frames > kMaxFrames) {
-    return Failure{"unpinned memory has 16 to 4194304 pages at once"};
+    return Failure{"unpinned memory must have 16 to 4194304 resident pages"};
   }
   std::unique_ptr<PagedMemory> memory(new PagedMemory(std::move(file), bytes == 0 ? size : bytes, options));
-  if (!memory->faults_.open()) return Failure{std::string("the kernel gives no userfaultfd: ") + std::strerror(errno)};
-  if (!memory->set_up()) return Failure{std::string("cannot make unpinned memory: ") + std::strerror(errno)};
+  if (!memory->faults_.open()) return Failure{std::string("the kernel refuses userfaultfd: ") + std::strerror(errno)};
+  if (!memory->set_up()) return Failure{std::string("cannot create unpinned memory: ") + std::strerror(errno)};
   if (!options.has_thread) return memory;
   try {
     memory->thread_ = std::thread([self = memory.get()] { self->run(); });
   } catch (const std::system_error& error) {
-    return Failure{std::string("cannot make the thread of unpinned memory: ") + error.what()};
+    return Failure{std::string("cannot create the thread of unpinned memory: ") + error.what()};
   }
   return memory;
 }
@@ -484,7 +484,7 @@ std::string PagedMemory::flush() {
   } else {
     is_good = flush_all();
   }
-  return is_good ? "" : "the file does not take all changed pages";
+  return is_good ? "" : "not all changed pages could be written to the file";
 }
 
 void PagedMemory::shrink(std::size_t pages) noexcept {

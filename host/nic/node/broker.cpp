@@ -149,10 +149,10 @@ std::string Broker::listen() {
   }
   std::memcpy(address.sun_path, options_.socket.c_str(), options_.socket.size() + 1);
   os::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.ok()) return os::system_error("make the socket", options_.socket);
+  if (!socket.ok()) return os::system_error("create the socket", options_.socket);
   struct stat status {};
   if (::lstat(options_.socket.c_str(), &status) == 0) {
-    if (!S_ISSOCK(status.st_mode)) return "'" + options_.socket + "' exists and is no socket; it was left alone";
+    if (!S_ISSOCK(status.st_mode)) return "'" + options_.socket + "' exists and is not a socket; it was not replaced";
     if (is_answered(address)) return "another broker listens at '" + options_.socket + "'";
     ::unlink(options_.socket.c_str());
   }
@@ -175,7 +175,7 @@ void Broker::log_refusal(const std::string& line) const {
 
 std::string Broker::add_feed(const std::string& name, const std::string& path) {
   if (name.empty() || name.size() > kFeedNameBytes) return "the name of a feed has 1 to 64 bytes";
-  if (feeds_.contains(name)) return "the feed '" + name + "' is there already";
+  if (feeds_.contains(name)) return "the feed '" + name + "' already exists";
   Result<std::shared_ptr<Segment>> segment = open_segment(path);
   if (!segment) return segment.message();
   feeds_.emplace(name, std::move(segment).value());
@@ -184,7 +184,7 @@ std::string Broker::add_feed(const std::string& name, const std::string& path) {
 
 std::string Broker::replace_feed(const std::string& name, const std::string& path) {
   const auto feed = feeds_.find(name);
-  if (feed == feeds_.end()) return "there is no feed '" + name + "'";
+  if (feed == feeds_.end()) return "unknown feed '" + name + "'";
   Result<std::shared_ptr<Segment>> segment = open_segment(path);
   if (!segment) return segment.message();
   replaced_.push_back(std::exchange(feed->second, std::move(segment).value()));
@@ -198,10 +198,10 @@ Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string&
   if (!segment->file.ok() || ::fstat(segment->file.get(), &status) != 0) {
     return Failure{os::system_error("open", path)};
   }
-  if (!S_ISREG(status.st_mode) || status.st_size == 0) return Failure{"'" + path + "' is no segment"};
+  if (!S_ISREG(status.st_mode) || status.st_size == 0) return Failure{"'" + path + "' is not a segment"};
   // Whoever can write to it can make it shorter, and so kill the node that reads it.
   if ((status.st_uid != ::geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0) {
-    return Failure{"'" + path + "' is not of this user alone"};
+    return Failure{"'" + path + "' must belong to this user or root, and not be writable by all"};
   }
   if (!segment->mapping.map(segment->file, static_cast<std::size_t>(status.st_size), os::Mapping::Use::Read)) {
     return Failure{os::system_error("map", path)};
@@ -228,7 +228,7 @@ void Broker::entitle(std::vector<Entitlement> entitlements) {
     client.may = entitlement_of(client);
     if (client.may == nullptr || client.may->domain != domains[i]) {
       log("process " + std::to_string(client.pid) + " of user " + std::to_string(client.user) +
-          " is closed: it is entitled to nothing here any more");
+          " is closed: its user is no longer entitled");
       bury(client);
       client.may = nullptr;
       continue;
@@ -361,13 +361,13 @@ bool Broker::accept() {
     (void)send_reply(socket.get(), refusal(error, why), -1);
     return true;
   };
-  if (client->may == nullptr) return turn_away(Error::Domain, "the user is entitled to nothing here");
-  if (clients_.size() >= options_.clients) return turn_away(Error::Full, "all places are taken");
+  if (client->may == nullptr) return turn_away(Error::Domain, "the user has no entitlement");
+  if (clients_.size() >= options_.clients) return turn_away(Error::Full, "the broker has its maximum of clients");
   // Who connects and does not open a port takes nobody else's place.
   const auto of_user = static_cast<std::size_t>(
       std::count_if(clients_.begin(), clients_.end(), [&](const auto& other) { return other->user == client->user; }));
   if (of_user >= client->may->ports + kUnopened) {
-    return turn_away(Error::Full, "the user has as many connections as it may");
+    return turn_away(Error::Full, "the user has its maximum of connections");
   }
   client->socket = std::move(socket);
   clients_.push_back(std::move(client));
@@ -400,8 +400,8 @@ std::size_t Broker::hear(Client& client) {
         passed.size() != (wants_descriptor ? 1U : 0U)) {
       ++counters_.malformed;
       log_refusal("process " + std::to_string(client.pid) + ": " + std::to_string(got) +
-                  " bytes that are no request of version " + std::to_string(kBrokerVersion));
-      (void)send_reply(client.socket.get(), refusal(Error::Command, "no request of version 1"), -1);
+                  " bytes, not a request of version " + std::to_string(kBrokerVersion));
+      (void)send_reply(client.socket.get(), refusal(Error::Command, "not a request of version 1"), -1);
       client.is_gone = true;
       break;
     }
@@ -444,11 +444,12 @@ void Broker::answer(Client& client, const BrokerRequest& request, os::Descriptor
 }
 
 BrokerReply Broker::open_port(Client& client, const BrokerRequest& request, os::Descriptor& to_pass) {
-  if (client.vpid) return refusal(Error::Command, "the port is open already");
+  if (client.vpid) return refusal(Error::Command, "the port is already open");
   const auto of_user = static_cast<std::size_t>(std::count_if(
       clients_.begin(), clients_.end(), [&](const auto& other) { return other->vpid && other->user == client.user; }));
-  if (of_user >= client.may->ports) return refusal(Error::Full, "the user has as many ports as it may");
-  if (!client.pages.create("stopbit-port", PageLayout::kBytes)) return refusal(Error::Full, "no memory for a port");
+  if (of_user >= client.may->ports) return refusal(Error::Full, "the user has its maximum of ports");
+  if (!client.pages.create("stopbit-port", PageLayout::kBytes))
+    return refusal(Error::Full, "not enough memory for a port");
   MessagePort how;
   how.slot_bytes = request.slot_bytes;
   const std::optional<Vpid> vpid = node_.open_port(client.pages.page(), client.may->domain, how);
@@ -476,18 +477,18 @@ std::optional<Nla> Broker::register_memory(Vpid owner, const std::byte* data, st
 
 BrokerReply Broker::share(Client& client, const BrokerRequest& request, os::Descriptor passed) {
   if (request.bytes == 0 || request.bytes % kPageBytes != 0) {
-    return refusal(Error::OriginLength, "memory is shared in pages of 4096 bytes");
+    return refusal(Error::OriginLength, "shared memory must consist of pages of 4096 bytes");
   }
   const std::uint64_t most = client.may->memory_bytes;  // it may be less than what there is, of another entitlement
   if (client.shared_bytes > most || request.bytes > most - client.shared_bytes) {
-    return refusal(Error::Full, "more memory than the port may share");
+    return refusal(Error::Full, "exceeds the port's limit of shared memory");
   }
-  if (client.regions.size() >= kRegions) return refusal(Error::Full, "more pieces of memory than a port may share");
+  if (client.regions.size() >= kRegions) return refusal(Error::Full, "exceeds a port's limit of shared regions");
   const auto bytes = static_cast<std::size_t>(request.bytes);
   const bool is_written = allows(request.access, Access::Write);
   auto region = std::make_unique<Region>();
   if (!region->memory.map(std::move(passed), bytes, is_written ? SharedMemory::Use::Write : SharedMemory::Use::Read)) {
-    return refusal(Error::PostedInvalid, "no anonymous memory that is sealed against shrinking");
+    return refusal(Error::PostedInvalid, "must be anonymous memory sealed against shrinking");
   }
   // What it costs to bring in is up to the client: nobody else waits for all of it.
   const std::size_t now = std::min(bytes, to_bring_in_);
@@ -496,7 +497,7 @@ BrokerReply Broker::share(Client& client, const BrokerRequest& request, os::Desc
     (void)::madvise(region->memory.span().data(), now, is_written ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
   }
   const std::optional<Nla> address = register_memory(*client.vpid, region->memory.span().data(), bytes, request.access);
-  if (!address) return refusal(Error::Full, "no room in the node's table of pages");
+  if (!address) return refusal(Error::Full, "the node's table of pages is full");
   region->address = *address;
   region->pages = bytes / kPageBytes;
   client.shared_bytes += bytes;
@@ -512,37 +513,40 @@ BrokerReply Broker::share(Client& client, const BrokerRequest& request, os::Desc
 /// systems that wait for a process or for the network.
 BrokerReply Broker::share_file(Client& client, const BrokerRequest& request, os::Descriptor passed) {
   const std::uint64_t resident = std::uint64_t{request.limit} * kPageBytes;
-  if (request.bytes == 0) return refusal(Error::OriginLength, "a file is shared from its first byte on");
+  if (request.bytes == 0) return refusal(Error::OriginLength, "a file must be shared from its first byte");
   const auto more = [](std::uint64_t wanted, std::uint64_t has, std::uint64_t most) {
     return has > most || wanted > most - has;
   };
   if (more(request.bytes, client.unpinned_bytes, client.may->unpinned_bytes)) {
-    return refusal(Error::Full, "more of files than the port may share");
+    return refusal(Error::Full, "exceeds the port's limit of shared files");
   }
   if (more(resident, client.resident_bytes, client.may->resident_bytes)) {
-    return refusal(Error::Full, "more of it in memory than the port may have there");
+    return refusal(Error::Full, "exceeds the port's limit of resident bytes");
   }
   if (more(resident, paging_.resident_bytes, options_.resident_bytes)) {
-    return refusal(Error::Full, "more of it in memory than all clients may have there");
+    return refusal(Error::Full, "exceeds the broker's limit of resident bytes");
   }
   if (client.unpinned == kUnpinnedOfClient || paging_.memories == kUnpinned) {
-    return refusal(Error::Full, "as many unpinned memories as there may be");
+    return refusal(Error::Full, "the broker has its maximum of unpinned memories");
   }
   const bool is_written = allows(request.access, Access::Write);
   struct statfs system {};
   const int flags = ::fcntl(passed.get(), F_GETFL);
   if (flags < 0 || ::fstatfs(passed.get(), &system) != 0 || !is_local(system)) {
-    return refusal(Error::PostedInvalid, "no file on ext4, xfs, btrfs or tmpfs");
+    return refusal(Error::PostedInvalid, "must be a file on ext4, xfs, btrfs or tmpfs");
   }
   // Pages would all go to its end.
-  if (is_written && (flags & O_APPEND) != 0) return refusal(Error::PostedInvalid, "the file is open to append");
+  if (is_written && (flags & O_APPEND) != 0)
+    return refusal(Error::PostedInvalid,
+                   "the file must not be open for "
+                   "appending");
   PagedOptions how;
   how.frames = request.limit;
   how.access = is_written ? Access::ReadWrite : Access::Read;
   Result<std::unique_ptr<PagedMemory>> memory = PagedMemory::open(std::move(passed), request.bytes, how);
   if (!memory) return refusal(Error::PostedInvalid, memory.message());
   const std::optional<Nla> address = node_.atu().register_paged(*client.vpid, *memory.value(), request.access);
-  if (!address) return refusal(Error::Full, "no room in the node's tables of pages");
+  if (!address) return refusal(Error::Full, "the node's tables of pages are full");
   auto region = std::make_unique<Region>();
   region->pages = static_cast<std::size_t>(memory.value()->pages());
   region->paged = std::move(memory).value();
@@ -557,7 +561,7 @@ BrokerReply Broker::share_file(Client& client, const BrokerRequest& request, os:
   paging_.resident_bytes += resident;
   client.regions.push_back(std::move(region));
   log("port " + std::to_string(*client.vpid) + " of user " + std::to_string(client.user) + " shares a file of " +
-      std::to_string(request.bytes) + " bytes, " + std::to_string(resident) + " of them here at once");
+      std::to_string(request.bytes) + " bytes, " + std::to_string(resident) + " of them resident at most");
   BrokerReply reply;
   reply.address = *address;
   reply.bytes = request.bytes;
@@ -586,10 +590,10 @@ bool Broker::has_all_windows(const Client& client) const {
 }
 
 BrokerReply Broker::open_window(Client& client, const BrokerRequest& request) {
-  if (has_all_windows(client)) return refusal(Error::Full, "as many windows as the port may have");
+  if (has_all_windows(client)) return refusal(Error::Full, "the port has its maximum of windows");
   const std::optional<WindowName> window =
       node_.rma().open_window(*client.vpid, request.address, request.bytes, request.access);
-  if (!window) return refusal(Error::OriginWindow, "not the port's memory with this access, or no window is free");
+  if (!window) return refusal(Error::OriginWindow, "not memory of the port with this access, or no window is free");
   BrokerReply reply;
   reply.window = window->id;
   reply.capability = window->capability;
@@ -617,7 +621,7 @@ const Broker::FeedPort* Broker::feed_port(Pdid domain) {
 BrokerReply Broker::attach(Client& client, const BrokerRequest& request, os::Descriptor& to_pass) {
   const std::string name = name_of(request);
   if (!may_have(client, name)) return refusal(Error::TargetWindowId, "no such feed for this user");
-  if (has_all_windows(client)) return refusal(Error::Full, "as many windows as the port may have");
+  if (has_all_windows(client)) return refusal(Error::Full, "the port has its maximum of windows");
   const FeedPort* const port = feed_port(client.may->domain);
   if (port == nullptr) return refusal(Error::Full, "no port is left for the feeds of this domain");
   const std::shared_ptr<Segment>& segment = feeds_.at(name);
@@ -625,7 +629,7 @@ BrokerReply Broker::attach(Client& client, const BrokerRequest& request, os::Des
   if (!segment->addresses.contains(port->vpid)) {
     const std::optional<Nla> address =
         register_memory(port->vpid, segment->mapping.data(), segment->pages() * kPageBytes, Access::Read);
-    if (!address) return refusal(Error::Full, "no room in the node's table of pages");
+    if (!address) return refusal(Error::Full, "the node's table of pages is full");
     segment->addresses.emplace(port->vpid, *address);
   }
   const Nla address = segment->addresses[port->vpid];
@@ -664,9 +668,9 @@ bool Broker::may_have(const Client& client, const std::string& feed) {
 BrokerReply Broker::subscribe(Client& client, const BrokerRequest& request) {
   const std::string name = name_of(request);
   if (!may_have(client, name)) return refusal(Error::TargetWindowId, "no such feed for this user");
-  if (options_.publisher == nullptr) return refusal(Error::Command, "nobody copies feeds here");
+  if (options_.publisher == nullptr) return refusal(Error::Command, "this broker does not copy feeds");
   const std::optional<Vpid> port = options_.publisher->admit(*client.vpid, client.may->domain, name);
-  if (!port) return refusal(Error::Full, "nobody can copy this feed for the client");
+  if (!port) return refusal(Error::Full, "this feed cannot be copied for the client");
   client.subscribed.insert(name);
   ++uses_[{name, client.user}].subscribed;
   log("feed '" + name + "' may be copied for port " + std::to_string(*client.vpid) + " of user " +
@@ -688,16 +692,16 @@ BrokerReply Broker::detach(Client& client, const BrokerRequest& request) {
 
 BrokerReply Broker::use_segments(Client& client, const BrokerRequest& request) {
   if (request.limit > client.may->hold_us) {
-    return refusal(Error::Domain, "messages may be held for " + std::to_string(client.may->hold_us) + " us here");
+    return refusal(Error::Domain, "messages may be held for " + std::to_string(client.may->hold_us) + " us at most");
   }
   if (request.window > 1 || request.bytes > kMaxSegments) {
-    return refusal(Error::Command, "a priority is 0 or 1, a list has 2 to 128 places");
+    return refusal(Error::Command, "a priority must be 0 or 1, and a list must have 2 to 128 entries");
   }
   const SegmentRing ring{request.address, static_cast<std::uint32_t>(request.bytes), request.slot_bytes,
                          std::uint64_t{request.limit} * 1'000};
   const Priority priority = request.window == 1 ? Priority::High : Priority::Low;
   const Error error = node_.messages().start_ring(*client.vpid, priority, ring, node_.atu());
-  if (error != Error::None) return refusal(error, "no such places, size of slots, or address of a list");
+  if (error != Error::None) return refusal(error, "invalid entries, slot size, or address of a list");
   return {};
 }
 

@@ -21,112 +21,114 @@
 
 namespace stopbit::nic {
 
-/// What a user may do. The first one that fits counts.
+/// Rights of a user. The first matching entitlement applies.
 struct Entitlement {
   std::optional<uid_t> user;   ///< Nothing: every user.
-  std::optional<gid_t> group;  ///< One that the process is in; nothing: any.
-  Pdid domain = 0;             ///< Of its ports: they exchange messages with this domain alone.
+  std::optional<gid_t> group;  ///< A group of the process; nothing: any.
+  Pdid domain = 0;             ///< Domain of its ports; they exchange messages within this domain only.
   std::vector<std::string> feeds;
   std::size_t ports = 8;                  ///< Of one user, at once.
-  std::size_t memory_bytes = 64U << 20U;  ///< That each port may share, in up to 256 pieces.
+  std::size_t memory_bytes = 64U << 20U;  ///< Memory each port may share, in at most 256 regions.
   std::size_t windows = 32;               ///< Of each port, attachments to feeds included.
-  std::uint32_t hold_us = 0;         ///< How long a mailbox of segments may hold messages up, and those behind them.
-  std::uint64_t unpinned_bytes = 0;  ///< Of files that each port may share as unpinned memory.
-  std::size_t resident_bytes = 0;    ///< Of these, as much as may be here at once.
+  std::uint32_t hold_us = 0;              ///< How long a mailbox of segments may delay messages and those after them.
+  std::uint64_t unpinned_bytes = 0;       ///< Of files that each port may share as unpinned memory.
+  std::size_t resident_bytes = 0;         ///< Resident part of these files, at most.
 };
 
-/// Who makes copies of feeds for clients. Of the node's thread.
+/// Makes copies of feeds for clients. Used by the node's thread.
 class FeedPublisher {
  public:
   FeedPublisher() = default;
   FeedPublisher(const FeedPublisher&) = delete;
   FeedPublisher& operator=(const FeedPublisher&) = delete;
   virtual ~FeedPublisher() = default;
-  /// From now on this port of the node, of that domain, may have the feed. Returns the port to ask; nothing: it cannot.
+  /// Admits a port of the node, of that domain, to the feed. Returns the port to which it sends its request; nothing if
+  /// that is not possible.
   [[nodiscard]] virtual std::optional<Vpid> admit(Vpid client, Pdid domain, const std::string& feed) = 0;
-  /// No more; of all feeds if the name is empty. What was copied for it ends.
+  /// Revokes the admission, for all feeds if the name is empty. Ends its copies.
   virtual void dismiss(Vpid client, const std::string& feed) = 0;
 };
 
 struct BrokerOptions {
-  std::string socket;  ///< Path of the Unix socket. Whoever may write there may try.
+  std::string socket;  ///< Path of the Unix socket. Every process that can write to it may connect.
   std::vector<Entitlement> entitlements;
   std::size_t clients = 64;
-  FeedPublisher* publisher = nullptr;        ///< Outlives the broker. Null: feeds are attached alone.
-  std::size_t resident_bytes = 256U << 20U;  ///< Of the unpinned memories of all clients, here at once.
-  /// One line for each port that is opened or gone, and each feed that is attached or left.
+  FeedPublisher* publisher = nullptr;        ///< Must outlive the broker. Null: feeds can only be attached.
+  std::size_t resident_bytes = 256U << 20U;  ///< Limit of resident unpinned memory of all clients.
+  /// Receives one line for each port opened or closed, and each feed attached or released.
   std::function<void(const std::string&)> log;
-  /// One for each client that is turned away and each request that is refused, of each client the first 32. Strangers
-  /// can make as many as they like.
+  /// Receives one line for each rejected client and each refused request, for each client the first 32. Unknown
+  /// processes can cause any number of lines.
   std::function<void(const std::string&)> log_refusal;
 };
 
 struct BrokerCounters {
-  std::uint64_t opened = 0;       ///< Ports.
-  std::uint64_t gone = 0;         ///< Ports whose client has closed its socket, or died.
-  std::uint64_t turned_away = 0;  ///< Clients without entitlement, or one too many.
-  std::uint64_t malformed = 0;    ///< Requests that no client of this version sends; its client is closed.
+  std::uint64_t opened = 0;                      ///< Ports.
+  std::uint64_t gone = 0;                        ///< Ports whose client closed its socket or died.
+  std::uint64_t turned_away = 0;                 ///< Clients rejected: without entitlement, or beyond a limit.
+  std::uint64_t malformed = 0;                   ///< Malformed requests; the client is disconnected.
   std::array<std::uint64_t, kErrors> refused{};  ///< Requests, by code.
   std::uint64_t shared_bytes = 0;                ///< Of clients, mapped here now.
 };
 
-/// Files of clients that are memory of the node: unpinned memory.
+/// Unpinned memory: files of clients used as memory of the node.
 struct PagingUse {
-  std::size_t memories = 0;          ///< Now, with those whose changes are still written back.
+  std::size_t memories = 0;          ///< At present, including those still writing back changes.
   std::uint64_t file_bytes = 0;      ///< Of their files,
-  std::uint64_t resident_bytes = 0;  ///< and how much of them may be here.
-  // Of all that there ever were.
+  std::uint64_t resident_bytes = 0;  ///< and their resident limit.
+  // Totals since the start.
   std::uint64_t fetched = 0;  ///< Pages.
   std::uint64_t evicted = 0;
   std::uint64_t written = 0;
-  std::uint64_t failures = 0;  ///< Pages that the file did not give, or did not take.
+  std::uint64_t failures = 0;  ///< Pages that could not be read or written.
 };
 
-/// How a feed was asked for and used, by user.
+/// Requests and use of a feed, by user.
 struct FeedUse {
   std::uint64_t attached = 0;
-  std::uint64_t subscribed = 0;  ///< Times that a copy was asked for (BrokerCall::Subscribe).
+  std::uint64_t subscribed = 0;  ///< Requests for a copy (BrokerCall::Subscribe).
   std::uint64_t refused = 0;     ///< Of both.
   std::uint64_t now = 0;         ///< Attachments that have not ended.
-  std::uint64_t gets = 0;        ///< Through the windows of all attachments. Who maps the file does not count here.
+  std::uint64_t gets = 0;        ///< Through the windows of all attachments; mapped reads are not counted.
   std::uint64_t bytes = 0;
 };
 
 /// Opens the ports of a node for the processes of its host.
 ///
-/// A client connects; the kernel says who it is (SO_PEERCRED). It gets the descriptor of pages made for it alone,
-/// sealed anonymous memory: who has them mapped is who commands in them are from. Everything that costs something is
-/// limited by its entitlement. A feed is memory of the node; each client that attaches one gets a window of its own,
-/// with a capability of its own, that ends with the client.
+/// A client connects, and the kernel identifies it (SO_PEERCRED). It receives the descriptor of pages made for it,
+/// sealed anonymous memory: commands in these pages come from this client. Its entitlement limits all resources. A feed
+/// is memory of the node; each client that attaches one gets its own window with its own capability, which ends with
+/// the client.
 ///
-/// The socket is the client's life: when it is closed, by whatever death, the port is closed, its windows vanish, and
-/// its memory is unmapped as soon as no unit holds a translation of it. Other clients do not notice.
+/// When the client's socket closes, however the client ended, the port is closed, its windows are removed, and its
+/// memory is unmapped as soon as no unit holds a translation of it. Other clients are not affected.
 ///
-/// `step` makes system calls; it belongs to the node's thread, between its steps, as often as a client may wait.
+/// `step` makes system calls. Call it on the node's thread between its steps, as often as the latency for clients
+/// requires.
 class Broker {
  public:
-  /// `node` must outlive it. A socket that nobody listens at is replaced.
+  /// `node` must outlive it. Replaces a socket at which no process listens.
   [[nodiscard]] static Result<std::unique_ptr<Broker>> open(Node& node, const BrokerOptions& options);
   ~Broker();
   Broker(const Broker&) = delete;
   Broker& operator=(const Broker&) = delete;
 
-  /// Offers a file, mapped whole to read: a ring's segment. Empty on success, else why not. Files that another user
-  /// owns, or that everybody may write to, are refused: who makes one shorter would end the node.
+  /// Offers a file, mapped read-only: a ring's segment. Returns an empty string, or the reason of the failure. Refuses
+  /// files owned by another user or writable by others, because truncating one would end the node.
   [[nodiscard]] std::string add_feed(const std::string& name, const std::string& path);
-  /// The feed has another file from now on: attachments that there are keep the one before until they end.
+  /// Replaces the file of a feed. Existing attachments keep the previous file until they end.
   [[nodiscard]] std::string replace_feed(const std::string& name, const std::string& path);
-  /// Other entitlements from now on. Clients whose user has none any more, or one of another domain, are closed;
-  /// attachments to feeds that they may not have any more end. What they have otherwise they keep.
+  /// Replaces the entitlements. Disconnects clients whose user has no entitlement or one of another domain; ends
+  /// attachments to feeds that are no longer allowed. Other resources remain.
   void entitle(std::vector<Entitlement> entitlements);
 
-  /// Accepts, answers, buries. Returns how much it did.
+  /// Accepts clients, answers requests, and cleans up after clients that have ended. Returns the amount of work done.
   std::size_t step();
 
   [[nodiscard]] std::size_t clients() const noexcept { return clients_.size(); }
-  /// Memory of clients that are gone, which a unit may still hold a translation of.
+  /// Memory of ended clients of which a unit may still hold a translation.
   [[nodiscard]] std::size_t unflushed() const noexcept { return flushing_.size(); }
-  /// Files that were replaced, and to which there are attachments.
+  /// Replaced files that still have attachments.
   [[nodiscard]] std::size_t kept_segments() const noexcept { return replaced_.size(); }
   [[nodiscard]] const BrokerCounters& counters() const noexcept { return counters_; }
   [[nodiscard]] PagingUse paging() const;

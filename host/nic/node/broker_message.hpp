@@ -25,9 +25,9 @@ enum class BrokerCall : std::uint8_t {
   Detach = 7,       ///< The feed's `window`.
   Segments = 8,   ///< The mailbox of priority `window` (0 low, 1 high) lies in segments of `slot_bytes`, whose list has
                   ///< `bytes` places at `address`; it may hold messages for `limit` us.
-  Subscribe = 9,  ///< The reply names the port that copies the feed `name` for this client, if it is asked by messages.
-  ShareFile = 10,  ///< The first `bytes` of the file whose descriptor comes with it, as unpinned memory of which at
-                   ///< most `limit` pages are here. The reply has its address; Unshare takes it back.
+  Subscribe = 9,  ///< The reply names the port that copies the feed `name` for this client when requested by message.
+  ShareFile = 10,  ///< The first `bytes` of the file whose descriptor comes with it, as unpinned memory with at most
+                   ///< `limit` resident pages. The reply has its address; Unshare takes it back.
 };
 
 struct BrokerRequest {

@@ -94,10 +94,10 @@ Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pa
     const ssize_t got = receive_reply(socket, reply, descriptor);
     if (got == 0) return Failure{"the broker has closed the port"};
     if (got != static_cast<ssize_t>(sizeof(reply)) || reply.magic != kBrokerMagic) {
-      return Failure{"what answers is no broker"};
+      return Failure{"the process that answers is not a broker"};
     }
     if (reply.version != kBrokerVersion) {
-      return Failure{"the broker speaks version " + std::to_string(reply.version) + ", this program " +
+      return Failure{"the broker speaks version " + std::to_string(reply.version) + ", this program supports " +
                      std::to_string(kBrokerVersion)};
     }
     // Who is turned away, or spoke nonsense, is told so without a number. Any other number is that of a request that
@@ -136,7 +136,7 @@ Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::siz
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (socket.empty() || socket.size() >= sizeof(address.sun_path)) {
-    return Failure{"the path of the broker's socket has 1 to " + std::to_string(sizeof(address.sun_path) - 1) +
+    return Failure{"the path of the broker's socket must have 1 to " + std::to_string(sizeof(address.sun_path) - 1) +
                    " bytes"};
   }
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
@@ -177,7 +177,7 @@ std::string Client::tell(const BrokerRequest& request) {
 }
 
 Result<BrokerReply> Client::ask_of_feed(BrokerCall call, const std::string& feed, os::Descriptor* passed) {
-  if (feed.empty() || feed.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
+  if (feed.empty() || feed.size() > kFeedNameBytes) return Failure{"the name of a feed must have 1 to 64 bytes"};
   BrokerRequest request;
   request.call = call;
   std::memcpy(request.name, feed.data(), feed.size());
@@ -281,7 +281,7 @@ std::optional<MessageHead> Client::receive(Priority priority, std::span<std::byt
 
 std::string Client::use_segments(Priority priority, const SegmentHow& how) {
   if (how.places < 2 || how.places > kMaxSegments || !is_slot_size(how.slot_bytes)) {
-    return "a list has 2 to " + std::to_string(kMaxSegments) + " places, a slot 16, 32, 64 or 128 bytes";
+    return "a list must have 2 to " + std::to_string(kMaxSegments) + " entries, and a slot 16, 32, 64 or 128 bytes";
   }
   auto segments = std::make_unique<Segments>();
   Result<SharedRegion> list = share(how.places * sizeof(SegmentDescriptor), Access::Read);
@@ -317,9 +317,9 @@ std::string Client::use_segments(Priority priority, const SegmentHow& how) {
 
 std::string Client::add_segment(Priority priority, std::uint32_t slots) {
   Segments* const segments = segments_[static_cast<std::size_t>(priority)].get();
-  if (segments == nullptr) return "the mailbox does not lie in segments";
+  if (segments == nullptr) return "the mailbox is not made of segments";
   if (slots == 0 || slots > kMaxSegmentSlots) {
-    return "a segment has 1 to " + std::to_string(kMaxSegmentSlots) + " slots";
+    return "a segment must have 1 to " + std::to_string(kMaxSegmentSlots) + " slots";
   }
   const std::size_t bytes = std::size_t{slots} * segments->slot_bytes;
   Result<SharedRegion> region = share(bytes, Access::ReadWrite);
@@ -356,7 +356,7 @@ Result<SharedRegion> Client::share(std::size_t bytes, Access access) {
 
 Result<Nla> Client::share_file(int file, std::uint64_t bytes, std::size_t resident_bytes, Access access) {
   if (resident_bytes % kPageBytes != 0 || resident_bytes / kPageBytes > std::numeric_limits<std::uint32_t>::max()) {
-    return Failure{"what is here at once are whole pages of " + std::to_string(kPageBytes) + " bytes"};
+    return Failure{"the resident part must be whole pages of " + std::to_string(kPageBytes) + " bytes"};
   }
   BrokerRequest request;
   request.call = BrokerCall::ShareFile;

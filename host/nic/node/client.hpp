@@ -27,36 +27,36 @@ namespace stopbit::nic {
 struct SendHow {
   Priority priority = Priority::Low;
   bool to_group = false;      ///< `vpid` is a group.
-  bool acknowledges = false;  ///< A notification says how it went (Teller::Acknowledge).
+  bool acknowledges = false;  ///< A notification reports the result (Teller::Acknowledge).
   bool announces = false;     ///< The receiver gets a notification, too.
   std::uint8_t type = 0;      ///< 0 to 3, for the receiver.
   std::uint8_t tag = 0;       ///< For the receiver, and in notifications.
 };
 
-/// Memory that the node may reach, too.
+/// Memory shared with the node.
 struct SharedRegion {
   SharedMemory memory;
   Nla address = 0;
 };
 
-/// A message whose bytes are not all there yet (Client::begin). Its parts leave as they are given; what is not whole
-/// within the node's patience, 10 ms, or is aborted, or whose process dies, reaches its receiver as erroneous. Two of a
-/// priority may be under way at once, those of Client::send of more than 40 bytes included. One thread.
+/// A message sent in parts (Client::begin). Each part is sent at once. If the message is not complete within the node's
+/// patience (10 ms), is aborted, or its process dies, the receiver gets it marked as erroneous. At most two messages of
+/// a priority can be in progress, including those of Client::send of more than 40 bytes. One thread.
 class PartSender {
  public:
   PartSender(const CommandQueue& queue, const Command& command, PartHead head) noexcept
       : queue_(queue), command_(command), head_(head) {}
 
-  /// The next bytes, as many as are left or less. Full: the first `accepted` of them were taken; again with the others,
-  /// even if there are none.
+  /// Sends the next bytes, at most those that are left. Full: the first `accepted` bytes were taken; call again with
+  /// the rest, even if it is empty.
   struct Taken {
     Reply reply = Reply::NoError;
     std::size_t accepted = 0;
   };
   [[nodiscard]] Taken append(std::span<const std::byte> bytes) noexcept;
-  /// Cuts it short. Nothing of it is left here. Full: again later.
+  /// Aborts the message. Full: call again later.
   [[nodiscard]] Reply abort() noexcept;
-  /// Bytes that are still to come.
+  /// Bytes not yet sent.
   [[nodiscard]] std::size_t left() const noexcept { return head_.total - head_.offset - buffered_; }
 
  private:
@@ -72,11 +72,11 @@ class PartSender {
 /// A mailbox in segments of the client's memory.
 struct SegmentHow {
   std::uint32_t slot_bytes = 64;  ///< 16, 32, 64 or 128.
-  std::uint32_t places = 32;      ///< As many segments at most, 2 to kMaxSegments.
-  std::uint32_t hold_us = 0;      ///< How long messages wait for a segment, if the client is entitled to that.
+  std::uint32_t places = 32;      ///< Maximum number of segments, 2 to kMaxSegments.
+  std::uint32_t hold_us = 0;      ///< How long messages wait for a segment, if the client's entitlement allows it.
 };
 
-/// A feed: a window for Get, and the file, for those who map it instead.
+/// A feed: a window for Get, and the file for mapping.
 struct AttachedFeed {
   NodeId node = 0;
   Vpid vpid = 0;
@@ -85,11 +85,11 @@ struct AttachedFeed {
   os::Descriptor file;
 };
 
-/// A process's port at the node of its host: the host API.
+/// The host API: a process's port at the node of its host.
 ///
-/// Opening, sharing and attaching ask the broker and wait for its reply, at most `patience`. Sending and receiving are
-/// memory alone, and never wait. Several threads may send; one thread each may read a mailbox and the notifications.
-/// When the process ends, by whatever death, the port ends.
+/// Opening, sharing and attaching send a request to the broker and wait for its reply, at most `patience`. Sending and
+/// receiving only access memory and never wait. Several threads may send; one thread may read a mailbox, and one the
+/// notifications. The port ends with the process, however that ends.
 class Client {
  public:
   [[nodiscard]] static Result<std::unique_ptr<Client>> open(const std::string& socket, std::size_t slot_bytes = 64,
@@ -97,49 +97,50 @@ class Client {
 
   [[nodiscard]] NodeId node() const noexcept { return node_; }
   [[nodiscard]] Vpid vpid() const noexcept { return vpid_; }
-  /// The user of the broker, as the kernel says. A system call; nothing if it does not say.
+  /// The user of the broker, from the kernel; nothing if unknown. A system call.
   [[nodiscard]] std::optional<std::uint32_t> broker_user() const noexcept;
   [[nodiscard]] Page page() const noexcept { return pages_.page(); }
 
-  /// Commands of one's own making, mostly transfers.
+  /// Sends a command, usually a transfer.
   [[nodiscard]] CommandQueue queue(CommandRing ring) const noexcept { return CommandQueue(page(), ring); }
-  /// 1 to 2048 bytes: up to 40 in one command, more in several. Full: nothing was sent.
+  /// Sends 1 to 2048 bytes: up to 40 in one command, more in several. Full: nothing was sent.
   [[nodiscard]] Reply send(NodeId node, Vpid vpid, std::span<const std::byte> bytes, const SendHow& how = {}) noexcept;
-  /// A message of `length` bytes, 1 to 2048, that are given bit by bit.
+  /// Begins a message of `length` bytes, 1 to 2048, sent in parts.
   [[nodiscard]] PartSender begin(NodeId node, Vpid vpid, std::size_t length, const SendHow& how = {}) noexcept;
-  /// High ones first.
+  /// Receives; high priority first.
   [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept;
-  /// From now on messages of this priority come into segments instead of the port's page: what lies in the page is
-  /// received first. Again after the ring has ended (Teller::Supervisor among the notifications): a new one, and what
-  /// was not read in the old one is lost. By the thread that reads the mailbox. Empty on success, else why not.
+  /// Receives later messages of this priority in segments instead of the port's page; messages in the page are received
+  /// first. Call it again after the ring has ended (notification Teller::Supervisor): unread messages of the old ring
+  /// are lost. To be called by the thread that reads the mailbox. Returns an empty string, or the reason of the
+  /// failure.
   [[nodiscard]] std::string use_segments(Priority priority, const SegmentHow& how = {});
-  /// Shares memory for so many slots and posts it. The first one makes the mailbox take messages; one more makes it
-  /// larger, at any time. Empty on success, else why not.
+  /// Shares memory for `slots` slots and posts it. The mailbox accepts messages from the first segment on; more
+  /// segments can be added at any time. Returns an empty string, or the reason of the failure.
   [[nodiscard]] std::string add_segment(Priority priority, std::uint32_t slots);
-  /// Null: the mailbox lies in the page.
+  /// Null: the mailbox is in the page.
   [[nodiscard]] const SegmentReader* segments(Priority priority) const noexcept;
   /// The mailbox in the page.
   [[nodiscard]] MailboxReader& mailbox(Priority priority) noexcept { return priority == Priority::High ? high_ : low_; }
   [[nodiscard]] NotificationReader& notifications() noexcept { return notifications_; }
 
   [[nodiscard]] Result<SharedRegion> share(std::size_t bytes, Access access);
-  /// The first `bytes` of a file as unpinned memory, of which at most `resident_bytes`, whole pages, are here at once:
-  /// its address. The file stays this process's, and has all changes when the memory is taken back and its end was
-  /// written. What others write into it meanwhile may be seen or not.
+  /// Shares the first `bytes` of a file as unpinned memory, with at most `resident_bytes` (whole pages) resident, and
+  /// returns its address. The process keeps the file; it contains all changes once the memory is taken back and
+  /// written. Writes by others in the meantime may or may not be seen.
   [[nodiscard]] Result<Nla> share_file(int file, std::uint64_t bytes, std::size_t resident_bytes, Access access);
-  /// Empty on success, else why not.
+  /// Returns an empty string, or the reason of the failure.
   [[nodiscard]] std::string unshare(Nla address);
   [[nodiscard]] Result<WindowName> open_window(Nla address, std::uint64_t bytes, Access access);
   [[nodiscard]] std::string close_window(std::uint16_t window);
   [[nodiscard]] Result<AttachedFeed> attach(const std::string& name);
   [[nodiscard]] std::string detach(std::uint16_t window);
-  /// The port to ask for a copy of a feed (remote::Subscriber).
+  /// The port from which to request a copy of a feed (remote::Subscriber).
   struct PortName {
     NodeId node = 0;
     Vpid vpid = 0;
   };
   [[nodiscard]] Result<PortName> subscribe(const std::string& feed);
-  /// False: the broker has closed the port, or is gone. A system call.
+  /// False if the broker has closed the port or exited. A system call.
   [[nodiscard]] bool is_open() const noexcept;
 
  private:
@@ -151,7 +152,7 @@ class Client {
   Client(Opened opened, unsigned patience_ms);
   [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, os::Descriptor* passed);
   [[nodiscard]] Result<BrokerReply> ask_of_feed(BrokerCall call, const std::string& feed, os::Descriptor* passed);
-  /// As ask, where a yes has no more to say: empty, or why not.
+  /// Like ask, for requests without a result: an empty string, or the reason of the failure.
   [[nodiscard]] std::string tell(const BrokerRequest& request);
   [[nodiscard]] PartHead next_message(std::size_t length, const SendHow& how) noexcept;
 

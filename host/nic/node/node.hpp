@@ -18,13 +18,14 @@
 namespace stopbit::nic {
 
 struct NodeOptions {
-  std::size_t ports = 256;  ///< VPIDs are 0 up to this, without it.
+  std::size_t ports = 256;  ///< VPIDs are 0 to ports - 1.
   AtuOptions atu;
   RmaOptions rma;
   LinkOptions link;
-  /// For the parts of a message (SendPart). One that is not whole by then is sent as erroneous, if its first part came.
+  /// For the parts of a message (SendPart). A message that is incomplete by then is sent as erroneous, if its first
+  /// part has arrived.
   std::uint64_t combine_patience_ns = 10'000'000;
-  std::uint64_t rest_ns = 10'000'000;  ///< A port that has asked for nothing for so long is looked at less often.
+  std::uint64_t rest_ns = 10'000'000;  ///< A port idle for this time is polled less often.
 };
 
 struct NodeCounters {
@@ -32,17 +33,16 @@ struct NodeCounters {
   std::array<std::uint64_t, kErrors> refused{};  ///< Commands for messages, by code; those of transfers count in Rma.
 };
 
-/// The units of one node and the ports that use them: takes the commands that ports wrote into their pages and carries
-/// them out, with the identity and the domain of the page that they lay in.
+/// The units of one node and the ports that use them. Takes the commands that ports write into their pages and executes
+/// them with the identity and the domain of that page.
 ///
-/// Each port has three rings of commands (CommandRing). What waits in one, for a full window or a transfer under way,
-/// holds up what is behind it in that ring, and nothing else. Messages and transfers may stand in any ring; a transfer
-/// in a ring of messages is sent away before what stands behind it is looked at.
+/// Each port has three rings of commands (CommandRing). A command that waits, for a full window or a transfer in
+/// progress, delays only the commands after it in the same ring. Messages and transfers may be in any ring; a transfer
+/// in a ring of messages is sent before the commands after it are read.
 ///
-/// Who has asked for something within `rest_ns` is looked at in each step; of all others kRestingLooks in turn, so that
-/// a step does not grow with the number of ports that are open, and a rested port waits for at most one round of them.
-/// Nobody tells the node that there is a command: there is nothing that a port could tell wrongly, or forget, and a
-/// producer writes no line but its own.
+/// Each step polls the ports with a command within `rest_ns`, and kRestingLooks of the others in turn, so that a step
+/// does not grow with the number of open ports and a resting port waits for at most one round. There is no doorbell, so
+/// a port can neither flood nor forget one, and a producer writes no cache line but its own.
 ///
 /// One thread. Allocates when ports are opened, never per command.
 class Node {
@@ -50,18 +50,18 @@ class Node {
   /// `transport` must outlive it.
   Node(Transport& transport, const NodeOptions& options);
 
-  /// Takes the memory into use, which must stay until close_port: writes its first page, and from now on obeys what
-  /// the port writes. Nothing if all ports are in use. A VPID that was closed comes back as late as possible.
+  /// Opens a port in this memory, which must remain mapped until close_port: writes its first page and then executes
+  /// the port's commands. Nothing if all ports are in use. Closed VPIDs are reused as late as possible.
   [[nodiscard]] std::optional<Vpid> open_port(const Page& page, Pdid domain, const MessagePort& how);
-  /// Its windows, its locks and what it waits for vanish; the memory may be unmapped. Registered pages stay registered:
+  /// Removes its windows, locks and pending waits; the memory may then be unmapped. Registered pages stay registered:
   /// revoke them at `rma` before, and wait until they are flushed.
   void close_port(Vpid vpid);
-  /// A disabled port is refused commands, and messages to it.
+  /// A disabled port's commands, and messages to it, are refused.
   void enable_port(Vpid vpid, bool on);
 
-  /// Takes commands, receives, answers. Returns how much it did.
+  /// Takes commands, receives, answers. Returns the amount of work done.
   std::size_t step(std::uint64_t now_ns);
-  /// Nothing is under way that waits for another node, and no command waits.
+  /// Whether no operation waits for another node and no command is pending.
   [[nodiscard]] bool is_idle() const noexcept;
 
   [[nodiscard]] NodeId id() const noexcept { return transport_.node(); }
@@ -83,8 +83,8 @@ class Node {
   [[nodiscard]] const NodeCounters& counters() const noexcept { return counters_; }
 
  private:
-  // What one ring of a port gets in a step. Nobody's neighbours make a step longer than by that, by RmaOptions'
-  // step_bytes, Links' bytes of a step, and by Ports::kWakesPerStep wake-ups.
+  // Work for one ring of a port in a step. Other ports lengthen a step at most by this, by RmaOptions' step_bytes,
+  // Links' bytes of a step, and Ports::kWakesPerStep wake-ups.
   static constexpr std::size_t kCommandsPerTurn = 16;
   static constexpr std::size_t kBytesPerTurn = 4'096;
   static constexpr std::size_t kRestingLooks = 16;
@@ -92,7 +92,7 @@ class Node {
   struct Ring {
     Ring(const Page& page, CommandRing ring, std::uint64_t patience_ns) : source(page, ring), combiner(patience_ns) {}
     CommandSource source;
-    bool has_command = false;   ///< One that could not be carried out yet.
+    bool has_command = false;   ///< A command that could not be executed yet.
     bool has_transfer = false;  ///< The last command was a transfer that has not been sent away.
     Command command;
     std::optional<Combined> combined;  ///< A message of parts that could not be sent yet; it lies in the combiner.
@@ -139,7 +139,7 @@ class Node {
   Services services_;
   std::vector<std::unique_ptr<Port>> open_;  ///< First those who have asked lately.
   std::size_t awake_ = 0;                    ///< How many these are.
-  std::size_t first_ = 0;                    ///< Which of them is served first in the next step,
+  std::size_t first_ = 0;                    ///< Index of the port served first in the next step,
   std::size_t resting_ = 0;                  ///< and which of the others is looked at next.
   std::uint64_t now_ns_ = 0;                 ///< Of the last step.
   std::size_t next_vpid_ = 0;

@@ -10,8 +10,8 @@
 
 namespace stopbit::nic {
 
-/// Memory that processes pass to each other as a descriptor: anonymous, zero at first, and sealed, so that nobody can
-/// make it shorter under the one who reads it.
+/// Memory that processes pass to each other as a descriptor: anonymous, zero at first, and sealed, so that it cannot be
+/// truncated under a reader.
 class SharedMemory {
  public:
   /// Makes `bytes`, a multiple of the page size. False, with errno.

@@ -92,16 +92,16 @@ class EventCounters {
   /// From now on `dispatch` calls the handler, once for each occurrence, those before included. Allocates. Arm before
   /// the dispatcher's thread runs, or from it.
   void arm(std::size_t event, Handler handler);
-  /// No handler runs for it any more. What has not been dispatched can be polled, or reaches the next handler. By the
-  /// dispatcher's thread, also from a handler.
+  /// Removes the handler. Occurrences not yet dispatched can be polled, or reach the next handler. By the dispatcher's
+  /// thread, also from a handler.
   void disarm(std::size_t event);
   /// Calls handlers for what has happened. Returns how many calls it made.
   std::size_t dispatch();
   /// The same, but sleeps first if there is nothing.
   std::size_t dispatch(std::chrono::nanoseconds timeout);
 
-  /// From now on `next` gives the event, once for each occurrence, those before included: for who has no handlers but a
-  /// loop. Ended by disarm.
+  /// From now on `next` gives the event, once for each occurrence, those before included: for callers with a loop
+  /// instead of handlers. Ended by disarm.
   void watch(std::size_t event);
   /// Takes one occurrence of a watched event; they come in turn. 0: there is none. By the dispatcher's thread, too.
   [[nodiscard]] std::size_t next() noexcept;

@@ -9,7 +9,7 @@
 
 namespace stopbit::nic {
 
-/// Which unit tells. What it means depends on the operation; `Command` modifiers choose them independently.
+/// The unit that notifies. Its meaning depends on the operation; `Command` modifiers choose them independently.
 enum class Teller : std::uint8_t {
   Requester = 1,    ///< The origin's memory may be used again, or its command was refused at home.
   Completer = 2,    ///< Data have arrived here: of a put at its target, of a get or an atomic at its origin.
@@ -19,7 +19,7 @@ enum class Teller : std::uint8_t {
 };
 [[nodiscard]] const char* to_text(Teller teller) noexcept;
 
-/// What a port is told: 64 bytes in its notification ring (PageLayout::kNotificationsAt).
+/// A notification: 64 bytes in the port's notification ring (PageLayout::kNotificationsAt).
 struct alignas(kLineBytes) Notification {
   Teller teller = {};
   Operation operation = {};  ///< Of the command that this is about.
@@ -39,8 +39,8 @@ struct alignas(kLineBytes) Notification {
 };
 static_assert(sizeof(Notification) == kLineBytes && offsetof(Notification, number) == 56);
 
-/// Whether it tells of a command of the port that reads it. Else it tells of what another port did here, and that one
-/// has chosen tag and word: who waits for an answer by its tag must ask this.
+/// Whether it reports a command of the port that reads it. Otherwise it reports an operation of another port, which has
+/// chosen tag and word: check this before matching an answer by its tag.
 [[nodiscard]] constexpr bool is_of_own_command(const Notification& notification) noexcept {
   const Teller teller = notification.teller;
   return teller == Teller::Requester || teller == Teller::Acknowledge ||

@@ -50,8 +50,8 @@ class Ports {
     wake();
     return true;
   }
-  /// Sleepers of at most so many events are woken in one step, of all ports; the others' in the next ones, ports in
-  /// turn. Each is a system call, which no other port is to wait for.
+  /// Maximum number of events whose sleepers are woken in one step, over all ports; the rest follow in later steps,
+  /// ports in turn. Each is a system call that delays other ports.
   static constexpr std::size_t kWakesPerStep = 4;
   /// Returns how many were woken, and whether there are more.
   std::size_t begin_step() noexcept {
@@ -71,7 +71,7 @@ class Ports {
     NotificationWriter writer;
     EventSource events;
     Pdid domain = 0;
-    bool is_listed = false;  ///< Stands in `waking_`.
+    bool is_listed = false;  ///< Is in `waking_`.
   };
   void wake() noexcept {
     while (left_ != 0 && !waking_.empty()) {

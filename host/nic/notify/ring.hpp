@@ -7,8 +7,8 @@
 
 namespace stopbit::nic {
 
-/// The node's side of a port's notification ring. A full ring drops, and counts in the port's page: nobody may hold up
-/// the network by not reading. One thread.
+/// The node's side of a port's notification ring. A full ring drops notifications and counts them in the port's page,
+/// so that a port that does not read cannot block the network. One thread.
 class NotificationWriter {
  public:
   explicit NotificationWriter(const Page& page) noexcept : page_(page) {}

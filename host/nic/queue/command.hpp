@@ -8,7 +8,7 @@
 
 namespace stopbit::nic {
 
-/// What a port can ask its node for. 0 is no command: memory that nobody wrote asks for nothing.
+/// Commands of a port to its node. 0 is not a command, so unwritten memory has no effect.
 enum class Operation : std::uint8_t {
   FastSend = 1,         ///< A message of up to 40 bytes, carried in the command.
   Send = 2,             ///< A message from registered memory.
@@ -54,10 +54,10 @@ enum class FenceOf : std::uint8_t {
   Writes = 2,  ///< Everything else.
 };
 
-/// Who is told, and how a message travels.
+/// Notifications, and options of a message.
 enum Modifier : std::uint8_t {
   kNotifyRequester = 1,  ///< The origin, as soon as its memory may be used again.
-  kNotifyCompleter = 2,  ///< Whoever got the data: the target of a put, the origin of a get.
+  kNotifyCompleter = 2,  ///< The receiver of the data: the target of a put, the origin of a get.
   kNotifyResponder = 4,  ///< The target of a get or an atomic, when its memory has been read or changed.
   kAcknowledge = 8,      ///< The origin, when the target has done it, or refused.
   kHighPriority = 16,    ///< A message that low ones never hold up.
@@ -85,10 +85,10 @@ struct alignas(kLineBytes) Command {
   std::uint64_t offset = 0;   ///< Into the target's window, in bytes.
   std::uint32_t length = 0;   ///< Send, Put, Get, PutWords, GetWords: in bytes, from 1.
   std::uint32_t mask = 0;     ///< PutWords: bits 0 to 23, the bytes that are left as they are; 24 to 31, the event.
-  std::uint64_t more = 0;     ///< CompareSwap: the new word. FetchCompareAdd: what to add, signed. Put, ImmediatePut,
-                              ///< Signal: the event of the target to signal behind it; 0 for none. PutWords: the
-                              ///< second word. Fence: a FenceOf.
-  std::uint64_t number = 0;   ///< The valid word, stored last: the command's absolute number in its queue, plus 1.
+  std::uint64_t more =
+      0;  ///< CompareSwap: the new word. FetchCompareAdd: what to add, signed. Put, ImmediatePut, Signal: the event of
+          ///< the target to signal after it; 0 for none. PutWords: the second word. Fence: a FenceOf.
+  std::uint64_t number = 0;  ///< The valid word, stored last: the command's absolute number in its queue, plus 1.
 };
 static_assert(sizeof(Command) == kLineBytes);
 static_assert(offsetof(Command, tag) == 8 && offsetof(Command, capability) == 16 && offsetof(Command, address) == 24);

@@ -9,9 +9,8 @@
 
 namespace stopbit::nic {
 
-/// Whether a command is written with one store of 64 bytes (MOVDIR64B). That has never been run, for want of such a
-/// processor, and a stand-in was slower than eight stores: only if the environment's STOPBIT_NIC_MOVDIR64B, `wanted`,
-/// is "on".
+/// Whether a command is written with one store of 64 bytes (MOVDIR64B). Never run on such a processor, and an emulation
+/// was slower than eight stores; therefore only if STOPBIT_NIC_MOVDIR64B in the environment, `wanted`, is "on".
 [[nodiscard]] bool chooses_line_store(bool has_instruction, const char* wanted) noexcept;
 
 /// What became of an attempt to insert commands; codes of the trigger page (table 4.4).
@@ -33,8 +32,8 @@ struct Issue {
 /// The port's side: inserts commands if there is room, never waits. Any number of threads of the process at once; the
 /// commands of one call, and those of one thread, keep their order. Nothing is lost or doubled.
 ///
-/// The checks save the way; the node makes its own and believes nothing that stands in the page. A thread that dies
-/// between claim and store stops the queue of its own port, and of no other.
+/// The checks avoid a round trip; the node makes its own and does not trust the page. A thread that dies between claim
+/// and store stops the queue of its own port, and of no other.
 class CommandQueue {
  public:
   explicit CommandQueue(const Page& page, CommandRing ring = CommandRing::Low) noexcept
@@ -76,7 +75,7 @@ class CommandSource {
 
   Page page_;
   RingPlace place_;
-  std::size_t next_at_;  ///< Where the next command will stand.
+  std::size_t next_at_;  ///< Position of the next command.
   std::uint64_t taken_ = 0;
   std::uint64_t told_ = 0;
 };

@@ -82,7 +82,7 @@ Result<AddressPrefix> parse_prefix(std::string_view text) {
   } else if (::inet_pton(AF_INET6, host.c_str(), &ipv6) == 1) {
     std::memcpy(prefix.address.bytes.data(), &ipv6, prefix.address.bytes.size());
   } else {
-    return Failure{"'" + std::string(text) + "' is no address and no prefix: 10.1.2.3, 10.1.0.0/16 or fd00::/8"};
+    return Failure{"'" + std::string(text) + "' is not an address or a prefix, like 10.1.2.3, 10.1.0.0/16 or fd00::/8"};
   }
   if (slash == std::string_view::npos) return prefix;
   const std::string_view number = text.substr(slash + 1);
@@ -92,11 +92,12 @@ Result<AddressPrefix> parse_prefix(std::string_view text) {
   unsigned bits = 0;
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), bits);
   if (error != std::errc() || end != number.data() + number.size() || bits > most) {
-    return Failure{"'" + std::string(text) + "': behind the / stand 0 to " + std::to_string(most) + " bits"};
+    return Failure{"'" + std::string(text) + "': the length after the / must be 0 to " + std::to_string(most) +
+                   " bits"};
   }
   prefix.bits = is_ipv4 ? bits + 8 * kIpv4At : bits;
   if (const HostAddress first = cut(prefix.address, prefix.bits); first != prefix.address) {
-    return Failure{"'" + std::string(text) + "' has bits behind its prefix, which begins at " + to_text(first)};
+    return Failure{"'" + std::string(text) + "' has bits after its prefix, which begins at " + to_text(first)};
   }
   return prefix;
 }

@@ -35,7 +35,7 @@ struct AddressPrefix {
   /// An IPv6 prefix never covers an IPv4 address.
   [[nodiscard]] bool covers(const HostAddress& other) const noexcept;
 };
-/// "10.1.2.3", "10.1.0.0/16", "fd00::/8". Bits behind the prefix are 0.
+/// "10.1.2.3", "10.1.0.0/16", "fd00::/8". Bits after the prefix are 0.
 [[nodiscard]] Result<AddressPrefix> parse_prefix(std::string_view text);
 
 }  // namespace stopbit::nic

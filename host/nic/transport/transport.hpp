@@ -23,7 +23,7 @@ class Transport {
   [[nodiscard]] virtual std::size_t nodes() const noexcept = 0;
   /// The longest frame.
   [[nodiscard]] virtual std::size_t frame_bytes() const noexcept = 0;
-  /// What arrives is what was sent: nobody needs a checksum. The same on all nodes of a network.
+  /// Frames arrive unchanged, so no checksum is needed. The same on all nodes of a network.
   [[nodiscard]] virtual bool is_exact() const noexcept { return false; }
   /// Whether processes of that node see the files of this host's memory (/dev/shm), as a carrier can know.
   [[nodiscard]] virtual bool shares_memory(NodeId other) const noexcept { return other == node(); }
@@ -31,7 +31,7 @@ class Transport {
   [[nodiscard]] virtual bool send(NodeId to, std::span<const std::byte> frame) = 0;
   /// Copies the next frame for this node, cut to the room there is, and returns its length; 0 if there is none.
   [[nodiscard]] virtual std::size_t receive(std::span<std::byte> into) = 0;
-  /// Who sent the frame that `receive` gave last, if the carrier knows it better than the frame.
+  /// Sender of the last frame returned by `receive`, if the carrier identifies it.
   [[nodiscard]] virtual std::optional<NodeId> sender() const noexcept { return std::nullopt; }
   /// Where a node is, as its connection says, not the node. Nothing: there is no such node now, or the carrier has no
   /// addresses, or cannot vouch for them.

@@ -28,14 +28,14 @@ Failure failed(const std::string& what) {
 }  // namespace
 
 Status rule_out_privileges() {
-  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("new privileges are not ruled out");
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failed("no_new_privs could not be set");
   return Done{};
 }
 
 Status drop_capabilities(std::span<const int> kept) {
   __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   std::array<__user_cap_data_struct, 2> had{};
-  if (::syscall(SYS_capget, &header, had.data()) != 0) return failed("capabilities are not known");
+  if (::syscall(SYS_capget, &header, had.data()) != 0) return failed("cannot read the capabilities");
   std::array<__user_cap_data_struct, 2> left{};
   for (const int capability : kept) {
     const auto number = static_cast<unsigned>(capability);
@@ -45,10 +45,13 @@ Status drop_capabilities(std::span<const int> kept) {
   }
   // Those of the bounding set come back when a program is executed by root; only who has CAP_SETPCAP can drop them.
   for (int capability = 0; ::prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
-    if (::prctl(PR_CAPBSET_DROP, capability) != 0 && errno != EPERM) return failed("capabilities are not bounded");
+    if (::prctl(PR_CAPBSET_DROP, capability) != 0 && errno != EPERM)
+      return failed(
+          "the bounding set of capabilities "
+          "was not reduced");
   }
   (void)::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  if (::syscall(SYS_capset, &header, left.data()) != 0) return failed("capabilities are not dropped");
+  if (::syscall(SYS_capset, &header, left.data()) != 0) return failed("capabilities were not dropped");
   return Done{};
 }
 

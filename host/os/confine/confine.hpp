@@ -9,35 +9,36 @@
 
 #include "microcode/base/result.hpp"
 
-/// What a process gives up for good, and for all threads made later, once it is set up. Each returns what could not be
-/// done, a sentence.
+/// Restrictions of a process and all its later threads, permanent, applied after its set-up. Each function returns what
+/// could not be done, as a sentence.
 namespace stopbit::confine {
 
-/// New privileges by executing files (no_new_privs). Before the other two, for who is not root.
+/// Rules out new privileges by executing files (no_new_privs). Required before the other restrictions unless the
+/// process is root.
 [[nodiscard]] Status rule_out_privileges();
-/// All capabilities but `kept`, of which it keeps those that it has; also those that a program which it might start
-/// would get.
+/// Drops all capabilities except `kept`, also for programs that it might start.
 [[nodiscard]] Status drop_capabilities(std::span<const int> kept = {});
-/// Files, but for folders in which it makes, changes and takes away files, and for folders and files that it reads;
-/// where the kernel has Landlock.
+/// Denies access to files, except folders in which it creates, changes and removes files, and folders and files that it
+/// reads. Needs Landlock in the kernel.
 [[nodiscard]] Status restrict_files(const std::vector<std::string>& written, const std::vector<std::string>& read);
-/// A system call that is allowed if an argument, seen through the mask, has this value. Of several for one call, one
-/// has to fit.
+/// A system call that is allowed if an argument, seen through the mask, has this value. If several are given for one
+/// call, one must match.
 struct LimitedCall {
   int call;
   unsigned argument;
   std::uint64_t mask;
   std::uint64_t value;
 };
-/// System calls that are not among these (seccomp): each ends with EPERM.
+/// Denies all other system calls (seccomp): they fail with EPERM.
 [[nodiscard]] Status filter_calls(std::span<const int> allowed, std::span<const LimitedCall> limited = {});
 
-/// The same filter for a thread that gives up more than its process has: made by one thread, applied by another, which
-/// needs no memory for it. A call must be allowed by all filters that a thread has.
+/// A filter for a thread that is restricted further than its process: created by one thread, applied by another without
+/// allocation. A call must be allowed by all filters that a thread has.
 class ThreadFilter {
  public:
   [[nodiscard]] Status make(std::span<const int> allowed, std::span<const LimitedCall> limited = {});
-  /// To the calling thread, for good; new privileges must be ruled out. @returns an error number, or 0.
+  /// Applies the filter to the calling thread, permanently; new privileges must be ruled out first. @returns an error
+  /// number, or 0.
   [[nodiscard]] int apply() const noexcept;
 
  private:

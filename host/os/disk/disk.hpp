@@ -9,11 +9,10 @@
 #include <system_error>
 #include <vector>
 
-/// How the appliance changes files on disk. Everything here returns an error number, 0 for none, and throws nothing but
-/// for want of memory.
+/// File changes of the appliance. Functions return an error number, 0 for none, and throw only if memory is short.
 namespace stopbit::disk {
 
-/// The system calls, as in section 2 of the manual. Tests put others in their place, to see what each failure does.
+/// The system calls, as in section 2 of the manual. Tests replace them to provoke failures.
 class Calls {
  public:
   Calls() = default;
@@ -29,7 +28,7 @@ class Calls {
   virtual int unlink(const char* path) noexcept;
 };
 
-/// From here to the end of its life all threads use these calls. One at a time.
+/// While this object exists all threads use these calls. One at a time.
 class ReplacedCalls {
  public:
   explicit ReplacedCalls(Calls& calls) noexcept;
@@ -47,10 +46,10 @@ class File {
   ~File() { (void)close(); }
 
   [[nodiscard]] int open(const std::string& path, int flags, mode_t mode) noexcept;
-  /// All of it: what the system takes in parts is written in parts. `written` counts what it took, after an error, too.
+  /// Writes everything, in parts if necessary. `written` counts the bytes written, also after an error.
   [[nodiscard]] int write(std::span<const std::byte> bytes, std::uint64_t& written) noexcept;
   [[nodiscard]] int truncate(std::uint64_t bytes) noexcept;
-  /// Some file systems report only here that there was no room.
+  /// Some file systems report only here that the disk is full.
   [[nodiscard]] int close() noexcept;
   [[nodiscard]] int get() const noexcept { return file_; }
 
@@ -59,10 +58,10 @@ class File {
 };
 
 [[nodiscard]] int rename(const std::string& from, const std::string& to) noexcept;
-/// No error if there is no such file.
+/// Not an error if the file does not exist.
 [[nodiscard]] int remove(const std::string& path) noexcept;
 
-/// Names of what is in a folder. The iterators of the standard library throw if the disk fails on the way.
+/// Names of the entries of a folder. The iterators of the standard library throw if the disk fails on the way.
 [[nodiscard]] std::vector<std::string> names_in(const std::string& folder, std::error_code& error);
 
 }  // namespace stopbit::disk

@@ -132,15 +132,15 @@ Status make_own_folder() {
   const Descriptor folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   const bool is_seen = folder.ok() ? ::fstat(folder.get(), &status) == 0 : ::lstat(path.c_str(), &status) == 0;
   if (is_seen && status.st_uid != ::geteuid()) {
-    return Failure{"'" + path + "' belongs to " + user_text(status.st_uid) + ", and has to be a folder of " +
+    return Failure{"'" + path + "' belongs to " + user_text(status.st_uid) + ", but must be a folder of " +
                    user_text(::geteuid()) + " for rings and counters: remove it"};
   }
   if (!folder.ok() || !is_seen) return Failure{system_error("use the folder", path)};
   // Whatever the process's mask says.
   if (is_new && ::fchmod(folder.get(), kMode) != 0) return Failure{system_error("set the mode of", path)};
   if (!is_new && (status.st_mode & kOthersWrite) != 0) {
-    return Failure{"others can write to '" + path + "' (mode " + octal(status.st_mode & 07777) +
-                   "), in which rings and counters lie: chmod go-w"};
+    return Failure{"other users can write to '" + path + "' (mode " + octal(status.st_mode & 07777) +
+                   "), the folder of rings and counters: run chmod go-w"};
   }
   const std::string signs(kSignsFolder);
   if (::mkdirat(folder.get(), signs.c_str(), kMode) == 0) {
@@ -247,8 +247,8 @@ Result<FoundFile> open_accepted(std::string_view name, std::string_view suffix, 
   constexpr int kFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
   const std::string what = "open the " + std::string(noun);
   const auto foreign = [&](const std::string& path, uid_t owner) {
-    return Failure{"the " + std::string(noun) + " '" + path + "' belongs to " + user_text(owner) + "; accepted are " +
-                   accepted.text() + "; --user or STOPBIT_USER names another"};
+    return Failure{"the " + std::string(noun) + " '" + path + "' belongs to " + user_text(owner) +
+                   "; accepted owners are " + accepted.text() + "; --user or STOPBIT_USER names another"};
   };
   if (!accepted.problem().empty()) return Failure{accepted.problem()};
   const Result<std::string> own = path_of(name);
@@ -299,7 +299,7 @@ Result<FoundFile> open_accepted(std::string_view name, std::string_view suffix, 
   if (first == candidates.end()) return std::move(candidates.front().found);
   const auto second = std::find_if(first + 1, candidates.end(), alive);
   if (second != candidates.end()) {
-    return Failure{"there are several: the " + std::string(noun) + " '" + first->found.path + "' of " +
+    return Failure{"several exist: the " + std::string(noun) + " '" + first->found.path + "' of " +
                    user_text(first->user) + " and '" + second->found.path + "' of " + user_text(second->user) +
                    "; name the path, or the user with --user or STOPBIT_USER"};
   }

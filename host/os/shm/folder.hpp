@@ -12,38 +12,38 @@
 #include "microcode/base/result.hpp"
 
 /// Folders of rings, counters and inboxes with plain names. Only its user can write to such a folder, so no other user
-/// can take a name, or offer a ring of his own under it. Readers look only into folders of users that they accept, and
-/// check the owner of what they have open.
+/// can occupy a name or offer a ring under it. Readers search only folders of accepted users and check the owner of
+/// each file they open.
 namespace stopbit::os {
 
-/// Where this process makes what has a plain name: the folder of $RUNTIME_DIRECTORY below /run/stopbit, which systemd
-/// makes for a service, else /dev/shm/stopbit-UID.
+/// Folder in which this process creates files with plain names: the folder of $RUNTIME_DIRECTORY below /run/stopbit,
+/// which systemd makes for a service, else /dev/shm/stopbit-UID.
 [[nodiscard]] std::string own_folder();
 
-/// Makes it if it does not exist (mode 0755), and the folder for the signs of readers in it. Fails if it cannot
-/// be used: it belongs to another user, or others can write to it.
+/// Creates the folder if it does not exist (mode 0755), and in it the folder of readers' files. Fails if the folder
+/// belongs to another user, or if other users can write to it.
 [[nodiscard]] Status make_own_folder();
 
-/// In a user's folder: where readers of any user may leave their signs (sign.hpp).
+/// In a user's folder: the folder in which readers of any user create their files (reader_registration.hpp).
 inline constexpr std::string_view kSignsFolder = ".readers";
 
-/// The number of a user, by name or number. Nothing if this machine has no such user.
+/// Number of a user, by name or number. Nothing if the user does not exist.
 [[nodiscard]] std::optional<uid_t> user_number(const std::string& user);
 /// "user mallory (uid 1003)".
 [[nodiscard]] std::string user_text(uid_t user);
 
-/// From here on this process accepts what belongs to this user, and prefers it to that of others. $STOPBIT_USER does
-/// the same, if this was not called. Call it before rings are opened.
+/// Makes this process accept, and prefer, files of this user. $STOPBIT_USER does the same if this was not called. Call
+/// it before opening rings.
 void accept_user(uid_t user) noexcept;
 
-/// Whose rings and counters a process reads: of the named user, of its own, of root and of the user "stopbit".
+/// Users whose rings and counters a process reads: of the named user, of its own, of root and of the user "stopbit".
 class Accepted {
  public:
-  /// `also`: a user to prefer, in place of what accept_user or $STOPBIT_USER names.
+  /// `also`: a preferred user instead of that of accept_user or $STOPBIT_USER.
   explicit Accepted(std::optional<uid_t> also = std::nullopt);
 
   [[nodiscard]] bool has(uid_t user) const noexcept;
-  /// In the order in which their folders are looked at.
+  /// In the order in which their folders are searched.
   [[nodiscard]] const std::vector<uid_t>& users() const noexcept { return users_; }
   [[nodiscard]] bool names_user() const noexcept { return names_user_; }
   /// "root, user alice (uid 1000)".
@@ -64,20 +64,20 @@ struct UserFolder {
 };
 [[nodiscard]] std::vector<UserFolder> folders_of(const std::vector<uid_t>& users);
 
-/// A file that was found by its name and opened to read. Its owner is one of the accepted.
+/// A file found by its name and opened for reading. Its owner is accepted.
 struct FoundFile {
   Descriptor file;
   std::string path;
 };
 
-/// Finds NAME plus `suffix`, for a path with a '/' just that file. Of several users' files: the named user's, else the
-/// one that has a live writer, else the first. A failure says in whose folders it was looked for, or whose it is.
-/// `noun`: "ring".
+/// Finds NAME plus `suffix`, or, for a path with a '/', that file. If several users have the file: the named user's,
+/// else the one with a live writer, else the first. A failure names the users whose folders were searched, or the
+/// owner. `noun`: "ring".
 [[nodiscard]] Result<FoundFile> open_accepted(std::string_view name, std::string_view suffix, std::string_view noun,
                                               const Accepted& accepted = Accepted());
 
-/// Opens, to read and write, a file of this user: in the own folder, else in another of the same user. errno, and
-/// `path` as it was tried last, if there is none.
+/// Opens a file of this user for reading and writing: in its own folder, else in another folder of the same user. On
+/// failure sets errno, and `path` to the last path tried.
 [[nodiscard]] Descriptor open_own(std::string_view name, std::string& path) noexcept;
 
 }  // namespace stopbit::os

@@ -32,8 +32,8 @@ Result<std::string> path_of(std::string_view name) {
                        std::all_of(name.begin(), name.end(), is_name_character);
   if (!is_good) {
     return Failure{"'" + std::string(name) +
-                   "' is no name of a ring: up to 64 letters, digits, '.', '_' and '-', not beginning with '.' or "
-                   "'-'; or a path with a '/'"};
+                   "' is not a valid name of a ring: up to 64 letters, digits, '.', '_' and '-', not beginning with "
+                   "'.' or '-'; or a path with a '/'"};
   }
   return own_folder() + '/' + std::string(name);
 }

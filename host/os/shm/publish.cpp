@@ -63,14 +63,15 @@ Status hold_dead(const std::string& path, const SegmentKind& kind, Old& old, boo
   const bool is_ours =
       is_held_by_us || is_rest ||
       (is_file && ::pread(old.file.get(), &magic, sizeof(magic), 0) == sizeof(magic) && magic == kind.magic);
-  if (!is_ours) return Failure{"'" + path + "' exists and is no " + noun + owner_text(opened) + "; it was left alone"};
+  if (!is_ours)
+    return Failure{"'" + path + "' exists and is not a " + noun + owner_text(opened) + "; it was not replaced"};
   old.is_held = is_held_by_us || lock(old.file);
   if (!old.is_held) {
     if (errno != EAGAIN && errno != EACCES) return Failure{system_error("lock", path)};
     if (is_locked(old.file)) return Failure{"the " + noun + " '" + path + "' has a live writer"};
   }
   if (!is_held_by_us && kind.may_replace != nullptr && !kind.may_replace(old.file)) {
-    return Failure{"the " + noun + " '" + path + "' holds records of its own; it was left alone"};
+    return Failure{"the " + noun + " '" + path + "' holds records of its own; it was not replaced"};
   }
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {

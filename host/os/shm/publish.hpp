@@ -9,15 +9,15 @@
 #include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 
-/// How a segment gets its name: complete, at once, and never over one that is in use.
+/// Naming of segments: atomically, when complete, and never replacing one in use.
 namespace stopbit::os {
 
-/// A new file for `final_path`, without a name until it is published, so that nobody can take the name before and
-/// nothing is left of a process that dies. On file systems without O_TMPFILE it has a name that nobody can guess.
+/// A new file for `final_path`, without a name until it is published, so that no other process can open it earlier and
+/// a process that dies leaves no file. On file systems without O_TMPFILE it has an unpredictable name.
 class TemporaryFile {
  public:
-  /// The mode of segments: everyone whom the folder lets in may read, the user may write. It is set, not asked for:
-  /// the process's mask does not change it.
+  /// Mode of segments: readable by everyone who can enter the folder, writable by the user. Set with fchmod, so that
+  /// the process's umask does not change it.
   static constexpr mode_t kMode = 0644;
 
   explicit TemporaryFile(std::string final_path, mode_t mode = kMode);
@@ -25,43 +25,45 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
 
-  /// Makes the file, empty. Makes the folder first if it is that of plain names. Not ok: `problem` says why.
+  /// Creates the file, empty, and first the folder if it is that of plain names. If not ok, `problem` gives the reason.
   [[nodiscard]] Descriptor create();
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
-  /// Gives the file that create has made its final name, or another. False, with errno: EEXIST if something has it.
+  /// Gives the created file its final name, or another. On failure returns false and sets errno: EEXIST if the name is
+  /// taken.
   [[nodiscard]] bool link_to(const Descriptor& file, const std::string& path);
-  /// A name of its own beside the final one, to be renamed. Empty, with errno, if there is none.
+  /// Gives the file a temporary name beside the final one, to be renamed. On failure returns an empty string and sets
+  /// errno.
   [[nodiscard]] const std::string& name_it(const Descriptor& file);
-  /// The file has no other name than the final one any more.
+  /// Call after the file has only its final name.
   void keep() { path_.clear(); }
 
  private:
   std::string final_path_;
   mode_t mode_;
-  std::string path_;  ///< What it is called until then; empty: nothing.
+  std::string path_;  ///< Its temporary name; empty if it has none.
   std::string problem_;
 };
 
-/// What kind of segment it is: only such a one, whose writer is gone, is replaced.
+/// Kind of segment. Only a segment of the same kind whose writer has ended is replaced.
 struct SegmentKind {
   std::uint64_t magic = 0;  ///< The first eight bytes.
   std::string_view noun;    ///< "ring": for messages.
-  /// A live segment of the caller, which may be replaced, too.
+  /// A live segment of the caller that may also be replaced.
   const Descriptor* own = nullptr;
-  /// Of one whose writer is gone: whether it may be replaced. Null: any may.
+  /// Whether a segment whose writer has ended may be replaced. Null: any.
   bool (*may_replace)(const Descriptor& file) = nullptr;
 };
 
-/// Whether the open file is the one that has the name.
+/// Whether the name belongs to the open file.
 [[nodiscard]] bool is_at(const Descriptor& file, const std::string& path) noexcept;
 
-/// Gives the complete segment, which its maker has locked, its name. What makers of the same name that died have left
-/// unfinished goes.
+/// Names the complete segment, which its writer has locked. Removes unfinished files that dead writers of the same name
+/// left.
 [[nodiscard]] Status publish(TemporaryFile& made, const Descriptor& file, const std::string& path,
                              const SegmentKind& kind);
 
-/// Takes the name away from a segment of this kind whose writer is gone. False if there is no such one.
+/// Removes the name of a segment of this kind whose writer has ended. False if none exists.
 bool remove_dead(const std::string& path, const SegmentKind& kind);
 
 }  // namespace stopbit::os

@@ -13,9 +13,9 @@ struct ReadFailure {
   std::string message;   ///< Names the file.
 };
 
-/// A whole file, but not more than `most` bytes of it.
+/// Reads a whole file; fails if it is longer than `most` bytes.
 [[nodiscard]] Result<std::string, ReadFailure> read_file(const std::string& path, std::size_t most);
-/// What is left of an open one; `path` is for messages.
+/// Reads the rest of an open file; `path` is for messages.
 [[nodiscard]] Result<std::string, ReadFailure> read_file(const Descriptor& file, const std::string& path,
                                                          std::size_t most);
 

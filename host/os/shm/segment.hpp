@@ -7,7 +7,7 @@
 
 #include "host/os/shm/guard.hpp"
 
-/// What writer and reader share: owned descriptors and mappings, locks.
+/// Shared by writers and readers: owned descriptors, mappings, locks.
 namespace stopbit::os {
 
 class Descriptor {
@@ -25,7 +25,8 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Shared memory of a file. A file that becomes shorter afterwards breaks the mapping and not the process (guard.hpp).
+/// Shared memory of a file. If the file is truncated later, the mapping is marked as broken and the process continues
+/// (guard.hpp).
 class Mapping {
  public:
   Mapping() = default;
@@ -36,23 +37,23 @@ class Mapping {
   Mapping& operator=(Mapping&& other) noexcept;
   ~Mapping();
 
-  /// Makes an empty file `bytes` long and maps it, shared, to write to. Its memory is reserved when this returns, in
-  /// huge pages if the file system gives them. False, with errno, if there is not enough: then nothing is mapped, and
-  /// the file is empty again.
+  /// Extends an empty file to `bytes` and maps it shared and writable. Its memory is reserved on return, in huge pages
+  /// if the file system supports them. On failure returns false and sets errno: nothing is mapped, and the file is
+  /// empty again.
   [[nodiscard]] bool create(const Descriptor& file, std::size_t bytes) noexcept;
 
   enum class Use : std::uint8_t { Write, Read, ReadSparse };
 
-  /// Maps the first `bytes` of a file, shared, and brings all pages in unless the file is sparse: its holes may be
-  /// larger than the memory. False, with errno, if that fails.
+  /// Maps the first `bytes` of a file, shared, and loads all pages unless the file is sparse, since its holes may
+  /// exceed the memory. On failure returns false and sets errno.
   [[nodiscard]] bool map(const Descriptor& file, std::size_t bytes, Use use) noexcept;
 
-  /// How much of it lies in huge pages. Reads /proc; 0 if that cannot be known.
+  /// Bytes in huge pages. Reads /proc; 0 if unknown.
   [[nodiscard]] std::size_t huge_bytes() const;
   [[nodiscard]] std::byte* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t bytes() const noexcept { return bytes_; }
-  /// Whether the file has become shorter than the mapping and an access has met the hole. From there on the memory
-  /// holds zeros of this process alone. A load: cheap enough for every record.
+  /// Whether the file was truncated below the mapping and an access has hit the missing part. From then on the memory
+  /// holds private zeros. A load: cheap enough for every record.
   [[nodiscard]] bool is_broken() const noexcept {
     return range_ != nullptr && range_->is_broken.load(std::memory_order_relaxed);
   }
@@ -65,9 +66,9 @@ class Mapping {
   GuardedRange* range_ = nullptr;
 };
 
-/// The writer's lock on its segment. It belongs to the open file, so it ends with the writer, however that ends.
+/// The writer's lock on its segment. It belongs to the open file, so it ends with the writer's process.
 [[nodiscard]] bool lock(const Descriptor& file) noexcept;
-/// Whether anyone holds it. Takes no lock itself, so that looking never keeps a writer out.
+/// Whether a process holds the lock. Takes no lock itself, so it never blocks a writer.
 [[nodiscard]] bool is_locked(const Descriptor& file) noexcept;
 
 /// "cannot WHAT PATH: reason", from errno.

@@ -11,7 +11,7 @@
 namespace stopbit::ingest {
 
 struct CapturePortOptions {
-  double speed = 0;  ///< Factor of the capture's own speed; 0 = each packet as soon as it is asked for.
+  double speed = 0;  ///< Factor of the capture's own speed; 0 = each packet at the next poll.
   /// ns; read at each poll if the port is paced. Empty: the machine's monotonic clock.
   std::function<std::uint64_t()> clock = {};
 };

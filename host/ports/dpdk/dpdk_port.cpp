@@ -219,11 +219,11 @@ Status Device::make_memory(std::uint32_t buffers, std::uint16_t room, std::uint3
   const auto make_pool = [&] { pool_ = rte_pktmbuf_pool_create(name.c_str(), buffers, kPoolCache, 0, room, socket); };
   make_pool();
   if (pool_ == nullptr && socket > 0) {
-    note("there is no room for its frames in the memory of its node, " + std::to_string(socket));
+    note("not enough memory for its frames on its node, " + std::to_string(socket));
     socket = SOCKET_ID_ANY;
     make_pool();
   }
-  if (pool_ == nullptr) return failure("no memory for its frames", rte_errno);
+  if (pool_ == nullptr) return failure("not enough memory for its frames", rte_errno);
   if (queues_ == 1) return Done{};
   auto handover = Handover::make(name, queues_, between_queues, socket);
   if (!handover) return Failure{name_ + ": " + handover.message()};
@@ -248,7 +248,7 @@ void Device::take_groups(std::span<const Membership> memberships) {
   if (rte_eth_dev_set_mc_addr_list(number_, groups_.data(), static_cast<std::uint32_t>(groups_.size())) == 0) return;
   if (rte_eth_allmulticast_enable(number_) == 0) return;
   if (rte_eth_promiscuous_enable(number_) == 0) return;
-  note("the card cannot be told to take multicast");
+  note("the card cannot receive all multicast");
 }
 
 /// Brings a group to a queue: by a rule in the card, or in software.
@@ -257,7 +257,9 @@ Status Device::bring(const Membership& membership, std::uint16_t queue) {
   if (auto wanted = handover_->want(membership, queue); !wanted) return Failure{name_ + ": " + wanted.message()};
   if (!steer(membership, queue)) {
     is_handed_over_ = true;
-    note("the card has no flow rules: what comes to another queue than that of its group is handed over");
+    note(
+        "the card has no flow rules: packets that arrive on another queue than their group's are handed over in "
+        "software");
   }
   return Done{};
 }
@@ -511,7 +513,7 @@ Status start_dpdk(const DpdkOptions& options) {
     return Failure{problem};
   }
   cpu_set_t own{};
-  if (::sched_getaffinity(0, sizeof(own), &own) != 0) return Failure{"dpdk: no processor to run on"};
+  if (::sched_getaffinity(0, sizeof(own), &own) != 0) return Failure{"dpdk: no core to run on"};
   // One logical core that may run wherever we may: DPDK starts no threads for packets, ours poll.
   std::vector<std::string> arguments = {"stopbit",
                                         "--no-telemetry",
@@ -528,13 +530,13 @@ Status start_dpdk(const DpdkOptions& options) {
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   static std::atomic<bool> started = false;
-  if (started.exchange(true)) return Failure{"dpdk: has been started before"};
+  if (started.exchange(true)) return Failure{"dpdk: already started"};
   const int status = rte_eal_init(static_cast<int>(pointers.size()), pointers.data());
   const int error = rte_errno;
   (void)::sched_setaffinity(0, sizeof(own), &own);
   if (status >= 0) return Done{};
-  return Failure{"dpdk: does not start: " + rte_error(error) +
-                 (options.huge_pages ? " (are there huge pages? `stopbit check-host` tells)" : "")};
+  return Failure{"dpdk: cannot start: " + rte_error(error) +
+                 (options.huge_pages ? " (see `stopbit check-host` for huge pages)" : "")};
 }
 
 Result<std::vector<std::unique_ptr<Port>>> open_dpdk_ports(const DpdkPortOptions& options) {
@@ -545,12 +547,12 @@ Result<std::vector<std::unique_ptr<Port>>> open_dpdk_ports(const DpdkPortOptions
     if (!problem.empty()) return Failure{problem};
   }
   const std::string name = options.device.substr(0, options.device.find(','));
-  if (name.empty()) return Failure{"dpdk: the device has no name"};
+  if (name.empty()) return Failure{"dpdk: the name of the device is missing"};
   std::uint16_t number = 0;
   const bool is_new = rte_eth_dev_get_port_by_name(name.c_str(), &number) != 0;
   if (is_new) {
     if (const int error = rte_dev_probe(options.device.c_str()); error != 0) {
-      return Failure{"dpdk " + name + ": there is no such device, or it does not start: " + rte_error(error)};
+      return Failure{"dpdk " + name + ": no such device, or it cannot start: " + rte_error(error)};
     }
     if (rte_eth_dev_get_port_by_name(name.c_str(), &number) != 0) {
       return Failure{"dpdk " + name + ": is not a network device"};

@@ -9,7 +9,7 @@
 #include "host/ports/port.hpp"
 #include "microcode/base/result.hpp"
 
-/// Ports of DPDK. Built if libdpdk is found (then STOPBIT_DPDK is defined for who links stopbit_ingest_dpdk).
+/// Ports of DPDK. Built if libdpdk is found (then STOPBIT_DPDK is defined for targets that link stopbit_ingest_dpdk).
 namespace stopbit::ingest {
 
 /// What a process needs before its first port. Once per process.
@@ -38,9 +38,9 @@ struct DpdkPortOptions {
 
 /// Opens a device: one port per receive queue, in order. start_dpdk comes first.
 ///
-/// Datagrams are handed out where the card wrote them; they are given back at the next poll. Frames of groups that
-/// nobody joined are handed out too if the card lets them through. The kernel knows nothing of the interface, so the
-/// port itself speaks IGMPv3: at a join, every minute, when a router asks, and a leave at the end.
+/// Datagrams are handed out where the card wrote them; they are given back at the next poll. Frames of groups that were
+/// not joined are included if the card passes them. The kernel does not know the interface, so the port itself sends
+/// IGMPv3: at a join, every minute, on a router's query, and a leave at the end.
 ///
 /// Several queues: join() of a queue's port makes a flow rule that brings the group there. If the card has none, RSS
 /// spreads groups by a hash of the addresses (notes() says so), and what comes to another queue is handed over, without

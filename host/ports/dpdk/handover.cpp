@@ -17,7 +17,8 @@ Result<std::unique_ptr<Handover>> Handover::make(const std::string& name, std::u
       const std::string ring = name + "." + std::to_string(from) + "." + std::to_string(to);
       rte_ring*& made_ring = made->lane(from, to).ring;
       made_ring = rte_ring_create(ring.c_str(), std::bit_ceil(room), socket, RING_F_SP_ENQ | RING_F_SC_DEQ);
-      if (made_ring == nullptr) return Failure{std::string("no memory between its queues: ") + rte_strerror(rte_errno)};
+      if (made_ring == nullptr)
+        return Failure{std::string("not enough memory between its queues: ") + rte_strerror(rte_errno)};
     }
   }
   return made;
@@ -38,8 +39,8 @@ Status Handover::want(const Membership& membership, std::uint16_t queue) {
     const bool meet =
         other.group == membership.group && (!other.source || !membership.source || *other.source == *membership.source);
     if (meet && owner != queue) {
-      return Failure{net::to_text(membership.group) + " is wanted at queue " + std::to_string(owner) +
-                     ", too; a group has one queue"};
+      return Failure{net::to_text(membership.group) + " is already assigned to queue " + std::to_string(owner) +
+                     "; a group has one queue"};
     }
   }
   if (memberships_.size() == kMaxGroups) return Failure{"more than " + std::to_string(kMaxGroups) + " groups"};

@@ -17,8 +17,8 @@ struct rte_ring;
 
 namespace stopbit::ingest {
 
-/// Brings datagrams to the queue that wants them, behind a card that cannot: what another queue has received goes there
-/// as a pointer, in a ring for each pair of queues, so that each ring has one thread at either end.
+/// Passes datagrams to the queue of their group if the card cannot: as a pointer, through a ring for each pair of
+/// queues, so that each ring has one thread at either end.
 ///
 /// Datagrams of one group and sender stay in order as long as the card brings them all to the same queue, as RSS does.
 class Handover {
@@ -35,7 +35,7 @@ class Handover {
   /// At set-up: what a queue wants. Fails if another queue wants it, too.
   [[nodiscard]] Status want(const Membership& membership, std::uint16_t queue);
 
-  /// Who wants it; the finder itself if nobody does.
+  /// The queue of the group; the receiving queue if the group has none.
   [[nodiscard]] std::uint16_t owner(net::Endpoint group, std::uint32_t source, std::uint16_t finder) const noexcept {
     const std::uint16_t* const queue = wanted_.find(group, source);
     return queue == nullptr ? finder : *queue;
@@ -43,7 +43,7 @@ class Handover {
 
   /// From the thread of `from`. A buffer that finds no room is freed and counted.
   void give(std::uint16_t from, std::uint16_t to, rte_mbuf* buffer) noexcept;
-  /// From the thread of `to`: what was given to it, at most so many. @returns how many.
+  /// On the thread of `to`: takes the datagrams passed to it, at most the size of the span. @returns their number.
   [[nodiscard]] std::size_t take(std::uint16_t to, std::span<rte_mbuf*> buffers) noexcept;
   /// What found no room on its way to this queue.
   [[nodiscard]] std::uint64_t dropped(std::uint16_t to) const noexcept;

@@ -8,7 +8,8 @@
 
 #include "host/ports/port.hpp"
 
-/// IGMPv3 (RFC 3376) for ports whose interface the kernel does not serve: who wants a group has to tell the network.
+/// IGMPv3 (RFC 3376) for ports whose interface the kernel does not serve: a port that joins a group has to report it to
+/// the network.
 namespace stopbit::ingest {
 
 using MacAddress = std::array<std::uint8_t, 6>;

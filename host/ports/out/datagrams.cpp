@@ -64,7 +64,7 @@ std::vector<Bytes> make_b3(std::span<const std::byte> data, std::uint64_t sequen
 std::optional<std::string> cannot_write(const net::Framing& framing) {
   for (const net::PreambleField field : {framing.sequence, framing.length}) {
     if (field.bytes != 0 && field.offset + field.bytes > framing.skip) {
-      return framing.name + ": a field lies behind the preamble, in the data";
+      return framing.name + ": a field is after the preamble, in the data";
     }
   }
   return std::nullopt;

@@ -13,7 +13,6 @@
 namespace stopbit::ingest {
 namespace {
 
-
 /// A stdio stream over a ByteStream, which libpcap reads from and which must outlive it. Its position is that of
 /// libpcap, not of what is buffered.
 FILE* make_file(ByteStream& stream) {
@@ -101,13 +100,13 @@ Result<std::unique_ptr<PacketSource>> open_stream(Result<std::unique_ptr<ByteStr
   std::unique_ptr<ByteStream> stream = std::move(opened).value();
   if (stream->starts_with(kPcapngMagic)) return open_pcapng(std::move(stream));
   FILE* const file = make_file(*stream);
-  if (file == nullptr) return Failure{stream->name() + ": no memory to open it"};
+  if (file == nullptr) return Failure{stream->name() + ": not enough memory to open it"};
   std::array<char, PCAP_ERRBUF_SIZE> error{};
   pcap_t* const handle = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, error.data());
   if (handle == nullptr) {
     std::fclose(file);
     const std::string why = stream->fault().empty() ? error.data() : stream->fault();
-    return Failure{stream->name() + ": no pcap or pcapng capture: " + why};
+    return Failure{stream->name() + ": not a pcap or pcapng capture: " + why};
   }
   const int dlt = pcap_datalink(handle);
   const auto link = net::link_type_from_dlt(dlt);

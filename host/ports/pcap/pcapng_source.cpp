@@ -57,9 +57,9 @@ class PcapngSource final : public PacketSource {
     const Next next = load();
     const bool has_interfaces = !interfaces_.empty();
     if (next == Next::Fault && !has_interfaces) {
-      return "no pcap or pcapng capture: " + (stream_->fault().empty() ? reason_ : stream_->fault());
+      return "not a pcap or pcapng capture: " + (stream_->fault().empty() ? reason_ : stream_->fault());
     }
-    if (!has_interfaces) return "no pcap or pcapng capture: it describes no interface";
+    if (!has_interfaces) return "not a pcap or pcapng capture: it describes no interface";
     const bool none_readable = std::none_of(interfaces_.begin(), interfaces_.end(),
                                             [](const Interface& interface) { return interface.link.has_value(); });
     if (none_readable) {

@@ -18,11 +18,11 @@ namespace stopbit::recorder {
 struct ArchiveOptions {
   std::string folder;                       ///< Must exist. Files of an earlier run stay, and count.
   std::string name;                         ///< Of the line: letters, digits, '.', '_', '-'; the files begin so.
-  std::uint64_t file_bytes = 64U << 20;     ///< A file is closed when it has so many.
+  std::uint64_t file_bytes = 64U << 20;     ///< Maximum size of a file.
   std::uint64_t total_bytes = 1ULL << 30;   ///< Of files that are not frozen: the oldest goes first.
   std::uint64_t frozen_bytes = 1ULL << 30;  ///< Of frozen files: beyond them, no more are frozen.
-  std::uint64_t freeze_before_ns = 30'000'000'000;  ///< What is kept of the time before a gap,
-  std::uint64_t freeze_after_ns = 30'000'000'000;   ///< and behind it.
+  std::uint64_t freeze_before_ns = 30'000'000'000;  ///< Time kept before a gap,
+  std::uint64_t freeze_after_ns = 30'000'000'000;   ///< and after it.
 };
 
 /// The packets of one line on disk, within a size: files NAME-000001.pcapng, NAME-000002.pcapng, ... of which the

@@ -17,7 +17,7 @@ using ByteSink = std::function<void(std::span<const std::byte>)>;
 /// blocks up to there.
 class PcapngWriter {
  public:
-  /// Writes the head. Names show as the interfaces' in other tools; cut behind 64 bytes.
+  /// Writes the head. Other tools show the names as those of the interfaces; names are cut after 64 bytes.
   PcapngWriter(ByteSink sink, std::span<const std::string_view> interfaces);
 
   /// `interface` counts from 0. A frame may have kMaxFrameBytes; of a longer one the rest is left out.

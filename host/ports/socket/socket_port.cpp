@@ -210,7 +210,7 @@ class SocketPort final : public Port {
     // The kernel gives the double, for its own bookkeeping, and tells so.
     if (::getsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &got, &size) == 0 && got / 2 < bytes) {
       note("the receive buffers have " + std::to_string(got / 2) + " bytes instead of " + std::to_string(bytes) +
-           ": raise net.core.rmem_max");
+           ": increase net.core.rmem_max");
     }
   }
 
@@ -240,18 +240,18 @@ class SocketPort final : public Port {
     request.ifr_data = reinterpret_cast<char*>(&config);
     const Descriptor descriptor(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     card_stamps_ = ::ioctl(descriptor.get(), SIOCSHWTSTAMP, &request) == 0;
-    if (!card_stamps_) note("no arrival times from the card, the kernel's are used: " + os::error_text());
+    if (!card_stamps_) note("no arrival times from the card; the kernel's are used: " + os::error_text());
   }
 
   Status join_source(GroupSocket& socket, const Membership& membership) {
     if (!is_multicast(membership.group.address)) {
-      if (membership.source) return failure(membership, "only multicast groups can be joined from a source");
+      if (membership.source) return failure(membership, "'source' is allowed for multicast groups only");
       return Done{};
     }
     const sockaddr_in group = net::socket_address({membership.group.address, 0});
     int status = 0;
     if (membership.source) {
-      if (socket.any_source) return failure(membership, "the group has been joined from any source already");
+      if (socket.any_source) return failure(membership, "the group is already joined from any source");
       group_source_req request{};
       request.gsr_interface = interface_index_;
       const sockaddr_in source = net::socket_address({*membership.source, 0});
@@ -426,7 +426,7 @@ Result<std::unique_ptr<SocketPort>> make_port(const SocketPortOptions& options) 
   unsigned index = 0;
   if (!options.interface.empty()) {
     index = ::if_nametoindex(options.interface.c_str());
-    if (index == 0) return Failure{"socket: there is no interface '" + options.interface + "'"};
+    if (index == 0) return Failure{"socket: no interface '" + options.interface + "'"};
   }
   return std::make_unique<SocketPort>(options, index);
 }

@@ -12,10 +12,10 @@
 
 namespace stopbit::ingest {
 
-/// The best arrival times that are asked for. What cannot be had falls back to the next one, with a note; each
-/// datagram says which it has.
+/// The best arrival times requested. If not available, the next kind is used, with a note; each datagram has the
+/// quality of its time.
 enum class ArrivalTimes : std::uint8_t {
-  Hardware,  ///< The card's clock, which somebody has to keep on UTC (ptp4l, phc2sys).
+  Hardware,  ///< The card's clock, which must be synchronised to UTC (ptp4l, phc2sys).
   Kernel,    ///< When the kernel took the frame from the card.
   Poll,      ///< When the datagram was fetched: the least work.
 };
@@ -31,20 +31,20 @@ struct SocketPortOptions {
   std::function<Result<int>(const Membership& membership, std::vector<std::string>& notes)> open_socket = {};
 };
 
-/// Receives through UDP sockets of the kernel: one per group and port, joined from the sources that are asked for
-/// (IGMPv3) or from any. Several programs can listen to the same group.
+/// Receives through UDP sockets of the kernel: one per group and port, joined from given sources (IGMPv3) or from any.
+/// Several programs can listen to the same group.
 ///
-/// poll makes one system call per socket with recvmmsg, and beyond four sockets one more to find out which of them
-/// have something. Buffers are allocated here: batch * max_payload_bytes. Datagrams for others of this machine, or of
-/// groups that somebody else joined, do not come (IP_MULTICAST_ALL is off). counters().dropped_by_kernel is what did
-/// not fit the sockets' buffers; what was dropped in the card or its queue does not show here (`ethtool -S`).
+/// poll makes one system call per socket with recvmmsg, and beyond four sockets one more to find out which of them have
+/// something. Buffers are allocated here: batch * max_payload_bytes. Datagrams of groups that only other sockets have
+/// joined are not received (IP_MULTICAST_ALL is off). counters().dropped_by_kernel counts overflows of the sockets'
+/// buffers, not drops in the card or its queue (see `ethtool -S`).
 ///
 /// Needs no privilege, but with CAP_NET_ADMIN a receive buffer can exceed net.core.rmem_max, busy polling can be
-/// switched on, and the card be told to stamp; without, notes() says what is missing.
+/// enabled, and the card can stamp packets; without it, notes() lists what is missing.
 [[nodiscard]] Result<std::unique_ptr<Port>> open_socket_port(const SocketPortOptions& options);
 
 /// The socket that such a port would have for this group, bound, joined and with its options: for a process that does
-/// not receive itself. The caller owns it. `notes` takes what was asked for and could not be had.
+/// not receive itself. The caller owns it. Adds unavailable features to `notes`.
 [[nodiscard]] Result<int> open_group_socket(const SocketPortOptions& options, const Membership& membership,
                                             std::vector<std::string>& notes);
 

@@ -151,7 +151,7 @@ class CppView {
   }
 
   void head() {
-    line("// Typed views of records, made by `stopbit gen cpp`. Do not edit: generate it anew.");
+    line("// Typed views of records, made by `stopbit gen cpp`. Do not edit; generate it again.");
     line("//");
     for (const Source& source : program_.sources) {
       line("// from {}, {} bytes, FNV-1a {:016x}", comment(text(source.name)), source.bytes, source.hash);
@@ -452,7 +452,7 @@ class CppView {
 
   void reference(const Part& part, Scope& scope) {
     const std::string name = scope.unique("templateRef");
-    line("/// Calls the visitor with the view of the template that stands here.");
+    line("/// Calls the visitor with the view of the template at this place.");
     line("template <class Visitor>");
     line("void {}(Visitor&& visitor) const {{", name);
     line("  const auto* slot = place.block + {};", slots_of(part.block));

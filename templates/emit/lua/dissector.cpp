@@ -149,9 +149,8 @@ class Writer {
   }
 
   void head() {
-    line(
-        "-- Wireshark dissector of the FAST feed '{}', made by `stopbit dissector`: make it again rather than edit it.",
-        options_.name);
+    line("-- Wireshark dissector of the FAST feed '{}', made by `stopbit dissector`. Do not edit; generate it again.",
+         options_.name);
     line("--");
     line("-- Put this file into the folder of personal Lua plugins (Wireshark: Help, About, Folders), or run");
     line("--   wireshark -X lua_script:THIS_FILE");

@@ -162,7 +162,7 @@ proto.prefs.framing =
 proto.prefs.reset = Pref.enum("Reset of the dictionary", 0, "When previous values are forgotten", {
   { 1, "as the framing says", 0 },
   { 2, "before every datagram", 1 },
-  { 3, "by templates that ask for it", 2 },
+  { 3, "by templates with the reset attribute", 2 },
   { 4, "never", 3 },
 }, false)
 proto.prefs.strict = Pref.bool("Strict", feed.strict, "Also refuse what FAST calls reportable errors (R2, R6 to R9)")

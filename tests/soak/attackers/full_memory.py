@@ -20,7 +20,7 @@ class FullMemory(Attacker):
         try:
             answer = self.field.ask("load cme")
             if answer is not None:
-                promise("not enough space in /dev/shm" in answer and "the image before runs on" in answer, f"load: {answer}")
+                promise("not enough space in /dev/shm" in answer and "the previous image remains in use" in answer, f"load: {answer}")
                 self.count(loads_refused=1)
             if self.random.random() < 0.5 and (seen := self.tail()) is not None and self.field.is_running():
                 promise(seen[0] == 0, f"a copy of the ring without memory: {seen}")

@@ -103,11 +103,11 @@ def entitle(broker, control, entitlements, process, ring, other):
     with open(entitlements, "w", encoding="utf-8") as file:
         file.write(before + '[[entitlement]]\nuser = "nobody"\nfeds = []\n')
     answer = command(control, "entitle")
-    assert answer.startswith("error: the entitlements were refused; those before hold; ") and "feds" in answer, answer
+    assert answer.startswith("error: the new entitlements were rejected; the previous ones remain in force; ") and "feds" in answer, answer
     assert open_as_nobody(broker) == NOT_ENTITLED
     with open(entitlements, "w", encoding="utf-8") as file:
         file.write(before + '[[entitlement]]\nuser = "nobody"\n')
-    assert command(control, "entitle").startswith("2 entitlements hold from now on")
+    assert command(control, "entitle").startswith("2 entitlements in force")
     for _ in range(300):
         if (error := open_as_nobody(broker)) == NONE:
             break

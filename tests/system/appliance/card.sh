@@ -68,11 +68,11 @@ file = "made/software.toml"
 a = "two"
 TOML
   if ! start_appliance; then
-    grep -Eq 'built without|there is no simulated card' log && exit $kSkipped
+    grep -Eq 'built without|the simulated card is missing' log && exit $kSkipped
     return 1
   fi
   grep -q "what=\"card\" decodes=\"$folder/card\" xclbin=\"sim\"" log
-  grep -q "the card does not decode '$folder/software': it runs one program at a time, that of '$folder/card'. Software does" log
+  grep -q "the card does not decode '$folder/software': it runs one program at a time, and runs that of '$folder/card'; it is decoded in software" log
   "$bin/stopbit" simulate sim.toml -q
   wait_for 'is_all_there'
   stop_appliance

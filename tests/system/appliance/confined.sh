@@ -69,7 +69,7 @@ cp made/cme.xml made/new.xml
 echo '<!-- another -->' >>made/new.xml
 mv made/new.xml made/cme.xml
 answer=$(say "load cme")
-[[ $answer == "the image 'cme' goes to 1 ring" ]] || { echo "$answer"; exit 1; }
+[[ $answer == "the image 'cme' is loading into 1 ring" ]] || { echo "$answer"; exit 1; }
 wait_for 'grep -q "what=\"layout changed\"" log'
 curl -sf http://127.0.0.1:9464/metrics >metrics
 grep -q '^stopbit' metrics
@@ -81,7 +81,7 @@ before=$(messages)
 wait_for '(($(messages) > before + 500))'
 wait_for 'grep -q "what=\"gaps not written\"" log'
 answer=$(say "load cme")
-[[ $answer == "error: "*"the one before runs on"* ]] || { echo "$answer"; exit 1; }
+[[ $answer == "error: "*"the previous image remains in use"* ]] || { echo "$answer"; exit 1; }
 curl -sf http://127.0.0.1:9464/status.json >/dev/null
 (($(grep -c 'what="opener ended"' log) == 1))
 

@@ -131,7 +131,7 @@ status=0
 status=0
 "${in_left[@]}" "$bin/stopbit" tail "fabric://$at/cme" --token-file wrong >wrong.jsonl 2>wrong.log || status=$?
 [[ $status == 1 && ! -s wrong.jsonl ]] || { echo "a wrong token: status $status"; cat wrong.log; exit 1; }
-grep -q "there is no such ring for this token" wrong.log || { cat wrong.log; exit 1; }
+grep -q "no such ring for this token" wrong.log || { cat wrong.log; exit 1; }
 
 wait_for '(($(refused) > 0))'
 
@@ -148,7 +148,7 @@ done
 # libfabric dies in its own process, there is another one, and that is all.
 kill_server() { pkill -KILL -P "$(pgrep -P "$appliance" -x stopbit-fabric)"; }
 wait_for kill_server  # the turned bits may have killed it just now
-wait_for 'grep -q "the process of libfabric has ended, it died of SIGKILL" log'
+wait_for 'grep -q "the libfabric process ended: it died of SIGKILL" log'
 
 kill -9 "$killed"
 wait "$killed" 2>/dev/null || true
@@ -186,7 +186,7 @@ done
 kill -9 "${bad[@]}" 2>/dev/null || true
 for ring in shm left right late; do wait_for "[[ \$(records_of ./$ring) == $records ]]"; done
 wait_for '[[ $(subscribers) == "3 3" ]]'
-echo "$(cat bits-0.02) and $(cat bits-0.3) bits turned, $(grep -c "of libfabric has ended" log) processes of libfabric replaced by the appliance"
+echo "$(cat bits-0.02) and $(cat bits-0.3) bits turned, $(grep -c "the libfabric process ended" log) processes of libfabric replaced by the appliance"
 kill -TERM "$appliance"
 ends "the appliance" "$appliance"
 wait "$appliance" || { echo "the appliance failed"; cat log; exit 1; }

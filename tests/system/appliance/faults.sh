@@ -116,7 +116,7 @@ kill -9 $appliance
 wait $appliance 2>/dev/null || true
 status=0
 wait $reader || status=$?
-((status == 3)) && grep -q 'the writer has ended without saying so' first-words || { cat first-words; exit 1; }
+((status == 3)) && grep -q 'the writer died' first-words || { cat first-words; exit 1; }
 check_life first-life
 ! "$bin/stopbit" ready "$name" >ready-text || { echo "ready although it is dead"; cat ready-text; exit 1; }
 start_appliance

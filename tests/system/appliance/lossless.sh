@@ -71,7 +71,7 @@ for way in near far; do
 done
 # The appliance stands still until both have lost sight of it: they go on where they were.
 kill -STOP "$appliance"
-wait_for 'grep -q "gives no sign" near.log && grep -q "gives no sign" far.log'
+wait_for 'grep -q "does not respond" near.log && grep -q "does not respond" far.log'
 kill -CONT "$appliance"
 goes_on
 kill -STOP "${taker[dying]}"

@@ -62,7 +62,7 @@ timeout 2 "$bin/stopbit" tail feed >local.jsonl || true
 # Full while it runs: what is asked for then is refused, by a client, too; what was there goes on.
 fill
 answer=$(ask "load cme")
-[[ $answer == *"not enough space in /dev/shm"*"the image before runs on"* ]] || { echo "load: $answer"; exit 1; }
+[[ $answer == *"not enough space in /dev/shm"*"the previous image remains in use"* ]] || { echo "load: $answer"; exit 1; }
 lives "after load"
 for try in $(seq 3); do
   as_stranger timeout 3 ./stopbit tail broker:broker.sock/feed >near.jsonl 2>near.log || true
@@ -90,7 +90,7 @@ wait_for 'grep -q "feed$" /proc/$reader/maps'
 truncate -s 4096 "$rings/feed"
 status=0
 wait $reader || status=$?
-[[ $status == 1 ]] && grep -q "the ring's file became shorter" cut.log || { echo "reader of a short ring: $status"; cat cut.log; exit 1; }
+[[ $status == 1 ]] && grep -q "the ring's file was truncated" cut.log || { echo "reader of a short ring: $status"; cat cut.log; exit 1; }
 wait_for 'grep -q "what=\"file truncated\" file=\".*feed\"" log'
 truncate -s 0 "$rings/$name.counters"
 wait_for 'grep -q "what=\"file truncated\" file=\".*counters\"" log'

@@ -55,7 +55,7 @@ door = socket.socket(socket.AF_UNIX)
 door.connect("control.sock")
 door.sendall(b"freeze\n")
 answer = door.makefile().readline()
-assert answer.startswith("what came in the last 2"), answer
+assert answer.startswith("keeping the capture of the last 2"), answer
 PYTHON
 grep -q 'what="freeze"' log
 

@@ -55,7 +55,7 @@ refused() {
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"'
 start_appliance
 python3 "$here/tls_test.py" server
-noted 'whoever reaches it sees the page'
+noted 'the page is open to every host'
 stop_appliance
 settings 0.0.0.0:9464 'certificate = "server.pem"' 'key = "server.key"' 'token_file = "token"'
 start_appliance
@@ -68,15 +68,15 @@ if noted 'HTTP on' >/dev/null; then exit 1; fi
 stop_appliance
 settings 0.0.0.0:9464 'token_file = "token"'
 start_appliance
-noted 'the token can be read on its way'
+noted 'the token crosses the network unencrypted'
 stop_appliance
 
 settings 0.0.0.0:9464
-refused 1 'an address that others can reach wants a token_file, or TLS'
+refused 1 'an address that other hosts can reach needs a token_file, or TLS'
 settings 0.0.0.0:9464 'certificate = "server.pem"'
-refused 1 'TLS wants both a certificate and its key'
+refused 1 'TLS needs both a certificate and its key'
 settings 127.0.0.1:9464 'client_ca = "ours.pem"'
-refused 1 'which wants a certificate and a key here'
+refused 1 'client certificates need TLS'
 settings 127.0.0.1:9464 'certificate = "none.pem"' 'key = "server.key"'
 refused 3 "certificate 'none.pem': "
 settings 127.0.0.1:9464 'certificate = "token"' 'key = "server.key"'

@@ -34,7 +34,7 @@ PYTHON
 say "the process of libfabric"
 status=0
 /usr/libexec/stopbit/stopbit-fabric 2>/tmp/fabric.log || status=$?
-((status == 2)) && grep -q "it does nothing alone" /tmp/fabric.log || fail "stopbit-fabric: status $status, $(cat /tmp/fabric.log)"
+((status == 2)) && grep -q "only stopbit can start it" /tmp/fabric.log || fail "stopbit-fabric: status $status, $(cat /tmp/fabric.log)"
 status=0
 stopbit tail fabric://127.0.0.1:9/none >/dev/null 2>/tmp/subscribe.log || status=$?
 ((status == 3)) && grep -q "cannot reach '127.0.0.1:9'" /tmp/subscribe.log && ! grep -q "stopbit-fabric" /tmp/subscribe.log ||

@@ -324,7 +324,7 @@ TEST(Appliance, starts_a_new_image_between_two_datagrams) {
   Diagnostics diagnostics;
   const auto answer = one.made->reload("ticks", diagnostics);
   ASSERT_TRUE(answer) << answer.message() << diagnostics.format();
-  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(), HasSubstr("an earlier change"));
+  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(), HasSubstr("an earlier image change"));
   // The ring has its name already, and nothing in it yet.
   auto second = ring::Reader::open(one.folder.path("ring"));
   ASSERT_TRUE(second) << second.message();
@@ -356,9 +356,10 @@ TEST(Appliance, refuses_a_bad_image_and_runs_on) {
   OneChannel one("mode = \"fast\"\n");
   one.folder.write("ticks.xml", "<templates><template name=\"Tick\" id=\"1\"><uInt32/></template></templates>");
   Diagnostics diagnostics;
-  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(), HasSubstr("refused; the one before runs on"));
+  EXPECT_THAT(one.made->reload("ticks", diagnostics).message(),
+              HasSubstr("rejected; the previous image remains in use"));
   EXPECT_THAT(diagnostics.format(), HasSubstr("ticks.xml:1:"));
-  EXPECT_THAT(one.made->reload("tocks", diagnostics).message(), HasSubstr("there is no image 'tocks'"));
+  EXPECT_THAT(one.made->reload("tocks", diagnostics).message(), HasSubstr("unknown image 'tocks'"));
   one.give(0, tick(1, 1));
   one.work();
   EXPECT_EQ(one.seen().size(), 1U);
@@ -455,8 +456,8 @@ TEST(Appliance, takes_memory_from_the_node_of_its_core_and_says_which_port_is_el
       },
       appliance::Topology(machine.folder().string()));
   EXPECT_THAT(one.made->notes(),
-              ElementsAre("agent 'md' has its memory on node 0, and port 'right' hangs on node 1000: "
-                          "its packets cross between them",
+              ElementsAre("agent 'md' has its memory on NUMA node 0, and port 'right' is attached to node 1000: "
+                          "its packets cross between the nodes",
                           "feed 'test': 2 of 2 groups have no 'source': any host can send to them"));
   one.give(0, tick(1, 1));
   one.work();
@@ -469,8 +470,8 @@ TEST(Appliance, says_that_the_memory_of_a_node_cannot_be_had_and_runs_without) {
   OneChannel one(
       "mode = \"fast\"\n", "", [](appliance::Settings& settings) { set_interface(settings, 0, "far"); },
       appliance::Topology(machine.folder().string()));
-  EXPECT_THAT(one.made->notes(), Contains(HasSubstr("agent 'md' cannot have its memory on node 1000: ")));
-  EXPECT_THAT(one.made->notes(), Contains(HasSubstr("lies on node 0, not on node 1000 of its agent")));
+  EXPECT_THAT(one.made->notes(), Contains(HasSubstr("agent 'md' cannot have its memory on NUMA node 1000: ")));
+  EXPECT_THAT(one.made->notes(), Contains(HasSubstr("is on NUMA node 0, not on node 1000 of its agent")));
   one.give(0, tick(1, 1));
   one.work();
   EXPECT_EQ(one.seen().size(), 1U);

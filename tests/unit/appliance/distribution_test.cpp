@@ -142,7 +142,7 @@ TEST(Distribution, follows_a_ring_that_is_made_anew) {
   ASSERT_TRUE(before) << before.message();
   Diagnostics diagnostics;
   ASSERT_TRUE(offering.one->made->reload("ticks", diagnostics)) << diagnostics.format();
-  EXPECT_THAT(offering.told_until("another segment"), Contains(HasSubstr("feed 'ring' has another segment")));
+  EXPECT_THAT(offering.told_until("was replaced"), Contains(HasSubstr("feed 'ring' was replaced")));
   const auto after = client.value()->attach("ring");
   ASSERT_TRUE(after) << after.message();
   struct stat old_file {};
@@ -218,10 +218,11 @@ TEST(Entitlements, say_what_is_wrong_and_where) {
   EXPECT_THAT(errors_of("[[entitlement]]\nhold = \"2s\"\n"), HasSubstr("2:8: error"));
   EXPECT_THAT(errors_of("[[entitlement]]\ngroup = \"4294967295\"\n"),
               HasSubstr("2:9: error: this machine has no group"));
-  EXPECT_THAT(errors_of("[[entitlement]]\nfeeds = [\"cmee\"]\n"), HasSubstr("there is no feed 'cmee'; near is 'cme'"));
-  EXPECT_THAT(errors_of("[[entitlement]]\ndomain = 65536\n"), HasSubstr("'domain' is from 1 to 65535"));
-  EXPECT_THAT(errors_of("[[entitlement]]\nfeed = []\n"), HasSubstr("there is no key 'feed' here; near is 'feeds'"));
-  EXPECT_THAT(errors_of("[[entitlements]]\n"), HasSubstr("near is 'entitlement'"));
+  EXPECT_THAT(errors_of("[[entitlement]]\nfeeds = [\"cmee\"]\n"),
+              HasSubstr("unknown feed 'cmee'; did you mean 'cme'?"));
+  EXPECT_THAT(errors_of("[[entitlement]]\ndomain = 65536\n"), HasSubstr("'domain' must be from 1 to 65535"));
+  EXPECT_THAT(errors_of("[[entitlement]]\nfeed = []\n"), HasSubstr("unknown key 'feed'; did you mean 'feeds'?"));
+  EXPECT_THAT(errors_of("[[entitlements]]\n"), HasSubstr("did you mean 'entitlement'?"));
   EXPECT_THAT(errors_of("[[entitlement]\n"), HasSubstr("entitlements.toml:1"));
 }
 

@@ -51,7 +51,7 @@ TEST(Publications, cannot_change_together_with_what_the_node_is_made_of) {
     change(now);
     EXPECT_EQ(why_not_republish(running(), now),
               std::string("'") + key +
-                  "' of [nic] cannot change while the appliance runs: put it back, or start the appliance again");
+                  "' of [nic] cannot change while the appliance is running: restore it, or restart the appliance");
   }
 }
 
@@ -78,7 +78,7 @@ TEST(Publications, keep_nobody_waiting_for_longer_than_the_ring_was_made_for) {
   now.publish[0].detach_after_ns = 2 * kPatienceNs;
   EXPECT_THAT(why_not_republish(waits, now),
               HasSubstr("'detach_after' of [[publish]] 'cme': the agent of this lossless "
-                        "ring waits for at most 5000ms"));
+                        "ring was started to wait at most 5000ms"));
   now.publish[0].lossless = false;
   EXPECT_EQ(why_not_republish(waits, now), "") << "who takes a right away is not kept from it";
 }

@@ -209,22 +209,22 @@ TEST(AssemblerErrors, names_every_bad_line) {
                    "  NON_U32_MAN 255\n"
                    ".what 1\n"
                    "NOP - SKIP :nowhere\n"),
-            (Texts{"2:1: there is no instruction 'FOO'", "3:15: the number is larger than 254",
-                   "4:1: there is no directive '.what'", "5:12: there is no label 'nowhere'"}));
+            (Texts{"2:1: unknown instruction 'FOO'", "3:15: the number is larger than 254",
+                   "4:1: unknown directive '.what'", "5:12: unknown label 'nowhere'"}));
 }
 
 TEST(AssemblerErrors, says_what_is_missing_or_too_much) {
   EXPECT_EQ(errors("NOP\n"), (Texts{"1:4: expected a word, or - for none"}));
   EXPECT_EQ(errors("NOP - SKIP\n"), (Texts{"1:11: the target is missing"}));
-  EXPECT_EQ(errors("NOP - FLY 3\n"), (Texts{"1:7: there is no control-op 'FLY'"}));
-  EXPECT_EQ(errors("NOP - SKIP 3 4\n"), (Texts{"1:14: this does not belong here"}));
-  EXPECT_EQ(errors("NOP - bits=3\n"), (Texts{"1:7: this does not belong here"}));
+  EXPECT_EQ(errors("NOP - FLY 3\n"), (Texts{"1:7: unknown control-op 'FLY'"}));
+  EXPECT_EQ(errors("NOP - SKIP 3 4\n"), (Texts{"1:14: this is not allowed here"}));
+  EXPECT_EQ(errors("NOP - bits=3\n"), (Texts{"1:7: this is not allowed here"}));
   EXPECT_EQ(errors("PMAP - bits=3 bits=4\n"), (Texts{"1:15: this is given twice"}));
   EXPECT_EQ(errors("NOP x\n"), (Texts{"1:5: expected a number"}));
   EXPECT_EQ(errors("NOP \"1\"\n"), (Texts{"1:5: expected a word, or - for none"}));
   EXPECT_EQ(errors(".slot d0\n"), (Texts{"1:9: expected the slot's name in quotes"}));
   EXPECT_EQ(errors(".field \"x\"\n"), (Texts{"1:11: expected the field's type"}));
-  EXPECT_EQ(errors(".field \"x\" optional\n"), (Texts{"1:12: there is no type 'optional'"}));
+  EXPECT_EQ(errors(".field \"x\" optional\n"), (Texts{"1:12: unknown type 'optional'"}));
   EXPECT_EQ(errors(".dispatch t0 id=1\n"), (Texts{"1:18: the entry's address is missing"}));
   EXPECT_EQ(errors(".block b0 leaf\n"), (Texts{"1:11: expected root, element or after"}));
 }
@@ -252,16 +252,15 @@ TEST(AssemblerErrors, checks_the_numbers_of_entries) {
 
 TEST(AssemblerErrors, checks_strings) {
   EXPECT_EQ(errors(".source \"abc\n"), (Texts{"1:9: the string has no end"}));
-  EXPECT_EQ(errors(".source \"a\\qc\"\n"),
-            (Texts{"1:11: this is not an escape; there are \\\" \\\\ \\n \\r \\t \\xHH"}));
+  EXPECT_EQ(errors(".source \"a\\qc\"\n"), (Texts{"1:11: unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH"}));
   EXPECT_EQ(errors(".source \"a\\x1\"\n"), (Texts{"1:11: \\x needs two hexadecimal digits"}));
   EXPECT_EQ(errors(".source\"a\"\n"), (Texts{"1:1: a blank is missing before the string"}));
-  EXPECT_EQ(errors(".source \"a\\"), (Texts{"1:11: this is not an escape; there are \\\" \\\\ \\n \\r \\t \\xHH"}));
+  EXPECT_EQ(errors(".source \"a\\"), (Texts{"1:11: unknown escape; use \\\" \\\\ \\n \\r \\t \\xHH"}));
 }
 
 TEST(AssemblerErrors, checks_braces_and_labels) {
-  EXPECT_EQ(errors("}\n"), (Texts{"1:1: there is no { to this"}));
-  EXPECT_EQ(errors(".template \"x\" {\n .group \"g\" {\n}\n"), (Texts{"1:1: the { of this has no }"}));
+  EXPECT_EQ(errors("}\n"), (Texts{"1:1: this } has no {"}));
+  EXPECT_EQ(errors(".template \"x\" {\n .group \"g\" {\n}\n"), (Texts{"1:1: this { has no }"}));
   EXPECT_EQ(errors(":a\nNOP -\n:a\n"), (Texts{"3:1: label 'a' is defined twice"}));
   EXPECT_EQ(errors(": NOP -\n"), (Texts{"1:1: the label has no name"}));
 }
@@ -269,7 +268,7 @@ TEST(AssemblerErrors, checks_braces_and_labels) {
 TEST(AssemblerErrors, shows_the_line_as_compilers_do) {
   const Assembled result = assemble_text("  NOP - FLY\n");
   EXPECT_EQ(result.diagnostics.format(),
-            "test.sbasm:1:9: error: there is no control-op 'FLY'\n"
+            "test.sbasm:1:9: error: unknown control-op 'FLY'\n"
             "    1 |   NOP - FLY\n"
             "      |         ^~~\n");
 }

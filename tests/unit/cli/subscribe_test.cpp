@@ -197,8 +197,7 @@ TEST_F(Subscribing, goes_on_when_nobody_starts_its_processes_of_libfabric_any_mo
   until([&] { return is_served_at(2); }, "the subscriber is served at another place");
   give_and_expect(10);
   const std::string said = end();
-  EXPECT_NE(said.find(": the network is joined anew: the process that starts those of libfabric is gone\n"),
-            std::string::npos)
+  EXPECT_NE(said.find(": rejoining the network: the supervisor of the libfabric processes died\n"), std::string::npos)
       << said;
   EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
 }
@@ -244,9 +243,9 @@ TEST_F(SubscribingBesideAnother, goes_on_at_another_place_when_its_own_is_anothe
   give_and_expect(10);
   EXPECT_TRUE(other_->is_joined());
   const std::string said = end();
-  EXPECT_NE(said.find(": the network is joined anew: node 0 refuses: the node is there already\n"), std::string::npos)
+  EXPECT_NE(said.find(": rejoining the network: node 0 refuses: the node has already joined\n"), std::string::npos)
       << said;
-  EXPECT_NE(said.find(": the network is joined again, as node 2\n"), std::string::npos) << said;
+  EXPECT_NE(said.find(": rejoined the network as node 2\n"), std::string::npos) << said;
   EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
 }
 

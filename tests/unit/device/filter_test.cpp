@@ -52,14 +52,14 @@ TEST(Filter, says_why_a_field_cannot_be_looked_at) {
   };
   EXPECT_EQ(why("Order", "Id"), "the program has no template 'Order'");
   EXPECT_EQ(why("Trade", "Ids"), "template 'Trade' has no field 'Ids'");
-  EXPECT_EQ(why("Trade", "Symbol"), "field 'Symbol' is no integer");
-  EXPECT_EQ(why("Trade", "Price"), "field 'Price' is no integer");
+  EXPECT_EQ(why("Trade", "Symbol"), "field 'Symbol' is not an integer");
+  EXPECT_EQ(why("Trade", "Price"), "field 'Price' is not an integer");
   EXPECT_NE(why("Trade", "Market").find("has no word in records"), std::string::npos);
-  EXPECT_NE(why("Trade", "Size").find("in or behind a sequence"), std::string::npos);
-  EXPECT_NE(why("Trade", "Behind").find("in or behind a sequence"), std::string::npos);
+  EXPECT_NE(why("Trade", "Size").find("in or after a sequence"), std::string::npos);
+  EXPECT_NE(why("Trade", "Behind").find("in or after a sequence"), std::string::npos);
   EXPECT_NE(filter_by_text(trades, "Trade", "Symbol", "too long a symbol").message().find("longer than"),
             std::string::npos);
-  EXPECT_EQ(filter_by_text(trades, "Trade", "Id", "7").message(), "field 'Id' is no string");
+  EXPECT_EQ(filter_by_text(trades, "Trade", "Id", "7").message(), "field 'Id' is not a string");
 }
 
 }  // namespace

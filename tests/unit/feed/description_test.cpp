@@ -105,7 +105,7 @@ TEST(FeedDescription, errors_name_the_place) {
   EXPECT_NE(error_of(with("window = { packets = 0 }\n")).find("'packets'"), std::string::npos);
   EXPECT_NE(error_of(with("window = { time = \"2\" }\n")).find("feed.toml:6:19: error:"), std::string::npos);
   EXPECT_NE(error_of(with("window = { datagram = \"64KiB\" }\n")).find("'datagram'"), std::string::npos);
-  EXPECT_NE(error_of(with("image = \"j\"\n")).find("there is no image 'j'"), std::string::npos);
+  EXPECT_NE(error_of(with("image = \"j\"\n")).find("unknown image 'j'"), std::string::npos);
   EXPECT_NE(error_of(with("", "")).find("a channel needs a line 'a'"), std::string::npos);
   EXPECT_NE(error_of(with("", "a = { group = \"224.0.0.256\", port = 1 }\n")).find("must be an IPv4 address"),
             std::string::npos);
@@ -117,15 +117,15 @@ TEST(FeedDescription, errors_name_the_place) {
             std::string::npos);
   EXPECT_NE(
       error_of(std::string(kImage) + "templates = [\"x.xml\"]\n[[channel]]\nframing = \"cme\"\n" + std::string(kLine))
-          .find("an image is made of"),
+          .find("an image needs either"),
       std::string::npos);
 }
 
 TEST(FeedDescription, what_cannot_go_together_is_refused) {
   const std::string one = "[[channel]]\nframing = \"cme\"\nnumber = 1\n" + std::string(kLine);
-  EXPECT_NE(error_of(std::string(kImage) + one + one).find("another channel of this number"), std::string::npos);
+  EXPECT_NE(error_of(std::string(kImage) + one + one).find("another channel has this number"), std::string::npos);
   EXPECT_NE(error_of(std::string(kImage) + one + "[[channel]]\nframing = \"cme\"\n" + std::string(kLine))
-                .find("another channel of this number"),
+                .find("another channel has this number"),
             std::string::npos);
   EXPECT_NE(error_of(std::string(kImage) + one + "[[channel]]\nframing = \"cme\"\nnumber = 2\n" + std::string(kLine))
                 .find("another line has the group 224.0.0.1:1"),

@@ -225,7 +225,7 @@ TEST(ImageReader, refuses_bytes_after_the_last_section) {
 TEST(ImageReader, names_the_version_it_cannot_read) {
   Bytes bytes = write(test::sample_program());
   put32(bytes, 8, 7);
-  EXPECT_EQ(refusal(mended(bytes)), "byte 8: the image has version 7, this program reads version 1");
+  EXPECT_EQ(refusal(mended(bytes)), "byte 8: the image has version 7, this program supports version 1");
 }
 
 TEST(ImageReader, refuses_a_section_longer_than_the_file) {
@@ -321,10 +321,10 @@ TEST(ImageReader, refuses_wrong_capabilities_and_layout_hash) {
   const std::size_t at = section_offset(good, Section::Properties);
   Bytes bytes = good;
   bytes[at] ^= std::byte{1};
-  EXPECT_NE(refusal(mended(bytes)).find("the capabilities are not those of the code"), std::string::npos);
+  EXPECT_NE(refusal(mended(bytes)).find("the capabilities do not match the code"), std::string::npos);
   bytes = good;
   bytes[at + 8] ^= std::byte{1};
-  EXPECT_NE(refusal(mended(bytes)).find("the layout hash is not that of the content"), std::string::npos);
+  EXPECT_NE(refusal(mended(bytes)).find("the layout hash does not match the content"), std::string::npos);
 }
 
 TEST(ImageReader, refuses_references_that_add_up_to_more_than_an_image) {

@@ -79,16 +79,16 @@ TEST(AddressPrefix, says_what_is_wrong_with_a_text) {
     const Result<AddressPrefix> read = parse_prefix(text);
     return read ? std::string() : read.message();
   };
-  EXPECT_EQ(problem("md1"), "'md1' is no address and no prefix: 10.1.2.3, 10.1.0.0/16 or fd00::/8");
+  EXPECT_EQ(problem("md1"), "'md1' is not an address or a prefix, like 10.1.2.3, 10.1.0.0/16 or fd00::/8");
   EXPECT_NE(problem(""), "");
   EXPECT_NE(problem("/8"), "");
-  EXPECT_EQ(problem("10.0.0.0/33"), "'10.0.0.0/33': behind the / stand 0 to 32 bits");
-  EXPECT_EQ(problem("fd00::/129"), "'fd00::/129': behind the / stand 0 to 128 bits");
+  EXPECT_EQ(problem("10.0.0.0/33"), "'10.0.0.0/33': the length after the / must be 0 to 32 bits");
+  EXPECT_EQ(problem("fd00::/129"), "'fd00::/129': the length after the / must be 0 to 128 bits");
   EXPECT_NE(problem("10.0.0.0/"), "");
   EXPECT_NE(problem("10.0.0.0/8/8"), "");
   EXPECT_NE(problem("10.0.0.0/-1"), "");
-  EXPECT_EQ(problem("10.1.2.3/16"), "'10.1.2.3/16' has bits behind its prefix, which begins at 10.1.0.0");
-  EXPECT_EQ(problem("fd00::1/64"), "'fd00::1/64' has bits behind its prefix, which begins at fd00::");
+  EXPECT_EQ(problem("10.1.2.3/16"), "'10.1.2.3/16' has bits after its prefix, which begins at 10.1.0.0");
+  EXPECT_EQ(problem("fd00::1/64"), "'fd00::1/64' has bits after its prefix, which begins at fd00::");
 }
 
 }  // namespace

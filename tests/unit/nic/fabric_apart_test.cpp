@@ -176,8 +176,8 @@ TEST_F(FabricApart, replaces_a_process_that_hangs) {
 TEST_F(FabricApart, says_so_when_nobody_can_start_its_process_again) {
   ASSERT_EQ(::kill(supervisor_, SIGKILL), 0);
   ASSERT_TRUE(until([&] { return host_->deaths().count != 0; }));
-  EXPECT_EQ(host_->deaths().why, "its supervisor is gone, nobody starts it again");
-  EXPECT_EQ(host_->problem(), "the process that starts those of libfabric is gone");
+  EXPECT_EQ(host_->deaths().why, "its supervisor died, so it cannot be restarted");
+  EXPECT_EQ(host_->problem(), "the supervisor of the libfabric processes died");
   // Nobody tries to, so that it is not said again and again.
   const std::uint64_t end = clock_ns() + 1'200'000'000;
   ASSERT_TRUE(until([&] { return clock_ns() > end; }));
@@ -309,11 +309,11 @@ TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
   auto none = FabricTransport::listen(options);
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.message(),
-            "cannot start '/nowhere/stopbit-fabric', which runs libfabric apart: No such file or directory");
+            "cannot start '/nowhere/stopbit-fabric', the process for libfabric: No such file or directory");
   options.program = "/bin/true";
   none = FabricTransport::listen(options);
   ASSERT_FALSE(none.ok());
-  EXPECT_EQ(none.message(), "its supervisor is gone, nobody starts it again");
+  EXPECT_EQ(none.message(), "its supervisor died, so it cannot be restarted");
   options.program = find_fabric_program().value();
   options.listen = "192.0.2.1:5177";  // of no host
   none = FabricTransport::listen(options);

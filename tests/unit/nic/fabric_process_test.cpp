@@ -233,7 +233,7 @@ void converse(const std::function<std::unique_ptr<Process>()>& begin_server, con
     EXPECT_EQ(server->line(), "heard 2");
     EXPECT_EQ(second.line(), "same bytes at node 2");
     Process stranger([&](const Say& say) { ask_in_another_version(address, say); });
-    EXPECT_EQ(stranger.line(), "refused by version 2: it speaks another version");
+    EXPECT_EQ(stranger.line(), "refused by version 2: it has another protocol version");
   }
 }
 

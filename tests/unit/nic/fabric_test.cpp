@@ -133,7 +133,7 @@ TEST_P(Fabric, refuses_who_is_of_another_network_or_shape_and_says_why) {
   other.frame_bytes = 512;
   const Node b = start(other, host);
   EXPECT_TRUE(until({host.get(), b.get()}, [&] { return !b->problem().empty(); }));
-  EXPECT_EQ(b->problem(), "node 0 refuses: its network has another number of nodes, or other frames");
+  EXPECT_EQ(b->problem(), "node 0 refuses: its network has another number of nodes or frame size");
   EXPECT_FALSE(a->is_joined());
   EXPECT_EQ(host->counters().joined, 0U);
   EXPECT_GE(host->counters().refused, 2U);

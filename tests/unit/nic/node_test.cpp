@@ -527,7 +527,7 @@ TEST_F(Clients, that_open_no_port_take_only_a_few_places) {
   }
   const Result<std::unique_ptr<Client>> refused = Client::open(options.socket);
   ASSERT_FALSE(refused);
-  EXPECT_NE(refused.message().find("as many connections as it may"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find("its maximum of connections"), std::string::npos) << refused.message();
   idle.clear();
   host.stop();
   host.settle();
@@ -718,11 +718,11 @@ TEST_F(Clients, are_offered_no_file_that_another_can_cut_short) {
   ASSERT_EQ(::symlink(path.c_str(), (scratch.folder() / "link").c_str()), 0);
   EXPECT_NE(host.broker->add_feed("link", (scratch.folder() / "link").string()), "");
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
-  EXPECT_NE(host.broker->add_feed("cme", path).find("not of this user alone"), std::string::npos);
+  EXPECT_NE(host.broker->add_feed("cme", path).find("must belong to this user or root"), std::string::npos);
   ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
-    EXPECT_NE(host.broker->add_feed("cme", path).find("not of this user alone"), std::string::npos);
+    EXPECT_NE(host.broker->add_feed("cme", path).find("must belong to this user or root"), std::string::npos);
     ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
   }
   EXPECT_EQ(host.broker->add_feed("cme", path), "");
@@ -1100,15 +1100,15 @@ TEST_F(UnpinnedClients, get_no_more_than_they_are_entitled_to) {
     return refusal(client.share_file(file.get(), pages * kPageBytes, resident_pages * kPageBytes, Access::Read));
   };
   using ::testing::HasSubstr;
-  EXPECT_THAT(share(*a, 101, 16), HasSubstr("ERR_QUEUE_FULL: more of files than the port may share"));
-  EXPECT_THAT(share(*a, 100, 33), HasSubstr("more of it in memory than the port may have there"));
-  EXPECT_THAT(share(*a, 100, 15), HasSubstr("16 to 4194304 pages"));
+  EXPECT_THAT(share(*a, 101, 16), HasSubstr("ERR_QUEUE_FULL: exceeds the port's limit of shared files"));
+  EXPECT_THAT(share(*a, 100, 33), HasSubstr("exceeds the port's limit of resident bytes"));
+  EXPECT_THAT(share(*a, 100, 15), HasSubstr("16 to 4194304 resident pages"));
   EXPECT_THAT(share(*a, 0, 16), HasSubstr("ERR_OLENGTH"));
   EXPECT_EQ(share(*a, 50, 16), "");
-  EXPECT_THAT(share(*a, 51, 16), HasSubstr("more of files"));
+  EXPECT_THAT(share(*a, 51, 16), HasSubstr("exceeds the port's limit of shared files"));
   EXPECT_EQ(share(*a, 50, 16), "");
   EXPECT_EQ(share(*b, 10, 16), "");
-  EXPECT_THAT(share(*b, 10, 16), HasSubstr("than all clients may have there"));
+  EXPECT_THAT(share(*b, 10, 16), HasSubstr("exceeds the broker's limit of resident bytes"));
   a.reset();
   std::string last;
   for (int i = 0; i < 10'000 && (last = share(*b, 10, 16)) != ""; ++i) ::usleep(1'000);
@@ -1124,7 +1124,7 @@ TEST_F(UnpinnedClients, of_other_entitlements_get_none) {
   const auto client = open();
   const NumberedFile file(16);
   EXPECT_THAT(refusal(client->share_file(file.get(), kPageBytes, 16 * kPageBytes, Access::Read)),
-              ::testing::HasSubstr("more of files than the port may share"));
+              ::testing::HasSubstr("exceeds the port's limit of shared files"));
 }
 
 TEST_F(UnpinnedClients, share_only_files_that_cannot_stop_the_node) {
@@ -1141,17 +1141,17 @@ TEST_F(UnpinnedClients, share_only_files_that_cannot_stop_the_node) {
   const os::Descriptor writes(pipe[1]);
   EXPECT_THAT(share(reads.get()), HasSubstr("ERR_POSTED_PA_INV"));
   const os::Descriptor proc(::open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-  EXPECT_THAT(share(proc.get()), HasSubstr("no file on ext4, xfs, btrfs or tmpfs"));
+  EXPECT_THAT(share(proc.get()), HasSubstr("must be a file on ext4, xfs, btrfs or tmpfs"));
   const os::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   EXPECT_THAT(share(socket.get()), HasSubstr("ERR_POSTED_PA_INV"));
   const NumberedFile file(4);
   EXPECT_THAT(share(file.get(), 5 * kPageBytes), HasSubstr("the file is shorter"));
-  EXPECT_THAT(share(file.get(), ~std::uint64_t{0}), HasSubstr("more of files"));
+  EXPECT_THAT(share(file.get(), ~std::uint64_t{0}), HasSubstr("exceeds the port's limit of shared files"));
   const std::string path = "/proc/self/fd/" + std::to_string(file.get());
   const os::Descriptor reading(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   EXPECT_THAT(share(reading.get(), kPageBytes, Access::ReadWrite), HasSubstr("not open for this access"));
   const os::Descriptor appending(::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
-  EXPECT_THAT(share(appending.get(), kPageBytes, Access::ReadWrite), HasSubstr("open to append"));
+  EXPECT_THAT(share(appending.get(), kPageBytes, Access::ReadWrite), HasSubstr("open for appending"));
   EXPECT_EQ(share(appending.get(), kPageBytes, Access::Read), "");
   const os::Descriptor named(::open(path.c_str(), O_PATH | O_CLOEXEC));
   if (const auto shared = client->share_file(named.get(), kPageBytes, 16 * kPageBytes, Access::Read)) {

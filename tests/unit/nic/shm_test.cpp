@@ -127,7 +127,7 @@ TEST_F(Shm, survives_an_inbox_that_becomes_shorter) {
     EXPECT_EQ(b->receive(got), 0U);
   }
   EXPECT_FALSE(a->connect(1));
-  EXPECT_NE(a->problem().find("of another shape"), std::string::npos) << a->problem();
+  EXPECT_NE(a->problem().find("has another geometry"), std::string::npos) << a->problem();
 }
 
 TEST_F(Shm, survives_any_contents_of_its_inbox) {

@@ -164,7 +164,7 @@ TEST(ByteStream, says_why_it_cannot_open) {
   EXPECT_EQ(missing.message(), "/nonexistent/file: No such file or directory");
   const auto folder = ByteStream::open("/");
   ASSERT_FALSE(folder.ok());
-  EXPECT_EQ(folder.message(), "/: is a folder");
+  EXPECT_EQ(folder.message(), "/: it is a folder");
 }
 
 }  // namespace

@@ -253,13 +253,14 @@ TEST_F(DpdkPort, brings_a_group_to_its_queue_wherever_the_card_puts_it) {
     const net::Endpoint group = {kLineA.address + queue, kLineA.port};
     builders.emplace_back(kSource, group);
     ASSERT_TRUE(loop.ports[queue]->join({group, queue == 1 ? std::optional(kSource.address) : std::nullopt}).ok());
-    EXPECT_EQ(std::count(loop.ports[queue]->notes().begin(), loop.ports[queue]->notes().end(),
-                         "the card has no flow rules: what comes to another queue than that of its group is handed "
-                         "over"),
-              1);
+    EXPECT_EQ(
+        std::count(loop.ports[queue]->notes().begin(), loop.ports[queue]->notes().end(),
+                   "the card has no flow rules: packets that arrive on another queue than their group's are handed "
+                   "over in software"),
+        1);
   }
   EXPECT_EQ(loop.ports[2]->join({{kLineA.address + 1, kLineA.port}, std::nullopt}).message(),
-            "dpdk net_ring_handover: 239.1.1.2:30001 is wanted at queue 1, too; a group has one queue");
+            "dpdk net_ring_handover: 239.1.1.2:30001 is already assigned to queue 1; a group has one queue");
 
   std::vector<Arrival> batch(16);
   std::array<std::vector<std::string>, kQueues> received;
@@ -409,14 +410,14 @@ TEST_F(DpdkPort, opens_a_device_again_after_it_was_closed) {
 }
 
 TEST_F(DpdkPort, says_what_is_wrong) {
-  EXPECT_EQ(start_dpdk({}).message(), "dpdk: has been started before");
+  EXPECT_EQ(start_dpdk({}).message(), "dpdk: already started");
   EXPECT_EQ(open_dpdk_ports({.device = "net_pcap_no,rx_pcap=/nonexistent"})
                 .message()
-                .find("dpdk net_pcap_no: there is no such device, or it does not start: "),
+                .find("dpdk net_pcap_no: no such device, or it cannot start: "),
             0U);
   EXPECT_EQ(open_dpdk_ports({.device = "0000:99:00.0"}).message().find("dpdk 0000:99:00.0: there is no such device"),
             0U);
-  EXPECT_EQ(open_dpdk_ports({.device = ""}).message(), "dpdk: the device has no name");
+  EXPECT_EQ(open_dpdk_ports({.device = ""}).message(), "dpdk: the name of the device is missing");
   EXPECT_EQ(open_dpdk_ports({.device = "x", .burst = 0}).message(), "dpdk: burst is 0, must be from 1 to 512");
   EXPECT_EQ(open_dpdk_ports({.device = "net_ring_many", .queues = 17}).message(),
             "dpdk: queues is 17, must be from 1 to 16");

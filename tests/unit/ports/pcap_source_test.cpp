@@ -181,7 +181,7 @@ TEST(PcapSource, names_what_is_wrong_in_pcapng) {
     EXPECT_EQ(reading.fault_packet, 2U);
     EXPECT_EQ(reading.fault, "day.pcap: packet 2, at byte " + std::to_string(start.size()) + ": " + what);
   }
-  EXPECT_EQ(read_capture(section_block()).refused, "day.pcap: no pcap or pcapng capture: it describes no interface");
+  EXPECT_EQ(read_capture(section_block()).refused, "day.pcap: not a pcap or pcapng capture: it describes no interface");
   EXPECT_EQ(read_capture(section_block() + interface_block(127)).refused,
             "day.pcap: link type 127 is not supported (Ethernet, Linux cooked, raw IP and loopback are)");
 }
@@ -195,8 +195,8 @@ TEST(PcapSource, refuses_a_link_type_it_cannot_read) {
 
 TEST(PcapSource, refuses_what_is_no_capture) {
   for (const char* content : {"", "x", "<templates/>", "just some text that is longer than any header of a capture"}) {
-    EXPECT_EQ(read_capture(content).refused.substr(0, 36), "day.pcap: no pcap or pcapng capture:") << content;
-    EXPECT_EQ(read_capture(gzip(content)).refused.substr(0, 36), "day.pcap: no pcap or pcapng capture:") << content;
+    EXPECT_EQ(read_capture(content).refused.substr(0, 39), "day.pcap: not a pcap or pcapng capture:") << content;
+    EXPECT_EQ(read_capture(gzip(content)).refused.substr(0, 39), "day.pcap: not a pcap or pcapng capture:") << content;
   }
 }
 

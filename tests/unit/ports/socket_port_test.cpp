@@ -277,14 +277,14 @@ TEST_F(SocketPort, says_why_a_group_cannot_be_joined) {
   const auto unicast = port->join({{Veth::kReceiverAddress, 30'001}, Veth::kSenderAddress});
   ASSERT_FALSE(unicast.ok());
   EXPECT_EQ(unicast.message(),
-            "socket rx0: group 10.9.0.2:30001 from 10.9.0.1: only multicast groups can be joined from a source");
+            "socket rx0: group 10.9.0.2:30001 from 10.9.0.1: 'source' is allowed for multicast groups only");
   const auto foreign = port->join({{0x08080808, 30'001}, std::nullopt});
   ASSERT_FALSE(foreign.ok());
   EXPECT_EQ(foreign.message(), "socket rx0: group 8.8.8.8:30001: bind: Cannot assign requested address");
 }
 
 TEST(SocketPortOptions, are_checked) {
-  EXPECT_EQ(open_socket_port({.interface = "nosuch0"}).message(), "socket: there is no interface 'nosuch0'");
+  EXPECT_EQ(open_socket_port({.interface = "nosuch0"}).message(), "socket: no interface 'nosuch0'");
   EXPECT_EQ(open_socket_port({.batch = 0}).message(), "socket: batch is 0, must be from 1 to 1024");
   EXPECT_EQ(open_socket_port({.max_payload_bytes = 65'508}).message(),
             "socket: max_payload_bytes is 65508, must be from 64 to 65507");

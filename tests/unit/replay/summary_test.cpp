@@ -61,7 +61,7 @@ TEST(SummaryText, reads_like_a_report) {
             "Datagrams by group\n"
             "        11,990  224.0.31.1:10001 (channel 0)\n"
             "\n"
-            "Packets left aside\n"
+            "Packets skipped\n"
             "            10  not IP (ARP, LLDP, ...)\n"
             "\n"
             "No errors.\n");

@@ -189,7 +189,7 @@ TEST_F(Truncated, is_an_error_of_its_readers) {
     EXPECT_EQ(poll, Poll::Damaged) << left;
     EXPECT_EQ(reader.poll_batch(), Poll::Damaged);
     EXPECT_EQ(reader.writer(), WriterState::Dead);
-    EXPECT_STREQ(reader.damage(), "the ring's file became shorter while it was read");
+    EXPECT_STREQ(reader.damage(), "the ring's file was truncated while it was read");
     const Result<Writer> other = Writer::create(name_ + "-copy", small_program(), {.slot_count = 1'024});
     ASSERT_TRUE(other) << other.message();
     std::uint32_t slots = 0;
@@ -354,7 +354,7 @@ TEST(Strangers, cannot_give_us_their_folder_and_ours_must_be_ours_alone) {
     if (::chown(folder.c_str(), kMallory, kMallory) != 0) return "skip";
     if (refusal().find("belongs to the user of uid 54321") == std::string::npos) return refusal();
     if (::chown(folder.c_str(), ::geteuid(), 0) != 0 || ::chmod(folder.c_str(), 0777) != 0) return "no chmod";
-    if (refusal().find("others can write to") == std::string::npos) return refusal();
+    if (refusal().find("other users can write to") == std::string::npos) return refusal();
     ::rmdir(folder.c_str());
     ::mkdir("/dev/shm/elsewhere", 0755);
     if (::symlink("/dev/shm/elsewhere", folder.c_str()) != 0) return "no link";

@@ -245,7 +245,7 @@ TEST_F(LosslessRing, refuses_to_attach_where_nobody_waits) {
   const Writer writer = make_writer();
   const Result<Reader> reader = Reader::attach(name_);
   ASSERT_FALSE(reader.ok());
-  EXPECT_EQ(reader.message(), "cannot attach to the ring '" + path_ + "': its writer waits for nobody");
+  EXPECT_EQ(reader.message(), "cannot attach to the ring '" + path_ + "': its writer does not wait for readers");
 }
 
 /// A writer names its ring before it makes the folder, and a last reader of the ring before it may take that away.
@@ -282,7 +282,7 @@ TEST_F(LosslessRing, has_sixteen_seats) {
   }
   thread.join();
   ASSERT_FALSE(one_more.ok());
-  EXPECT_EQ(one_more.message(), "cannot attach to the ring '" + path_ + "': the writer gives no seat");
+  EXPECT_EQ(one_more.message(), "cannot attach to the ring '" + path_ + "': the writer accepts no more readers");
   readers.pop_back();
   writer.beat(0);
   EXPECT_EQ(writer.seated(), kSeats - 1);
@@ -316,7 +316,7 @@ TEST_F(LosslessRing, refuses_a_folder_that_others_may_write) {
   const Result<Writer> writer =
       Writer::create(name_, test::small_program(), {.slot_count = kSlots, .lossless = Patience{}});
   ASSERT_FALSE(writer.ok());
-  EXPECT_EQ(writer.message(), "'" + folder + "' has to be a folder that only this user may write");
+  EXPECT_EQ(writer.message(), "'" + folder + "' must be a folder that only this user can write to");
 }
 
 /// A reader that lies about its position harms nobody but itself.

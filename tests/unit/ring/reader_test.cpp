@@ -299,7 +299,7 @@ TEST_F(RingReader, refuses_what_is_no_ring) {
   std::ofstream(path_) << std::string(10'000, 'x');
   const Result<Reader> reader = Reader::open(name_);
   ASSERT_FALSE(reader.ok());
-  EXPECT_EQ(reader.message(), "cannot read the ring '" + path_ + "': it is no ring");
+  EXPECT_EQ(reader.message(), "cannot read the ring '" + path_ + "': it is not a ring");
 }
 
 TEST_F(RingReader, refuses_lengths_that_lie) {

@@ -93,7 +93,7 @@ TEST_F(RingWriter, refuses_slot_counts_that_cannot_be) {
 
 TEST_F(RingWriter, refuses_records_longer_than_an_eighth_of_the_ring) {
   EXPECT_EQ(refusal({.slot_count = 16}),
-            "a record may take an eighth of the ring: records of 4 slots want a ring of 32");
+            "a record can take at most an eighth of the ring: records of 4 slots need a ring of 32");
   EXPECT_EQ(refusal({.slot_count = 32}), "");
 }
 
@@ -169,7 +169,7 @@ TEST_F(RingWriter, leaves_a_file_alone_that_is_no_ring) {
   name_ = scratch.path("ring");
   path_ = name_;
   std::ofstream(path_) << "precious";
-  EXPECT_EQ(refusal(), "'" + path_ + "' exists and is no ring; it was left alone");
+  EXPECT_EQ(refusal(), "'" + path_ + "' exists and is not a ring; it was not replaced");
   std::string content;
   std::ifstream(path_) >> content;
   EXPECT_EQ(content, "precious");

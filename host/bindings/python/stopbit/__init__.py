@@ -16,22 +16,22 @@ A record is a dict with the content of a line of `stopbit replay --format jsonl`
     {"template": "Trade", "id": 22, "fields": {"MsgSeqNum": 7, "Price": Decimal("10.50"), "Legs": [{...}, ...]}}
     {"error": "D9", "packet": 12, "offset": 41, "detail": "..."}
 
-Absent optional fields are not there; groups are dicts, sequences lists of dicts, vectors lists of numbers. Integers and
-time stamps are int, decimals decimal.Decimal with their exponent (or float, if asked for), strings str, byte vectors
+Absent optional fields are left out; groups are dicts, sequences lists of dicts, vectors lists of numbers. Integers and
+time stamps are int, decimals decimal.Decimal with their exponent (or float, on request), strings str, byte vectors
 bytes, enumerations the name of their element, sets lists of names, booleans bool. A byte above 0x7F of an ASCII string
-becomes U+0080 to U+00FF, one that is no UTF-8 in a Unicode string U+FFFD.
+becomes U+0080 to U+00FF, one that is not UTF-8 in a Unicode string U+FFFD.
 
-Records may hold some of the fields only (`fields=`, or firmware of `stopbit compile --fields`). Then the others are in
-no dict, as if they were absent, and have no column; what holds such fields alone, groups and sequences, is left out with
-them. A sequence of which only the length is stored is a list of empty dicts.
+Records may contain only some of the fields (`fields=`, or firmware of `stopbit compile --fields`). The other fields are
+left out of dicts, as if they were absent, and have no column; so are groups and sequences that contain only such fields.
+A sequence of which only the length is stored is a list of empty dicts.
 
-Exceptions: ValueError for an argument that makes no sense, OSError (FileNotFoundError, ...) for a file that cannot be
-read, InputError for templates, firmware or captures that are refused, RingError for rings; the last two are an Error.
-Faulty datagrams are no exceptions: they are records that say so.
+Exceptions: ValueError for an invalid argument, OSError (FileNotFoundError, ...) for a file that cannot be read,
+InputError for templates, firmware or captures that are rejected, RingError for rings; the last two are subclasses of
+Error. A faulty datagram raises no exception: it becomes a record with the key "error".
 
-Every function leaves the GIL to others while it decodes or waits, and ends with KeyboardInterrupt on Ctrl-C. An object
-is for one call at a time, ValueError says if it is in use; a Program serves any number of threads. Replay.close() may
-come at any time, from other threads and signal handlers too: it ends the iteration that is in progress.
+Every function releases the GIL while it decodes or waits, and ends with KeyboardInterrupt on Ctrl-C. An object allows one
+call at a time and raises ValueError if it is in use; a Program can be used by any number of threads. Replay.close() may be
+called at any time, also from other threads and signal handlers: it ends the iteration in progress.
 """
 
 from __future__ import annotations
@@ -69,17 +69,17 @@ def replay(
 ) -> Replay:
     """Iterates the records of captures (pcap or pcapng, plain or gzip), decoded on a thread of its own.
 
-    The feed is described by its `templates`, XML files, or by `firmware`: a .sbf file or a Program. `fields`: records
-    hold only these, names as `stopbit compile --fields` takes them, "Price" or "Trade/Price". `framing` is what comes
-    before the messages of a datagram: a name that `stopbit replay --help` lists, such as "cme", or "custom:..."; `reset`
-    replaces its rule when the dictionary is reset. `engine`: the default is native code where it runs, else the interpreter.
-    `strict` refuses what FAST calls reportable errors. `pace`: "max", or a multiple of the capture's own speed, "1x".
-    `groups`: only these multicast groups, "A.B.C.D:PORT". `limit`: stop after so many datagrams; 0 = no limit.
+    The feed is described by its `templates`, XML files, or by `firmware`: a .sbf file or a Program. `fields`: keep
+    only these in records; names as for `stopbit compile --fields`, "Price" or "Trade/Price". `framing` is the preamble of
+    the datagrams: a name listed by `stopbit replay --help`, such as "cme", or "custom:..."; `reset` replaces its rule for
+    resets of the dictionary. `engine`: the default is native code if it can run, else the quick interpreter. `strict` also
+    reports FAST's reportable errors. `pace`: "max", or a multiple of the capture's own speed, "1x". `groups`: only these
+    multicast groups, "A.B.C.D:PORT". `limit`: stop after this number of datagrams; 0 = no limit.
     `decimals`: "exact" for decimal.Decimal, "float" is faster. With `header` each record has a dict "header":
     arrival_ns, sequence, channel, message_index, sender_epoch, flags.
 
-    A capture that breaks off raises InputError behind the last good record. When all records were taken, `summary` of
-    the returned iterator has counts and problems. Use it in a `with`, or close() it, to end early.
+    A truncated capture raises InputError after the last good record. After the last record, `summary` of the returned
+    iterator has counts and problems. To end early, use the iterator in a `with`, or close() it.
     """
     wish = _wish(framing, reset, engine, strict, pace, groups, limit)
     return Replay(_program(templates, fields, firmware), _paths(captures), wish, decimals=decimals, header=header)
@@ -97,18 +97,18 @@ def ring(
 ) -> Ring:
     """Iterates the records that another process writes to a ring in shared memory, until it ends.
 
-    `name`: as given to `stopbit replay --ring NAME`; with a / in it the path of a file. The ring itself says what its
-    records mean. Begins at the oldest record that is still there, or with the next one. A reader that is too slow
-    loses records and is told: {"event": "lost", "records": 17, ...}. RingError if the writer dies.
+    `name`: as given to `stopbit replay --ring NAME`; a name with a / is the path of a file. The ring contains the schema
+    of its records. Begins with the oldest record in the ring, or with the next one. A reader that falls behind loses
+    records and gets a record {"event": "lost", "records": 17, ...}. RingError if the writer dies.
 
     The writer of a lossless ring (`stopbit replay --lossless`) waits for this reader: nothing is lost from its oldest
-    record on. RingError if there is no seat for it within `timeout` seconds. `lossless`: None takes a seat where there
-    are any, False never, True demands it.
+    record on. RingError if the writer does not admit the reader within `timeout` seconds. `lossless`: None registers with
+    lossless rings, False never registers, True requires a lossless ring.
 
-    `user`: accepts and prefers rings of this user, a name or a number; default $STOPBIT_USER. Those of root, of the user
-    stopbit and of your own are accepted without it; RingError for a ring of anybody else.
+    `user`: also accepts rings of this user (name or number) and prefers them; default $STOPBIT_USER. Rings of root, of the
+    user stopbit and your own are always accepted; RingError for a ring of another user.
 
-    For who cannot wait: poll() gives the next record or None, batch() a list of all that are there.
+    Without waiting: poll() returns the next record or None, batch() a list of the available records.
     """
     if not timeout >= 0:
         raise ValueError("timeout: at least 0 seconds")
@@ -131,13 +131,13 @@ def columns(
 ) -> dict[str, dict[str, numpy.ndarray]]:
     """Decodes captures into numpy arrays: {table: {column: array}}. Arguments as for replay().
 
-    There is a table for each template that occurs, by its name, with a row a message; one for each of its sequences,
-    "Book/Entries", inner ones "Book/Entries/Orders", with a row an element; and "@events", errors above all: look.
+    There is a table for each template that occurs, by its name, with a row per message; one for each of its sequences,
+    "Book/Entries", inner ones "Book/Entries/Orders", with a row per element; and "@events". Check it: it has the errors.
 
-    All arrays of a table have the same length. Those that begin with @ are about the row:
+    All arrays of a table have the same length. Those that begin with @ describe the row:
       @record, @arrival_ns, @sequence, @channel   of templates: number of the record among all, ...
       @reference                                  of templates, if any refers to another dynamically: True if the row
-                                                  is no message but such a reference
+                                                  is such a reference, not a message
       @parent                                     of sequences: row of the table that the sequence is in
 
     The others are fields, "Field", in groups "Group.Field":
@@ -152,7 +152,7 @@ def columns(
       dynamic references   "templateRef": row in the table of its template, "templateRef:template" its name
       constants       an array that holds its one value once; it cannot be written
 
-    What may be absent has a mask "Field:present" (bool); where it is False, the value is 0, empty or None. An optional
+    A field that can be absent has a mask "Field:present" (bool); where it is False, the value is 0, empty or None. An optional
     group is a mask, "Group:present". A name that is taken gets a number, "Field_2".
     """
     wish = _wish(framing, reset, engine, strict, "max", groups, limit)
@@ -168,9 +168,9 @@ def _program(
     templates: Path | Iterable[Path] | None, fields: str | Iterable[str] | None, firmware: Path | Program | None
 ) -> Program:
     if (templates is None) == (firmware is None):
-        raise ValueError("either templates or firmware is needed, and not both")
+        raise ValueError("give either templates or firmware")
     if fields is not None and templates is None:
-        raise ValueError("fields go with templates; firmware has its own")
+        raise ValueError("fields need templates; the fields of firmware are fixed")
     if isinstance(firmware, Program):
         return firmware
     if templates is None:

@@ -41,7 +41,7 @@ struct FabricNames {
   std::vector<std::byte> own;
   std::vector<std::byte> host;  ///< Of node 0; empty: this is it.
   std::string text;             ///< The own one, as `FabricOptions::listen`.
-  bool knows_sources = false;   ///< The endpoint says whom a frame is from, if it is from somebody who was added.
+  bool knows_sources = false;   ///< The endpoint identifies the sender of a frame if its address was added.
   bool has_text_addresses = false;
 };
 
@@ -75,7 +75,7 @@ class FabricDevice {
   [[nodiscard]] virtual bool submit(std::uint32_t slot, FabricHandle to, std::size_t length) = 0;
   /// What time brings; about every millisecond.
   virtual void step(std::uint64_t /*now_ns*/) {}
-  /// What has happened, if anything has.
+  /// Next event, if any.
   [[nodiscard]] virtual bool poll(Event& event) = 0;
   [[nodiscard]] virtual const FabricDeaths& deaths() const noexcept = 0;
   /// Why nothing will ever be sent or heard again; empty: that is not so.

@@ -48,7 +48,7 @@ FabricEndpoint::Info FabricEndpoint::find(const FabricOptions& options, const st
   const FabricLibrary& library = fabric_library();
   const Info hints(library.dupinfo(nullptr));
   if (!hints) {
-    problem = "no memory";
+    problem = "not enough memory";
     return nullptr;
   }
   hints->caps = FI_MSG | FI_SOURCE;
@@ -98,7 +98,7 @@ std::string FabricEndpoint::make_domain(const FabricOptions& options, std::span<
   table.count = fabric_addresses(options);
   fid_av* addresses = nullptr;
   if (const int error = fi_av_open(domain, &table, &addresses, nullptr); error != 0) {
-    return said("cannot make a table of addresses", -error);
+    return said("cannot create a table of addresses", -error);
   }
   addresses_.reset(addresses);
   const FabricSlots slots(options);
@@ -108,7 +108,7 @@ std::string FabricEndpoint::make_domain(const FabricOptions& options, std::span<
   queue.wait_obj = FI_WAIT_NONE;
   fid_cq* completions = nullptr;
   if (const int error = fi_cq_open(domain, &queue, &completions, nullptr); error != 0) {
-    return said("cannot make a completion queue", -error);
+    return said("cannot create a completion queue", -error);
   }
   completions_.reset(completions);
   memory_ = memory.data();
@@ -132,7 +132,7 @@ std::string FabricEndpoint::enable(const FabricOptions& options) {
   fid_ep* endpoint = nullptr;
   if (const int error = fi_endpoint(domain_.get(), info_.get(), &endpoint, nullptr); error != 0) {
     const std::string what =
-        "cannot " + (options.listen.empty() ? "make an endpoint" : "listen at '" + options.listen + "'");
+        "cannot " + (options.listen.empty() ? "create an endpoint" : "listen at '" + options.listen + "'");
     return said(what.c_str(), -error);
   }
   endpoint_.reset(endpoint);
@@ -155,7 +155,7 @@ std::string FabricEndpoint::learn_names(const FabricOptions& options, const std:
   names_.own.resize(kFabricAddressBytes);
   std::size_t length = names_.own.size();
   if (const int error = fi_getname(&endpoint_->fid, names_.own.data(), &length); error != 0) {
-    return said("cannot learn the address of the endpoint", -error);
+    return said("cannot get the address of the endpoint", -error);
   }
   names_.own.resize(length);
   std::string text(kFabricAddressBytes + 64, '\0');

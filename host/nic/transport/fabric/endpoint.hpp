@@ -15,7 +15,7 @@
 
 namespace stopbit::nic {
 
-/// An endpoint of libfabric, in this process. It believes its peers: whoever has a connection can end the process.
+/// An endpoint of libfabric, in this process. libfabric trusts its peers: a connected peer can end the process.
 class FabricEndpoint final : public FabricDevice {
  public:
   /// Opens it at `options.listen`; if that is empty, where `host`, the name of node 0, can be reached from. `memory` is

@@ -25,13 +25,13 @@ constexpr std::uint64_t kGoodbyeNs = 50'000'000;
 
 std::string check(const FabricOptions& options) {
   if (options.network.empty() || options.network.size() >= kFabricNameBytes) {
-    return "the name of a network has 1 to " + std::to_string(kFabricNameBytes - 1) + " bytes";
+    return "the name of a network must have 1 to " + std::to_string(kFabricNameBytes - 1) + " bytes";
   }
-  if (options.nodes < 2 || options.nodes > 1024) return "a network has 2 to 1024 nodes";
-  if (options.frame_bytes < 256 || options.frame_bytes > 16'000) return "a frame has 256 to 16000 bytes";
-  if (options.tx_slots < 4 || options.tx_slots > 1024) return "4 to 1024 frames may be under way to a node";
-  if (options.rx_slots < 16 || options.rx_slots > 65'536) return "there is room for 16 to 65536 frames that have come";
-  if (options.lease_ns < 10'000'000) return "a lease lasts at least 10 ms";
+  if (options.nodes < 2 || options.nodes > 1024) return "a network must have 2 to 1024 nodes";
+  if (options.frame_bytes < 256 || options.frame_bytes > 16'000) return "a frame must have 256 to 16000 bytes";
+  if (options.tx_slots < 4 || options.tx_slots > 1024) return "frames in flight to a node must be 4 to 1024";
+  if (options.rx_slots < 16 || options.rx_slots > 65'536) return "the queue of received frames must have 16 to 65536";
+  if (options.lease_ns < 10'000'000) return "a lease must last at least 10 ms";
   if (options.node && (*options.node == 0 || *options.node >= options.nodes)) {
     return "no node that joins a network of " + std::to_string(options.nodes) + " is node " +
            std::to_string(*options.node);
@@ -63,7 +63,7 @@ class FabricTransport::Parts {
     if (!host.empty() && self.host.empty()) return "'" + host + "' has no address";
     while (self.incarnation == 0) {
       if (::getrandom(&self.incarnation, sizeof(self.incarnation), 0) != sizeof(self.incarnation)) {
-        return "no random numbers";
+        return "cannot get random numbers";
       }
     }
     for (std::vector<std::byte>& frame : own) frame.reserve(options.frame_bytes);
@@ -131,7 +131,7 @@ Result<std::string> find_fabric_program() {
     if (::access(place.c_str(), X_OK) == 0) return place.lexically_normal().string();
   }
   return Failure{std::string(kName) + " is neither in '" + folder.string() +
-                 "' nor in ../libexec/stopbit there: libfabric runs in it"};
+                 "' nor in ../libexec/stopbit next to it; libfabric runs in this program"};
 }
 
 bool leaves_host(std::string_view provider) noexcept {
@@ -178,7 +178,8 @@ Result<std::unique_ptr<FabricTransport>> FabricTransport::join(const FabricOptio
 std::string FabricTransport::why_not_joined() const {
   if (!problem().empty()) return problem();
   const FabricRefusal refusal = parts_->membership->last_refusal();
-  return refusal == FabricRefusal::None ? "nobody answers there" : std::string("node 0 refuses: ") + to_text(refusal);
+  return refusal == FabricRefusal::None ? "no answer from that address"
+                                        : std::string("node 0 refuses: ") + to_text(refusal);
 }
 
 NodeId FabricTransport::node() const noexcept {

@@ -18,21 +18,21 @@ struct FabricOptions {
   /// Where others reach this node: HOST:PORT, [HOST]:PORT, a port of 0 being any; for `shm` a name. Node 0 must have
   /// one. Empty at others: an address from which node 0 can be reached, and any port.
   std::string listen;
-  std::string network = "stopbit";  ///< Who joins must say the same; 1 to 31 bytes.
-  std::optional<NodeId> node;       ///< Which node to be; of no use at node 0. Nothing: any that is free.
+  std::string network = "stopbit";  ///< A joining node must give the same name; 1 to 31 bytes.
+  std::optional<NodeId> node;       ///< Requested node number; unused at node 0. Nothing: any free number.
   std::size_t nodes = 64;           ///< 2 to 1024, the same for all.
   std::size_t frame_bytes = 4080;   ///< 256 to 16000, the same for all. Up to 4080 `shm` copies a frame at once.
   std::size_t tx_slots = 32;        ///< Frames to one node that the provider has not sent yet; 4 to 1024.
   std::size_t rx_slots = 256;       ///< Frames that have come and were not taken; 16 to 65536.
-  /// A member from which node 0 hears nothing for so long is gone. Node 0's must not be shorter than a member's, which
-  /// says that it is alive eight times in its own, and gets another connection when that is too seldom for node 0.
+  /// A member silent for this time has left. Node 0's lease must not be shorter than a member's: a member sends eight
+  /// signs of life per lease of its own, and must reconnect if that is too rare for node 0.
   std::uint64_t lease_ns = 3'000'000'000;
-  std::uint64_t patience_ns = 10'000'000'000;  ///< `join` gives up after so long.
+  std::uint64_t patience_ns = 10'000'000'000;  ///< Time after which `join` gives up.
   /// What runs libfabric in a process of its own: stopbit-fabric. Empty: it runs in this one,
   /// which dies of what a peer, or a bit that was turned on the way, can make of a connection. Provider `shm`, which
   /// reaches no other host, runs in this one anyhow.
   std::string program;
-  std::uint64_t hung_ns = 3'000'000'000;  ///< That process is replaced when it does nothing for so long.
+  std::uint64_t hung_ns = 3'000'000'000;  ///< The libfabric process is replaced after this time without progress.
 };
 /// Where stopbit-fabric lies: beside the program that runs, or where an installation puts it.
 [[nodiscard]] Result<std::string> find_fabric_program();
@@ -72,10 +72,11 @@ struct FabricCounters {
 ///
 /// One node is 0 and listens; others join it by its address and get their NodeId, and the addresses of all others, from
 /// it. Frames travel from node to node without it. A node that dies and comes back joins again: its old frames are
-/// ignored. Who sent a frame is known from its connection (provider shm: from what it says, as all are of one user).
+/// ignored. The sender of a frame is known from its connection (provider shm: from the frame, as all nodes belong to
+/// one user).
 ///
-/// `send` never waits, and copies into a pool that is allocated here; whoever does not read fills its own share of it.
-/// The provider makes system calls, and allocates when it connects. No thread is started. One thread.
+/// `send` never waits and copies into a preallocated pool; a node that does not read fills its own share only. The
+/// provider makes system calls, and allocates when it connects. No thread is started. One thread.
 ///
 /// With `FabricOptions::program` the provider runs in another process, which may die: there is another one soon, at the
 /// same address, and what was under way is lost, as it may be on any carrier. This process then makes two system calls
@@ -106,8 +107,8 @@ class FabricTransport final : public Transport {
   [[nodiscard]] std::optional<NodeId> sender() const noexcept override;
   [[nodiscard]] std::optional<HostAddress> address_of(NodeId node) const noexcept override;
 
-  /// Takes in what has come, answers, keeps the membership alive. Must be called several times per lease. Frames that
-  /// nobody receives stay: behind `rx_slots` of them nothing more is taken in, and the membership ends with its lease.
+  /// Takes in frames, answers, and renews the membership. Must be called several times per lease. Frames that are not
+  /// received remain: after `rx_slots` of them no more are taken in, and the membership ends with its lease.
   void progress();
   [[nodiscard]] bool is_joined() const noexcept;
   /// Why this node cannot join any more, or nothing reaches it or any other: it has to be opened anew. Empty: it need

@@ -64,11 +64,11 @@ bool is_whole(FabricKind kind, std::span<const std::byte> bytes) noexcept {
 const char* to_text(FabricRefusal refusal) noexcept {
   switch (refusal) {
     case FabricRefusal::None: break;
-    case FabricRefusal::Version: return "it speaks another version";
+    case FabricRefusal::Version: return "it has another protocol version";
     case FabricRefusal::Network: return "it is node 0 of another network";
-    case FabricRefusal::Shape: return "its network has another number of nodes, or other frames";
-    case FabricRefusal::Full: return "all places are taken";
-    case FabricRefusal::Taken: return "the node is there already";
+    case FabricRefusal::Shape: return "its network has another number of nodes or frame size";
+    case FabricRefusal::Full: return "the network has its maximum of nodes";
+    case FabricRefusal::Taken: return "the node has already joined";
     case FabricRefusal::Address: return "it cannot use the address of this node";
   }
   return "?";

@@ -10,10 +10,9 @@
 
 namespace stopbit::nic {
 
-/// What the members of a network over libfabric say to each other, byte for byte (table: doc/nic-protocols.md).
-/// Little-endian. Behind all but Data stands CRC-32C of what is before it: Links look after their own. Head, Join and
-/// Refused are the same in all versions, so that the two sides can tell each other which ones they are; but for the
-/// checksum, which the bare version had not.
+/// Frames between the members of a network over libfabric (table: doc/nic-protocols.md). Little-endian. All frames
+/// except Data end with a CRC-32C; Links check their own data. The layouts of Head, Join and Refused never change, so
+/// that two versions can identify each other, except that the first version has no checksum.
 inline constexpr std::uint32_t kFabricMagic = 0x4246'4253;  // "SBFB"
 inline constexpr std::uint8_t kFabricVersion = 2;
 inline constexpr std::uint8_t kFabricBareVersion = 1;
@@ -31,7 +30,7 @@ enum class FabricKind : std::uint8_t {
   Join = 1,     ///< To node 0: let me in.
   Refused = 2,  ///< From node 0: no, and why.
   Offer = 3,    ///< From node 0: this is your place, if you can hear me.
-  Alive = 4,    ///< To node 0, and its answer: I am here, and know so much of the table.
+  Alive = 4,    ///< To node 0, and its answer: sign of life, with the known version of the table.
   Peer = 5,     ///< From node 0: a line of the table.
   Leave = 6,    ///< To node 0: I go.
 };
@@ -43,7 +42,7 @@ enum class FabricRefusal : std::uint8_t {
   Network = 2,  ///< Another name of the network.
   Shape = 3,    ///< Another number of nodes, or length of frames.
   Full = 4,
-  Taken = 5,    ///< The node that it wants to be is there, and alive.
+  Taken = 5,    ///< The requested node has already joined and is alive.
   Address = 6,  ///< Node 0 cannot use its address.
 };
 inline constexpr std::uint8_t kFabricRefusals = 7;
@@ -55,7 +54,7 @@ struct FabricHead {
   std::uint32_t magic = kFabricMagic;
   std::uint8_t version = kFabricVersion;
   FabricKind kind = FabricKind::Data;
-  NodeId node = kNoNode;          ///< Who sends it; nobody, before it has a place.
+  NodeId node = kNoNode;          ///< Sender; none before it has joined.
   std::uint64_t incarnation = 0;  ///< The sender's: drawn at random when it starts, never 0.
 };
 static_assert(sizeof(FabricHead) == 16);
@@ -65,7 +64,7 @@ struct FabricJoin {
   NodeId wanted = kNoNode;  ///< kNoNode: any.
   std::uint16_t nodes = 0;
   std::uint32_t frame_bytes = 0;
-  std::array<char, kFabricNameBytes> network{};  ///< Zeros behind it.
+  std::array<char, kFabricNameBytes> network{};  ///< Padded with zeros.
   std::uint16_t address_bytes = 0;               ///< The address follows: where the answer goes.
   std::uint8_t reserved[6] = {};
 };
@@ -82,7 +81,7 @@ static_assert(sizeof(FabricRefused) == 32);
 struct FabricOffer {
   FabricHead head;
   std::uint64_t to = 0;      ///< As above.
-  std::uint64_t ticket = 0;  ///< Drawn at random: who says it has heard this frame.
+  std::uint64_t ticket = 0;  ///< Random: a node that repeats it has received this frame.
   NodeId node = kNoNode;     ///< The place.
   std::uint8_t reserved[6] = {};
 };
@@ -97,10 +96,10 @@ static_assert(sizeof(FabricAlive) == 32);
 
 struct FabricPeer {
   FabricHead head;
-  std::uint64_t to = 0;     ///< Incarnation of the one who is told.
+  std::uint64_t to = 0;     ///< Incarnation of the receiver.
   std::uint64_t after = 0;  ///< Between this stamp and the next one nothing else changed.
   std::uint64_t stamp = 0;
-  std::uint64_t incarnation = 0;  ///< 0: nobody has this place now, and no address follows.
+  std::uint64_t incarnation = 0;  ///< 0: the slot is free, and no address follows.
   NodeId node = 0;
   std::uint16_t address_bytes = 0;  ///< The address follows.
   std::uint8_t reserved[4] = {};
@@ -113,7 +112,7 @@ struct FabricLeave {
 };
 static_assert(sizeof(FabricLeave) == 24);
 
-/// What is wrong with a frame.
+/// Defect of a frame.
 enum class FabricFault : std::uint8_t { None, Malformed, Version };
 
 struct FabricRead {
@@ -126,7 +125,7 @@ struct FabricRead {
 [[nodiscard]] FabricRead read_head(std::span<const std::byte> frame) noexcept;
 /// The address behind a Join or Peer that read_head found no fault in; of its body.
 [[nodiscard]] std::span<const std::byte> address_in(std::span<const std::byte> body) noexcept;
-/// What stands behind `body`.
+/// Content after `body`.
 [[nodiscard]] std::uint32_t fabric_checksum(std::span<const std::byte> body) noexcept;
 
 }  // namespace stopbit::nic

@@ -21,19 +21,18 @@ class FabricWires {
   FabricWires& operator=(const FabricWires&) = delete;
   virtual ~FabricWires() = default;
 
-  /// kNoHandle: the provider does not want this address. One that is added twice has one handle, and is gone when it
-  /// was removed twice.
+  /// kNoHandle: the provider refuses this address. An address added twice has one handle and must be removed twice.
   [[nodiscard]] virtual FabricHandle add(std::span<const std::byte> address) = 0;
   virtual void remove(FabricHandle handle) = 0;
   /// `share`: out of which node's part of the pool; nodes() is one more, for those that are none. False: not now.
   [[nodiscard]] virtual bool send(std::size_t share, FabricHandle to, std::span<const std::byte> frame) = 0;
 };
 
-/// Who is who in a network over libfabric: at node 0 the table of places, elsewhere a copy of it.
+/// Membership of a network over libfabric: at node 0 the table of slots, elsewhere a copy of it.
 ///
 /// States of a place at node 0: free → offered (its node has asked; the offer goes to the address it named) → member
 /// (it has said the ticket in that offer, from that address) → free, when it leaves or its lease ends. Each change has
-/// a number, the stamp; a member says which one it knows, and is told of all later ones.
+/// a number, the stamp; a member reports the one it knows, and receives all later ones.
 ///
 /// A member: asking → in (offered, and answered) → asking again when node 0 is silent for a lease. It keeps what it
 /// knows of the others meanwhile.
@@ -45,7 +44,7 @@ class Membership {
     std::vector<std::byte> address;  ///< Of the own endpoint.
     std::vector<std::byte> host;     ///< Of node 0; empty: this is it.
     std::uint64_t incarnation = 0;
-    bool knows_sources = true;  ///< The endpoint says whom a frame is from, if it is from somebody who was added.
+    bool knows_sources = true;  ///< The endpoint identifies the sender of a frame if its address was added.
   };
 
   /// `wires` must outlive it. The options have been checked.

@@ -25,13 +25,13 @@ std::string FabricPool::open(const FabricOptions& options, const std::string& ho
   // Pages that are never used cost nothing.
   const FabricSlots slots(options);
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, slots.memory())));
-  if (!memory_) return "no memory for " + std::to_string(slots.total) + " frames";
+  if (!memory_) return "not enough memory for " + std::to_string(slots.total) + " frames";
   auto endpoint = std::make_unique<FabricEndpoint>();
   std::string problem = endpoint->open(options, host, {memory_.get(), slots.memory()});
   if (!problem.empty()) return problem;
   use(options, std::move(endpoint), counters);
   // One that does not take them all at once takes the others as they come back.
-  return unposted_.size() == slots.receive ? "the endpoint takes no receives" : "";
+  return unposted_.size() == slots.receive ? "the endpoint accepts no receive buffers" : "";
 }
 
 void FabricPool::use(const FabricOptions& options, std::unique_ptr<FabricDevice> device, FabricCounters& counters) {

@@ -11,7 +11,7 @@ class FabricTransport::Parts {
 };
 
 namespace {
-constexpr const char* kWhyNot = "this build has no carrier 'fabric': libfabric-dev was not found when it was made";
+constexpr const char* kWhyNot = "this build has no carrier 'fabric': libfabric-dev was not found at build time";
 }
 
 LinkOptions fabric_link_options() noexcept {

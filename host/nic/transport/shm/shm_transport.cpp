@@ -87,15 +87,14 @@ std::byte* ShmTransport::slot_of(std::byte* ring, std::uint64_t number) const no
   return ring + kSlotsAt + (number & (options_.slots - 1)) * slot_bytes_;
 }
 Result<std::unique_ptr<ShmTransport>> ShmTransport::open(const ShmOptions& options) {
-  if (options.nodes < 1 || options.nodes > 64) return Failure{"a network in shared memory has 1 to 64 nodes"};
+  if (options.nodes < 1 || options.nodes > 64) return Failure{"a network in shared memory must have 1 to 64 nodes"};
   if (options.node >= options.nodes) {
-    return Failure{"there is no node " + std::to_string(options.node) + " in a network of " +
-                   std::to_string(options.nodes)};
+    return Failure{"no node " + std::to_string(options.node) + " in a network of " + std::to_string(options.nodes)};
   }
   if (options.slots > 4096 || !std::has_single_bit(options.slots)) {
-    return Failure{"the slots of an inbox are a power of two up to 4096"};
+    return Failure{"the slots of an inbox must be a power of two up to 4096"};
   }
-  if (options.frame_bytes < 128 || options.frame_bytes > 65536) return Failure{"a frame has 128 to 65536 bytes"};
+  if (options.frame_bytes < 128 || options.frame_bytes > 65536) return Failure{"a frame must have 128 to 65536 bytes"};
   std::unique_ptr<ShmTransport> transport(new ShmTransport(options));
   if (const Status made = transport->make_inbox(); !made) return Failure{made.message()};
   return transport;
@@ -146,12 +145,13 @@ bool ShmTransport::connect(NodeId to) {
   struct stat status {};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid() ||
       (status.st_mode & 0022U) != 0) {
-    problem_ = "'" + path + "' is not of this user alone, but of " + os::user_text(status.st_uid);
+    problem_ =
+        "'" + path + "' must be a file that only this user can write to; it belongs to " + os::user_text(status.st_uid);
     return false;
   }
   os::Mapping mapping;
   if (status.st_size != static_cast<off_t>(inbox_bytes())) {
-    problem_ = "the inbox '" + path + "' is of another shape";
+    problem_ = "the inbox '" + path + "' has another geometry";
     return false;
   }
   if (!mapping.map(file, inbox_bytes(), os::Mapping::Use::Write)) {
@@ -162,11 +162,11 @@ bool ShmTransport::connect(NodeId to) {
   std::memcpy(&header, mapping.data(), sizeof(header));
   if (header.magic != kMagic || header.node != to || header.nodes != options_.nodes || header.slots != options_.slots ||
       header.frame_bytes != options_.frame_bytes) {
-    problem_ = "the inbox '" + path + "' is of another shape or version";
+    problem_ = "the inbox '" + path + "' has another geometry or version";
     return false;
   }
   if (!os::is_locked(file)) {
-    problem_ = "the node of '" + path + "' is gone";
+    problem_ = "the node of '" + path + "' has exited";
     return false;
   }
   out.file = std::move(file);

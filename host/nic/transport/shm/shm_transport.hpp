@@ -28,10 +28,10 @@ struct ShmOptions {
 /// The carrier between processes of one host: each node has an inbox in shared memory, with a ring of frames for each
 /// node that may send. No system call per frame, on either side.
 ///
-/// All processes must be of one user: who may write an inbox could claim to be another node, and who truncates one cuts
-/// its node off. What stands in it otherwise cannot do harm: lengths and numbers are believed only within the ring. A
-/// node that dies leaves its inbox; its successor replaces it, and the others find the new one when the old one is
-/// full. No second process can be the same node while the first one lives. One thread.
+/// All processes must belong to one user: a process that can write an inbox could impersonate another node, and one
+/// that truncates it cuts its node off. Other content is harmless: lengths and numbers are checked against the ring.
+/// The inbox of a dead node remains until its successor replaces it; the others find the new one when the old one is
+/// full. Two processes cannot be the same node at the same time. One thread.
 class ShmTransport final : public Transport {
  public:
   [[nodiscard]] static Result<std::unique_ptr<ShmTransport>> open(const ShmOptions& options);
@@ -54,7 +54,7 @@ class ShmTransport final : public Transport {
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:
-  /// A ring in somebody's inbox, from its sender's side.
+  /// A ring in another node's inbox, from its sender's side.
   struct Outgoing {
     os::Descriptor file;
     os::Mapping mapping;

@@ -81,7 +81,7 @@ PcapWriter::~PcapWriter() = default;
 
 Result<PcapWriter> PcapWriter::open(ByteSink sink) {
   auto file = std::make_unique<File>(std::move(sink));
-  if (!file->open()) return Failure{"no memory to write a capture file"};
+  if (!file->open()) return Failure{"not enough memory to write a capture file"};
   return PcapWriter(std::move(file));
 }
 

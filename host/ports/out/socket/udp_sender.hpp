@@ -30,7 +30,7 @@ class UdpSender {
   UdpSender& operator=(UdpSender&&) = delete;
   ~UdpSender();
 
-  /// Puts a datagram behind the others; sends them all if that fills the batch. `payload` must stay until it was sent.
+  /// Appends a datagram to the batch, and sends the batch if it is full. `payload` must remain valid until then.
   void add(net::Endpoint destination, std::span<const std::byte> payload) noexcept;
   /// Sends what is left. Waits while the kernel has no room for it.
   void flush() noexcept;

@@ -83,7 +83,7 @@ TEST(Diff, tells_the_operator_of_a_bit_group_and_the_bits_of_its_fields) {
   const Report wider = compare(with("", "5"), with("", "6"));
   EXPECT_EQ(changes(wider), "bits: 6 -> 7\n");
   ASSERT_EQ(first(wider).items.size(), 3U);
-  EXPECT_EQ(first(wider).items[2].changes[0].after, "1 behind the first 6");
+  EXPECT_EQ(first(wider).items[2].changes[0].after, "1 after the first 6");
   EXPECT_FALSE(wider.breaks_views());
 }
 

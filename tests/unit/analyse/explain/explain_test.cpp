@@ -234,7 +234,7 @@ TEST_F(ExplainTest, says_that_the_capture_cut_the_packet) {
 TEST_F(ExplainTest, says_honestly_that_it_does_not_know) {
   const Explanation found = explain({bytes({0xF0, 0x81, 0x10, 0x00, 0x00, 0x00, 0x80, 0x81})}, 1);
   EXPECT_TRUE(found.causes.empty());
-  EXPECT_THAT(to_text(found, false), HasSubstr("Cause: not known"));
+  EXPECT_THAT(to_text(found, false), HasSubstr("Cause: unknown"));
 }
 
 TEST_F(ExplainTest, finds_settings_that_refuse_a_good_packet) {
@@ -284,7 +284,7 @@ TEST_F(ExplainTest, refuses_a_packet_that_is_not_there) {
   auto source = std::make_unique<guess::SampleSource>(testing::sample_of({kQuote}));
   const auto result = explain::explain(schema_, testing::options_of("none"), std::move(source), 2);
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.message(), "test.pcap: there is no packet 2; the last one is 1");
+  EXPECT_EQ(result.message(), "test.pcap: no packet 2; the last one is 1");
 }
 
 TEST_F(ExplainTest, stays_small_when_elements_take_no_bytes) {

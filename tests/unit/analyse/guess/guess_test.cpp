@@ -231,7 +231,7 @@ TEST_F(ResetRules, templates_that_reset) {
   const Guess found = guess_of(datagrams);
   ASSERT_TRUE(found.fits);
   EXPECT_EQ(found.ranked.front().trial.framing.name, "none");
-  EXPECT_THAT(found.ranked.front().remark, HasSubstr("templates that ask for a reset occur"));
+  EXPECT_THAT(found.ranked.front().remark, HasSubstr("templates with the reset attribute occur"));
 }
 
 TEST_F(ResetRules, a_sender_that_repeats_itself_resets_per_packet) {
@@ -260,7 +260,7 @@ TEST_F(ResetRules, are_told_in_text_and_json) {
   for (int i = 0; i < 20; ++i) datagrams.push_back(bytes({0x80, 0x82 + i}));
   const Guess found = guess_of(datagrams);
   const std::string text = to_text(found, "day.pcap", "--templates t.xml", 5);
-  EXPECT_THAT(text, StartsWith("day.pcap: 21 packets looked at, 21 UDP datagrams\n"));
+  EXPECT_THAT(text, StartsWith("day.pcap: 21 packets read, 21 UDP datagrams\n"));
   EXPECT_THAT(text, HasSubstr("It is framing none, dictionary reset: template.\n  21 of 21 datagrams decode"));
   EXPECT_THAT(text, HasSubstr("\n  stopbit replay day.pcap --templates t.xml --framing none\n"));
   const auto json = nlohmann::json::parse(to_json(found, "day.pcap"));

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(
     All, ProfileJsonRefuses,
     testing::Values(
         Refused{"nothing", "", "byte 1: not JSON"}, Refused{"half", R"({"stopbit_profile":)", "byte 20: not JSON"},
-        Refused{"list", "[]", "the profile is no JSON object"},
+        Refused{"list", "[]", "the profile is not a JSON object"},
         Refused{"version", R"({"stopbit_profile":2})", "/stopbit_profile: expected a number from 0 to 1"},
         Refused{"no_version", R"({})", "/stopbit_profile: expected 1"},
         Refused{"hash", R"({"stopbit_profile":1,"layout_hash":"xyz"})", "/layout_hash: expected 16 hexadecimal digits"},
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"length_twice", with("strings", R"([{"lengths":[{"length":6},{"length":6}]}])"),
                 "/strings/0/lengths/1: this length is given twice"},
         Refused{"deep", with("segments", std::string(9, '[') + std::string(9, ']')),
-                "the profile has more than 8 arrays and objects inside each other"},
+                "the profile nests arrays and objects more than 8 deep"},
         Refused{"deeper", std::string(100'000, '['), "byte 100001: not JSON"},
         Refused{"long", std::string(kMaxFileBytes + 1, ' '), "the profile is longer than 4194304 bytes"}),
     [](const auto& test) { return std::string(test.param.name); });

@@ -78,7 +78,7 @@ TEST(Device, says_what_needs_more_than_it_has) {
   EXPECT_TRUE(obstacles(compile("<uInt32 name=\"A\"/>"), strict).empty());
   strict.reset = ResetRule::Template;
   EXPECT_EQ(obstacles(compile("<uInt32 name=\"A\"/>"), strict),
-            std::vector<std::string>{"strict decoding: not with dictionaries that templates reset"});
+            std::vector<std::string>{"strict decoding is not supported with dictionaries that templates reset"});
   std::string many;
   for (int i = 0; i < 300; ++i) {
     if (i == 150) many += "<sequence name=\"S\"><int32 name=\"E\"/></sequence>";
@@ -86,12 +86,12 @@ TEST(Device, says_what_needs_more_than_it_has) {
   }
   const std::vector<std::string> reasons = obstacles(compile(many), {});
   ASSERT_EQ(reasons.size(), 1U);
-  EXPECT_EQ(reasons[0], "presence bits of a segment: the program needs 301, there is room for 252");
+  EXPECT_EQ(reasons[0], "presence bits of a segment: the program needs 301, the device has 252");
   EXPECT_EQ(device_words(compile(many), {}).message(), "the device cannot run the program: " + reasons[0]);
   EngineOptions channels;
   channels.channels = 65;
   EXPECT_EQ(obstacles(compile("<uInt32 name=\"A\"/>"), channels),
-            std::vector<std::string>{"channels: the program needs 65, there is room for 64"});
+            std::vector<std::string>{"channels: the program needs 65, the device has 64"});
 }
 
 /// Where the strings of each slot begin, in words of eight bytes.

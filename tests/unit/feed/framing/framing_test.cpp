@@ -93,7 +93,7 @@ TEST(ParseFraming, reads_a_custom_form) {
 
 TEST(ParseFraming, names_the_place_of_an_error) {
   EXPECT_EQ(failure("custom:skp=4"),
-            "custom:skp=4: column 8: unknown key 'skp' (skip, seq, len, blocks and reset are known)");
+            "custom:skp=4: column 8: unknown key 'skp' (expected skip, seq, len, blocks or reset)");
   EXPECT_EQ(failure("custom:skip=4,seq=u24be@0").substr(0, 36), "custom:skip=4,seq=u24be@0: column 19");
   EXPECT_EQ(failure("custom:skip=4,skip=4"), "custom:skip=4,skip=4: column 15: 'skip' is given twice");
   EXPECT_EQ(failure("custom:skip"), "custom:skip: column 8: 'skip' has no value");

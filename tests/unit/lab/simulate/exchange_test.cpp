@@ -275,7 +275,7 @@ TEST(Exchange, says_what_is_wrong_with_its_settings) {
 }
 
 TEST(Exchange, says_what_does_not_go_with_its_preset) {
-  EXPECT_NE(run(settings_of("preset = 'nyse'\nduration = '1s'\n")).problems.find("there is no preset 'nyse'"),
+  EXPECT_NE(run(settings_of("preset = 'nyse'\nduration = '1s'\n")).problems.find("unknown preset 'nyse'"),
             std::string::npos);
   EXPECT_NE(run(settings_of(common("t7-mdi") + "[[reset]]\nat = '1s'\n")).problems.find("never reset"),
             std::string::npos);
@@ -293,7 +293,7 @@ TEST(Pattern, writes_its_variables) {
 }
 
 TEST(Pattern, refuses_variables_that_do_not_exist) {
-  EXPECT_EQ(Pattern::parse("$sequence").message().find("there is no variable '$sequence' ($seq, "), 0U);
+  EXPECT_EQ(Pattern::parse("$sequence").message().find("unknown variable '$sequence' ($seq, "), 0U);
   EXPECT_FALSE(Pattern::parse("a $ b").ok());
 }
 

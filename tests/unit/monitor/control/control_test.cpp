@@ -125,7 +125,7 @@ TEST_F(ControlServer, answers_commands_line_by_line) {
   say(file, "us\r\n");
   EXPECT_EQ(hear(file), "done\n");
   say(file, "rm -rf\n");
-  EXPECT_EQ(hear(file), "error: that is no command; legal are: status, load IMAGE, freeze, entitle, publish, stop\n");
+  EXPECT_EQ(hear(file), "error: unknown command; commands are: status, load IMAGE, freeze, entitle, publish, stop\n");
   ASSERT_EQ(asked_.size(), 2U);
   EXPECT_EQ(asked_[0].image, "emdi");
 }
@@ -181,7 +181,7 @@ TEST_F(ControlServer, gives_the_place_of_the_oldest_to_the_newest) {
   say(file, "status\n");
   EXPECT_EQ(hear(file), "done\n");
   EXPECT_EQ(server_->refused(), 1U);
-  EXPECT_EQ(hear(silent[0], true), "error: too many clients; come back later\n<closed>");
+  EXPECT_EQ(hear(silent[0], true), "error: too many clients; try again later\n<closed>");
   say(silent[1], "status\n");
   EXPECT_EQ(hear(silent[1]), "done\n");
 }
@@ -230,7 +230,7 @@ TEST_F(ControlServer, refuses_users_that_are_not_allowed) {
   ASSERT_EQ(::seteuid(65'534), 0);
   const int file = connect_local();
   ASSERT_EQ(::seteuid(0), 0);
-  EXPECT_EQ(hear(file, true), "error: user 65534 may not do this\n<closed>");
+  EXPECT_EQ(hear(file, true), "error: user 65534 is not allowed to do this\n<closed>");
 }
 
 TEST_F(ControlServer, serves_pages) {
@@ -359,15 +359,15 @@ TEST_F(ControlServer, sends_pages_that_may_load_nothing_from_elsewhere) {
 TEST_F(ControlServer, does_not_open_to_the_world_without_a_token) {
   options_.http = net::Endpoint{0, 0};
   const auto server = Server::open(options_, {}, {});
-  EXPECT_THAT(server.message(), HasSubstr("wants a token or TLS"));
+  EXPECT_THAT(server.message(), HasSubstr("needs a token or TLS"));
 }
 
 TEST_F(ControlServer, leaves_files_and_live_sockets_alone) {
   std::ofstream(path_) << "x";
-  EXPECT_THAT(Server::open(options_, {}, {}).message(), HasSubstr("is no socket; it was left alone"));
+  EXPECT_THAT(Server::open(options_, {}, {}).message(), HasSubstr("is not a socket; it was not replaced"));
   std::filesystem::remove(path_);
   open();
-  EXPECT_THAT(Server::open(options_, {}, {}).message(), HasSubstr("somebody listens"));
+  EXPECT_THAT(Server::open(options_, {}, {}).message(), HasSubstr("another process listens"));
 }
 
 TEST(Metrics, are_those_of_prometheus) {
@@ -411,7 +411,7 @@ TEST(Metrics, have_the_name_of_the_release_before_as_well) {
       metrics_text(reader.value(), std::vector<Extra>{{.family = "drops", .help = "", .labels = {}, .value = 2}});
   EXPECT_THAT(text, HasSubstr("stopbit_packets_total{line=\"A\"} 3\n"));
   EXPECT_THAT(text,
-              HasSubstr("# HELP stopbit_packets Deprecated, gone with the next release: use "
+              HasSubstr("# HELP stopbit_packets Deprecated, to be removed in the next release: use "
                         "stopbit_packets_total.\n# TYPE stopbit_packets untyped\nstopbit_packets{line=\"A\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE stopbit_shared_bytes gauge\nstopbit_shared_bytes 4096\n"));
   EXPECT_THAT(text, HasSubstr("# TYPE stopbit_shared untyped\nstopbit_shared 4096\n"));

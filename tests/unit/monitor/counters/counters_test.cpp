@@ -137,7 +137,7 @@ TEST(Counters, refuse_names_that_are_no_names_or_come_twice) {
   EXPECT_THAT(Segment::create_private(twice).message(), HasSubstr("two counters have the name 'a{x=\"1\"}'"));
   Schema bad;
   bad.add(Kind::Counter, "a b", {}, "");
-  EXPECT_THAT(Segment::create_private(bad).message(), HasSubstr("is no name of a counter"));
+  EXPECT_THAT(Segment::create_private(bad).message(), HasSubstr("is not a valid name of a counter"));
 }
 
 TEST(CounterNames, are_read_as_they_are_written) {
@@ -247,7 +247,7 @@ TEST(CounterSegment, leaves_files_alone_that_are_something_else) {
   const Made made;
   EXPECT_THAT(Reader::open(name).message(), HasSubstr("No such file"));
   std::filesystem::create_directory(name + ".counters");
-  EXPECT_THAT(Reader::open(name).message(), HasSubstr("is no segment of counters"));
+  EXPECT_THAT(Reader::open(name).message(), HasSubstr("is not a segment of counters"));
 }
 
 TEST(CounterSegment, with_any_byte_changed_is_refused_or_read_inside_its_bounds) {

@@ -41,7 +41,7 @@ Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& opti
   }
   SharedMemory shared;
   if (!shared.create("stopbit-fabric", round_up<std::size_t>(ApartMemory::bytes(options), kPageBytes))) {
-    return Failure{os::system_error("get memory for", "an endpoint")};
+    return Failure{os::system_error("allocate memory for", "an endpoint")};
   }
   auto process = SupervisedProcess::spawn(options.program, shared.descriptor());
   if (!process) return Failure{process.message()};
@@ -83,7 +83,7 @@ void ApartDevice::step(std::uint64_t now_ns) {
 }
 
 std::string ApartDevice::problem() const {
-  return process_->is_gone() ? "the process that starts those of libfabric is gone" : "";
+  return process_->is_gone() ? "the supervisor of the libfabric processes died" : "";
 }
 
 /// What the next server shall open: it believes this, and has its privileges yet, so that nothing of it may be what the
@@ -133,7 +133,7 @@ void ApartDevice::begin() {
 void ApartDevice::watch() {
   if (state_ == State::Opening) {
     if (memory_.state().load(std::memory_order_acquire) != static_cast<std::uint32_t>(Said::Serves)) {
-      if (now_ns_ - begun_ns_ >= kOpeningNs) condemn("it opens no endpoint");
+      if (now_ns_ - begun_ns_ >= kOpeningNs) condemn("it cannot open an endpoint");
       return;
     }
     if (std::string problem = learn_names(); !problem.empty()) return condemn(problem);
@@ -304,7 +304,10 @@ bool ApartDevice::poll(Event& event) {
   if (state_ != State::Serving) return false;
   const std::optional<FabricTask> task = from_server_.pop();
   if (task && is_believable(*task)) return take(*task, event);
-  if (task || from_server_.is_broken() || to_server_.is_broken()) condemn("it breaks the rules of its memory");
+  if (task || from_server_.is_broken() || to_server_.is_broken())
+    condemn(
+        "it violated the protocol of its shared "
+        "memory");
   return false;
 }
 

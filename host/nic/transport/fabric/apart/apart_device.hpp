@@ -16,10 +16,10 @@
 
 namespace stopbit::nic {
 
-/// An endpoint of libfabric in a process of its own, as it is seen from here. libfabric believes its peers, so that
-/// process may die at any time, or be somebody else's: nothing that it writes is believed further than that it is a
-/// frame, and when it dies, hangs or breaks the rules of the memory there is another one, at the same address. Frames
-/// that were under way are broken then, and those who have a connection make a new one.
+/// An endpoint of libfabric in a separate process, seen from the appliance. libfabric trusts its peers, so that process
+/// may die at any time or be taken over: its output is accepted only as frames. When it dies, hangs or violates the
+/// protocol of the shared memory, another one replaces it at the same address. Frames in flight are then lost, and
+/// peers reconnect.
 ///
 /// What the other process does to a frame while it is read here cannot be seen: it is copied first.
 class ApartDevice final : public FabricDevice {
@@ -34,7 +34,7 @@ class ApartDevice final : public FabricDevice {
   void step(std::uint64_t now_ns) override;
   /// It has opened its endpoint once.
   [[nodiscard]] bool is_open() const noexcept { return !names_.own.empty(); }
-  /// The one that is there now serves.
+  /// The present process is serving.
   [[nodiscard]] bool is_serving() const noexcept { return state_ == State::Serving; }
 
   [[nodiscard]] const FabricNames& names() const noexcept override { return names_; }
@@ -87,7 +87,7 @@ class ApartDevice final : public FabricDevice {
   std::size_t untold_ = 0;         ///< Lines of which the server is to be told.
   std::vector<bool> is_there_;     ///< Of slots: the server has it.
   std::size_t broken_ = 0;         ///< Slots before this one are no more with a server that has ended.
-  std::vector<std::byte> frames_;  ///< What has come, copied.
+  std::vector<std::byte> frames_;  ///< Received frames, copied.
   std::string host_;               ///< The name of node 0; empty: this is it.
   std::uint64_t now_ns_ = 0;
   std::uint64_t begun_ns_ = 0;

@@ -54,7 +54,7 @@ int serve() {
   if (::fstat(nic::kServerMemory, &status) != 0 ||
       !memory.map(os::Descriptor(nic::kServerMemory), static_cast<std::size_t>(status.st_size),
                   nic::SharedMemory::Use::Write)) {
-    return failed("its memory is none");
+    return failed("its shared memory is invalid");
   }
   limit();
   nic::FabricServer server(memory.span());
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
   struct stat socket {};
   if (::fstat(nic::kServerMemory, &memory) != 0 || !S_ISREG(memory.st_mode) ||
       ::fstat(nic::kServerSocket, &socket) != 0 || !S_ISSOCK(socket.st_mode)) {
-    (void)std::fputs("stopbit-fabric runs libfabric for stopbit, which starts it; it does nothing alone\n", stderr);
+    (void)std::fputs("stopbit-fabric runs libfabric for stopbit; only stopbit can start it\n", stderr);
     return 2;
   }
   // It ends with the one who started it, not before: there are goodbyes to send.

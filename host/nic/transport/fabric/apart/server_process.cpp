@@ -76,7 +76,7 @@ std::string to_text(const ServerEnd& end) {
 
 Result<std::unique_ptr<ServerProcess>> SupervisedProcess::spawn(const std::string& program, int memory) {
   const auto failed = [&](int error) {
-    return Failure{"cannot start '" + program + "', which runs libfabric apart: " + std::strerror(error)};
+    return Failure{"cannot start '" + program + "', the process for libfabric: " + std::strerror(error)};
   };
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return failed(errno);
@@ -144,7 +144,7 @@ std::optional<std::string> SupervisedProcess::ended() {
   has_ended_ = true;
   is_gone_ = length != sizeof(end);
   if (!is_gone_) std::memcpy(&end, message.data(), sizeof(end));
-  return is_gone_ ? "its supervisor is gone, nobody starts it again" : to_text(end);
+  return is_gone_ ? "its supervisor died, so it cannot be restarted" : to_text(end);
 }
 
 }  // namespace stopbit::nic

@@ -31,7 +31,7 @@ class ServerProcess {
   [[nodiscard]] virtual bool look() { return false; }
   /// The answer, once, when it has come; ended() fetches it.
   [[nodiscard]] virtual std::optional<ServerFacts> facts() { return std::nullopt; }
-  /// Nobody can start it any more. Known once the one that ran, or was to be started, has ended.
+  /// It can no longer be started. Known once the last one has ended.
   [[nodiscard]] virtual bool is_gone() const { return false; }
 };
 

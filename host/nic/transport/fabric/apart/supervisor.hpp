@@ -18,7 +18,7 @@ struct ServerFacts {
   char state = '?';             ///< As in /proc/PID/stat; '?': unknown, or there is no server.
   char reserved[7] = {};
 };
-/// From it: the server that was there has ended.
+/// From the supervisor: the server has ended.
 struct ServerEnd {
   std::int32_t code = 0;    ///< As waitid says it: CLD_EXITED and so on,
   std::int32_t status = 0;  ///< and the exit status, or the signal.
@@ -28,10 +28,9 @@ struct ServerEnd {
 inline constexpr int kServerMemory = 3;
 inline constexpr int kServerSocket = 4;
 
-/// Starts and ends servers, as it is told, until nobody holds the other end of `socket`. It is one thread that has
-/// never talked to a stranger; a server is a process of `program` with the one argument "serve" and the memory: each
-/// has a layout of its own, so that who has seen one dies in the next as well.
-/// @returns why it cannot go on, or null.
+/// Starts and ends servers on request, until the other end of `socket` is closed. It has one thread and never talks to
+/// peers. A server is a process of `program` with the argument "serve" and the memory; each has its own address layout,
+/// so knowing one process's layout does not help to attack the next. @returns why it cannot go on, or null.
 [[nodiscard]] const char* supervise(int socket, const char* program);
 
 }  // namespace stopbit::nic
