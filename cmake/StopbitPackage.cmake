@@ -18,7 +18,7 @@ install(FILES ${folder}/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 # The example finds its capture and templates beside it.
 set(example ${CMAKE_INSTALL_DATADIR}/stopbit/example)
-foreach(name appliance.toml publish.toml feed.toml)
+foreach(name appliance.toml feed.toml publish.toml publish-feed.toml)
   file(READ ${PROJECT_SOURCE_DIR}/host/appliance/example/${name} text)
   string(REPLACE "../../../tests/data/sample/" "" text "${text}")
   string(REPLACE "host/appliance/example/" "" text "${text}")

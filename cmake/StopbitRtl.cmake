@@ -1,11 +1,12 @@
 # stopbit_rtl_model(name TOP module [PARAMETERS Depth=8 ...] [FOLDERS folder...] [PREFIX class] [ARGUMENTS argument...]
-#   [DEPENDS file...])
+#   [DEPENDS file...] [INSTALLED])
 #
 # A library with the Verilated model of fpga/rtl/**/<module>.sv, assertions included. The class is V<module> in
 # "V<module>.h" or, with parameters, V<name> in "V<name>.h": two models of a module can live in one program. Modules that it
 # uses are found by their names in the folders of fpga/rtl, packages (fpga/rtl/pkg/*.sv) are read first. FOLDERS are looked
 # into before these: a bench can put a module of its own in another one's place. PREFIX is another name for the class.
-# ARGUMENTS go to Verilator; DEPENDS are files that have to be made before it reads them.
+# ARGUMENTS go to Verilator; DEPENDS are files that have to be made before it reads them. A model that is INSTALLED, as part of
+# something, does not tell where it was built.
 #
 # stopbit_rtl_test(name MODELS model... SOURCES file... [LIBS target...])
 #
@@ -51,13 +52,13 @@ if(STOPBIT_VERILATOR AND NOT TARGET stopbit_verilated)
   add_library(stopbit_verilated STATIC ${include}/verilated.cpp ${include}/verilated_threads.cpp)
   target_include_directories(stopbit_verilated SYSTEM PUBLIC ${include} ${include}/vltstd)
   target_compile_definitions(stopbit_verilated PUBLIC VM_COVERAGE=0 VM_SC=0 VM_TRACE=0)
-  target_compile_options(stopbit_verilated PRIVATE -w -O1)
+  target_compile_options(stopbit_verilated PRIVATE -w -O1 -ffile-prefix-map=${CMAKE_SOURCE_DIR}=.)
   find_package(Threads REQUIRED)
   target_link_libraries(stopbit_verilated PUBLIC Threads::Threads)
 endif()
 
 function(stopbit_rtl_model name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TOP;PREFIX" "PARAMETERS;FOLDERS;ARGUMENTS;DEPENDS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "INSTALLED" "TOP;PREFIX" "PARAMETERS;FOLDERS;ARGUMENTS;DEPENDS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_TOP)
     message(FATAL_ERROR "stopbit_rtl_model(${name}): wants TOP and, if any, PARAMETERS; got '${ARGN}'")
   endif()
@@ -79,16 +80,20 @@ function(stopbit_rtl_model name)
   set(arguments --cc --assert -O3 --x-assign unique --x-initial unique --no-timing --prefix ${prefix} --Mdir ${folder}/model
     --top-module ${arg_TOP} ${arg_PARAMETERS} ${folders} ${STOPBIT_RTL_READ} ${arg_ARGUMENTS} ${arg_TOP}.sv)
   list(JOIN arguments "|" packed)
+  set(shorten "")
+  if(arg_INSTALLED)
+    set(shorten -DSHORTEN=${CMAKE_SOURCE_DIR})
+  endif()
   # The header is named, so that what includes it is compiled again in the same build.
   add_custom_command(OUTPUT ${all} BYPRODUCTS ${folder}/model/${prefix}.h
     COMMAND ${CMAKE_COMMAND} -DVERILATOR=${STOPBIT_VERILATOR} "-DARGUMENTS=${packed}" -DFOLDER=${folder}/model
-      -DPREFIX=${prefix} -DALL=${all} -P ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake
+      -DPREFIX=${prefix} -DALL=${all} ${shorten} -P ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake
     DEPENDS ${STOPBIT_RTL_WAIVERS} ${CMAKE_SOURCE_DIR}/cmake/StopbitVerilate.cmake ${arg_DEPENDS}
     DEPFILE ${all}.d COMMENT "Verilating ${name}" VERBATIM)
   add_library(${name} STATIC ${all})
   target_include_directories(${name} SYSTEM PUBLIC ${folder}/model)
   target_link_libraries(${name} PUBLIC stopbit_verilated)
-  target_compile_options(${name} PRIVATE -w -O1)
+  target_compile_options(${name} PRIVATE -w -O1 $<$<BOOL:${arg_INSTALLED}>:-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.>)
 endfunction()
 
 function(stopbit_rtl_test name)

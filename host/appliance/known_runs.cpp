@@ -32,18 +32,26 @@ std::uint64_t check_of(std::uint64_t channel, std::uint64_t sender, std::uint64_
   return sum;
 }
 
-/// Every place that was stored to, with the hash of its channel.
-std::vector<std::pair<std::uint64_t, KnownRuns::Known>> read(int file, std::size_t size) {
-  std::vector<std::pair<std::uint64_t, KnownRuns::Known>> found;
-  Head head{.magic = 0, .places = 0};
-  if (::pread(file, &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)) || head.magic != kMagic) return found;
-  const std::uint64_t places = std::min<std::uint64_t>(head.places, (size - sizeof(Head)) / sizeof(KnownRun));
+using Found = std::vector<std::pair<std::uint64_t, KnownRuns::Known>>;
+
+/// Every place that was stored to, with the hash of its channel. Nothing in a file that is new, or that a loss of power
+/// has left as zeros; a failure if it is somebody else's.
+Result<Found> read(int file, std::size_t size, const std::string& path) {
+  Found found;
+  std::array<std::uint64_t, sizeof(Head) / sizeof(std::uint64_t)> words{};
+  const ssize_t got = ::pread(file, words.data(), sizeof(words), 0);
+  if (got < 0) return Failure{os::system_error("read", path)};
+  if (std::all_of(words.begin(), words.end(), [](std::uint64_t word) { return word == 0; })) return found;
+  if (got != static_cast<ssize_t>(sizeof(words)) || words[0] != kMagic) {
+    return Failure{"'" + path + "' is not a file of last numbers, or one of another version; it stays as it is"};
+  }
+  const std::uint64_t places = std::min<std::uint64_t>(words[1], (size - sizeof(Head)) / sizeof(KnownRun));
   for (std::uint64_t i = 0; i < places; ++i) {
-    std::array<std::uint64_t, 5> words{};
+    std::array<std::uint64_t, 5> place{};
     const auto at = static_cast<off_t>(sizeof(Head) + i * sizeof(KnownRun));
-    if (::pread(file, words.data(), sizeof(words), at) != static_cast<ssize_t>(sizeof(words))) break;
-    if (words[4] != check_of(words[0], words[1], words[2], words[3])) continue;
-    found.push_back({words[0], {.run = {.sender = words[1], .day = words[2]}, .last = words[3]}});
+    if (::pread(file, place.data(), sizeof(place), at) != static_cast<ssize_t>(sizeof(place))) break;
+    if (place[4] != check_of(place[0], place[1], place[2], place[3])) continue;
+    found.push_back({place[0], {.run = {.sender = place[1], .day = place[2]}, .last = place[3]}});
   }
   return found;
 }
@@ -69,10 +77,13 @@ stopbit::Status KnownRuns::open(const std::string& folder, std::span<const std::
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return Failure{os::system_error("look at", path)};
   if (!S_ISREG(status.st_mode)) return Failure{"'" + path + "' is not a regular file"};
+  const auto found = read(file.get(), static_cast<std::size_t>(status.st_size), path);
+  if (!found) return Failure{found.message()};
   known_.resize(channels.size());
-  for (const auto& [hash, known] : read(file.get(), static_cast<std::size_t>(status.st_size))) {
-    const auto of = std::find_if(channels.begin(), channels.end(), [&](auto name) { return fnv1a(name) == hash; });
-    if (of != channels.end()) known_[static_cast<std::size_t>(of - channels.begin())] = known;
+  for (const auto& place : found.value()) {
+    const auto of =
+        std::find_if(channels.begin(), channels.end(), [&](auto name) { return fnv1a(name) == place.first; });
+    if (of != channels.end()) known_[static_cast<std::size_t>(of - channels.begin())] = place.second;
   }
 
   const std::size_t bytes = sizeof(Head) + channels.size() * sizeof(KnownRun);

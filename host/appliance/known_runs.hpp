@@ -55,8 +55,8 @@ class KnownRuns {
   ~KnownRuns();
 
   /// Reads what another process has left, and maps the file anew for these channels, with its room on disk reserved. A
-  /// file that is not ours, too short or of another version counts as empty. On failure nothing is kept, and the text
-  /// says why.
+  /// place that is cut or damaged counts as empty. A file that is somebody else's or of another version is refused and
+  /// stays as it is. On failure nothing is kept, and the text says why.
   [[nodiscard]] stopbit::Status open(const std::string& folder, std::span<const std::string_view> channels);
 
   /// What another process has delivered last of a channel, by its index in open; nothing if it is not known.

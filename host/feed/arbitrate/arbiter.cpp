@@ -270,9 +270,23 @@ Arbiter::Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
   // The range that was leapt over goes on all the same.
   if (has_leapt_ && !before(number, leapt_from_) && before(number, leapt_to_)) {
     const Entry& known = entry(number);
-    if (known.state == State::Lost && known.brought == 0) return Fit::Behind;
+    const bool is_skipped = known.state == State::Lost || (gathering_ && before(number, next_) && !may_lower(number));
+    if (is_skipped && known.brought == 0) return Fit::Behind;
   }
-  return Fit::InRun;
+  return begins_before_run(packet, number) ? Fit::Behind : Fit::InRun;
+}
+
+/// Within reach, and neither delivered nor given up by anybody.
+bool Arbiter::is_before_run(std::uint64_t number) const noexcept {
+  return !has_floor_ && before(number, first_) && next_ - number <= static_cast<std::uint64_t>(reach());
+}
+
+/// Too far before the first number for a late line, or what goes on there.
+bool Arbiter::begins_before_run(const Packet& packet, std::uint64_t number) noexcept {
+  if (!is_before_run(number) || may_lower(number)) return false;
+  if (first_ - number > static_cast<std::uint64_t>(leap())) return true;
+  const Stranger* const stranger = stranger_of(packet);
+  return stranger != nullptr && stranger->is_early;
 }
 
 bool Arbiter::was_left_just_now(const OldRun& old) const noexcept {
@@ -343,6 +357,16 @@ void Arbiter::count_late(const Packet& packet, std::uint64_t late_ns, Sink& sink
   sink.late(packet, late_ns);
 }
 
+/// A packet of a stranger that comes to nothing.
+void Arbiter::count_in_vain(const Stranger& stranger, const Packet& packet, std::uint64_t late_ns,
+                            Sink& sink) noexcept {
+  if (stranger.is_late || stranger.is_early) {
+    count_late(packet, late_ns, sink);
+  } else {
+    ++run_.packets.malformed;
+  }
+}
+
 // --------------------------------------------------------------------------------------------------------- strangers
 
 /// The one that the packet continues, or is a copy of a packet of.
@@ -377,6 +401,7 @@ Arbiter::Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& si
             .is_confirmed = is_announced(packet),
             .is_late = fit == Fit::Behind && has_leapt_ && !is_announced(packet) && !before(number, leapt_from_) &&
                        before(number, leapt_to_),
+            .is_early = fit == Fit::Behind && is_before_run(number),
             .sender = packet.preamble.sender,
             .begin_t_ns = packet.t_ns,
             .last_t_ns = packet.t_ns};
@@ -446,7 +471,7 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
     }
     if (largest == &stranger && below == kNone) {  // it would be the first to go
       note_dropped(stranger, packet.preamble.sequence);
-      stranger.is_late ? count_late(packet, 0, sink) : void(++run_.packets.malformed);
+      count_in_vain(stranger, packet, 0, sink);
       return;
     }
     if (largest == &stranger && below == stranger.first) below = kNone;
@@ -489,11 +514,7 @@ void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
   (stranger.first != kNone ? slots_[stranger.first].older : stranger.last) = kNone;
   if (stranger.packets-- > kOwnRoom) --set_aside_;
   --run_.packets.held;
-  if (stranger.is_late) {
-    count_late(slots_[slot].packet, since(latest_t_ns_, leapt_t_ns_), sink);
-  } else {
-    ++run_.packets.malformed;
-  }
+  count_in_vain(stranger, slots_[slot].packet, stranger.is_late ? since(latest_t_ns_, leapt_t_ns_) : 0, sink);
   free_slot(slot);
 }
 
@@ -641,6 +662,7 @@ void Arbiter::refit(Stranger& stranger) noexcept {
   stranger.fit = stranger.sender != sender_ ? Fit::OtherSender : ahead < 0 ? Fit::Behind : Fit::Ahead;
   const bool was_leapt = has_leapt_ && !before(number, leapt_from_) && before(number, leapt_to_);
   const bool was_lost = -ahead <= reach() && entry(number).state == State::Lost;
+  stranger.is_early = stranger.fit == Fit::Behind && is_before_run(number);
   if (stranger.fit != Fit::Behind) {
     stranger.is_late = false;
   } else if (!was_behind) {
@@ -863,6 +885,12 @@ void Arbiter::go_on_after_known(const Packet& packet, Sink& sink) noexcept {
   has_floor_ = true;
   first_ = undecided_ = next_ - static_cast<std::uint64_t>(ahead);
   skipped_as_ = GapReason::Down;
+  if (ahead > leap()) {  // the packet may be wild: what was skipped may go on
+    has_leapt_ = true;
+    leapt_from_ = first_;
+    leapt_to_ = next_;
+    leapt_t_ns_ = latest_t_ns_;
+  }
   if (!options_.ordered) {
     evidence_ = {GapReason::Down, packet.arrival_ns, packet.t_ns};
     end_gathering(sink);

@@ -145,7 +145,8 @@ class Sink {
 ///     skipped, if that is less (a sender cannot have sent them faster), and at least for the window.
 /// Until then it changes nothing; if the present run goes on meanwhile, the stranger's packets are malformed. After a
 /// switch the run before is a stranger itself, by the same rules: if it goes on and the new one does not, it has the
-/// channel again, and what passed meanwhile is a gap.
+/// channel again, and what passed meanwhile is a gap. So it is with what goes on before the first number of a run: the
+/// first packet of a channel may be wild.
 ///
 /// One thread. Allocates only when constructed. Work per packet is bounded by a constant, except for numbers that are
 /// passed over (each of those costs a step once, and at most `history` of them in one call) and for packets that are
@@ -241,6 +242,7 @@ class Arbiter {
     Fit fit = Fit::InRun;  ///< InRun = there is none.
     bool is_confirmed = false;
     bool is_late = false;         ///< Its numbers were given up: late, not malformed, if it comes to nothing.
+    bool is_early = false;        ///< They are just before the run's first: late, too, if it comes to nothing.
     bool has_dropped = false;     ///< Some had no room.
     std::uint32_t first = kNone;  ///< Lowest number held.
     std::uint32_t last = kNone;
@@ -296,6 +298,8 @@ class Arbiter {
   [[nodiscard]] bool is_restart(const Packet& packet) const noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;
+  [[nodiscard]] bool is_before_run(std::uint64_t number) const noexcept;
+  [[nodiscard]] bool begins_before_run(const Packet& packet, std::uint64_t number) noexcept;
   void take(const Packet& packet, Sink& sink) noexcept;
   void take_of_carousel(const Packet& packet, Sink& sink) noexcept;
   [[nodiscard]] bool admit_to_cycle(const Packet& packet, Sink& sink) noexcept;
@@ -361,6 +365,7 @@ class Arbiter {
   void advance(std::uint64_t top) noexcept;
   void judge(std::size_t line, std::uint64_t until, std::uint64_t max_steps) noexcept;
   void count_late(const Packet& packet, std::uint64_t late_ns, Sink& sink) noexcept;
+  void count_in_vain(const Stranger& stranger, const Packet& packet, std::uint64_t late_ns, Sink& sink) noexcept;
   /// Copies the packet; datagram_bytes must suffice.
   [[nodiscard]] std::uint32_t take_slot(const Packet& packet, std::uint64_t number) noexcept;
   void free_slot(std::uint32_t slot) noexcept;

@@ -8,6 +8,15 @@ from attackers.attacker import Attacker, promise
 
 SENDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sender.py")
 MOST = 20_000  # datagrams of a strike
+PASSED = "passed"  # numbers of these attackers that the feed had already passed, a line each
+
+
+def passed_numbers(folder):
+    try:
+        with open(f"{folder}/{PASSED}", "rb") as file:
+            return {int(line) for line in file}
+    except FileNotFoundError:
+        return set()
 
 
 class OnTheWire(Attacker):
@@ -22,7 +31,8 @@ class OnTheWire(Attacker):
         answer = self.field.inside(
             self.field.relay_space, sys.executable, SENDER, "--kind", kind, "--lines", self.random.choice(("A", "B", "AB")),
             "--rate", str(rate), "--seconds", str(seconds), "--seed", str(self.random.random()), "--listen", "10.77.0.2",
-            "--from", self.SOURCE, "--a", "239.30.1.1:30001", "--b", "239.30.2.1:31001")
+            "--from", self.SOURCE, "--a", "239.30.1.1:30001", "--b", "239.30.2.1:31001",
+            "--passed", f"{self.field.folder}/{PASSED}")
         if answer is None:
             return
         status, out, err = answer

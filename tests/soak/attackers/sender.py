@@ -3,9 +3,10 @@
 started in. Learns of the true feed on another interface, so that it can send copies of true datagrams under other numbers.
 
     sender.py --kind KIND --lines A|B|AB --rate N --seconds S --seed N --listen ADDRESS --from ADDRESS
-              --a GROUP:PORT --b GROUP:PORT
+              --a GROUP:PORT --b GROUP:PORT --passed FILE
 
-Says in a line of JSON how many it has sent.
+Says in a line of JSON how many it has sent. Adds to the file, a line each, the numbers that the feed had already passed:
+whoever has given such a number up gets it late, even if no line ever brought it.
 """
 
 import argparse
@@ -35,7 +36,7 @@ class Feed:
         self.socket.setblocking(False)
 
     def take(self, datagram):
-        self.kept.append((time.monotonic(), struct.unpack_from(">I", datagram)[0], datagram))
+        self.kept.append((time.monotonic(), number_of(datagram), datagram))
 
     def newest(self):
         try:
@@ -58,6 +59,11 @@ class Feed:
 
 def numbered(datagram, number):
     return struct.pack(">I", number % 2**32) + datagram[4:]
+
+
+def number_of(datagram):
+    """Or None: it is too short for one."""
+    return struct.unpack_from(">I", datagram)[0] if len(datagram) >= 4 else None
 
 
 # Each yields datagrams, None for "none now".
@@ -134,6 +140,7 @@ def main():
     parser.add_argument("--seed", required=True)
     parser.add_argument("--listen", required=True)
     parser.add_argument("--from", dest="source", required=True)
+    parser.add_argument("--passed", required=True)
     for line in "ab":
         parser.add_argument(f"--{line}", required=True)
     arguments = parser.parse_args()
@@ -147,6 +154,7 @@ def main():
     wire.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(arguments.source))
     wire.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)
     source = KINDS[arguments.kind](feed, random.Random(arguments.seed))
+    passed = open(arguments.passed, "ab", buffering=0)  # written before it is sent: this process may be killed
     sent = 0
     begin = time.monotonic()
     while (now := time.monotonic() - begin) < arguments.seconds:
@@ -155,6 +163,9 @@ def main():
             datagram = next(source)
             if datagram is None:
                 break
+            number = number_of(datagram)
+            if number is not None and number < feed.kept[-1][1]:
+                passed.write(f"{number}\n".encode())
             for group in groups.values():
                 wire.sendto(datagram, group)
                 sent += 1

@@ -37,6 +37,9 @@ filtered=$!
 lines() { wc -l <"$1"; }
 wait_for '(($(lines here.jsonl) > 500 && $(lines shm.jsonl) > 500 && $(lines filtered.jsonl) > 20))'
 "$bin/stopbit" ready example-publisher
+# The other example runs beside it.
+"$bin/stopbit" run "$example/appliance.toml" -q 2>other.log || { cat other.log; exit 1; }
+"$bin/stopbit" tail example | grep -q CEDAR
 "$bin/stopbit" stat example-publisher | grep -A9 "^Subscribers" | grep -q "fabric"
 kill -TERM "$appliance"
 for process in shm filtered reader; do
@@ -45,11 +48,11 @@ done
 wait "$appliance" || { cat log; exit 1; }
 kill -TERM "$subscriber"
 wait "$subscriber" || { cat subscribe.log; exit 1; }
-"$bin/stopbit" tail example >local.jsonl
+"$bin/stopbit" tail example-publisher >local.jsonl
 cmp local.jsonl here.jsonl
 cmp local.jsonl shm.jsonl
 # Whatever reads the appliance's ring reads the subscriber's.
-"$trades" example >local.trades
+"$trades" example-publisher >local.trades
 "$trades" sample-here >here.trades
 cmp local.trades here.trades
 grep -q CEDAR here.trades || { cat here.trades; exit 1; }
@@ -64,4 +67,4 @@ PYTHON
 if grep -v ASPEN filtered.jsonl | grep -v '"event"'; then echo "records without ASPEN came through the filter"; exit 1; fi
 echo "$(lines local.jsonl) records, of which $(lines filtered.jsonl) are filtered ones"
 left=$(ls "$rings")
-[[ $left == "$(printf '%s\n' example example-publisher.counters sample-here)" ]] || { echo "left over: $left"; exit 1; }
+[[ $left == "$(printf '%s\n' example example-publisher example-publisher.counters example.counters sample-here)" ]] || { echo "left over: $left"; exit 1; }

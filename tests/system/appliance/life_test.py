@@ -163,12 +163,21 @@ def log_that_is_read_late():
     os.close(there)
 
 
+def waits_for_a_pipe(pid):
+    """A thread of the process is in write, poll or ppoll, by the kernel's numbers of them (x86-64)."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{thread}/syscall", encoding="ascii") as file:
+            if file.read().split()[0] in ("1", "7", "271"):
+                return True
+    return False
+
+
 def stop_while_it_starts():
     """The log is full and the appliance cannot start: it does not wait for a reader longer than it was let live."""
     there, here = full_pipe()
     appliance = Appliance("start", here, state="/dev/null/nowhere")
     # It tells why it ends, and waits for the reader of that: until it is asked to stop.
-    time.sleep(0.2)
+    wait_for("a thread that waits for the reader", lambda: appliance.alive() and waits_for_a_pipe(appliance.process.pid))
     appliance.process.send_signal(signal.SIGTERM)
     assert appliance.process.wait(STOP) in (3, -signal.SIGTERM)
     os.close(here)

@@ -18,9 +18,6 @@ ENDBR64 = bytes.fromhex("f30f1efa")
 # Too small to have a buffer on the stack, or a libc call with a size that the compiler knows.
 NO_STACK_BUFFER = {"stopbit-fabric"}
 
-# The simulated card: its failing assertions name the Verilog source, as Verilator was given it.
-NAMES_ITS_SOURCES = {"libxrt_hwemu.so.2"}
-
 
 def readelf(*arguments):
     return subprocess.run(["readelf", "--wide", *arguments], check=True, text=True, stdout=subprocess.PIPE,
@@ -56,7 +53,7 @@ def faults_of(path, source):
         "no fortified calls": not re.search(r"_chk@", symbols.replace("__stack_chk_fail@", "")),
     }
     faults = [what for what, is_so in found.items() if is_so]
-    for folder in () if name in NAMES_ITS_SOURCES else source:
+    for folder in source:
         at = content.find(folder.encode())
         if at >= 0:
             text = re.match(rb"[\x20-\x7e]*", content[at:at + 200]).group().decode()

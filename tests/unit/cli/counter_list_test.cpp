@@ -190,5 +190,35 @@ TEST_F(CounterList, is_in_the_metrics_with_names_that_promtool_accepts) {
   EXPECT_GT(explained.size(), 150U);
 }
 
+TEST(SkewText, has_each_window_as_it_is_and_as_it_is_proposed) {
+  constexpr std::uint64_t kSkew = 400'000;
+  Status status;
+  status.started_ns = 1;
+  status.heartbeat_ns = status.started_ns + 10'000'000'000;
+  for (const char* name : {"both", "alone"}) {
+    ChannelStatus channel;
+    channel.name = name;
+    channel.window_packets = 64;
+    channel.window_ns = 2'000'000;
+    status.channels.push_back(channel);
+  }
+  LineStatus& late = status.channels[0].lines[1];
+  status.channels[0].lines[0].packets = late.packets = 1'000'000;
+  late.skew.count = 1'000'000;
+  late.skew.largest = kSkew;
+  late.skew.buckets[counters::bucket_of(kSkew)] = late.skew.count;
+  std::istringstream lines(tools::skew_text(status));
+  std::string heading;
+  std::string both;
+  std::string alone;
+  std::getline(lines, heading);
+  std::getline(lines, both);
+  std::getline(lines, alone);
+  EXPECT_THAT(heading, EndsWith("proposed"));
+  // A quarter more than the skew; what comes in eight such times, at 200,000 packets a second.
+  EXPECT_THAT(both, ::testing::MatchesRegex("both +1,000,000 .*400 us +64 packets, 2 ms +1024 packets, 500 us"));
+  EXPECT_THAT(alone, ::testing::MatchesRegex("alone +0 +- .*64 packets, 2 ms +-"));
+}
+
 }  // namespace
 }  // namespace stopbit::appliance

@@ -317,6 +317,64 @@ TEST(Stranger, a_range_that_was_leapt_over_has_the_channel_again_if_it_goes_on) 
   EXPECT_EQ(bench.offer(A, {103}), "103");
 }
 
+TEST(Stranger, that_speaks_first_has_the_channel_until_it_is_silent) {
+  // Further ahead than is believed, within the numbers that are remembered, and beyond them; of one packet, and of a
+  // run that goes on for a while.
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    for (const std::uint64_t wild : {std::uint64_t{400}, std::uint64_t{600}, std::uint64_t{5'000'000}}) {
+      for (const std::uint64_t packets : {std::uint64_t{1}, std::uint64_t{5}}) {
+        Bench bench(options);
+        for (std::uint64_t i = 0; i < packets; ++i) bench.offer(A, {wild + i});
+        std::string story;
+        for (std::uint64_t number = 100; number < 130; ++number) {
+          bench.now_ns += 500;
+          story += bench.offer(number % 2 == 0 ? A : B, {number});
+          story += bench.offer(number % 2 == 0 ? B : A, {number});
+        }
+        EXPECT_EQ(story.find("100"), story.find("reset(100)") + 6) << wild;
+        EXPECT_EQ(story.find("gap"), std::string::npos) << story;
+        EXPECT_EQ(bench.arbiter.account().numbers.delivered, 30U) << wild << ' ' << packets << ": " << story;
+        EXPECT_EQ(bench.arbiter.account().numbers.lost, 0U);
+        EXPECT_EQ(bench.arbiter.total().numbers.delivered, 30U + packets);
+      }
+    }
+  }
+}
+
+TEST(Stranger, that_goes_on_while_the_true_sender_does_keeps_what_it_has) {
+  Bench bench(ordered_options());
+  std::string story;
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    bench.now_ns += 500;
+    story += bench.offer(A, {400 + i});
+    story += bench.offer(B, {100 + i});
+  }
+  EXPECT_EQ(story.find("reset"), std::string::npos) << story;
+  EXPECT_EQ(bench.finish(), "");
+  EXPECT_EQ(bench.arbiter.account().packets.delivered, 100U);
+  EXPECT_EQ(bench.arbiter.account().packets.late, 100U) << "a line that is behind from the start is late";
+}
+
+TEST(Stranger, that_speaks_first_after_a_restart_does_not_keep_what_it_skips) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    Bench bench(options);
+    bench.arbiter.resume_after(0, 90);
+    std::string story = bench.offer(A, {500});
+    for (std::uint64_t number = 100; number < 130; ++number) {
+      bench.now_ns += 500;
+      story += " " + bench.offer(A, {number});
+      story += bench.offer(B, {number});
+    }
+    EXPECT_NE(story.find("gap(91+409)"), std::string::npos) << story;
+    EXPECT_NE(story.find(" 128 129"), std::string::npos) << story;
+    EXPECT_GE(bench.arbiter.total().numbers.delivered, 30U) << story;
+  }
+}
+
 TEST(SequenceReset, waits_for_the_silence_of_the_run_and_begins_another) {
   Bench bench = started(ordered_options(), 900'000);
   bench.offer(A, {900'002});
@@ -333,6 +391,59 @@ TEST(SequenceReset, waits_for_the_silence_of_the_run_and_begins_another) {
   EXPECT_EQ(bench.arbiter.account().numbers.expected, 2U);
   EXPECT_EQ(bench.arbiter.total().numbers.expected, 5U);
   EXPECT_EQ(bench.arbiter.total().packets.all_received(), 5U);
+}
+
+TEST(SequenceReset, sooner_than_the_silence_is_delivered_after_it) {
+  for (const bool ordered : {true, false}) {
+    Options options = ordered_options();
+    options.ordered = ordered;
+    Bench bench = started(options, 900'000);
+    bench.now_ns += 2'000;  // a fifth of the silence
+    std::string story;
+    for (std::uint64_t number = 1; number <= 40; ++number) {
+      story += bench.offer(A, {number});
+      story += bench.offer(B, {number});
+      bench.now_ns += 100;
+    }
+    EXPECT_EQ(story, "") << "the run before may go on";
+    EXPECT_EQ(bench.arbiter.account().packets.held, 40U);
+    story = bench.tick(2'999);
+    EXPECT_EQ(story, "");
+    story = bench.tick(1);
+    EXPECT_TRUE(story.starts_with("reset(1) 1 2 3 ")) << story;
+    EXPECT_TRUE(story.ends_with(" 39 40")) << story;
+    EXPECT_EQ(bench.story.last_run.reason, NewRun::Reason::SequenceReset);
+    EXPECT_EQ(bench.arbiter.account().numbers.delivered, 40U);
+    EXPECT_EQ(bench.arbiter.gaps(), 0U);
+    EXPECT_EQ(bench.offer(B, {41}), "41");
+  }
+}
+
+TEST(SequenceReset, sooner_than_the_silence_loses_what_has_no_room_and_tells_it) {
+  Bench bench = started(ordered_options(), 900'000);
+  bench.now_ns += 2'000;
+  for (std::uint64_t number = 1; number <= 80; ++number) {  // there is room for 64, and for two more
+    bench.offer(A, {number});
+    bench.now_ns += 50;
+  }
+  EXPECT_EQ(bench.tick(3'000).substr(0, 25), "reset(15) gap(1+14) 15 16");
+  EXPECT_EQ(bench.story.last_gap.reason, GapReason::Room);
+  EXPECT_EQ(bench.arbiter.account().numbers.delivered, 66U);
+  EXPECT_EQ(bench.arbiter.account().numbers.lost, 14U);
+}
+
+TEST(SequenceReset, that_ends_within_the_silence_is_delivered_unless_everything_ends) {
+  for (const bool everything_ends : {false, true}) {
+    Bench bench = started(ordered_options(), 900'000);
+    bench.now_ns += 2'000;
+    EXPECT_EQ(bench.offer(A, {1, 2, 3}), "");
+    if (everything_ends) {
+      EXPECT_EQ(bench.finish(), "");
+      EXPECT_EQ(bench.arbiter.account().packets.malformed, 3U);
+    } else {
+      EXPECT_EQ(bench.tick(10'000), "reset(1) 1 2 3");
+    }
+  }
 }
 
 TEST(SequenceReset, a_single_old_packet_is_none_while_the_run_goes_on) {
