@@ -701,11 +701,22 @@ void Arbiter::take_of_carousel(const Packet& packet, Sink& sink) noexcept {
   }
 }
 
+/// What the number's bytes say, if the present cycle has it: of a number in several chunks, those of the first.
+Arbiter::Match Arbiter::match_of(const Packet& packet) noexcept {
+  const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));
+  if (!running_ || before(top_, number) || top_ - number >= options_.history - 1) return Match::Unknown;
+  const Entry& known = entry(number);
+  const bool has_check =
+      options_.chunks ? ((masks(number)[0] | masks(number)[1] | masks(number)[2]) & 1) != 0 : known.brought != 0;
+  if (!has_check || known.in_conflict != 0 || packet.preamble.chunk != 1) return Match::Unknown;
+  return known.check == check_of(packet.payload) ? Match::Same : Match::Other;
+}
+
 /// Whether the packet is of the cycle that is followed; begins the next one when its time has come.
 ///
-/// Each line counts its own cycles. One line leads; the other's cycle is the same if it began within the window of the
-/// leader's, before it or after. A line that is out of step is ignored, as its numbers stand for other data, until the
-/// leader is silent.
+/// Each line counts its own cycles. One line leads; the other's cycle is the same if its packets have the same bytes,
+/// or, while nothing can be compared, if it began within the window of the leader's, before it or after. A line that is
+/// out of step is ignored, as its numbers stand for other data, until the leader is silent.
 bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   LineState& line = lines_[index(packet.line)];
@@ -721,52 +732,64 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
     }
     ++cycle_;
     cycle_began_ns_ = now_ns;
-    cycle_leader_ = packet.line;
-    begin_run(is_start ? NewRun::Reason::Start : NewRun::Reason::Cycle, packet, &packet, sequence, sink);
     line.cycle = cycle_;
+    begin_run(is_start ? NewRun::Reason::Start : NewRun::Reason::Cycle, packet, &packet, sequence, sink);
     return true;
   };
-  const std::uint64_t hash = sequence == 1 ? hash_of(packet.payload) : 0;
-  std::uint64_t& first_hash = line.first_hashes[packet.preamble.chunk - 1U];
-
-  bool opens = false;
-  if (!line.has_cycle) {
-    line.has_cycle = true;
-    line.cycle_highest = sequence;
-    first_hash = hash;
-    line.first_packet_ns = now_ns;
-    if (!running_) return begin();
-    // In step if it stands about where the leader stands; otherwise its next cycle will tell.
-    const bool in_step = magnitude(distance(sequence, next_)) <= options_.window_packets;
-    line.cycle = in_step ? cycle_ : cycle_ - 1;
-    if (in_step) return true;
-    opens = sequence == 1;
-  } else if (sequence == 1) {
-    // A second copy has the same bytes and comes soon. One that was overtaken by the next few comes when there was
-    // none.
-    const bool is_overtaken = first_hash == 0 && line.cycle_highest <= options_.window_packets;
-    const bool is_copy = first_hash == hash && since(now_ns, line.first_packet_ns) <= options_.window_ns;
-    opens = line.cycle_highest > 1 && !is_overtaken && !is_copy;
-    if (opens) line.first_hashes.fill(0);
-    first_hash = hash;
-    line.first_packet_ns = now_ns;
-  } else {
-    // Number 1 was lost. One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
-    opens = sequence + options_.window_packets < line.cycle_highest;
-    if (opens) line.first_hashes.fill(0);
-  }
+  const Match match = match_of(packet);
+  const bool is_first = !line.has_cycle;
+  const bool is_in_step = !is_first && line.cycle == cycle_;
+  const bool opens = !is_first && opens_cycle(packet, match, is_in_step);
   // A number further ahead may be wild: it counts when others have confirmed it.
   const bool is_near = sequence <= line.cycle_highest + options_.window_packets;
-  line.cycle_highest = opens ? sequence : is_near ? std::max(line.cycle_highest, sequence) : line.cycle_highest;
-  if (opens) line.cycle_opened_ns = now_ns;
-  if (!opens) return line.cycle == cycle_;
-  if (line.cycle == cycle_) return begin();
-  // One that began long before is of a line that is read late: an earlier cycle, which has been delivered.
-  if (apart(now_ns, cycle_began_ns_) <= options_.window_ns) {
-    line.cycle = cycle_;
-    return true;
+  line.has_cycle = true;
+  line.cycle_t_ns = std::max(line.cycle_t_ns, now_ns);
+  if (is_first || opens) {
+    line.cycle_highest = sequence;
+    line.cycle_opened_ns = now_ns;
+    line.first_hashes.fill(0);
+  } else if (is_near) {
+    line.cycle_highest = std::max(line.cycle_highest, sequence);
   }
-  return since(now_ns, alive_t_ns_) >= options_.switch_silence_ns ? begin() : false;
+  if (sequence == 1) {
+    line.first_hashes[packet.preamble.chunk - 1U] = hash_of(packet.payload);
+    line.first_packet_ns = now_ns;
+  }
+
+  if (!running_ || (opens && is_in_step)) return begin();
+  const auto joins = [&](bool is_same) {
+    line.cycle = is_same ? cycle_ : cycle_ - 1;
+    return is_same;
+  };
+  if (match != Match::Unknown) {
+    if (joins(match == Match::Same)) return true;
+  } else if (is_in_step) {
+    return true;
+  } else if (is_first && magnitude(distance(sequence, next_)) <= options_.window_packets) {
+    return joins(true);  // it stands about where the leader stands
+  } else if ((opens || (is_first && sequence == 1)) && apart(now_ns, cycle_began_ns_) <= options_.window_ns) {
+    // One that began long before is of a line that is read late: an earlier cycle, which has been delivered.
+    return joins(true);
+  }
+  if (is_first) line.cycle = cycle_ - 1;  // its next cycle will tell
+  return opens && since(now_ns, alive_t_ns_) >= options_.switch_silence_ns ? begin() : false;
+}
+
+/// Whether the line begins a cycle with this packet: it is back at a number that it has left behind. What is only
+/// delayed, or a second copy, comes within the window.
+bool Arbiter::opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept {
+  const std::uint64_t sequence = packet.preamble.sequence;
+  const LineState& line = lines_[index(packet.line)];
+  if (sequence > line.cycle_highest) return false;
+  if (is_in_step && match == Match::Other) return true;
+  // One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
+  const bool is_far = sequence + options_.window_packets < line.cycle_highest;
+  if (is_far || since(packet.t_ns, line.cycle_t_ns) > options_.window_ns) return true;
+  // A second copy of the first packet has the same bytes. One that was overtaken by the next few comes when there was
+  // none.
+  const std::uint64_t first_hash = sequence == 1 ? line.first_hashes[packet.preamble.chunk - 1U] : 0;
+  return first_hash != 0 && line.cycle_highest > 1 &&
+         (first_hash != hash_of(packet.payload) || since(packet.t_ns, line.first_packet_ns) > options_.window_ns);
 }
 
 // -------------------------------------------------------------------------------------------------------------- runs
@@ -979,7 +1002,11 @@ bool Arbiter::note_copy(const Packet& packet, std::uint64_t number, Sink& sink) 
   }
   if (known.chunks == 0 && known.state == State::Open) known.t_ns = packet.t_ns;
   known.chunks = static_cast<std::uint8_t>(packet.preamble.chunks);
-  if (!options_.chunks && options_.lines[0] && options_.lines[1]) compare_copies(packet, number, is_first, sink);
+  if (!options_.chunks && options_.lines[0] && options_.lines[1]) {
+    compare_copies(packet, number, is_first, sink);
+  } else if (options_.carousel && is_first && packet.preamble.chunk == 1) {
+    known.check = check_of(packet.payload);
+  }
 
   const std::uint8_t mine = bit_of(index_of_line);
   if (!line_has_it || (known.brought & mine) != 0) return is_first;

@@ -235,6 +235,8 @@ class Arbiter {
     Behind,
     OtherSender,
   };
+  /// What the bytes of a packet are to those of its number in the present cycle.
+  enum class Match : std::uint8_t { Unknown, Same, Other };
   /// Packets that may be of another run.
   struct Stranger {
     Fit fit = Fit::InRun;  ///< InRun = there is none.
@@ -266,6 +268,7 @@ class Arbiter {
     std::uint32_t cycle = 0;
     std::uint64_t cycle_highest = 0;
     std::uint64_t cycle_opened_ns = 0;
+    std::uint64_t cycle_t_ns = 0;                           ///< Arrival of its latest packet.
     std::array<std::uint64_t, kMaxChunks> first_hashes{};  ///< Of number 1, by chunk; 0 = it did not come yet.
     std::uint64_t first_packet_ns = 0;
   };
@@ -297,7 +300,9 @@ class Arbiter {
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;
   void take(const Packet& packet, Sink& sink) noexcept;
   void take_of_carousel(const Packet& packet, Sink& sink) noexcept;
+  [[nodiscard]] Match match_of(const Packet& packet) noexcept;
   [[nodiscard]] bool admit_to_cycle(const Packet& packet, Sink& sink) noexcept;
+  [[nodiscard]] bool opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept;
 
   // Strangers.
   [[nodiscard]] Stranger* stranger_of(const Packet& packet) noexcept;
@@ -409,7 +414,6 @@ class Arbiter {
   // Carousel.
   std::uint32_t cycle_ = 0;
   std::uint64_t cycle_began_ns_ = 0;
-  Line cycle_leader_ = Line::A;
 
   std::array<LineState, kLines> lines_;
   std::array<LineStats, kLines> stats_;
