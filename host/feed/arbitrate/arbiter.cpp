@@ -588,14 +588,18 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
     if (distance(last, old.next) < 0) continue;
     const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
-    if (stranger.fit == Fit::Ahead && (is_leap || (!is_recent && from_old > leap()))) continue;
+    // What begins just where the old run stopped goes on with it, whatever else it may be.
+    if (from_old > leap() && (begin <= kRestartNumbers || (stranger.fit == Fit::Ahead && (is_leap || !is_recent)))) {
+      continue;
+    }
     if (goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next))) goes_on = &old;
   }
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
     // What passed meanwhile; the numbers of a leap were declared with it.
-    const std::int64_t passed = stranger.is_late ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
-    const std::uint64_t next = stranger.is_late || passed > 0 ? sequence : goes_on->next;
-    begin_run(NewRun::Reason::Back, first, in_hand, next, sink, stranger.is_late ? nullptr : goes_on);
+    const bool is_told = stranger.is_late || goes_on->is_leap;
+    const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
+    const std::uint64_t next = is_told || passed > 0 ? sequence : goes_on->next;
+    begin_run(NewRun::Reason::Back, first, in_hand, next, sink, goes_on);
     first_ = undecided_ = next - static_cast<std::uint64_t>(passed);
     skipped_as_ = GapReason::Switch;
   } else if (stranger.fit == Fit::Ahead) {
@@ -867,7 +871,6 @@ void Arbiter::leave_run(const OldRun* entered) noexcept {
     std::copy(place + 1, old_.begin() + old_count_, place);
     --old_count_;
   }
-  if (has_leapt_) remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .left_t_ns = leapt_t_ns_});
   remember({.sender = sender_, .next = next_, .left_t_ns = latest_t_ns_});
 }
 
@@ -903,11 +906,11 @@ void Arbiter::jump(std::uint64_t number, Sink& sink) noexcept {
   close_windows(true, sink);
   if (!before(next_, number)) return;  // what was held goes on beyond it
   evidence_ = evidence;
-  if (has_leapt_) remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .left_t_ns = leapt_t_ns_});
   has_leapt_ = true;
   leapt_from_ = next_;
   leapt_to_ = number;
   leapt_t_ns_ = latest_t_ns_;
+  remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .left_t_ns = leapt_t_ns_});
   advance(number - 1);
   next_ = number;
   skipped_as_ = evidence.reason;
