@@ -19,6 +19,9 @@ constexpr std::size_t kMaxHistory = std::size_t{1} << 24;
 constexpr std::uint32_t kMaxRoom = 65'536;
 /// Leaps up to this are believed on the word of one packet: bursts of losses are as long, and a window gives them up.
 constexpr std::int64_t kBelievedLeap = 64;
+/// A leap that is more than this many times as long as what is believed hardly ever ends by chance where another run
+/// has stopped.
+constexpr std::int64_t kFarLeaps = 16;
 /// No sender of a channel sends more than 100,000 packets a second for long.
 constexpr std::uint64_t kNsPerSkippedNumber = 10'000;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
@@ -576,7 +579,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::uint64_t last_t_ns = stranger.last_t_ns;
   const std::uint64_t begin = begin_of(stranger);
   // Numbers ahead are an old run's if no sender can have sent all those between since this run was heard: soon after
-  // the switch, or just where the old run stopped.
+  // the switch; or if it is far to them, and they begin just where the old run stopped.
   const std::int64_t skipped = std::max<std::int64_t>(distance(begin, top_ + 1) - leap(), 0);
   const bool is_leap = since(until_t_ns_, alive_t_ns_) / kNsPerSkippedNumber >= static_cast<std::uint64_t>(skipped);
   // Copies of its last numbers may come first, but not the numbers that a sender begins anew with.
@@ -588,10 +591,12 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
     if (distance(last, old.next) < 0) continue;
     const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
-    // What begins just where the old run stopped goes on with it, whatever else it may be.
-    if (from_old > leap() && (begin <= kRestartNumbers || (stranger.fit == Fit::Ahead && (is_leap || !is_recent)))) {
+    const bool is_there = from_old <= leap();
+    if (stranger.fit == Fit::Ahead &&
+        ((is_leap && !(is_there && skipped > kFarLeaps * leap())) || !(is_recent || is_there))) {
       continue;
     }
+    if (!is_there && begin <= kRestartNumbers) continue;
     if (goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next))) goes_on = &old;
   }
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
@@ -762,6 +767,7 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
 
   if (!running_ || (opens && is_in_step)) return begin();
   const auto joins = [&](bool is_same) {
+    if (is_same && !is_in_step) line.cycle_highest = sequence;  // not that of the cycle that it was in
     line.cycle = is_same ? cycle_ : cycle_ - 1;
     return is_same;
   };
@@ -784,7 +790,8 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
 bool Arbiter::opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
-  if (sequence > line.cycle_highest) return false;
+  const bool is_next_chunk = sequence == line.cycle_highest && packet.preamble.chunk > 1;
+  if (sequence > line.cycle_highest || is_next_chunk) return false;
   if (is_in_step && match == Match::Other) return true;
   // One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
   const bool is_far = sequence + options_.window_packets < line.cycle_highest;
