@@ -756,12 +756,12 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   if (is_first || opens) {
     line.cycle_highest = sequence;
     line.cycle_opened_ns = now_ns;
-    line.first_hashes.fill(0);
+    line.first_hash = 0;
   } else if (is_near) {
     line.cycle_highest = std::max(line.cycle_highest, sequence);
   }
-  if (sequence == 1) {
-    line.first_hashes[packet.preamble.chunk - 1U] = hash_of(packet.payload);
+  if (sequence == 1 && packet.preamble.chunk == 1) {
+    line.first_hash = hash_of(packet.payload);
     line.first_packet_ns = now_ns;
   }
 
@@ -785,22 +785,22 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   return opens && since(now_ns, alive_t_ns_) >= options_.switch_silence_ns ? begin() : false;
 }
 
-/// Whether the line begins a cycle with this packet: it is back at a number that it has left behind. What is only
-/// delayed, or a second copy, comes within the window.
+/// Whether the line begins a cycle with this packet: it is back at a number that it has left behind, with other bytes
+/// or after a pause. What is only delayed, or a second copy, comes within the window. Of a number in several chunks
+/// only the first tells.
 bool Arbiter::opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
-  const bool is_next_chunk = sequence == line.cycle_highest && packet.preamble.chunk > 1;
-  if (sequence > line.cycle_highest || is_next_chunk) return false;
+  if (sequence > line.cycle_highest || packet.preamble.chunk > 1) return false;
   if (is_in_step && match == Match::Other) return true;
+  if (is_in_step && match == Match::Same && sequence != 1) return false;  // a copy, or a cycle that repeats its data
   // One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
   const bool is_far = sequence + options_.window_packets < line.cycle_highest;
   if (is_far || since(packet.t_ns, line.cycle_t_ns) > options_.window_ns) return true;
   // A second copy of the first packet has the same bytes. One that was overtaken by the next few comes when there was
   // none.
-  const std::uint64_t first_hash = sequence == 1 ? line.first_hashes[packet.preamble.chunk - 1U] : 0;
-  return first_hash != 0 && line.cycle_highest > 1 &&
-         (first_hash != hash_of(packet.payload) || since(packet.t_ns, line.first_packet_ns) > options_.window_ns);
+  return sequence == 1 && line.first_hash != 0 && line.cycle_highest > 1 &&
+         (line.first_hash != hash_of(packet.payload) || since(packet.t_ns, line.first_packet_ns) > options_.window_ns);
 }
 
 // -------------------------------------------------------------------------------------------------------------- runs

@@ -268,8 +268,8 @@ class Arbiter {
     std::uint32_t cycle = 0;
     std::uint64_t cycle_highest = 0;
     std::uint64_t cycle_opened_ns = 0;
-    std::uint64_t cycle_t_ns = 0;                           ///< Arrival of its latest packet.
-    std::array<std::uint64_t, kMaxChunks> first_hashes{};  ///< Of number 1, by chunk; 0 = it did not come yet.
+    std::uint64_t cycle_t_ns = 0;  ///< Arrival of its latest packet.
+    std::uint64_t first_hash = 0;  ///< Of number 1, its first chunk; 0 = it did not come yet.
     std::uint64_t first_packet_ns = 0;
   };
   /// Why the next gap is declared, and by what.
