@@ -288,6 +288,18 @@ bool Arbiter::is_announced(const Packet& packet) const noexcept {
   return apart >= 0 && apart <= leap();
 }
 
+/// What the bytes say, if the run has the number: of one in several chunks, those of the first.
+Arbiter::Match Arbiter::match_of(const Packet& packet) noexcept {
+  if (!has_checks()) return Match::Unknown;
+  const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));
+  if (!running_ || before(top_, number) || top_ - number >= options_.history - 1) return Match::Unknown;
+  const Entry& known = entry(number);
+  const bool has_check =
+      options_.chunks ? ((masks(number)[0] | masks(number)[1] | masks(number)[2]) & 1) != 0 : known.brought != 0;
+  if (!has_check || known.in_conflict != 0 || packet.preamble.chunk != 1) return Match::Unknown;
+  return known.check == check_of(packet.payload) ? Match::Same : Match::Other;
+}
+
 /// The line's copy of what another has brought, however late, or a second one that follows soon: no sign of another
 /// run.
 bool Arbiter::is_copy(const Packet& packet) noexcept {
@@ -487,17 +499,38 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) con
 
 /// Drops the packet with the lowest number.
 void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
-  const std::uint32_t slot = stranger.first;
-  stranger.first = slots_[slot].newer;
-  (stranger.first != kNone ? slots_[stranger.first].older : stranger.last) = kNone;
-  if (stranger.packets-- > kOwnRoom) --set_aside_;
-  --run_.packets.held;
+  const std::uint32_t slot = take_first(stranger);
   if (stranger.is_late) {
     count_late(slots_[slot].packet, since(latest_t_ns_, leapt_t_ns_), sink);
   } else {
     ++run_.packets.malformed;
   }
+}
+
+/// Its bytes stay until the slot is taken again.
+std::uint32_t Arbiter::take_first(Stranger& stranger) noexcept {
+  const std::uint32_t slot = stranger.first;
+  stranger.first = slots_[slot].newer;
+  (stranger.first != kNone ? slots_[stranger.first].older : stranger.last) = kNone;
+  if (stranger.packets-- > kOwnRoom) --set_aside_;
+  --run_.packets.held;
   free_slot(slot);
+  return slot;
+}
+
+/// The first packets of what begins anew may be second copies of the present run's that came with it.
+void Arbiter::drop_copies(Stranger& stranger) noexcept {
+  if (stranger.fit != Fit::Behind) return;
+  const auto is_of_run = [&](const Packet& packet) {
+    return packet.t_ns <= alive_t_ns_ + kLateWindows * options_.window_ns && match_of(packet) == Match::Same;
+  };
+  // All may be the same: then it is a run that repeats its data.
+  std::uint32_t last = stranger.first;
+  while (last != kNone && is_of_run(slots_[last].packet)) last = slots_[last].newer;
+  while (last != kNone && stranger.first != last) {
+    take_first(stranger);
+    ++run_.packets.duplicate;
+  }
 }
 
 void Arbiter::release_if_empty(Stranger& stranger) noexcept {
@@ -573,6 +606,7 @@ void Arbiter::judge_strangers(bool everything, Sink& sink) noexcept {
 
 /// Gives the channel to the stranger.
 void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept {
+  drop_copies(stranger);
   refit(stranger);  // with its first packets dropped it may be more than half of all numbers ahead, which is behind
   const Packet first = slots_[stranger.first].packet;  // its bytes stay until the slot is freed
   const std::uint64_t sequence = first.preamble.sequence;
@@ -708,17 +742,6 @@ void Arbiter::take_of_carousel(const Packet& packet, Sink& sink) noexcept {
     place(packet, next_ + static_cast<std::uint64_t>(ahead), sink);
     if (stranger_count_ != 0) place_strangers(sink);
   }
-}
-
-/// What the number's bytes say, if the present cycle has it: of a number in several chunks, those of the first.
-Arbiter::Match Arbiter::match_of(const Packet& packet) noexcept {
-  const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));
-  if (!running_ || before(top_, number) || top_ - number >= options_.history - 1) return Match::Unknown;
-  const Entry& known = entry(number);
-  const bool has_check =
-      options_.chunks ? ((masks(number)[0] | masks(number)[1] | masks(number)[2]) & 1) != 0 : known.brought != 0;
-  if (!has_check || known.in_conflict != 0 || packet.preamble.chunk != 1) return Match::Unknown;
-  return known.check == check_of(packet.payload) ? Match::Same : Match::Other;
 }
 
 /// Whether the packet is of the cycle that is followed; begins the next one when its time has come.
@@ -1014,7 +1037,7 @@ bool Arbiter::note_copy(const Packet& packet, std::uint64_t number, Sink& sink) 
   known.chunks = static_cast<std::uint8_t>(packet.preamble.chunks);
   if (!options_.chunks && options_.lines[0] && options_.lines[1]) {
     compare_copies(packet, number, is_first, sink);
-  } else if (options_.carousel && is_first && packet.preamble.chunk == 1) {
+  } else if (has_checks() && is_first && packet.preamble.chunk == 1) {
     known.check = check_of(packet.payload);
   }
 

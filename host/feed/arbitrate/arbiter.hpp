@@ -235,7 +235,7 @@ class Arbiter {
     Behind,
     OtherSender,
   };
-  /// What the bytes of a packet are to those of its number in the present cycle.
+  /// What the bytes of a packet are to those of its number in the present run.
   enum class Match : std::uint8_t { Unknown, Same, Other };
   /// Packets that may be of another run.
   struct Stranger {
@@ -294,13 +294,16 @@ class Arbiter {
   // What a packet belongs to.
   [[nodiscard]] Fit fit_of(const Packet& packet) noexcept;
   [[nodiscard]] Fit fit_of_same_sender(const Packet& packet) noexcept;
+  [[nodiscard]] bool has_checks() const noexcept {
+    return options_.carousel || (options_.lines[0] && options_.lines[1]);
+  }
+  [[nodiscard]] Match match_of(const Packet& packet) noexcept;
   [[nodiscard]] bool is_copy(const Packet& packet) noexcept;
   [[nodiscard]] bool is_restart(const Packet& packet) const noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
   [[nodiscard]] bool is_announced(const Packet& packet) const noexcept;
   void take(const Packet& packet, Sink& sink) noexcept;
   void take_of_carousel(const Packet& packet, Sink& sink) noexcept;
-  [[nodiscard]] Match match_of(const Packet& packet) noexcept;
   [[nodiscard]] bool admit_to_cycle(const Packet& packet, Sink& sink) noexcept;
   [[nodiscard]] bool opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept;
 
@@ -310,6 +313,8 @@ class Arbiter {
   void set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept;
   [[nodiscard]] bool is_outlived_by(const Stranger& stranger, const Packet& packet) const noexcept;
   void drop_first(Stranger& stranger, Sink& sink) noexcept;
+  std::uint32_t take_first(Stranger& stranger) noexcept;
+  void drop_copies(Stranger& stranger) noexcept;
   void drop(Stranger& stranger, Sink& sink) noexcept;
   void release_if_empty(Stranger& stranger) noexcept;
   void note_dropped(Stranger& stranger, std::uint64_t sequence) noexcept;
