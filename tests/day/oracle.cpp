@@ -644,8 +644,9 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         (number.reason == GapReason::Window || number.reason == GapReason::Overtaken)) {
       ++untold_late;
     }
-    if (number.is_altered && !plan.options.chunks && !number.is_aside && !number.has_died && !number.is_told_conflict &&
-        number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) {
+    // What is set aside, because it was far ahead, is not compared.
+    if (number.is_altered && !plan.options.chunks && !number.is_aside && !number.is_far && !number.has_died &&
+        !number.is_told_conflict && number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) {
       ++untold_conflicts;
     }
     if (number.is_aside && (number.is_aside_of_wrong ||
