@@ -324,7 +324,9 @@ bool Arbiter::is_restart(const Packet& packet) const noexcept {
 bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
-  if (!line.heard || distance(sequence, line.highest) >= 0) return false;
+  const bool restarts = is_restart(packet);
+  // What a line brings near where it is was delayed, or is a copy, even if it differs.
+  if (!line.heard || (distance(sequence, line.highest) >= -leap() && !restarts)) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
   const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
   const Stranger* const stranger = stranger_of(packet);
@@ -332,7 +334,7 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   // A number that was given up just now may be late, even if it is one of the first.
   const bool may_be_late = known.state == State::Lost && known.brought == 0 &&
                            since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
-  if (!may_be_late && is_restart(packet)) return true;
+  if (!may_be_late && restarts) return true;
   if (!has_checks) return false;
   // Copies that differ come from both lines, and soon.
   const bool is_copy = (known.brought & bit_of(index(packet.line))) == 0 || known.in_conflict != 0;
@@ -621,7 +623,9 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::uint64_t last = slots_[stranger.last].packet.preamble.sequence;
   const OldRun* goes_on = nullptr;
   for (const OldRun& old : old_runs()) {
-    const std::int64_t from_old = distance(begin, old.next);
+    // What it dropped below the place is not missing there: it was another stranger's.
+    const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;
+    const std::int64_t from_old = dropped_others ? 0 : distance(begin, old.next);
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
     if (distance(last, old.next) < 0) continue;
     const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
