@@ -375,13 +375,11 @@ Arbiter::Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
   return nullptr;
 }
 
-/// What speaks for it while there are many: it goes on, or it is a single number where a run might go on or begin. That
-/// both lines have brought a number says little: they bring a stranger's numbers, too.
-int Arbiter::worth_of(const Stranger& stranger) const noexcept {
-  if (stranger.packets > 1) return 2;
-  const std::uint64_t sequence = slots_[stranger.first].packet.preamble.sequence;
-  const bool is_near = stranger.fit == Fit::Ahead && distance(sequence, top_ + 1) <= kFarLeaps * leap();
-  return is_near || sequence <= kRestartNumbers || stranger.fit == Fit::OtherSender ? 1 : 0;
+/// Whether something speaks for it: it is confirmed, or just ahead of what the run is believed to leave out. Random
+/// numbers come on both lines, too; few of them come there.
+bool Arbiter::is_likely(const Stranger& stranger) const noexcept {
+  const std::int64_t ahead = distance(slots_[stranger.first].packet.preamble.sequence, top_ + 1);
+  return stranger.is_confirmed || (stranger.fit == Fit::Ahead && ahead <= 2 * leap());
 }
 
 /// Room for one more: a free place, or that of the one for which the least speaks, the oldest of them.
@@ -392,8 +390,10 @@ Arbiter::Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& si
       place = &stranger;
       break;
     }
-    const int apart = worth_of(stranger) - worth_of(*place);
-    if (apart < 0 || (apart == 0 && stranger.last_t_ns < place->last_t_ns)) place = &stranger;
+    const bool is_weaker = is_likely(stranger) != is_likely(*place) ? is_likely(*place)
+                           : stranger.packets != place->packets     ? stranger.packets < place->packets
+                                                                    : stranger.last_t_ns < place->last_t_ns;
+    if (is_weaker) place = &stranger;
   }
   if (place->fit != Fit::InRun) drop(*place, sink);
   const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));

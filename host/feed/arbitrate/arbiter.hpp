@@ -309,7 +309,7 @@ class Arbiter {
 
   // Strangers.
   [[nodiscard]] Stranger* stranger_of(const Packet& packet) noexcept;
-  [[nodiscard]] int worth_of(const Stranger& stranger) const noexcept;
+  [[nodiscard]] bool is_likely(const Stranger& stranger) const noexcept;
   [[nodiscard]] Stranger& new_stranger(const Packet& packet, Fit fit, Sink& sink) noexcept;
   void set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept;
   [[nodiscard]] bool is_outlived_by(const Stranger& stranger, const Packet& packet) const noexcept;
