@@ -379,7 +379,8 @@ Arbiter::Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
 /// numbers come on both lines, too; few of them come there.
 bool Arbiter::is_likely(const Stranger& stranger) const noexcept {
   const std::int64_t ahead = distance(slots_[stranger.first].packet.preamble.sequence, top_ + 1);
-  return stranger.is_confirmed || (stranger.fit == Fit::Ahead && ahead <= 2 * leap());
+  const bool is_sparse = options_.sequence_bits > 16;  // of 65,536 numbers too many are near by chance
+  return stranger.is_confirmed || (is_sparse && stranger.fit == Fit::Ahead && ahead <= 2 * leap());
 }
 
 /// Room for one more: a free place, or that of the one for which the least speaks, the oldest of them.
