@@ -24,6 +24,8 @@ constexpr std::int64_t kBelievedLeap = 64;
 constexpr std::int64_t kFarLeaps = 16;
 /// No sender of a channel sends more than 100,000 packets a second for long.
 constexpr std::uint64_t kNsPerSkippedNumber = 10'000;
+/// A run of this many packets without a leap is hardly ever made of random numbers.
+constexpr std::uint64_t kLongStretch = 8;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 constexpr bool before(std::uint64_t left, std::uint64_t right) noexcept {
@@ -276,6 +278,10 @@ Arbiter::Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
     if (known.state == State::Lost && known.brought == 0) return Fit::Behind;
   }
   return Fit::InRun;
+}
+
+bool Arbiter::is_long(const OldRun& old) noexcept {
+  return old.packets >= kLongStretch;
 }
 
 bool Arbiter::was_left_just_now(const OldRun& old) const noexcept {
@@ -643,7 +649,8 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
       continue;
     }
     if (!is_there && begin <= kRestartNumbers) continue;
-    if (goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next))) goes_on = &old;
+    const bool is_closer = goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next));
+    if (goes_on == nullptr || (is_long(old) != is_long(*goes_on) ? is_long(old) : is_closer)) goes_on = &old;
   }
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
     // What passed meanwhile; the numbers of a leap were declared with it.
@@ -908,17 +915,27 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
 
 /// Remembers where the run that is left would go on. What is gone back to is left no more.
 void Arbiter::leave_run(const OldRun* entered) noexcept {
+  const std::uint64_t resumed = entered != nullptr ? entered->packets : 0;
   if (entered != nullptr) {
     const auto place = old_.begin() + (entered - old_.data());
     std::copy(place + 1, old_.begin() + old_count_, place);
     --old_count_;
   }
-  remember({.sender = sender_, .next = next_, .left_t_ns = latest_t_ns_});
+  remember({.sender = sender_, .next = next_, .packets = stretch(), .left_t_ns = latest_t_ns_});
+  stretch_resumed_ = resumed;
+  stretch_began_ = 0;
 }
 
+/// A full list loses the oldest place of the short ones: they are a stranger's most of the time.
 void Arbiter::remember(const OldRun& run) noexcept {
-  old_count_ = std::min(old_count_ + 1, old_.size());
-  std::copy_backward(old_.begin(), old_.begin() + old_count_ - 1, old_.begin() + old_count_);
+  auto place = old_.begin() + old_count_;
+  if (old_count_ < old_.size()) {
+    ++old_count_;
+  } else {
+    for (place = old_.end() - 1; place != old_.begin() && is_long(*place);) --place;
+    if (is_long(*place)) place = old_.end() - 1;
+  }
+  std::copy_backward(old_.begin(), place, place + 1);
   old_.front() = run;
 }
 
@@ -952,7 +969,9 @@ void Arbiter::jump(std::uint64_t number, Sink& sink) noexcept {
   leapt_from_ = next_;
   leapt_to_ = number;
   leapt_t_ns_ = latest_t_ns_;
-  remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .left_t_ns = leapt_t_ns_});
+  remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .packets = stretch(), .left_t_ns = leapt_t_ns_});
+  stretch_resumed_ = 0;
+  stretch_began_ = run_.packets.delivered;
   advance(number - 1);
   next_ = number;
   skipped_as_ = evidence.reason;

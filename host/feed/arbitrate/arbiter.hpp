@@ -257,6 +257,7 @@ class Arbiter {
     bool is_leap = false;  ///< It was left by a leap.
     std::uint64_t sender = 0;
     std::uint64_t next = 0;
+    std::uint64_t packets = 0;  ///< That were delivered on the way there, since it began, or since its last leap.
     std::uint64_t left_t_ns = 0;
   };
   struct LineState {
@@ -334,6 +335,11 @@ class Arbiter {
   // Runs.
   /// The latest first.
   [[nodiscard]] std::span<const OldRun> old_runs() const noexcept { return {old_.data(), old_count_}; }
+  [[nodiscard]] static bool is_long(const OldRun& old) noexcept;
+  /// Packets delivered since the run began, or since its last leap.
+  [[nodiscard]] std::uint64_t stretch() const noexcept {
+    return stretch_resumed_ + run_.packets.delivered - stretch_began_;
+  }
   [[nodiscard]] bool was_left_just_now(const OldRun& old) const noexcept;
   void leave_run(const OldRun* entered) noexcept;
   void remember(const OldRun& run) noexcept;
@@ -404,6 +410,8 @@ class Arbiter {
   // What was left: runs, the latest first, and the range before the last leap.
   std::array<OldRun, kOldRuns> old_;
   std::size_t old_count_ = 0;
+  std::uint64_t stretch_resumed_ = 0;  ///< Packets of the run before it was left and gone back to.
+  std::uint64_t stretch_began_ = 0;    ///< Delivered when the last leap was made.
   bool has_leapt_ = false;
   std::uint64_t leapt_from_ = 0;
   std::uint64_t leapt_to_ = 0;
