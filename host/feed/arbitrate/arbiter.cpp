@@ -332,7 +332,8 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const LineState& line = lines_[index(packet.line)];
   const bool restarts = is_restart(packet);
   // What a line brings near where it is was delayed, or is a copy, even if it differs.
-  if (!line.heard || (distance(sequence, line.highest) >= -leap() && !restarts)) return false;
+  const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
+  if (!line.heard || distance(sequence, line.highest) >= least) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
   const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
   const Stranger* const stranger = stranger_of(packet);
@@ -777,8 +778,8 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
     for (Stranger& stranger : strangers_) drop(stranger, sink);  // of another cycle: other data
     for (LineState& other : lines_) {
       // Out of step so far, and a little earlier than the leader in this cycle.
-      const bool returns =
-          other.has_cycle && other.cycle != cycle_ && apart(now_ns, other.cycle_opened_ns) <= options_.window_ns;
+      const bool is_ahead = other.cycle != cycle_ || apart(other.cycle_opened_ns, cycle_began_ns_) > options_.window_ns;
+      const bool returns = other.has_cycle && is_ahead && apart(now_ns, other.cycle_opened_ns) <= options_.window_ns;
       if (&other != &line && returns) other.cycle = cycle_ + 1;
     }
     ++cycle_;
@@ -835,10 +836,11 @@ bool Arbiter::opens_cycle(const Packet& packet, Match match, bool is_in_step) no
   const LineState& line = lines_[index(packet.line)];
   if (sequence > line.cycle_highest || packet.preamble.chunk > 1) return false;
   if (is_in_step && match == Match::Other) return true;
-  if (is_in_step && match == Match::Same && sequence != 1) return false;  // a copy, or a cycle that repeats its data
   // One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
   const bool is_far = sequence + options_.window_packets < line.cycle_highest;
-  if (is_far || since(packet.t_ns, line.cycle_t_ns) > options_.window_ns) return true;
+  const bool was_silent = since(packet.t_ns, line.cycle_t_ns) >= options_.window_ns;
+  // The same bytes: a copy, but for a cycle that repeats its data.
+  if (is_in_step && match == Match::Same ? is_far && was_silent : is_far || was_silent) return true;
   // A second copy of the first packet has the same bytes. One that was overtaken by the next few comes when there was
   // none.
   return sequence == 1 && line.first_hash != 0 && line.cycle_highest > 1 &&
