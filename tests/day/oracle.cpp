@@ -531,13 +531,16 @@ void Oracle::turn(const Receiver& receiver) {
     Channel& channel = channels_[i];
     const arbitrate::Arbiter& arbiter = receiver.arbiter(i);
     if (!arbiter.account().balanced() || !arbiter.total().balanced()) fail(i, "the account is not balanced");
-    const std::uint64_t patience = 3 * day_.channels[i].options.window_ns;
+    const arbitrate::Options& options = day_.channels[i].options;
     while (channel.waiting_at < channel.waiting.size()) {
       const Waiting& oldest = channel.waiting[channel.waiting_at];
-      if (oldest.high_ns + patience >= until_ns_) break;
       const Number& number = *find(i, oldest.run, oldest.number);
+      // One packet that is far ahead may be wild: it waits for the silence, or until the run has come to it.
+      const std::uint64_t patience = 3 * options.window_ns + (number.is_far ? options.switch_silence_ns : 0);
+      if (oldest.high_ns + patience >= until_ns_) break;
+      const bool is_refused = number.has_oversized_copy && number.chunks > 1;  // chunks must have room
       if (number.told == Number::Told::Nothing && channel.run == oldest.run && is_good(number) && !number.is_aside &&
-          oldest.number - channel.number <= std::max(64U, day_.channels[i].options.window_packets)) {
+          !is_refused && oldest.number - channel.number <= std::max(64U, options.window_packets)) {
         fail(i, fmt::format("{} of run {} is held longer than the window", oldest.number, oldest.run));
       }
       ++channel.waiting_at;
@@ -641,8 +644,9 @@ void Oracle::check_run(std::size_t index, std::uint32_t which) {
         (number.reason == GapReason::Window || number.reason == GapReason::Overtaken)) {
       ++untold_late;
     }
-    if (number.is_altered && !plan.options.chunks && !number.is_aside && !number.has_died && !number.is_told_conflict &&
-        number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) {
+    // What is set aside, because it was far ahead, is not compared.
+    if (number.is_altered && !plan.options.chunks && !number.is_aside && !number.is_far && !number.has_died &&
+        !number.is_told_conflict && number.fate[0] == Fate::HandedOut && number.fate[1] == Fate::HandedOut) {
       ++untold_conflicts;
     }
     if (number.is_aside && (number.is_aside_of_wrong ||

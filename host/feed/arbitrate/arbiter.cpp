@@ -19,8 +19,13 @@ constexpr std::size_t kMaxHistory = std::size_t{1} << 24;
 constexpr std::uint32_t kMaxRoom = 65'536;
 /// Leaps up to this are believed on the word of one packet: bursts of losses are as long, and a window gives them up.
 constexpr std::int64_t kBelievedLeap = 64;
+/// A leap that is more than this many times as long as what is believed hardly ever ends by chance where another run
+/// has stopped.
+constexpr std::int64_t kFarLeaps = 16;
 /// No sender of a channel sends more than 100,000 packets a second for long.
 constexpr std::uint64_t kNsPerSkippedNumber = 10'000;
+/// A run of this many packets without a leap is hardly ever made of random numbers.
+constexpr std::uint64_t kLongStretch = 8;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 constexpr bool before(std::uint64_t left, std::uint64_t right) noexcept {
@@ -289,6 +294,10 @@ bool Arbiter::begins_before_run(const Packet& packet, std::uint64_t number) noex
   return stranger != nullptr && stranger->is_early;
 }
 
+bool Arbiter::is_long(const OldRun& old) noexcept {
+  return old.packets >= kLongStretch;
+}
+
 bool Arbiter::was_left_just_now(const OldRun& old) const noexcept {
   return since(latest_t_ns_, old.left_t_ns) < std::min(options_.switch_silence_ns, kLateWindows * options_.window_ns);
 }
@@ -297,6 +306,18 @@ bool Arbiter::is_announced(const Packet& packet) const noexcept {
   if (!has_announced_) return false;
   const std::int64_t apart = distance(packet.preamble.sequence, announced_);
   return apart >= 0 && apart <= leap();
+}
+
+/// What the bytes say, if the run has the number: of one in several chunks, those of the first.
+Arbiter::Match Arbiter::match_of(const Packet& packet) noexcept {
+  if (!has_checks()) return Match::Unknown;
+  const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));
+  if (!running_ || before(top_, number) || top_ - number >= options_.history - 1) return Match::Unknown;
+  const Entry& known = entry(number);
+  const bool has_check =
+      options_.chunks ? ((masks(number)[0] | masks(number)[1] | masks(number)[2]) & 1) != 0 : known.brought != 0;
+  if (!has_check || known.in_conflict != 0 || packet.preamble.chunk != 1) return Match::Unknown;
+  return known.check == check_of(packet.payload) ? Match::Same : Match::Other;
 }
 
 /// The line's copy of what another has brought, however late, or a second one that follows soon: no sign of another
@@ -323,7 +344,10 @@ bool Arbiter::is_restart(const Packet& packet) const noexcept {
 bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
-  if (!line.heard || distance(sequence, line.highest) >= 0) return false;
+  const bool restarts = is_restart(packet);
+  // What a line brings near where it is was delayed, or is a copy, even if it differs.
+  const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
+  if (!line.heard || distance(sequence, line.highest) >= least) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
   const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
   const Stranger* const stranger = stranger_of(packet);
@@ -331,7 +355,7 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   // A number that was given up just now may be late, even if it is one of the first.
   const bool may_be_late = known.state == State::Lost && known.brought == 0 &&
                            since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
-  if (!may_be_late && is_restart(packet)) return true;
+  if (!may_be_late && restarts) return true;
   if (!has_checks) return false;
   // Copies that differ come from both lines, and soon.
   const bool is_copy = (known.brought & bit_of(index(packet.line))) == 0 || known.in_conflict != 0;
@@ -382,7 +406,15 @@ Arbiter::Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
   return nullptr;
 }
 
-/// Room for one more: a free place, or that of the one for which the least speaks.
+/// Whether something speaks for it: it is confirmed, or just ahead of what the run is believed to leave out. Random
+/// numbers come on both lines, too; few of them come there.
+bool Arbiter::is_likely(const Stranger& stranger) const noexcept {
+  const std::int64_t ahead = distance(slots_[stranger.first].packet.preamble.sequence, top_ + 1);
+  const bool is_sparse = options_.sequence_bits > 16;  // of 65,536 numbers too many are near by chance
+  return stranger.is_confirmed || (is_sparse && stranger.fit == Fit::Ahead && ahead <= 2 * leap());
+}
+
+/// Room for one more: a free place, or that of the one for which the least speaks, the oldest of them.
 Arbiter::Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& sink) noexcept {
   Stranger* place = &strangers_.front();
   for (Stranger& stranger : strangers_) {
@@ -390,9 +422,9 @@ Arbiter::Stranger& Arbiter::new_stranger(const Packet& packet, Fit fit, Sink& si
       place = &stranger;
       break;
     }
-    const bool is_weaker = stranger.is_confirmed != place->is_confirmed ? place->is_confirmed
-                           : stranger.packets != place->packets         ? stranger.packets < place->packets
-                                                                        : stranger.last_t_ns < place->last_t_ns;
+    const bool is_weaker = is_likely(stranger) != is_likely(*place) ? is_likely(*place)
+                           : stranger.packets != place->packets     ? stranger.packets < place->packets
+                                                                    : stranger.last_t_ns < place->last_t_ns;
     if (is_weaker) place = &stranger;
   }
   if (place->fit != Fit::InRun) drop(*place, sink);
@@ -509,13 +541,34 @@ bool Arbiter::is_outlived_by(const Stranger& stranger, const Packet& packet) con
 
 /// Drops the packet with the lowest number.
 void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
+  const std::uint32_t slot = take_first(stranger);
+  count_in_vain(stranger, slots_[slot].packet, stranger.is_late ? since(latest_t_ns_, leapt_t_ns_) : 0, sink);
+}
+
+/// Its bytes stay until the slot is taken again.
+std::uint32_t Arbiter::take_first(Stranger& stranger) noexcept {
   const std::uint32_t slot = stranger.first;
   stranger.first = slots_[slot].newer;
   (stranger.first != kNone ? slots_[stranger.first].older : stranger.last) = kNone;
   if (stranger.packets-- > kOwnRoom) --set_aside_;
   --run_.packets.held;
-  count_in_vain(stranger, slots_[slot].packet, stranger.is_late ? since(latest_t_ns_, leapt_t_ns_) : 0, sink);
   free_slot(slot);
+  return slot;
+}
+
+/// The first packets of what begins anew may be second copies of the present run's that came with it.
+void Arbiter::drop_copies(Stranger& stranger) noexcept {
+  if (stranger.fit != Fit::Behind) return;
+  const auto is_of_run = [&](const Packet& packet) {
+    return packet.t_ns <= alive_t_ns_ + kLateWindows * options_.window_ns && match_of(packet) == Match::Same;
+  };
+  // All may be the same: then it is a run that repeats its data.
+  std::uint32_t last = stranger.first;
+  while (last != kNone && is_of_run(slots_[last].packet)) last = slots_[last].newer;
+  while (last != kNone && stranger.first != last) {
+    take_first(stranger);
+    ++run_.packets.duplicate;
+  }
 }
 
 void Arbiter::release_if_empty(Stranger& stranger) noexcept {
@@ -591,13 +644,14 @@ void Arbiter::judge_strangers(bool everything, Sink& sink) noexcept {
 
 /// Gives the channel to the stranger.
 void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_hand, Sink& sink) noexcept {
+  drop_copies(stranger);
   refit(stranger);  // with its first packets dropped it may be more than half of all numbers ahead, which is behind
   const Packet first = slots_[stranger.first].packet;  // its bytes stay until the slot is freed
   const std::uint64_t sequence = first.preamble.sequence;
   const std::uint64_t last_t_ns = stranger.last_t_ns;
   const std::uint64_t begin = begin_of(stranger);
   // Numbers ahead are an old run's if no sender can have sent all those between since this run was heard: soon after
-  // the switch, or just where the old run stopped.
+  // the switch; or if it is far to them, and they begin just where the old run stopped.
   const std::int64_t skipped = std::max<std::int64_t>(distance(begin, top_ + 1) - leap(), 0);
   const bool is_leap = since(until_t_ns_, alive_t_ns_) / kNsPerSkippedNumber >= static_cast<std::uint64_t>(skipped);
   // Copies of its last numbers may come first, but not the numbers that a sender begins anew with.
@@ -605,18 +659,27 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::uint64_t last = slots_[stranger.last].packet.preamble.sequence;
   const OldRun* goes_on = nullptr;
   for (const OldRun& old : old_runs()) {
-    const std::int64_t from_old = distance(begin, old.next);
+    // What it dropped below the place is not missing there: it was another stranger's.
+    const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;
+    const std::int64_t from_old = dropped_others ? 0 : distance(begin, old.next);
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
     if (distance(last, old.next) < 0) continue;
     const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
-    if (stranger.fit == Fit::Ahead && (is_leap || (!is_recent && from_old > leap()))) continue;
-    if (goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next))) goes_on = &old;
+    const bool is_there = from_old <= leap();
+    if (stranger.fit == Fit::Ahead &&
+        ((is_leap && !(is_there && skipped > kFarLeaps * leap())) || !(is_recent || is_there))) {
+      continue;
+    }
+    if (!is_there && begin <= kRestartNumbers) continue;
+    const bool is_closer = goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next));
+    if (goes_on == nullptr || (is_long(old) != is_long(*goes_on) ? is_long(old) : is_closer)) goes_on = &old;
   }
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
     // What passed meanwhile; the numbers of a leap were declared with it.
-    const std::int64_t passed = stranger.is_late ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
-    const std::uint64_t next = stranger.is_late || passed > 0 ? sequence : goes_on->next;
-    begin_run(NewRun::Reason::Back, first, in_hand, next, sink, stranger.is_late ? nullptr : goes_on);
+    const bool is_told = stranger.is_late || goes_on->is_leap;
+    const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
+    const std::uint64_t next = is_told || passed > 0 ? sequence : goes_on->next;
+    begin_run(NewRun::Reason::Back, first, in_hand, next, sink, goes_on);
     first_ = undecided_ = next - static_cast<std::uint64_t>(passed);
     skipped_as_ = GapReason::Switch;
   } else if (stranger.fit == Fit::Ahead) {
@@ -725,9 +788,9 @@ void Arbiter::take_of_carousel(const Packet& packet, Sink& sink) noexcept {
 
 /// Whether the packet is of the cycle that is followed; begins the next one when its time has come.
 ///
-/// Each line counts its own cycles. One line leads; the other's cycle is the same if it began within the window of the
-/// leader's, before it or after. A line that is out of step is ignored, as its numbers stand for other data, until the
-/// leader is silent.
+/// Each line counts its own cycles. One line leads; the other's cycle is the same if its packets have the same bytes,
+/// or, while nothing can be compared, if it began within the window of the leader's, before it or after. A line that is
+/// out of step is ignored, as its numbers stand for other data, until the leader is silent.
 bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   LineState& line = lines_[index(packet.line)];
@@ -737,58 +800,73 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
     for (Stranger& stranger : strangers_) drop(stranger, sink);  // of another cycle: other data
     for (LineState& other : lines_) {
       // Out of step so far, and a little earlier than the leader in this cycle.
-      const bool returns =
-          other.has_cycle && other.cycle != cycle_ && apart(now_ns, other.cycle_opened_ns) <= options_.window_ns;
+      const bool is_ahead = other.cycle != cycle_ || apart(other.cycle_opened_ns, cycle_began_ns_) > options_.window_ns;
+      const bool returns = other.has_cycle && is_ahead && apart(now_ns, other.cycle_opened_ns) <= options_.window_ns;
       if (&other != &line && returns) other.cycle = cycle_ + 1;
     }
     ++cycle_;
     cycle_began_ns_ = now_ns;
-    cycle_leader_ = packet.line;
-    begin_run(is_start ? NewRun::Reason::Start : NewRun::Reason::Cycle, packet, &packet, sequence, sink);
     line.cycle = cycle_;
+    begin_run(is_start ? NewRun::Reason::Start : NewRun::Reason::Cycle, packet, &packet, sequence, sink);
     return true;
   };
-  const std::uint64_t hash = sequence == 1 ? hash_of(packet.payload) : 0;
-  std::uint64_t& first_hash = line.first_hashes[packet.preamble.chunk - 1U];
-
-  bool opens = false;
-  if (!line.has_cycle) {
-    line.has_cycle = true;
-    line.cycle_highest = sequence;
-    first_hash = hash;
-    line.first_packet_ns = now_ns;
-    if (!running_) return begin();
-    // In step if it stands about where the leader stands; otherwise its next cycle will tell.
-    const bool in_step = magnitude(distance(sequence, next_)) <= options_.window_packets;
-    line.cycle = in_step ? cycle_ : cycle_ - 1;
-    if (in_step) return true;
-    opens = sequence == 1;
-  } else if (sequence == 1) {
-    // A second copy has the same bytes and comes soon. One that was overtaken by the next few comes when there was
-    // none.
-    const bool is_overtaken = first_hash == 0 && line.cycle_highest <= options_.window_packets;
-    const bool is_copy = first_hash == hash && since(now_ns, line.first_packet_ns) <= options_.window_ns;
-    opens = line.cycle_highest > 1 && !is_overtaken && !is_copy;
-    if (opens) line.first_hashes.fill(0);
-    first_hash = hash;
-    line.first_packet_ns = now_ns;
-  } else {
-    // Number 1 was lost. One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
-    opens = sequence + options_.window_packets < line.cycle_highest;
-    if (opens) line.first_hashes.fill(0);
-  }
+  const Match match = match_of(packet);
+  const bool is_first = !line.has_cycle;
+  const bool is_in_step = !is_first && line.cycle == cycle_;
+  const bool opens = !is_first && opens_cycle(packet, match, is_in_step);
   // A number further ahead may be wild: it counts when others have confirmed it.
   const bool is_near = sequence <= line.cycle_highest + options_.window_packets;
-  line.cycle_highest = opens ? sequence : is_near ? std::max(line.cycle_highest, sequence) : line.cycle_highest;
-  if (opens) line.cycle_opened_ns = now_ns;
-  if (!opens) return line.cycle == cycle_;
-  if (line.cycle == cycle_) return begin();
-  // One that began long before is of a line that is read late: an earlier cycle, which has been delivered.
-  if (apart(now_ns, cycle_began_ns_) <= options_.window_ns) {
-    line.cycle = cycle_;
-    return true;
+  line.has_cycle = true;
+  line.cycle_t_ns = std::max(line.cycle_t_ns, now_ns);
+  if (is_first || opens) {
+    line.cycle_highest = sequence;
+    line.cycle_opened_ns = now_ns;
+    line.first_hash = 0;
+  } else if (is_near) {
+    line.cycle_highest = std::max(line.cycle_highest, sequence);
   }
-  return since(now_ns, alive_t_ns_) >= options_.switch_silence_ns ? begin() : false;
+  if (sequence == 1 && packet.preamble.chunk == 1) {
+    line.first_hash = hash_of(packet.payload);
+    line.first_packet_ns = now_ns;
+  }
+
+  if (!running_ || (opens && is_in_step)) return begin();
+  const auto joins = [&](bool is_same) {
+    if (is_same && !is_in_step) line.cycle_highest = sequence;  // not that of the cycle that it was in
+    line.cycle = is_same ? cycle_ : cycle_ - 1;
+    return is_same;
+  };
+  if (match != Match::Unknown) {
+    if (joins(match == Match::Same)) return true;
+  } else if (is_in_step) {
+    return true;
+  } else if (is_first && magnitude(distance(sequence, next_)) <= options_.window_packets) {
+    return joins(true);  // it stands about where the leader stands
+  } else if ((opens || (is_first && sequence == 1)) && apart(now_ns, cycle_began_ns_) <= options_.window_ns) {
+    // One that began long before is of a line that is read late: an earlier cycle, which has been delivered.
+    return joins(true);
+  }
+  if (is_first) line.cycle = cycle_ - 1;  // its next cycle will tell
+  return opens && since(now_ns, alive_t_ns_) >= options_.switch_silence_ns ? begin() : false;
+}
+
+/// Whether the line begins a cycle with this packet: it is back at a number that it has left behind, with other bytes
+/// or after a pause. What is only delayed, or a second copy, comes within the window. Of a number in several chunks
+/// only the first tells.
+bool Arbiter::opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept {
+  const std::uint64_t sequence = packet.preamble.sequence;
+  const LineState& line = lines_[index(packet.line)];
+  if (sequence > line.cycle_highest || packet.preamble.chunk > 1) return false;
+  if (is_in_step && match == Match::Other) return true;
+  // One wild packet must not end a cycle: the margin is what one packet can raise the highest by.
+  const bool is_far = sequence + options_.window_packets < line.cycle_highest;
+  const bool was_silent = since(packet.t_ns, line.cycle_t_ns) >= options_.window_ns;
+  // The same bytes: a copy, but for a cycle that repeats its data.
+  if (is_in_step && match == Match::Same ? is_far && was_silent : is_far || was_silent) return true;
+  // A second copy of the first packet has the same bytes. One that was overtaken by the next few comes when there was
+  // none.
+  return sequence == 1 && line.first_hash != 0 && line.cycle_highest > 1 &&
+         (line.first_hash != hash_of(packet.payload) || since(packet.t_ns, line.first_packet_ns) > options_.window_ns);
 }
 
 // -------------------------------------------------------------------------------------------------------------- runs
@@ -861,18 +939,27 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
 
 /// Remembers where the run that is left would go on. What is gone back to is left no more.
 void Arbiter::leave_run(const OldRun* entered) noexcept {
+  const std::uint64_t resumed = entered != nullptr ? entered->packets : 0;
   if (entered != nullptr) {
     const auto place = old_.begin() + (entered - old_.data());
     std::copy(place + 1, old_.begin() + old_count_, place);
     --old_count_;
   }
-  if (has_leapt_) remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .left_t_ns = leapt_t_ns_});
-  remember({.sender = sender_, .next = next_, .left_t_ns = latest_t_ns_});
+  remember({.sender = sender_, .next = next_, .packets = stretch(), .left_t_ns = latest_t_ns_});
+  stretch_resumed_ = resumed;
+  stretch_began_ = 0;
 }
 
+/// A full list loses the oldest place of the short ones: they are a stranger's most of the time.
 void Arbiter::remember(const OldRun& run) noexcept {
-  old_count_ = std::min(old_count_ + 1, old_.size());
-  std::copy_backward(old_.begin(), old_.begin() + old_count_ - 1, old_.begin() + old_count_);
+  auto place = old_.begin() + old_count_;
+  if (old_count_ < old_.size()) {
+    ++old_count_;
+  } else {
+    for (place = old_.end() - 1; place != old_.begin() && is_long(*place);) --place;
+    if (is_long(*place)) place = old_.end() - 1;
+  }
+  std::copy_backward(old_.begin(), place, place + 1);
   old_.front() = run;
 }
 
@@ -908,11 +995,13 @@ void Arbiter::jump(std::uint64_t number, Sink& sink) noexcept {
   close_windows(true, sink);
   if (!before(next_, number)) return;  // what was held goes on beyond it
   evidence_ = evidence;
-  if (has_leapt_) remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .left_t_ns = leapt_t_ns_});
   has_leapt_ = true;
   leapt_from_ = next_;
   leapt_to_ = number;
   leapt_t_ns_ = latest_t_ns_;
+  remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .packets = stretch(), .left_t_ns = leapt_t_ns_});
+  stretch_resumed_ = 0;
+  stretch_began_ = run_.packets.delivered;
   advance(number - 1);
   next_ = number;
   skipped_as_ = evidence.reason;
@@ -1007,7 +1096,11 @@ bool Arbiter::note_copy(const Packet& packet, std::uint64_t number, Sink& sink) 
   }
   if (known.chunks == 0 && known.state == State::Open) known.t_ns = packet.t_ns;
   known.chunks = static_cast<std::uint8_t>(packet.preamble.chunks);
-  if (!options_.chunks && options_.lines[0] && options_.lines[1]) compare_copies(packet, number, is_first, sink);
+  if (!options_.chunks && options_.lines[0] && options_.lines[1]) {
+    compare_copies(packet, number, is_first, sink);
+  } else if (has_checks() && is_first && packet.preamble.chunk == 1) {
+    known.check = check_of(packet.payload);
+  }
 
   const std::uint8_t mine = bit_of(index_of_line);
   if (!line_has_it || (known.brought & mine) != 0) return is_first;

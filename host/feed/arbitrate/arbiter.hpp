@@ -237,6 +237,8 @@ class Arbiter {
     Behind,
     OtherSender,
   };
+  /// What the bytes of a packet are to those of its number in the present run.
+  enum class Match : std::uint8_t { Unknown, Same, Other };
   /// Packets that may be of another run.
   struct Stranger {
     Fit fit = Fit::InRun;  ///< InRun = there is none.
@@ -258,6 +260,7 @@ class Arbiter {
     bool is_leap = false;  ///< It was left by a leap.
     std::uint64_t sender = 0;
     std::uint64_t next = 0;
+    std::uint64_t packets = 0;  ///< That were delivered on the way there, since it began, or since its last leap.
     std::uint64_t left_t_ns = 0;
   };
   struct LineState {
@@ -269,7 +272,8 @@ class Arbiter {
     std::uint32_t cycle = 0;
     std::uint64_t cycle_highest = 0;
     std::uint64_t cycle_opened_ns = 0;
-    std::array<std::uint64_t, kMaxChunks> first_hashes{};  ///< Of number 1, by chunk; 0 = it did not come yet.
+    std::uint64_t cycle_t_ns = 0;  ///< Arrival of its latest packet.
+    std::uint64_t first_hash = 0;  ///< Of number 1, its first chunk; 0 = it did not come yet.
     std::uint64_t first_packet_ns = 0;
   };
   /// Why the next gap is declared, and by what.
@@ -294,6 +298,10 @@ class Arbiter {
   // What a packet belongs to.
   [[nodiscard]] Fit fit_of(const Packet& packet) noexcept;
   [[nodiscard]] Fit fit_of_same_sender(const Packet& packet) noexcept;
+  [[nodiscard]] bool has_checks() const noexcept {
+    return options_.carousel || (options_.lines[0] && options_.lines[1]);
+  }
+  [[nodiscard]] Match match_of(const Packet& packet) noexcept;
   [[nodiscard]] bool is_copy(const Packet& packet) noexcept;
   [[nodiscard]] bool is_restart(const Packet& packet) const noexcept;
   [[nodiscard]] bool rewinds(const Packet& packet) noexcept;
@@ -303,13 +311,17 @@ class Arbiter {
   void take(const Packet& packet, Sink& sink) noexcept;
   void take_of_carousel(const Packet& packet, Sink& sink) noexcept;
   [[nodiscard]] bool admit_to_cycle(const Packet& packet, Sink& sink) noexcept;
+  [[nodiscard]] bool opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept;
 
   // Strangers.
   [[nodiscard]] Stranger* stranger_of(const Packet& packet) noexcept;
+  [[nodiscard]] bool is_likely(const Stranger& stranger) const noexcept;
   [[nodiscard]] Stranger& new_stranger(const Packet& packet, Fit fit, Sink& sink) noexcept;
   void set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept;
   [[nodiscard]] bool is_outlived_by(const Stranger& stranger, const Packet& packet) const noexcept;
   void drop_first(Stranger& stranger, Sink& sink) noexcept;
+  std::uint32_t take_first(Stranger& stranger) noexcept;
+  void drop_copies(Stranger& stranger) noexcept;
   void drop(Stranger& stranger, Sink& sink) noexcept;
   void release_if_empty(Stranger& stranger) noexcept;
   void note_dropped(Stranger& stranger, std::uint64_t sequence) noexcept;
@@ -328,6 +340,11 @@ class Arbiter {
   // Runs.
   /// The latest first.
   [[nodiscard]] std::span<const OldRun> old_runs() const noexcept { return {old_.data(), old_count_}; }
+  [[nodiscard]] static bool is_long(const OldRun& old) noexcept;
+  /// Packets delivered since the run began, or since its last leap.
+  [[nodiscard]] std::uint64_t stretch() const noexcept {
+    return stretch_resumed_ + run_.packets.delivered - stretch_began_;
+  }
   [[nodiscard]] bool was_left_just_now(const OldRun& old) const noexcept;
   void leave_run(const OldRun* entered) noexcept;
   void remember(const OldRun& run) noexcept;
@@ -399,6 +416,8 @@ class Arbiter {
   // Earlier runs, the latest first, and the range before the last leap.
   std::array<OldRun, kOldRuns> old_;
   std::size_t old_count_ = 0;
+  std::uint64_t stretch_resumed_ = 0;  ///< Packets of the run before it was left and gone back to.
+  std::uint64_t stretch_began_ = 0;    ///< Delivered when the last leap was made.
   bool has_leapt_ = false;
   std::uint64_t leapt_from_ = 0;
   std::uint64_t leapt_to_ = 0;
@@ -415,7 +434,6 @@ class Arbiter {
   // Carousel.
   std::uint32_t cycle_ = 0;
   std::uint64_t cycle_began_ns_ = 0;
-  Line cycle_leader_ = Line::A;
 
   std::array<LineState, kLines> lines_;
   std::array<LineStats, kLines> stats_;

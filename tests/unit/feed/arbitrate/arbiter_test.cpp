@@ -22,6 +22,16 @@ Bench started(const Options& options, std::uint64_t first = 100) {
   return bench;
 }
 
+/// A packet with other bytes than that number has elsewhere.
+void offer_with(Bench& bench, Line line, std::uint64_t number, unsigned byte) {
+  const std::array<std::byte, 1> other = {static_cast<std::byte>(byte)};
+  Packet packet;
+  packet.preamble.sequence = number;
+  packet.line = line;
+  packet.payload = other;
+  bench.offer(packet);
+}
+
 // ------------------------------------------------------------------------------------------------------ ordered mode
 
 TEST(OrderedMode, gathers_the_first_packets_and_begins_with_the_lowest) {
@@ -375,6 +385,41 @@ TEST(Stranger, that_speaks_first_after_a_restart_does_not_keep_what_it_skips) {
   }
 }
 
+TEST(Stranger, far_from_the_run_and_where_another_stopped_is_that_one_however_long_after) {
+  Options options = ordered_options();
+  options.sequence_bits = 16;
+  Bench bench = started(options, 45'000);
+  bench.offer(A, {20'000, 20'001});
+  EXPECT_EQ(bench.tick(10'000), "reset(20000) 20000 20001");
+  bench.tick(1'000'000'000);  // enough to send all between
+  bench.offer(A, {45'003, 45'004});
+  EXPECT_EQ(bench.tick(10'000), "back(45003) gap(45001+2) 45003 45004");
+}
+
+TEST(Stranger, where_a_long_run_stopped_is_not_forgotten_for_many_short_ones) {
+  Options options = ordered_options();
+  options.sequence_bits = 16;
+  Bench bench = started(options, 45'000);
+  for (std::uint64_t number = 45'001; number < 45'020; ++number) bench.offer(A, {number});
+  for (std::uint64_t number = 50'000; number < 60'000; number += 200) {
+    bench.offer(A, {number, number + 1});
+    bench.tick(2'000'000);
+    bench.tick(1'000);
+  }
+  EXPECT_EQ(bench.arbiter.next_sequence(), 59'802U);
+  bench.story.take();
+  bench.offer(A, {45'020, 45'021});
+  EXPECT_EQ(bench.tick(10'000), "back(45020) 45020 45021");
+}
+
+TEST(Stranger, just_ahead_of_the_run_keeps_its_place_among_many) {
+  Bench bench = started(ordered_options());
+  bench.offer(A, {180});  // 80 are missing
+  for (std::uint64_t i = 1; i <= 40; ++i) bench.offer(A, {1'000'000 * i});
+  bench.offer(A, {181});
+  EXPECT_EQ(bench.tick(9'500), "gap(101+79) 180 181");
+}
+
 TEST(SequenceReset, waits_for_the_silence_of_the_run_and_begins_another) {
   Bench bench = started(ordered_options(), 900'000);
   bench.offer(A, {900'002});
@@ -478,6 +523,26 @@ TEST(SequenceReset, is_seen_by_other_bytes_of_numbers_that_the_line_has_brought)
     bench.offer(packet);
   }
   EXPECT_EQ(bench.tick(10'000), "reset(1) 1 2");
+}
+
+TEST(SequenceReset, a_number_near_where_the_line_is_is_none_even_if_it_differs) {
+  // A wild 130 came for the true one of B, which comes now, out of order.
+  Bench bench = started(ordered_options(), 100);
+  for (std::uint64_t number = 101; number < 140; ++number) bench.offer(B, {number});
+  offer_with(bench, B, 130, 0xAA);
+  offer_with(bench, A, 130, 0xAA);
+  EXPECT_EQ(bench.tick(20'000), "conflict(130)");
+  EXPECT_EQ(bench.arbiter.account().packets.duplicate, 2U);
+}
+
+TEST(SequenceReset, second_copies_of_the_run_do_not_come_along) {
+  Bench bench = started(ordered_options(), 1);
+  for (std::uint64_t number = 2; number < 200; ++number) bench.offer(A, {number});
+  bench.story.take();
+  bench.offer(A, {1});  // a second copy: it looks like a beginning
+  bench.tick(5'000);
+  for (std::uint64_t number = 3; number < 6; ++number) offer_with(bench, A, number, 0xBB);
+  EXPECT_EQ(bench.tick(10'000), "reset(3) 3 4 5");
 }
 
 TEST(SequenceReset, a_late_line_is_none) {
@@ -818,11 +883,45 @@ TEST(Carousel, a_line_out_of_step_is_ignored_until_the_leader_is_silent) {
   for (std::uint64_t number = 1; number <= 40; ++number) bench.offer(A, {number});
   bench.tick(500'000);
   bench.story.take();
-  EXPECT_EQ(bench.offer(B, {1, 2, 3}), "");
+  const auto offer_others = [&bench](std::uint64_t first, std::uint64_t last) {
+    for (std::uint64_t number = first; number <= last; ++number) offer_with(bench, B, number, 0xBB);
+    return bench.story.take();
+  };
+  EXPECT_EQ(offer_others(1, 3), "");
   EXPECT_EQ(bench.arbiter.account().packets.late, 3U);
   bench.tick(1'000'000'000);
-  for (std::uint64_t number = 4; number <= 40; ++number) bench.offer(B, {number});
-  EXPECT_EQ(bench.offer(B, {1}), "cycle(1)");
+  offer_others(4, 40);
+  EXPECT_EQ(offer_others(1, 1), "cycle(1)");
+}
+
+TEST(Carousel, the_same_bytes_put_a_line_in_step_and_others_put_it_out) {
+  Bench bench(carousel_options());
+  bench.offer(A, {1});
+  bench.tick(1'000);
+  for (std::uint64_t number = 2; number <= 40; ++number) {
+    if (number != 33 && number != 34) bench.offer(A, {number});
+  }
+  bench.story.take();
+  offer_with(bench, B, 1, 0xBB);
+  EXPECT_EQ(bench.arbiter.account().packets.late, 1U) << "of a cycle that nobody knows";
+  EXPECT_EQ(bench.offer(B, {32, 33}), "33");
+  offer_with(bench, B, 39, 0xBB);
+  EXPECT_EQ(bench.offer(B, {34}), "");
+  EXPECT_EQ(bench.arbiter.account().packets.late, 3U);
+}
+
+TEST(Carousel, a_line_that_goes_back_with_other_bytes_or_after_a_pause_begins_a_cycle) {
+  Bench bench(carousel_options());
+  bench.offer(A, {1, 2, 3, 4, 5});
+  offer_with(bench, A, 3, 0xBB);
+  EXPECT_EQ(bench.story.take(), "1 2 3 4 5 cycle(3)");
+  Bench paused(carousel_options());
+  paused.offer(A, {1, 3, 4, 5});
+  EXPECT_EQ(paused.offer(A, {2}), "") << "it was overtaken";
+  EXPECT_EQ(paused.tick(1'000), "1 2 3 4 5");
+  paused.offer(A, {7});
+  paused.tick(1'000);
+  EXPECT_EQ(paused.offer(A, {6}), "cycle(6)");
 }
 
 TEST(Carousel, a_line_that_returns_from_death_is_in_step_from_the_next_cycle_on_even_ahead_of_the_leader) {
@@ -838,7 +937,7 @@ TEST(Carousel, a_line_that_returns_from_death_is_in_step_from_the_next_cycle_on_
   for (std::uint64_t number = 1; number <= 20; ++number) bench.offer(B, {number});
   bench.tick(100'000'000);
   bench.story.take();
-  EXPECT_EQ(bench.offer(A, {20, 21}), "") << "in the middle of a cycle nobody knows which one it is";
+  EXPECT_EQ(bench.offer(A, {20, 21}), "21") << "in the middle of a cycle the bytes tell which one it is";
   bench.tick(100'000'000);
   cycle_of(B);
   bench.tick(100'000'000);
