@@ -1,15 +1,21 @@
 #pragma once
 
-#include <cstring>
+#include <atomic>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include "host/nic/atu/atu.hpp"
-#include "host/nic/link/services.hpp"
-#include "host/nic/msg/message_unit.hpp"
+#include "host/nic/msg/mailbox.hpp"
+#include "host/nic/node/broker.hpp"
+#include "host/nic/node/client.hpp"
+#include "host/nic/node/node.hpp"
 #include "host/nic/notify/events.hpp"
-#include "host/nic/notify/ports.hpp"
 #include "host/nic/notify/ring.hpp"
 #include "host/nic/queue/command_queue.hpp"
 #include "host/nic/rma/memory.hpp"
@@ -39,45 +45,74 @@ class Registered {
   std::unique_ptr<Storage[]> storage_;
 };
 
-/// A port as its process sees it.
+/// A port as its process sees it: one that the broker opened for a client, or one of this process's memory.
 struct HostPort {
-  PageMemory memory;
-  CommandQueue queue{memory.page(), CommandRing::Transfer};
-  CommandSource source{memory.page(), CommandRing::Transfer};
-  NotificationReader notifications{memory.page()};
-  EventCounters events{memory.page()};
-  MailboxReader low{memory.page(), Priority::Low};
-  MailboxReader high{memory.page(), Priority::High};
+  explicit HostPort(std::unique_ptr<Client> of) : client(std::move(of)), page(client->page()) {}
+  HostPort() : memory(std::make_unique<PageMemory>()), page(memory->page()) {}
+
+  std::unique_ptr<Client> client;  ///< One of the two.
+  std::unique_ptr<PageMemory> memory;
+  Page page;
+  CommandQueue queue{page, CommandRing::Transfer};
+  NotificationReader notifications{page};
+  EventCounters events{page};
+  MailboxReader low{page, Priority::Low};
+  MailboxReader high{page, Priority::High};
 };
 
-/// A node with all its units and some ports, in this thread.
+/// A node as it runs in an appliance, and some ports, in this thread.
 class Host {
  public:
   static constexpr std::size_t kPorts = 8;
   static constexpr std::size_t kPages = 4096;  ///< That can be registered at once.
 
   explicit Host(Transport& transport, const LinkOptions& options = {}, const RmaOptions& rma_options = {})
-      : links(transport, options),
-        atu({1, kPages, 64, 55}),
-        ports(kPorts),
-        rma(links, atu, ports, rma_options),
-        messages(links, ports, transport.node(), transport.nodes()) {
-    services.attach(Service::Rma, rma);
-    services.attach(Service::Message, messages);
-  }
+      : node(transport, options_of(options, rma_options)) {}
 
+  /// A port of this process's memory.
   HostPort& open(Vpid vpid, Pdid domain = 0) {
-    auto& port = of_port[vpid] = std::make_unique<HostPort>();
-    port->memory.set_state(PortState::Enabled);
-    (void)ports.open(vpid, port->memory.page(), domain);
-    (void)messages.open(vpid, port->memory.page(), {});
-    return *port;
+    auto port = std::make_unique<HostPort>();
+    turn_to(vpid);
+    if (node.open_port(port->page, domain, {}) != vpid) throw std::runtime_error("the port is in use");
+    return *(of_port[vpid] = std::move(port));
+  }
+  /// A port that a client gets from a broker, as any process does: over its socket, in `folder`.
+  HostPort& open_client(Vpid vpid, Pdid domain, const std::filesystem::path& folder) {
+    std::unique_ptr<Broker>& broker = brokers_[domain];
+    const std::string socket = (folder / (std::to_string(node.id()) + "." + std::to_string(domain))).string();
+    if (!broker) {
+      BrokerOptions options;
+      options.socket = socket;
+      options.entitlements.emplace_back().domain = domain;
+      auto opened = Broker::open(node, options);
+      if (!opened) throw std::runtime_error(opened.message());
+      broker = std::move(opened).value();
+    }
+    turn_to(vpid);
+    // The client waits for the broker's answer, which is given here.
+    std::atomic<bool> is_done = false;
+    Result<std::unique_ptr<Client>> client = Failure{"not asked yet"};
+    std::thread process([&] {
+      client = Client::open(socket);
+      is_done = true;
+    });
+    while (!is_done) {
+      if (broker->step() == 0) std::this_thread::yield();
+    }
+    process.join();
+    if (!client) throw std::runtime_error(client.message());
+    if (client.value()->vpid() != vpid) throw std::runtime_error("the port is in use");
+    return *(of_port[vpid] = std::make_unique<HostPort>(std::move(client).value()));
   }
   void close(Vpid vpid) {
-    rma.close_port(vpid);
-    messages.close(vpid);
-    ports.close(vpid);
-    of_port.erase(vpid);
+    const auto port = of_port.find(vpid);
+    if (port == of_port.end()) return;
+    // A client's end reaches the broker through the socket; it has mapped the pages, too.
+    if (port->second->client == nullptr) node.close_port(vpid);
+    of_port.erase(port);
+    while (ports.is_open(vpid)) {
+      for (auto& [domain, broker] : brokers_) (void)broker->step();
+    }
   }
   /// Null: there are no addresses left.
   [[nodiscard]] std::unique_ptr<Registered> add_memory(Vpid owner, std::size_t pages, Access access) {
@@ -90,29 +125,48 @@ class Host {
     memory->nla = *nla;
     return memory;
   }
-  void step(std::uint64_t now_ns) {
-    Command command;
-    for (auto& [vpid, port] : of_port) {
-      while (!rma.is_busy(vpid) && port->source.take(command)) rma.start(vpid, command, now_ns);
-    }
-    (void)links.step(services, now_ns);
-    (void)rma.step(now_ns);
-    (void)messages.step(now_ns);
-  }
+  void step(std::uint64_t now_ns) { (void)node.step(now_ns); }
+  /// Nothing is under way, and no command waits in a ring.
   [[nodiscard]] bool is_idle() const {
     for (const auto& [vpid, port] : of_port) {
-      if (port->source.taken() != port->memory.page().word(PageWord::TransferClaimed).load()) return false;
+      for (const CommandRing ring : {CommandRing::High, CommandRing::Low, CommandRing::Transfer}) {
+        const RingPlace place = place_of(ring);
+        if (port->page.word(place.claimed).load() != port->page.word(place.taken).load()) return false;
+      }
     }
-    return links.is_idle() && rma.is_idle() && messages.is_idle();
+    return node.is_idle();
   }
 
-  Links links;
-  Services services;
-  Atu atu;
-  Ports ports;
-  Rma rma;
-  MessageUnit messages;
-  std::map<Vpid, std::unique_ptr<HostPort>> of_port;
+  std::map<Vpid, std::unique_ptr<HostPort>> of_port;  // their pages outlive the node
+  Node node;
+  Atu& atu = node.atu();
+  Ports& ports = node.ports();
+  Rma& rma = node.rma();
+  MessageUnit& messages = node.messages();
+  const Links& links = node.links();
+
+ private:
+  static NodeOptions options_of(const LinkOptions& link, const RmaOptions& rma) {
+    NodeOptions options;
+    options.ports = kPorts;
+    options.atu = {1, kPages, 64, 55};
+    options.rma = rma;
+    options.link = link;
+    return options;
+  }
+  /// The node gives out free numbers in turn; those before this one are taken and given back.
+  void turn_to(Vpid vpid) {
+    if (vpid >= kPorts || ports.is_open(vpid)) throw std::runtime_error("the port is open, or cannot be");
+    PageMemory memory;
+    while (next_ != vpid) {
+      if (!ports.is_open(next_)) node.close_port(node.open_port(memory.page(), 0, {}).value());
+      next_ = static_cast<Vpid>((next_ + 1U) % kPorts);
+    }
+    next_ = static_cast<Vpid>((vpid + 1U) % kPorts);
+  }
+
+  Vpid next_ = 0;
+  std::map<Pdid, std::unique_ptr<Broker>> brokers_;
 };
 
 }  // namespace stopbit::nic

@@ -159,8 +159,8 @@ bool HostsScript::run_port(const std::string& step, Arguments& arguments) {
     for (const std::uint64_t end = now_ + arguments.number(1) * 1'000; now_ < end;) step_hosts();
   } else if (step == "open") {
     if (!parse(arguments.at(1), place, arguments)) return false;
-    (void)hosts_[place.node]->open(
-        place.vpid, arguments.has("domain") ? static_cast<Pdid>(arguments.number_after("domain")) : Pdid{0});
+    const auto domain = arguments.has("domain") ? static_cast<Pdid>(arguments.number_after("domain")) : Pdid{0};
+    (void)hosts_[place.node]->open_client(place.vpid, domain, scratch_.folder());
   } else if (step == "close") {
     if (!parse(arguments.at(1), place, arguments) || port_at(place) == nullptr) return false;
     syncs_->kill({place.node, place.vpid});
@@ -455,7 +455,9 @@ void HostsScript::say_notifications() {
       while (port->notifications.take(told)) {
         std::ostringstream out;
         out << node << '.' << vpid << ": " << to_text(told.teller) << ' ' << to_text(told.operation);
-        if (told.tag != 0) out << " tag " << told.tag;
+        // The tag of a message has 8 bits; above them the notification has those of the command's.
+        const bool is_message = told.operation == Operation::FastSend || told.operation == Operation::SendPart;
+        if (const std::uint64_t tag = is_message ? told.tag & 0xFFU : told.tag; tag != 0) out << " tag " << tag;
         if (told.operation != Operation::Fence) out << ", with " << told.node << '.' << told.vpid;
         if (told.length != 0) out << ", " << told.length << " bytes";
         if (told.value != 0 && told.operation != Operation::GetWords)

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "tests/lib/scratch.hpp"
 #include "tests/nic/arguments.hpp"
 #include "tests/nic/barriers.hpp"
 #include "tests/nic/carrier.hpp"
@@ -91,6 +92,7 @@ class HostsScript {
   /// A mailbox of segments, by node, port and priority.
   struct Segments;
 
+  testing::Scratch scratch_;  ///< The sockets of brokers.
   const Carrier& carrier_;
   std::vector<std::string>& said_;
   std::unique_ptr<Network> network_;

@@ -43,7 +43,7 @@ bool HostsScript::run_message(const std::string& step, Arguments& arguments) {
   if (port == nullptr) return false;
   Host& host = *hosts_[place.node];
   if (step == "stop" || step == "start") {
-    host.messages.enable(place.vpid, step == "start");
+    host.node.enable_port(place.vpid, step == "start");
   } else if (step == "supervisor") {
     host.messages.set_supervisor(place.vpid);
   } else if (step == "mail") {
@@ -55,36 +55,44 @@ bool HostsScript::run_message(const std::string& step, Arguments& arguments) {
 }
 
 bool HostsScript::send_message(const Place& from, Arguments& arguments) {
-  MessageUnit::Message message;
-  message.is_group = arguments.at(2) == "group";
+  SendHow how;
+  how.to_group = arguments.at(2) == "group";
+  NodeId node = 0;
+  Vpid target = 0;
   std::string words;
-  if (message.is_group) {
-    message.target = static_cast<std::uint16_t>(arguments.number(3));
+  if (how.to_group) {
+    target = static_cast<Vpid>(arguments.number(3));
     words = arguments.at(4);
   } else {
     // Also nodes and ports that there are not.
-    const std::string& target = arguments.at(2);
-    const std::size_t dot = target.find('.');
+    const std::string& to = arguments.at(2);
+    const std::size_t dot = to.find('.');
     if (dot == std::string::npos) return false;
-    message.node = static_cast<NodeId>(arguments.to_number(std::string_view(target).substr(0, dot)));
-    message.target = static_cast<std::uint16_t>(arguments.to_number(std::string_view(target).substr(dot + 1)));
+    node = static_cast<NodeId>(arguments.to_number(std::string_view(to).substr(0, dot)));
+    target = static_cast<Vpid>(arguments.to_number(std::string_view(to).substr(dot + 1)));
     words = arguments.at(3);
   }
   if (arguments.has("bytes")) words.resize(std::min<std::uint64_t>(arguments.number_after("bytes"), 5000), '.');
-  message.priority = arguments.has("high") ? Priority::High : Priority::Low;
-  message.acknowledges = arguments.has("acknowledge");
-  message.announces = arguments.has("completer");
-  message.is_erroneous = arguments.has("erroneous");
-  if (arguments.has("tag")) message.tag = arguments.number_after("tag");
-  if (arguments.has("type")) message.type = static_cast<std::uint8_t>(arguments.number_after("type"));
+  how.priority = arguments.has("high") ? Priority::High : Priority::Low;
+  how.acknowledges = arguments.has("acknowledge");
+  how.announces = arguments.has("completer");
+  if (arguments.has("tag")) how.tag = static_cast<std::uint8_t>(arguments.number_after("tag"));
+  if (arguments.has("type")) how.type = static_cast<std::uint8_t>(arguments.number_after("type"));
+  Client& client = *port_at(from)->client;
+  const auto bytes = std::as_bytes(std::span(words));
+  const auto send = [&] {
+    if (!arguments.has("erroneous")) return client.send(node, target, bytes, how);
+    PartSender parts = client.begin(node, target, bytes.size() + 1, how);  // the last byte never comes
+    const Reply reply = parts.append(bytes).reply;
+    return reply == Reply::NoError ? parts.abort() : reply;
+  };
   const std::uint64_t times = arguments.has("times") ? arguments.number_after("times") : 1;
   for (std::uint64_t i = 0; i < times; ++i) {
     for (const std::uint64_t end = now_ + kPatienceNs;;) {
-      const MessageUnit::Sending sending =
-          hosts_[from.node]->messages.send(from.vpid, message, std::as_bytes(std::span(words)), now_);
-      if (sending.outcome == MessageUnit::Outcome::Sent) break;
-      if (sending.outcome == MessageUnit::Outcome::Refused) {
-        say(arguments.at(1), ": refused, ", to_name(sending.error));
+      const Reply reply = send();
+      if (reply == Reply::NoError) break;
+      if (reply != Reply::Full) {
+        say(arguments.at(1), ": ", to_text(reply));
         return true;
       }
       if (now_ >= end) return false;

@@ -55,7 +55,7 @@ bool HostsScript::run_segments(const std::string& step, Arguments& arguments) {
     if (error != Error::None) {
       say(name, ": refused, ", to_name(error));
     } else {
-      ring = std::make_unique<Segments>(port->memory.page(), priority, std::move(list), places, slot_bytes);
+      ring = std::make_unique<Segments>(port->page, priority, std::move(list), places, slot_bytes);
     }
     return true;
   }
@@ -75,7 +75,7 @@ bool HostsScript::run_segments(const std::string& step, Arguments& arguments) {
     const At at = parse_at(arguments.at(3), arguments);
     const auto memory = memories_.find(at.name);
     if (memory == memories_.end()) return false;
-    const auto word = port->memory.page().word(posted_word(priority));
+    const auto word = port->page.word(posted_word(priority));
     ring->list[word.load() % ring->list.size()] = {
         memory->second.nla + at.offset, static_cast<std::uint32_t>(arguments.number_after("slots")),
         arguments.has("zero") ? static_cast<std::uint32_t>(arguments.number_after("zero")) : 0U};

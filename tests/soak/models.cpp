@@ -15,6 +15,7 @@ namespace stopbit::nic {
 namespace {
 
 using Count = unsigned long long;
+using model_check::Findings;
 
 int report(const char* name, std::uint64_t wanted, std::uint64_t seed, std::uint64_t schedules, std::uint64_t steps,
            const std::string& failure) {
@@ -38,7 +39,6 @@ int report_steps(const char* name, std::uint64_t wanted, std::uint64_t seed, std
 }  // namespace
 
 int model_locks(std::uint64_t wanted, std::uint64_t seed) {
-  using sync_model::Result;
   using sync_model::Scenario;
   const Scenario locks[] = {
       {{"arar", "arar", "arar"}, 0, false, 0, 2},
@@ -48,11 +48,11 @@ int model_locks(std::uint64_t wanted, std::uint64_t seed) {
       {{"wsws", "wsws", "wsws"}, 1, true, 0, 2},
       {{"ww", "w", "sss"}, 0, true, 1, 2},
   };
-  Result sum;
+  Findings sum;
   for (std::size_t i = 0; i < 4 && sum.failure.empty(); ++i) {
     const std::uint64_t share = wanted * (i + 1) / 4 - wanted * i / 4;
-    const Result result = i < 2 ? sync_model::wander<LockCore>(locks[i], seed + i, share)
-                                : sync_model::wander<QueueCore>(semaphores[i - 2], seed + i, share);
+    const Findings result = i < 2 ? sync_model::wander<LockCore>(locks[i], seed + i, share)
+                                  : sync_model::wander<QueueCore>(semaphores[i - 2], seed + i, share);
     sum.states += result.states;
     sum.failure = result.failure;
   }
@@ -60,7 +60,6 @@ int model_locks(std::uint64_t wanted, std::uint64_t seed) {
 }
 
 int model_events(std::uint64_t wanted, std::uint64_t seed) {
-  using event_model::Result;
   using event_model::Scenario;
   const Scenario scenarios[] = {
       {{1, 2, 1, 2}, {{1, 2}, {2, 2}}, {{2}}, 1},               // two sleepers and a handler
@@ -72,10 +71,10 @@ int model_events(std::uint64_t wanted, std::uint64_t seed) {
       {{1, 2, 1}, {{1, 3, true}, {2, 1, true}}, {{2, true}}, 1}  // the port is closed too early
   };
   constexpr std::size_t kScenarios = std::size(scenarios);
-  Result sum;
+  Findings sum;
   for (std::size_t i = 0; i < kScenarios && sum.failure.empty(); ++i) {
     const std::uint64_t share = wanted * (i + 1) / kScenarios - wanted * i / kScenarios;
-    const Result result = event_model::wander(scenarios[i], seed + i, share);
+    const Findings result = event_model::wander(scenarios[i], seed + i, share);
     sum.states += result.states;
     sum.steps += result.steps;
     sum.failure = result.failure;
@@ -84,24 +83,24 @@ int model_events(std::uint64_t wanted, std::uint64_t seed) {
 }
 
 int model_window(std::uint64_t wanted, std::uint64_t seed) {
-  window_model::Result result = window_model::wander<4>(seed, wanted / 2);
+  Findings result = window_model::wander<4>(seed, wanted / 2);
   if (result.failure.empty()) {
-    const window_model::Result whole = window_model::wander<Links::kWindow>(seed + 1, wanted - wanted / 2);
+    const Findings whole = window_model::wander<Links::kWindow>(seed + 1, wanted - wanted / 2);
     result.states += whole.states;
-    result.packets += whole.packets;
+    result.work += whole.work;
     result.failure = whole.failure;
   }
-  return report_steps("window", wanted, seed, result.states, "packets", result.packets, result.failure);
+  return report_steps("window", wanted, seed, result.states, "packets", result.work, result.failure);
 }
 
 int model_credits(std::uint64_t wanted, std::uint64_t seed) {
-  const channel_model::Result result = channel_model::wander(seed, wanted);
-  return report_steps("credits", wanted, seed, result.states, "messages", result.messages, result.failure);
+  const Findings result = channel_model::wander(seed, wanted);
+  return report_steps("credits", wanted, seed, result.states, "messages", result.work, result.failure);
 }
 
 int model_flush(std::uint64_t wanted, std::uint64_t seed) {
-  const flush_model::Result result = flush_model::wander(seed, wanted);
-  return report_steps("flush", wanted, seed, result.states, "touches", result.touches, result.failure);
+  const Findings result = flush_model::wander(seed, wanted);
+  return report_steps("flush", wanted, seed, result.states, "touches", result.work, result.failure);
 }
 
 int model_states(std::uint64_t size, std::uint64_t) {

@@ -5,13 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "host/nic/channel/endpoints.hpp"
-#include "tests/nic/models/explore.hpp"
+#include "tests/lib/model_check/random_runs.hpp"
+#include "tests/lib/model_check/search.hpp"
+#include "tests/lib/model_check/state_bytes.hpp"
 
 /// The two ends of a channel as they run (channel/ends.hpp), between them the nodes: commands wait in queues that may
 /// be full, the node reads what is to be sent late, data may arrive before their turn, events and credits in theirs.
@@ -43,6 +44,9 @@ struct ChannelInside {
 
 namespace channel_model {
 
+using model_check::Draw;
+using model_check::Findings;
+
 /// What must not go unnoticed.
 enum class Fault : std::uint8_t {
   None,
@@ -67,11 +71,11 @@ class Model {
 
   void save(std::vector<std::byte>& into) {
     into.clear();
-    Writer writer{into};
+    model_check::StateWriter writer{into};
     visit(writer);
   }
   void load(std::span<const std::byte> from) {
-    Reader reader{from};
+    model_check::StateReader reader{from};
     visit(reader);
   }
 
@@ -113,7 +117,8 @@ class Model {
     }
     fail("somebody waits for ever");
   }
-  [[nodiscard]] std::uint64_t received() const { return received_; }
+  /// Messages that arrived.
+  [[nodiscard]] std::uint64_t work() const { return received_; }
 
  private:
   static constexpr std::uint32_t kBytes = 8;
@@ -150,32 +155,6 @@ class Model {
   using Sender = BasicChannelSender<kReplenish, Queue, Events>;
   using Receiver = BasicChannelReceiver<kReplenish, Queue, Events>;
 
-  struct Writer {
-    std::vector<std::byte>& into;
-    template <class T>
-    void operator()(const T& value) {
-      const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
-      into.insert(into.end(), bytes, bytes + sizeof(T));
-    }
-    template <class T>
-    void list(std::vector<T>& values) {
-      (*this)(static_cast<std::uint32_t>(values.size()));
-    }
-  };
-  struct Reader {
-    std::span<const std::byte> from;
-    template <class T>
-    void operator()(T& value) {
-      std::memcpy(&value, from.data(), sizeof(T));
-      from = from.subspan(sizeof(T));
-    }
-    template <class T>
-    void list(std::vector<T>& values) {
-      std::uint32_t size = 0;
-      (*this)(size);
-      values.assign(size, {});
-    }
-  };
   template <class Bytes>
   void visit(Bytes& bytes) {
     ChannelInside<Sender>{sender_}.visit(bytes);
@@ -306,44 +285,36 @@ class Model {
   Receiver receiver_{Queue{this, false}, events_, kMessageEvent, ring_, layout_, {0, 0, kCreditEvent, {}}};
 };
 
-struct Result {
-  std::uint64_t states = 0;  ///< Or steps.
-  std::uint64_t messages = 0;
-  std::string failure;
-};
-
-/// Every state that can be reached, and from each that all messages arrive.
+/// Visits every state that can be reached, and checks from each that all messages arrive.
 template <std::uint32_t kReplenish>
-Result explore(const Scenario& scenario, Fault fault = Fault::None) {
-  Result result;
+Findings explore(const Scenario& scenario, Fault fault = Fault::None) {
   Model<kReplenish> model(scenario, fault);
-  result.states = explore_states(model);
-  result.failure = model.failure();
-  return result;
+  return model_check::explore_states(model);
 }
 
-/// So many random steps with the credits that channels have, in runs that each come to an end.
-inline Result wander(std::uint64_t seed, std::uint64_t steps, Fault fault = Fault::None) {
-  Result result;
-  std::mt19937_64 random(seed);
-  const auto draw = [&](std::uint64_t count) { return static_cast<std::uint32_t>((random() >> 32U) * count >> 32U); };
-  while (result.states < steps && result.failure.empty()) {
-    const Scenario scenario{ChannelLayout::kMinSlots + draw(2) * draw(100), 1 + draw(2000), 1 + draw(64)};
-    Model<ChannelLayout::kReplenish> model(scenario, fault);
-    // Each action has a pace of its own in each run, so that now one, now the other is behind.
-    std::array<std::uint64_t, 6> pace;
+/// A random run with the credits that channels have. Each action has a pace of its own, so that now one, now the other
+/// is behind.
+struct RandomRun : Model<ChannelLayout::kReplenish> {
+  RandomRun(const Scenario& scenario, Fault fault, Draw& draw) : Model(scenario, fault) {
     for (std::uint64_t& one : pace) one = 1 + draw(16);
-    for (unsigned left = 8'000; left != 0 && result.states < steps && model.failure().empty(); --left) {
-      std::size_t action = draw(6);
-      if (draw(16) >= pace[action]) continue;
-      if (action == Model<ChannelLayout::kReplenish>::kEarly) action += draw(8);
-      if (action < model.actions() && model.apply(action)) ++result.states;
-    }
-    if (model.failure().empty()) model.close();
-    result.messages += model.received();
-    result.failure = model.failure();
   }
-  return result;
+  [[nodiscard]] bool turn(Draw& draw) {
+    std::size_t action = draw(6);
+    if (draw(16) >= pace[action]) return false;
+    if (action == kEarly) action += draw(8);
+    return action < actions() && apply(action);
+  }
+  std::array<std::uint64_t, 6> pace;
+};
+
+/// Takes random steps, `steps` of them, in runs that each come to an end.
+inline Findings wander(std::uint64_t seed, std::uint64_t steps, Fault fault = Fault::None) {
+  return model_check::wander(seed, steps, 8'000, [&](Draw& draw) {
+    const std::uint32_t more = draw(2);
+    const std::uint32_t slots = ChannelLayout::kMinSlots + more * draw(100);
+    const std::uint32_t messages = 1 + draw(2000);
+    return RandomRun({slots, messages, 1 + draw(64)}, fault, draw);
+  });
 }
 
 }  // namespace channel_model

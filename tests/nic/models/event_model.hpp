@@ -3,18 +3,18 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <csetjmp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <random>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "host/nic/notify/event_protocol.hpp"
-#include "tests/nic/models/state_set.hpp"
+#include "tests/lib/model_check/replay.hpp"
+#include "tests/lib/model_check/search.hpp"
+#include "tests/lib/model_check/view_memory.hpp"
 
 /// A node, threads that sleep and one that is called, over the code that runs (event_protocol.hpp), one access at a
 /// time, in every order, or in random ones.
@@ -26,6 +26,9 @@
 /// is run from the beginning of its call into the protocol, with the values that it has loaded so far, up to its next
 /// access: so a state is a few bytes, and is met once.
 namespace stopbit::nic::event_model {
+
+using model_check::Findings;
+using model_check::join;
 
 /// Every access, by what it is for.
 enum class Step : std::uint8_t {
@@ -167,10 +170,7 @@ class Model {
     pick_ = [](const void* of, std::size_t count) { return (*static_cast<const Pick*>(of))(count); };
     pick_of_ = &pick;
     thread_ = way / 3;
-    replayed_ = 0;
-    has_acted_ = false;
-    // Nothing that the thread has on its stack needs to be destroyed.
-    if (setjmp(back_) == 0) run();
+    (void)replay_.run(state_.threads[thread_].log_size, [this] { run(); });
     return ways_;
   }
   /// Nobody goes on but by a deadline: whoever sleeps must sleep for a reason.
@@ -351,23 +351,12 @@ class Model {
   }
 
   // The memory.
-  [[noreturn]] void leave() { longjmp(back_, 1); }
-  [[nodiscard]] bool is_replay() const { return replayed_ < state_.threads[thread_].log_size; }
-  /// The access that is to be made now has been made: the thread stops before its next one.
-  void before_access() {
-    if (has_acted_) leave();
-    has_acted_ = true;
-  }
   void log(Thread& thread, std::uint8_t value) {
     if (thread.log_size == kLog) return fail("a call that does not end");
     thread.log[thread.log_size++] = value;
-    if (&thread == &state_.threads[thread_]) ++replayed_;
   }
-  [[nodiscard]] std::uint8_t replay() { return state_.threads[thread_].log[replayed_++]; }
+  [[nodiscard]] std::uint8_t known() { return state_.threads[thread_].log[replay_.next()]; }
   [[nodiscard]] bool is_weak(Step step) const { return (weak_ & bit_of(step)) != 0; }
-  static void join(View& view, const View& other) {
-    for (std::size_t i = 0; i < view.size(); ++i) view[i] = std::max(view[i], other[i]);
-  }
   /// Which message the load sees, of those from `oldest` on; the newest first.
   std::size_t pick(std::size_t index, std::size_t oldest) {
     const std::size_t size = state_.words[index].size;
@@ -376,8 +365,8 @@ class Model {
   }
 
   std::uint8_t load(std::size_t name) {
-    if (is_replay()) return replay();
-    before_access();
+    if (replay_.is_known()) return known();
+    replay_.act();
     const Step step = load_step(name);
     const std::size_t index = index_of(name);
     Thread& thread = state_.threads[thread_];
@@ -394,8 +383,8 @@ class Model {
   }
   template <class Change>
   std::uint8_t change(Step step, std::size_t name, bool reads, const Change& make) {
-    if (is_replay()) return replay();
-    before_access();
+    if (replay_.is_known()) return known();
+    replay_.act();
     const std::size_t index = index_of(name);
     Word& word = state_.words[index];
     Thread& thread = state_.threads[thread_];
@@ -419,8 +408,8 @@ class Model {
     join(state_.ordered, state_.threads[thread_].view);
   }
   bool wait(std::size_t name, std::uint8_t seen) {
-    if (is_replay()) return replay() != 0;
-    before_access();
+    if (replay_.is_known()) return known() != 0;
+    replay_.act();
     Thread& thread = state_.threads[thread_];
     const std::size_t index = index_of(name);
     fence();
@@ -433,18 +422,18 @@ class Model {
     thread.is_asleep = 1;
     thread.asleep_at = static_cast<std::uint8_t>(index);
     thread.asleep_seen = seen;
-    leave();
+    replay_.leave();
   }
   void wake_up(Thread& thread, bool in_time) {
     thread.is_asleep = thread.asleep_at = thread.asleep_seen = 0;
     log(thread, in_time ? 1 : 0);
   }
   void wake(std::size_t name) {
-    if (is_replay()) {
-      (void)replay();
+    if (replay_.is_known()) {
+      (void)known();
       return;
     }
-    before_access();
+    replay_.act();
     fence();
     for (Thread& thread : state_.threads) {
       if (thread.is_asleep != 0 && thread.asleep_at == index_of(name)) {
@@ -474,10 +463,8 @@ class Model {
   std::array<std::uint8_t, kEvents> expected_{};
   State state_;
   std::string failure_;
-  std::jmp_buf back_{};
+  model_check::Replay replay_;
   std::size_t thread_ = 0;
-  std::size_t replayed_ = 0;
-  bool has_acted_ = false;
   std::size_t ways_ = 1;
   std::size_t (*pick_)(const void*, std::size_t) = nullptr;
   const void* pick_of_ = nullptr;
@@ -485,24 +472,13 @@ class Model {
   std::size_t key_size_ = 0;
 };
 
-struct Result {
-  std::uint64_t states = 0;  ///< Or schedules.
-  std::uint64_t rests = 0;   ///< States in which nobody went on but by a deadline.
-  std::uint64_t steps = 0;
-  std::string failure;
-};
-
-/// Every state that can be reached.
-inline Result explore(const Scenario& scenario, Steps weakened = 0, Fault fault = Fault::None) {
-  Result result;
+/// Visits every state that can be reached. Ends are states in which nobody went on but by a deadline.
+inline Findings explore(const Scenario& scenario, Steps weakened = 0, Fault fault = Fault::None) {
+  Findings result;
   Model model(scenario, weakened, fault);
-  StateSet seen;
-  seen.insert(model.key());
-  std::vector<Model::State> stack{model.state()};
-  while (!stack.empty() && model.failure().empty()) {
-    const Model::State state = stack.back();
-    stack.pop_back();
-    ++result.states;
+  model_check::Search<Model::State> search;
+  search.add(model.key(), model.state());
+  for (Model::State state; model.failure().empty() && search.next(state);) {
     bool rests = true;
     for (std::size_t way = 0; way < model.ways() && model.failure().empty(); ++way) {
       model.state() = state;
@@ -512,23 +488,24 @@ inline Result explore(const Scenario& scenario, Steps weakened = 0, Fault fault 
         model.state() = state;
         messages = model.go(way, [&](std::size_t) { return message; });
         ++result.steps;
-        if (seen.insert(model.key())) stack.push_back(model.state());
+        search.add(model.key(), model.state());
       }
     }
     if (rests && model.failure().empty()) {
-      ++result.rests;
+      ++result.ends;
       model.state() = state;
       model.check_rest();
     }
   }
+  result.states = search.visited();
   result.failure = model.failure();
   return result;
 }
 
-/// So many random schedules; a deadline comes now and then.
-inline Result wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t schedules, Steps weakened = 0,
-                     Fault fault = Fault::None) {
-  Result result;
+/// Takes random schedules, which are counted as states; a deadline comes now and then.
+inline Findings wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t schedules, Steps weakened = 0,
+                       Fault fault = Fault::None) {
+  Findings result;
   std::uint64_t random = seed * 0x9E37'79B9'7F4A'7C15U + 1;
   const auto draw = [&](std::size_t count) {  // xorshift64*
     random ^= random >> 12U;
@@ -556,7 +533,7 @@ inline Result wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t
         }
       }
       if (steps == 0) {
-        ++result.rests;
+        ++result.ends;
         model.check_rest();
       }
       if (count == 0 || !model.failure().empty()) break;

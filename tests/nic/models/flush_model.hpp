@@ -4,14 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "host/nic/atu/atu.hpp"
-#include "tests/nic/models/explore.hpp"
+#include "tests/lib/model_check/random_runs.hpp"
+#include "tests/lib/model_check/search.hpp"
+#include "tests/lib/model_check/state_bytes.hpp"
 
 /// The translation unit that runs, the three units that ask it, each with transfers under way, and ports that register
 /// pages, revoke them, and use them otherwise once they are told that these are free. A unit notes the number of a
@@ -50,6 +50,9 @@ struct AtuInside {
 
 namespace flush_model {
 
+using model_check::Draw;
+using model_check::Findings;
+
 /// What must not go unnoticed.
 enum class Fault : std::uint8_t {
   None,
@@ -81,16 +84,17 @@ class Model {
   }
 
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  [[nodiscard]] std::uint64_t touches() const { return touches_; }
+  /// Touches of pages.
+  [[nodiscard]] std::uint64_t work() const { return touches_; }
 
   void save(std::vector<std::byte>& into) {
     into.clear();
-    Writer writer{into};
+    model_check::StateWriter writer{into};
     AtuInside{atu_}.visit(writer);
     writer(ghost_);
   }
   void load(std::span<const std::byte> from) {
-    Reader reader{from};
+    model_check::StateReader reader{from};
     AtuInside{atu_}.visit(reader);
     reader(ghost_);
   }
@@ -106,6 +110,7 @@ class Model {
     if (action < pages) return apply_page(action / kOfPage, action % kOfPage);
     return apply_unit((action - pages) / of_unit(), (action - pages) % of_unit());
   }
+  [[nodiscard]] bool turn(Draw& draw) { return apply(draw(actions())); }
   /// From here on everybody does what is to be done.
   void close() {
     for (int round = 0; round < 8 && failure_.empty(); ++round) {
@@ -151,29 +156,6 @@ class Model {
     std::uint32_t registrations = 0;
     std::uint32_t transfers = 0;
   };
-  struct Writer {
-    std::vector<std::byte>& into;
-    template <class T>
-    void operator()(const T& value) {
-      const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
-      into.insert(into.end(), bytes, bytes + sizeof(T));
-    }
-    void list(const std::vector<std::uint64_t>& values) { (*this)(values.size()); }
-  };
-  struct Reader {
-    std::span<const std::byte> from;
-    template <class T>
-    void operator()(T& value) {
-      std::memcpy(&value, from.data(), sizeof(T));
-      from = from.subspan(sizeof(T));
-    }
-    void list(std::vector<std::uint64_t>& values) {
-      std::size_t size = 0;
-      (*this)(size);
-      values.resize(size);
-    }
-  };
-
   void fail(const char* what) {
     if (failure_.empty()) failure_ = what;
   }
@@ -268,38 +250,21 @@ class Model {
   std::uint64_t touches_ = 0;
 };
 
-struct Result {
-  std::uint64_t states = 0;  ///< Or steps.
-  std::uint64_t touches = 0;
-  std::string failure;
-};
-
-/// Every state that can be reached, and from each that all that is revoked becomes free.
-inline Result explore(const Scenario& scenario, Fault fault = Fault::None) {
-  Result result;
+/// Visits every state that can be reached, and checks from each that all that is revoked becomes free.
+inline Findings explore(const Scenario& scenario, Fault fault = Fault::None) {
   Model model(scenario, fault);
-  result.states = explore_states(model);
-  result.failure = model.failure();
-  result.touches = model.touches();
-  return result;
+  Findings findings = model_check::explore_states(model);
+  findings.work = model.work();
+  return findings;
 }
 
-/// So many random steps.
-inline Result wander(std::uint64_t seed, std::uint64_t steps, Fault fault = Fault::None) {
-  Result result;
-  std::mt19937_64 random(seed);
-  const auto draw = [&](std::uint64_t count) { return static_cast<unsigned>((random() >> 32U) * count >> 32U); };
-  while (result.states < steps && result.failure.empty()) {
-    const Scenario scenario{2 + draw(2), 2 + draw(4), std::size_t{1} << draw(3), kUnits, 1'000, 10'000};
-    Model model(scenario, fault);
-    for (unsigned left = 4'000; left != 0 && result.states < steps && model.failure().empty(); --left) {
-      if (model.apply(draw(model.actions()))) ++result.states;
-    }
-    if (model.failure().empty()) model.close();
-    result.touches += model.touches();
-    result.failure = model.failure();
-  }
-  return result;
+/// Takes random steps, `steps` of them.
+inline Findings wander(std::uint64_t seed, std::uint64_t steps, Fault fault = Fault::None) {
+  return model_check::wander(seed, steps, 4'000, [&](Draw& draw) {
+    const std::size_t pages = 2 + draw(2);
+    const std::size_t entries = 2 + draw(4);
+    return Model({pages, entries, std::size_t{1} << draw(3), kUnits, 1'000, 10'000}, fault);
+  });
 }
 
 }  // namespace flush_model

@@ -5,20 +5,22 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <deque>
 #include <random>
+#include <span>
 #include <string>
 #include <type_traits>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "host/nic/sync/core.hpp"
+#include "tests/lib/model_check/search.hpp"
 
 /// A few members at a lock, a queue or a semaphore, and a network that delivers in every order it may: what one member
 /// sends to one place keeps its order, nothing else does. Members may die, with what they have sent or without, and
 /// grow impatient too early.
 namespace stopbit::nic::sync_model {
+
+using model_check::Findings;
 
 /// What must not go unnoticed.
 enum class Fault : std::uint8_t {
@@ -515,68 +517,37 @@ class Model {
   std::string failure_;
 };
 
-struct Result {
-  std::uint64_t states = 0;  ///< Or schedules.
-  std::uint64_t ends = 0;    ///< States in which nothing was under way any more.
-  std::string failure;
-};
-
-/// Every state that can be reached, told apart by 128 bits of a hash.
+/// Visits every state that can be reached. Ends are states in which nothing was under way any more.
 template <class Core>
-Result explore(const Scenario& scenario, Fault fault = Fault::None) {
+Findings explore(const Scenario& scenario, Fault fault = Fault::None) {
   using Machine = Model<Core>;
   using State = typename Machine::State;
   static_assert(std::is_trivially_copyable_v<State> && sizeof(State) % 8 == 0);
-  struct Key {
-    std::uint64_t a = 0x9E3779B97F4A7C15;
-    std::uint64_t b = 0xC2B2AE3D27D4EB4F;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const { return key.a; }
-  };
-  const auto key_of = [](const State& state) {
-    Key key;
-    std::uint64_t word = 0;
-    for (std::size_t i = 0; i < sizeof(State); i += sizeof(word)) {
-      std::memcpy(&word, reinterpret_cast<const char*>(&state) + i, sizeof(word));
-      key.a = (key.a ^ word) * 0xFF51AFD7ED558CCD;
-      key.a ^= key.a >> 29;
-      key.b = (key.b + word) * 0xC4CEB9FE1A85EC53;
-      key.b ^= key.b >> 31;
-    }
-    return key;
-  };
-  Result result;
+  Findings result;
   Machine machine(scenario, fault);
-  std::unordered_set<Key, Hash> seen{key_of(machine.state())};
-  std::vector<State> stack{machine.state()};
-  while (!stack.empty()) {
-    const State state = stack.back();
-    stack.pop_back();
-    ++result.states;
+  model_check::Search<State> search;
+  const auto add = [&] { search.add(std::as_bytes(std::span(&machine.state(), 1)), machine.state()); };
+  add();
+  for (State state; machine.failure().empty() && search.next(state);) {
     machine.state() = state;
     if (machine.is_quiet()) {
       ++result.ends;
       machine.close();
-      if (!machine.failure().empty()) break;
     }
-    for (std::size_t action = 0; action < machine.actions(); ++action) {
+    for (std::size_t action = 0; action < machine.actions() && machine.failure().empty(); ++action) {
       machine.state() = state;
-      if (!machine.apply(action)) continue;
-      if (!machine.failure().empty()) break;
-      if (seen.insert(key_of(machine.state())).second) stack.push_back(machine.state());
+      if (machine.apply(action) && machine.failure().empty()) add();
     }
-    if (!machine.failure().empty()) break;
   }
+  result.states = search.visited();
   result.failure = machine.failure();
   return result;
 }
 
-/// So many random schedules.
+/// Takes random schedules, which are counted as states.
 template <class Core>
-Result wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t schedules, Fault fault = Fault::None) {
-  Result result;
+Findings wander(const Scenario& scenario, std::uint64_t seed, std::uint64_t schedules, Fault fault = Fault::None) {
+  Findings result;
   std::mt19937_64 random(seed);
   const std::size_t members = scenario.scripts.size();
   const Model<Core> begin(scenario, fault);

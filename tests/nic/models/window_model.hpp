@@ -6,13 +6,14 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "host/nic/link/links.hpp"
-#include "tests/nic/models/explore.hpp"
+#include "tests/lib/model_check/random_runs.hpp"
+#include "tests/lib/model_check/search.hpp"
+#include "tests/lib/model_check/state_bytes.hpp"
 
 /// Two nodes with the windows and sessions that run (link/links.hpp), and a network that loses, doubles and swaps what
 /// it carries and may have no room. Time is whatever suits: each timer may have run out at any moment, or not yet.
@@ -123,6 +124,9 @@ struct LinksInside {
 
 namespace window_model {
 
+using model_check::Draw;
+using model_check::Findings;
+
 /// What must not go unnoticed.
 enum class Fault : std::uint8_t {
   None,
@@ -169,7 +173,7 @@ class Model {
   /// The state, and back.
   void save(std::vector<std::byte>& into) {
     into.clear();
-    Writer writer{into};
+    model_check::StateWriter writer{into};
     visit(writer);
     for (std::size_t n = 0; n < 2; ++n) {
       std::ranges::sort(nodes_[n].out);
@@ -181,7 +185,7 @@ class Model {
     }
   }
   void load(std::span<const std::byte> from) {
-    Reader reader{from};
+    model_check::StateReader reader{from};
     visit(reader);
     for (std::size_t n = 0; n < 2; ++n) {
       inside(n).all_run(kNow);
@@ -265,7 +269,8 @@ class Model {
   /// No more packets than were sent so far.
   void send_no_more() { scenario_.packets = ghost_.sent; }
   [[nodiscard]] std::size_t under_way(std::size_t n) const { return nodes_[n].out.size(); }
-  [[nodiscard]] std::uint64_t delivered() const { return ghost_.taken[0] + ghost_.taken[1]; }
+  /// Packets that were delivered.
+  [[nodiscard]] std::uint64_t work() const { return ghost_.taken[0] + ghost_.taken[1]; }
 
  private:
   static constexpr std::uint64_t kNow = std::uint64_t{1} << 40U;
@@ -340,22 +345,6 @@ class Model {
     std::uint8_t silences = 0;
   };
 
-  struct Writer {
-    std::vector<std::byte>& into;
-    template <class T>
-    void operator()(const T& value) {
-      const auto* const bytes = reinterpret_cast<const std::byte*>(&value);
-      into.insert(into.end(), bytes, bytes + sizeof(T));
-    }
-  };
-  struct Reader {
-    std::span<const std::byte> from;
-    template <class T>
-    void operator()(T& value) {
-      std::memcpy(&value, from.data(), sizeof(T));
-      from = from.subspan(sizeof(T));
-    }
-  };
   template <class Bytes>
   void visit(Bytes& bytes) {
     for (std::size_t n = 0; n < 2; ++n) {
@@ -555,68 +544,61 @@ class Model {
   std::array<Node, 2> nodes_ = {Node(*this, 0), Node(*this, 1)};
 };
 
-struct Result {
-  std::uint64_t states = 0;  ///< Or steps.
-  std::uint64_t packets = 0;
-  std::string failure;
-};
-
-/// Every state that can be reached, and from each that all comes to a good end.
+/// Visits every state that can be reached, and checks from each that all comes to a good end.
 template <std::uint32_t kSize>
-Result explore(const Scenario& scenario, Fault fault = Fault::None) {
-  Result result;
+Findings explore(const Scenario& scenario, Fault fault = Fault::None) {
   Model<kSize> model(scenario, fault);
-  result.states = explore_states(model);
-  result.failure = model.failure();
-  return result;
+  return model_check::explore_states(model);
 }
 
-/// So many random steps, in runs that each come to an end.
+/// A random run, with much more of some actions than of others.
 template <std::uint32_t kSize>
-Result wander(std::uint64_t seed, std::uint64_t steps, Fault fault = Fault::None) {
-  Result result;
-  std::mt19937_64 random(seed);
-  while (result.states < steps && result.failure.empty()) {
+struct RandomRun : Model<kSize> {
+  using Base = Model<kSize>;
+  using Base::Base;
+  [[nodiscard]] bool turn(Draw& draw) {
+    const std::size_t n = draw(2);
+    const std::size_t frames = this->under_way(1 - n);
+    const unsigned kind = draw(1024);
+    std::size_t action = Base::kStep;
+    if (kind < 4) {
+      action = kind < 2 ? Base::kRestart : Base::kLose;
+    } else if (kind < 20) {
+      action = Base::kBlock;
+    } else if (kind < 60) {
+      action = kind < 40 ? Base::kAsk : Base::kAcknowledge;
+    } else if (kind < 140) {
+      action = Base::kResend + draw(kSize);
+    } else if (kind < 450) {
+      action = Base::kSend;
+    } else if (kind < 960 && frames != 0) {
+      const unsigned how = draw(8);
+      action = Base::kFrames + 3 * draw(frames) + (how < 2 ? 2 * how : 1);
+    }
+    return this->apply(n, action);
+  }
+  void close() {
+    this->send_no_more();
+    Base::close();
+  }
+};
+
+/// Takes random steps, `steps` of them, in runs that each come to an end.
+template <std::uint32_t kSize>
+Findings wander(std::uint64_t seed, std::uint64_t steps, Fault fault = Fault::None) {
+  return model_check::wander(seed, steps, 2'000, [&](Draw& draw) {
     Scenario scenario;
-    const auto draw = [&](std::uint64_t count) { return static_cast<unsigned>((random() >> 32U) * count >> 32U); };
     for (std::size_t n = 0; n < 2; ++n) {
       scenario.packets[n] = draw(4) == 0 ? 0 : draw(800);
       scenario.capacity[n] = 1 + draw(kSize + kSize / 4);
-      scenario.first[n] = draw(2) == 0 ? 0 - draw(200) : static_cast<std::uint32_t>(random());
+      scenario.first[n] = draw(2) == 0 ? 0 - draw(200) : static_cast<std::uint32_t>(draw.number());
     }
     scenario.in_session = draw(4) != 0;
     scenario.blocks = draw(2) != 0;
     scenario.restarts = draw(3);
     scenario.silences = draw(3);
-    Model<kSize> model(scenario, fault);
-    for (unsigned left = 2000; left != 0 && result.states < steps && model.failure().empty(); --left) {
-      using Run = Model<kSize>;
-      const std::size_t n = draw(2);
-      const std::size_t frames = model.under_way(1 - n);
-      const unsigned kind = draw(1024);
-      std::size_t action = Run::kStep;
-      if (kind < 4) {
-        action = kind < 2 ? Run::kRestart : Run::kLose;
-      } else if (kind < 20) {
-        action = Run::kBlock;
-      } else if (kind < 60) {
-        action = kind < 40 ? Run::kAsk : Run::kAcknowledge;
-      } else if (kind < 140) {
-        action = Run::kResend + draw(kSize);
-      } else if (kind < 450) {
-        action = Run::kSend;
-      } else if (kind < 960 && frames != 0) {
-        const unsigned how = draw(8);
-        action = Run::kFrames + 3 * draw(frames) + (how < 2 ? 2 * how : 1);
-      }
-      if (model.apply(n, action)) ++result.states;
-    }
-    model.send_no_more();
-    if (model.failure().empty()) model.close();
-    result.packets += model.delivered();
-    result.failure = model.failure();
-  }
-  return result;
+    return RandomRun<kSize>(scenario, fault);
+  });
 }
 
 }  // namespace window_model

@@ -11,13 +11,13 @@ namespace {
 
 using channel_model::explore;
 using channel_model::Fault;
-using channel_model::Result;
+using channel_model::Findings;
 using channel_model::Scenario;
 using channel_model::wander;
 
 template <std::uint32_t kReplenish>
 void expect_sound(const Scenario& scenario) {
-  const Result result = explore<kReplenish>(scenario);
+  const Findings result = explore<kReplenish>(scenario);
   EXPECT_EQ(result.failure, "") << kReplenish << " of " << scenario.slots;
   std::printf("credits for %u at once, %u slots, %u messages, %zu commands wait: %llu states\n", kReplenish,
               scenario.slots, scenario.messages, scenario.commands, static_cast<unsigned long long>(result.states));
@@ -34,9 +34,9 @@ TEST(ChannelModel, loses_and_doubles_no_credit_and_no_message) {
 }
 
 TEST(ChannelModel, keeps_its_promises_in_random_runs) {
-  const Result result = wander(1, 300'000);
+  const Findings result = wander(1, 300'000);
   EXPECT_EQ(result.failure, "");
-  EXPECT_GT(result.messages, 10'000U);
+  EXPECT_GT(result.work, 10'000U);
 }
 
 // What the model is there to find.

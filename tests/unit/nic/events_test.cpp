@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using event_model::bit_of;
 using event_model::explore;
 using event_model::Fault;
-using event_model::Result;
+using event_model::Findings;
 using event_model::Scenario;
 using event_model::Step;
 using event_model::Steps;
@@ -33,9 +33,9 @@ const Scenario kHandler{{1, 1}, {}, {{1}}, 1};
 const Scenario kHandlerOfTwo{{1, 2}, {}, {{2}}, 0};
 
 void expect_sound(const char* name, const Scenario& scenario, Steps weakened = 0) {
-  const Result result = explore(scenario, weakened);
+  const Findings result = explore(scenario, weakened);
   EXPECT_EQ(result.failure, "") << name;
-  EXPECT_GT(result.rests, 0U) << name;
+  EXPECT_GT(result.ends, 0U) << name;
   std::printf("%s: %llu states\n", name, static_cast<unsigned long long>(result.states));
 }
 
@@ -115,7 +115,7 @@ TEST(EventModel, needs_arming_to_look_at_what_was_before) {
 
 TEST(EventModel, keeps_its_promises_in_random_schedules_and_breaks_them_with_weaker_stores) {
   const Scenario all{{1, 2, 1, 2, 1, 2}, {{1, 3}, {2, 3}}, {{2}}, 2};
-  const Result result = wander(all, 1, 20'000);
+  const Findings result = wander(all, 1, 20'000);
   EXPECT_EQ(result.failure, "");
   EXPECT_EQ(wander({{1, 2, 1, 2, 1, 2}, {{1, 3}, {2, 3}}, {{2, false, true}}, 2}, 2, 20'000).failure, "");
   EXPECT_EQ(result.states, 20'000U);

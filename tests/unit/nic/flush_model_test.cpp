@@ -11,14 +11,14 @@ namespace {
 
 using flush_model::explore;
 using flush_model::Fault;
-using flush_model::Result;
+using flush_model::Findings;
 using flush_model::Scenario;
 using flush_model::wander;
 
 void expect_sound(const char* name, const Scenario& scenario) {
-  const Result result = explore(scenario);
+  const Findings result = explore(scenario);
   EXPECT_EQ(result.failure, "") << name;
-  EXPECT_GT(result.touches, 0U) << name;
+  EXPECT_GT(result.work, 0U) << name;
   std::printf("%s: %llu states\n", name, static_cast<unsigned long long>(result.states));
 }
 
@@ -29,9 +29,9 @@ TEST(FlushModel, lets_no_unit_touch_a_page_after_its_owner_was_told_that_it_is_f
 }
 
 TEST(FlushModel, keeps_its_promises_in_random_steps) {
-  const Result result = wander(1, 300'000);
+  const Findings result = wander(1, 300'000);
   EXPECT_EQ(result.failure, "");
-  EXPECT_GT(result.touches, 1'000U);
+  EXPECT_GT(result.work, 1'000U);
 }
 
 TEST(FlushModel, finds_what_is_broken) {

@@ -15,11 +15,16 @@
 
 #include "host/nic/netvm/paged_memory.hpp"
 #include "host/nic/transport/model/network.hpp"
+#include "tests/lib/model_check/interleavings.hpp"
 #include "tests/nic/host.hpp"
-#include "tests/nic/models/interleavings.hpp"
 
 namespace stopbit::nic {
 namespace {
+
+using model_check::Exploration;
+using model_check::explore_orders;
+using model_check::kCanSwitchStacks;
+using model_check::Machine;
 
 // The protocol, under every order of its steps.
 
@@ -78,7 +83,7 @@ Eviction evict_under_a_writer(bool is_weak) {
   const OneFrame start;
   const PageTableLayout& layout = start.layout;
   Eviction eviction;
-  eviction.result = explore_all(true, [&] {
+  eviction.result = explore_orders([&] {
     auto seen = std::make_shared<Seen>();
     const auto end = [&eviction, seen](Machine& machine) {
       if (++seen->ended != 2) return;
@@ -116,7 +121,7 @@ Eviction evict_under_a_writer(bool is_weak) {
 }
 
 TEST(PageProtocol, never_gives_a_page_to_both_in_any_order_of_steps) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  if (!kCanSwitchStacks) GTEST_SKIP() << "ThreadSanitizer does not follow stacks that change";
   const Eviction eviction = evict_under_a_writer(false);
   EXPECT_EQ(eviction.result.failure, "");
   EXPECT_EQ(eviction.outcomes,
@@ -126,7 +131,7 @@ TEST(PageProtocol, never_gives_a_page_to_both_in_any_order_of_steps) {
 }
 
 TEST(PageProtocol, needs_its_stores_in_sequence) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  if (!kCanSwitchStacks) GTEST_SKIP() << "ThreadSanitizer does not follow stacks that change";
   EXPECT_NE(evict_under_a_writer(true).result.failure, "");
 }
 
@@ -135,7 +140,7 @@ Exploration write_back_under_a_writer(bool is_weak) {
   OneFrame start;
   start.initial[start.layout.nic_dirty(0)] = 1;
   const PageTableLayout& layout = start.layout;
-  return explore_all(true, [&] {
+  return explore_orders([&] {
     const Machine::Thread interface = [&](Machine& machine) {
       ModelWords words(machine, start.initial, is_weak);
       std::uint64_t restarts = 0;
@@ -160,7 +165,7 @@ Exploration write_back_under_a_writer(bool is_weak) {
 }
 
 TEST(PageProtocol, loses_no_change_while_a_page_is_written_back) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  if (!kCanSwitchStacks) GTEST_SKIP() << "ThreadSanitizer does not follow stacks that change";
   const Exploration result = write_back_under_a_writer(false);
   EXPECT_EQ(result.failure, "");
   std::printf("%llu orders\n", static_cast<unsigned long long>(result.orders));
@@ -168,7 +173,7 @@ TEST(PageProtocol, loses_no_change_while_a_page_is_written_back) {
 }
 
 TEST(PageProtocol, finds_a_page_or_misses_it_while_its_row_changes_but_never_another) {
-  if (!kCanSwitchStacks) GTEST_SKIP() << "sanitizers do not follow stacks that change";
+  if (!kCanSwitchStacks) GTEST_SKIP() << "ThreadSanitizer does not follow stacks that change";
   const PageTableLayout layout{2};
   std::vector<std::uint64_t> pages;  // three of one row
   for (std::uint64_t page = 1; pages.size() < 3; ++page) {
@@ -182,7 +187,7 @@ TEST(PageProtocol, finds_a_page_or_misses_it_while_its_row_changes_but_never_ano
   }
   initial[layout.page(0)] = 0;  // unmapped already
   std::set<std::string> outcomes;
-  const Exploration result = explore_all(true, [&] {
+  const Exploration result = explore_orders([&] {
     const Machine::Thread interface = [&](Machine& machine) {
       ModelWords words(machine, initial, false);
       std::uint64_t restarts = 0;

@@ -1,24 +1,26 @@
 // Every execution that the memory model of C++ allows to a few producers and the node at a small ring of commands, over
 // the code that runs (queue_protocol.hpp).
 //
-// Memory is a list of messages per word: every value it had. A thread may load any message that is not older than what
-// it knows of; an acquiring load of a releasing store takes over what that one knew (RC11 without SC; stores take their
-// place in the order in which they are run, and all those orders are run). A thread is run from its beginning, with the
-// values that it has loaded so far, up to its next access: so a state can be copied, and is met once. What a load from
-// the future would show is checked as a race: who stores into a slot must know that it has been read.
+// Memory is that of tests/lib/model_check. A thread is run from its beginning, with the values that it has loaded so
+// far, up to its next access: so a state can be copied, and is met once. What a load from the future would show is
+// checked as a race: who stores into a slot must know that it has been read.
 
 #include "host/nic/queue/queue_protocol.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
-#include <csetjmp>
-#include <cstring>
 #include <optional>
+#include <span>
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
+
+#include "tests/lib/model_check/replay.hpp"
+#include "tests/lib/model_check/search.hpp"
+#include "tests/lib/model_check/state_bytes.hpp"
+#include "tests/lib/model_check/view_memory.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -33,17 +35,8 @@ constexpr std::size_t kSeen = 2;
 constexpr std::size_t kFirstSlot = 3;
 constexpr std::size_t kWordCount = kFirstSlot + kRingSlots * kSlotWords;
 
-/// For every word the oldest message that may be loaded, and for every thread how far it is known to have run.
-using View = std::array<std::uint8_t, kWordCount + kThreads>;
-
-void join(View& view, const View& other) {
-  for (std::size_t i = 0; i < view.size(); ++i) view[i] = std::max(view[i], other[i]);
-}
-
-struct Message {
-  std::uint8_t value = 0;
-  View view{};
-};
+using Memory = model_check::ViewMemory<std::uint8_t, std::uint8_t, kWordCount, kThreads>;
+using Message = Memory::Message;
 
 /// One batch of a producer: it tries so often, and then lets it be.
 struct Batch {
@@ -59,8 +52,7 @@ struct Scenario {
 };
 
 struct State {
-  std::array<std::vector<Message>, kWordCount> words;
-  std::array<View, kThreads> views{};
+  Memory memory;
   std::array<std::vector<std::uint8_t>, kThreads>
       loaded;  ///< All that each thread has loaded, and what became of claims.
   std::array<bool, kThreads> is_done{};
@@ -73,23 +65,21 @@ class Explorer {
 
   std::string run() {
     State first;
-    for (auto& word : first.words) word.push_back({});
-    std::vector<State> stack{first};
-    std::unordered_set<std::string> seen;
-    while (!stack.empty() && failure_.empty()) {
-      const State state = std::move(stack.back());
-      stack.pop_back();
-      ++states;
+    for (std::size_t word = 0; word < kWordCount; ++word) first.memory.begin(word);
+    model_check::Search<State> search;
+    search.add(key(first), first);
+    for (State state; failure_.empty() && search.next(state);) {
       for (std::size_t thread = 0; thread < kThreads && failure_.empty(); ++thread) {
         if (state.is_done[thread]) continue;
         for (std::size_t way = 0, ways = 1; way < ways && failure_.empty(); ++way) {
           state_ = state;
           is_void_ = false;
           ways = step(thread, way);
-          if (!is_void_ && seen.insert(key()).second) stack.push_back(state_);
+          if (!is_void_) search.add(key(state_), state_);
         }
       }
     }
+    states = search.visited();
     return failure_;
   }
 
@@ -99,7 +89,7 @@ class Explorer {
 
  private:
   /// What the protocol is given.
-  struct Memory {
+  struct Words {
     static constexpr std::uint64_t kSlots = kRingSlots;
     static constexpr std::size_t kWords = kSlotWords;
     Explorer& explorer;
@@ -131,21 +121,10 @@ class Explorer {
     thread_ = thread;
     way_ = way;
     ways_ = 1;
-    replayed_ = 0;
-    has_acted_ = false;
-    // Nothing that the thread has on its stack needs to be destroyed.
-    if (setjmp(back_) == 0) {
-      thread == kNode ? be_node() : be_producer(thread);
-      state_.is_done[thread] = true;
-    }
+    const auto be = [&] { thread == kNode ? be_node() : be_producer(thread); };
+    if (replay_.run(state_.loaded[thread].size(), be)) state_.is_done[thread] = true;
+    if (state_.memory.is_worn_out()) fail("the run is too long for the machine");
     return ways_;
-  }
-  [[noreturn]] void leave() { longjmp(back_, 1); }
-  bool is_replay() const { return replayed_ < state_.loaded[thread_].size(); }
-  /// The access that is to be made now has been made: the thread stops before its next one.
-  void before_access() {
-    if (has_acted_) leave();
-    has_acted_ = true;
   }
   void fail(const char* what) {
     if (failure_.empty()) failure_ = what;
@@ -157,7 +136,7 @@ class Explorer {
   }
 
   void be_producer(std::size_t self) {
-    Memory memory{*this};
+    Words memory{*this};
     unsigned command = 1;
     for (const Batch& batch : scenario_.producers[self]) {
       unsigned left = batch.commands;
@@ -176,7 +155,7 @@ class Explorer {
     }
   }
   void be_node() {
-    Memory memory{*this};
+    Words memory{*this};
     std::uint64_t number = 0;
     std::uint64_t told = 0;
     std::uint8_t last[kThreads - 1] = {};
@@ -201,72 +180,54 @@ class Explorer {
     }
   }
 
+  std::uint8_t known() { return state_.loaded[thread_][replay_.next()]; }
   std::uint64_t load(QueueStep step, std::size_t word) {
-    if (is_replay()) return state_.loaded[thread_][replayed_++];
-    before_access();
-    View& view = state_.views[thread_];
-    const std::vector<Message>& history = state_.words[word];
-    // The newest first. The node looks at a number that is not there only once more: an older one changes nothing.
-    const std::size_t oldest = view[word];
-    ways_ = history.size() - oldest;
-    const std::size_t picked = history.size() - 1 - way_;
-    const Message& message = history[picked];
-    view[word] = static_cast<std::uint8_t>(picked);
-    if (order(step) == std::memory_order_acquire) join(view, message.view);
-    ++view[kWordCount + thread_];
-    if (step == QueueStep::LoadWord) state_.last_read[word] = view[kWordCount + thread_];
-    state_.loaded[thread_].push_back(message.value);
-    ++replayed_;
-    return message.value;
+    if (replay_.is_known()) return known();
+    replay_.act();
+    // The node looks at a number that is not there only once more: an older one changes nothing.
+    const std::uint8_t value = state_.memory.load(thread_, word, pick(word), order(step) == std::memory_order_acquire);
+    if (step == QueueStep::LoadWord) state_.last_read[word] = state_.memory.clock(thread_, thread_);
+    state_.loaded[thread_].push_back(value);
+    return value;
+  }
+  /// The message that way `way_` sees, the newest first.
+  std::size_t pick(std::size_t word) {
+    const std::size_t messages = state_.memory.messages(word).size();
+    ways_ = messages - state_.memory.thread(thread_).now[word];
+    return messages - 1 - way_;
   }
   void store(QueueStep step, std::size_t word, std::uint64_t value) {
-    if (is_replay()) {
-      ++replayed_;
+    if (replay_.is_known()) {
+      (void)known();
       return;
     }
-    before_access();
-    View& view = state_.views[thread_];
-    if (thread_ != kNode && word >= kFirstSlot && state_.last_read[word] > view[kWordCount + kNode]) {
+    replay_.act();
+    if (thread_ != kNode && word >= kFirstSlot && state_.last_read[word] > state_.memory.clock(kNode, thread_)) {
       fail("a slot is written over before it is known to have been read");
     }
-    if (thread_ != kNode && word >= kFirstSlot && view[word] + 1U != state_.words[word].size()) {
+    const std::size_t known_messages = state_.memory.thread(thread_).now[word] + 1U;
+    if (thread_ != kNode && word >= kFirstSlot && known_messages != state_.memory.messages(word).size()) {
       fail("two producers write the same slot");
     }
-    ++view[kWordCount + thread_];
-    view[word] = static_cast<std::uint8_t>(state_.words[word].size());
-    Message message{static_cast<std::uint8_t>(value), {}};
-    if (order(step) == std::memory_order_release) message.view = view;
-    message.view[word] = view[word];
-    state_.words[word].push_back(message);
+    state_.memory.store(thread_, word, static_cast<std::uint8_t>(value), order(step) == std::memory_order_release);
     state_.loaded[thread_].push_back(0);
-    ++replayed_;
   }
   bool claim(std::uint64_t& expected, std::uint64_t desired) {
-    if (is_replay()) {
-      const std::uint8_t seen = state_.loaded[thread_][replayed_++];
+    if (replay_.is_known()) {
+      const std::uint8_t seen = known();
       const bool is_done = seen == 0xFF;
       if (!is_done) expected = seen;
       return is_done;
     }
-    before_access();
-    View& view = state_.views[thread_];
-    std::vector<Message>& history = state_.words[kClaimed];
-    ways_ = history.size() - view[kClaimed];
-    const std::size_t picked = history.size() - 1 - way_;
-    const Message message = history[picked];
-    view[kClaimed] = static_cast<std::uint8_t>(picked);
-    ++view[kWordCount + thread_];
-    ++replayed_;
-    if (message.value != expected) {
-      expected = message.value;
-      state_.loaded[thread_].push_back(message.value);
+    replay_.act();
+    const std::uint8_t seen = state_.memory.load(thread_, kClaimed, pick(kClaimed), false);
+    if (seen != expected) {
+      expected = seen;
+      state_.loaded[thread_].push_back(seen);
       return false;
     }
     if (way_ != 0) is_void_ = true;  // an exchange takes the newest
-    view[kClaimed] = static_cast<std::uint8_t>(history.size());
-    Message next{static_cast<std::uint8_t>(desired), message.view};
-    next.view[kClaimed] = view[kClaimed];
-    history.push_back(next);
+    state_.memory.exchange(thread_, kClaimed, static_cast<std::uint8_t>(desired));
     state_.loaded[thread_].push_back(0xFF);
     return true;
   }
@@ -274,37 +235,33 @@ class Explorer {
     return weakened_ == step ? std::memory_order_relaxed : order_of(step);
   }
 
-  /// The state in bytes.
-  [[nodiscard]] std::string key() const {
-    std::string key;
-    const auto append = [&](const auto& bytes) {
-      key.push_back(static_cast<char>(bytes.size()));
-      for (const auto byte : bytes) key.push_back(static_cast<char>(byte));
-    };
-    for (const auto& word : state_.words) {
-      key.push_back(static_cast<char>(word.size()));
-      for (const Message& message : word) {
-        key.push_back(static_cast<char>(message.value));
-        append(message.view);
-      }
+  /// The state in bytes. Nothing has a fence: of a thread's views only what it has seen matters.
+  std::span<const std::byte> key(const State& state) {
+    key_.clear();
+    model_check::StateWriter bytes{key_};
+    for (std::size_t word = 0; word < kWordCount; ++word) {
+      bytes.list(state.memory.messages(word));
+      for (const Message& message : state.memory.messages(word)) bytes(message);
     }
-    for (const View& view : state_.views) append(view);
-    for (const auto& loaded : state_.loaded) append(loaded);
-    append(state_.is_done);
-    append(state_.last_read);
-    return key;
+    for (std::size_t thread = 0; thread < kThreads; ++thread) bytes(state.memory.thread(thread).now);
+    for (const auto& loaded : state.loaded) {
+      bytes.list(loaded);
+      for (const std::uint8_t value : loaded) bytes(value);
+    }
+    bytes(state.is_done);
+    bytes(state.last_read);
+    return key_;
   }
 
   const Scenario& scenario_;
   std::optional<QueueStep> weakened_;
   State state_;
   std::string failure_;
-  std::jmp_buf back_{};
+  std::vector<std::byte> key_;
+  model_check::Replay replay_;
   std::size_t thread_ = 0;
   std::size_t way_ = 0;
   std::size_t ways_ = 1;
-  std::size_t replayed_ = 0;
-  bool has_acted_ = false;
   bool is_void_ = false;  ///< This way cannot be gone.
 };
 

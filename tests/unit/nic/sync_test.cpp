@@ -9,13 +9,13 @@ namespace {
 
 using sync_model::explore;
 using sync_model::Fault;
-using sync_model::Result;
+using sync_model::Findings;
 using sync_model::Scenario;
 using sync_model::wander;
 
 template <class Core>
 void expect_sound(const char* name, const Scenario& scenario) {
-  const Result result = explore<Core>(scenario);
+  const Findings result = explore<Core>(scenario);
   EXPECT_EQ(result.failure, "") << name;
   EXPECT_GT(result.ends, 0U) << name;
   std::printf("%s: %llu states, %llu ends\n", name, static_cast<unsigned long long>(result.states),
@@ -117,11 +117,11 @@ TEST(SyncModel, needs_who_left_to_be_passed_over) {
 }
 
 TEST(SyncModel, keeps_its_promises_in_random_schedules) {
-  const Result lock = wander<LockCore>(lock_of({"ararar", "ararar", "ararar"}, 1, 3), 1, 2'000);
+  const Findings lock = wander<LockCore>(lock_of({"ararar", "ararar", "ararar"}, 1, 3), 1, 2'000);
   EXPECT_EQ(lock.failure, "");
-  const Result left = wander<LockCore>(with(lock_of({"ararar", "ararar", "ararar"}, 0, 3), 2, 2), 3, 2'000);
+  const Findings left = wander<LockCore>(with(lock_of({"ararar", "ararar", "ararar"}, 0, 3), 2, 2), 3, 2'000);
   EXPECT_EQ(left.failure, "");
-  const Result semaphore = wander<QueueCore>(semaphore_of(1, {"wswsws", "wswsws", "wwsss"}, 0, 3), 2, 2'000);
+  const Findings semaphore = wander<QueueCore>(semaphore_of(1, {"wswsws", "wswsws", "wwsss"}, 0, 3), 2, 2'000);
   EXPECT_EQ(semaphore.failure, "");
 }
 

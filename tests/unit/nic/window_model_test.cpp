@@ -11,14 +11,14 @@ namespace {
 
 using window_model::explore;
 using window_model::Fault;
-using window_model::Result;
+using window_model::Findings;
 using window_model::Scenario;
 using window_model::wander;
 
 constexpr std::uint32_t kSize = 4;
 
 void expect_sound(const char* name, const Scenario& scenario) {
-  const Result result = explore<kSize>(scenario);
+  const Findings result = explore<kSize>(scenario);
   EXPECT_EQ(result.failure, "") << name;
   std::printf("%s: %llu states\n", name, static_cast<unsigned long long>(result.states));
 }
@@ -49,12 +49,12 @@ TEST(WindowModel, begins_anew_when_a_node_gives_up) {
 }
 
 TEST(WindowModel, keeps_its_promises_in_random_runs) {
-  const Result small = wander<kSize>(1, 100'000);
+  const Findings small = wander<kSize>(1, 100'000);
   EXPECT_EQ(small.failure, "");
-  EXPECT_GT(small.packets, 10'000U);
-  const Result whole = wander<Links::kWindow>(2, 100'000);
+  EXPECT_GT(small.work, 10'000U);
+  const Findings whole = wander<Links::kWindow>(2, 100'000);
   EXPECT_EQ(whole.failure, "");
-  EXPECT_GT(whole.packets, 10'000U);
+  EXPECT_GT(whole.work, 10'000U);
 }
 
 // What the model is there to find.

@@ -280,13 +280,34 @@ TEST(PcapSource, survives_damaged_captures) {
                              packet_block(1, 2, "second") + section_block() + interface_block() +
                              packet_block(0, 3, "third");
   std::mt19937 random(3);
-  for (const std::string& good : {pcap, pcapng, gzip(pcap)}) {
+  const std::string packed = gzip(pcap);
+  for (const std::string& good : {pcap, pcapng, packed}) {
+    int refused = 0;
+    int faults = 0;
+    int whole = 0;
     for (int i = 0; i < 3'000; ++i) {
       std::string bad = good;
       for (std::size_t flips = 1 + random() % 4; flips > 0; --flips)
         bad[random() % bad.size()] = static_cast<char>(random());
-      (void)read_capture(bad);
+      const Reading reading = read_capture(bad);
+      if (!reading.refused.empty()) {
+        ++refused;
+        continue;
+      }
+      std::size_t bytes = 0;
+      for (const Seen& seen : reading.packets) bytes += seen.frame.size();
+      EXPECT_LT(bytes, (good == packed ? pcap : good).size()) << "more than there was";
+      if (reading.fault.empty()) {
+        ++whole;
+        continue;
+      }
+      ++faults;
+      EXPECT_EQ(reading.fault_packet, reading.packets.size() + 1);
+      EXPECT_TRUE(reading.fault.starts_with("day.pcap: ")) << reading.fault;
     }
+    EXPECT_GT(refused, 0) << "the first bytes say what it is";
+    EXPECT_GT(faults, 0);
+    EXPECT_GT(whole, 0) << "times and contents are not checked";
   }
 }
 

@@ -8,23 +8,20 @@
 // of loads and the stores they see is met once, up to looks in vain.
 
 #include <gtest/gtest.h>
-#include <ucontext.h>
 
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "tests/lib/model_check/choices.hpp"
+#include "tests/lib/model_check/fibers.hpp"
 #include "tests/unit/ring/model/view_machine.hpp"
 
 namespace stopbit::ring::model {
 namespace {
 
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kCanSwitchStacks = false;
-#else
-constexpr bool kCanSwitchStacks = true;
-#endif
+using model_check::Choices;
+using model_check::kCanSwitchStacks;
 
 struct Scenario {
   const char* name;
@@ -67,24 +64,23 @@ class Run {
 
   /// False if it was given up.
   bool go() {
-    for (std::size_t i = 0; i < kMaxThreads; ++i) start(i);
+    fibers_.add([this] { write(); });
+    while (fibers_.size() < kMaxThreads) fibers_.add([this] { read(); });
     while (machine_.violation().empty() && !is_given_up_) {
-      const auto runnable = std::find_if(std::begin(threads_), std::end(threads_), [this](const Thread& thread) {
-        return !thread.is_done && (!thread.is_waiting || machine_.messages(thread.word) > thread.messages);
-      });
-      if (runnable == std::end(threads_)) break;
-      runnable->is_waiting = false;
-      current_ = static_cast<std::size_t>(runnable - threads_);
-      machine_.run_as(current_);
-      swapcontext(&scheduler_, &runnable->context);
+      std::size_t next = 0;
+      while (next < kMaxThreads && !can_run(next)) ++next;
+      if (next == kMaxThreads) break;
+      threads_[next].is_waiting = false;
+      machine_.run_as(next);
+      fibers_.resume(next);
     }
     if (!machine_.violation().empty()) return true;
     if (is_given_up_) return false;
     bool all_done = true;
     bool all_stuck = true;
-    for (const Thread& thread : threads_) {
-      all_done = all_done && thread.is_done;
-      all_stuck = all_stuck && (thread.is_done || thread.is_stuck);
+    for (std::size_t i = 0; i < kMaxThreads; ++i) {
+      all_done = all_done && fibers_.is_done(i);
+      all_stuck = all_stuck && (fibers_.is_done(i) || threads_[i].is_stuck);
     }
     if (!all_done && all_stuck) machine_.fail("nobody moves any more");
     return all_done || all_stuck;
@@ -93,56 +89,38 @@ class Run {
   [[nodiscard]] const std::string& violation() const { return machine_.violation(); }
 
  private:
-  static constexpr std::size_t kStackBytes = 64 * 1024;
-
   struct Thread {
-    ucontext_t context{};
-    std::unique_ptr<char[]> stack;
-    bool is_done = false;
     bool is_waiting = false;  ///< For a message of `word` behind the first `messages`,
     bool is_stuck = false;    ///< because there is nothing else to do; else because this branch says so.
     std::size_t word = 0;
     std::size_t messages = 0;
   };
 
-  static void enter(unsigned high, unsigned low) {
-    auto* run = reinterpret_cast<Run*>(std::uintptr_t{high} << 32 | low);
-    run->current_ == 0 ? run->write() : run->read();
-    run->threads_[run->current_].is_done = true;
-    swapcontext(&run->threads_[run->current_].context, &run->scheduler_);
-  }
-
-  void start(std::size_t index) {
-    Thread& thread = threads_[index];
-    thread.stack = std::make_unique<char[]>(kStackBytes);
-    getcontext(&thread.context);
-    thread.context.uc_stack.ss_sp = thread.stack.get();
-    thread.context.uc_stack.ss_size = kStackBytes;
-    thread.context.uc_link = nullptr;
-    const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&thread.context, reinterpret_cast<void (*)()>(enter), 2, static_cast<unsigned>(self >> 32),
-                static_cast<unsigned>(self));
+  [[nodiscard]] bool can_run(std::size_t index) const {
+    const Thread& thread = threads_[index];
+    return !fibers_.is_done(index) && (!thread.is_waiting || machine_.messages(thread.word) > thread.messages);
   }
 
   void wait(std::size_t word, bool is_stuck) {
-    Thread& me = threads_[current_];
+    Thread& me = threads_[fibers_.current()];
     me.is_waiting = true;
     me.is_stuck = is_stuck;
     me.word = word;
     me.messages = machine_.messages(word);
-    swapcontext(&me.context, &scheduler_);
+    fibers_.pause();
     me.is_stuck = false;
   }
 
   std::size_t choose(Step step, std::size_t word, std::size_t oldest) {
-    Thread& me = threads_[current_];
+    const std::size_t self = fibers_.current();
+    Thread& me = threads_[self];
     // Who waited takes one of those that came.
     const bool has_waited = me.word == word && me.messages > oldest;
     const std::size_t first = has_waited ? me.messages : oldest;
     const std::size_t count = machine_.messages(word) - first;
-    if (current_ != 0) return step == Step::Tags ? first + count - 1 : first + choices_.choose(count);
-    const bool may_come = std::any_of(std::begin(threads_), std::end(threads_),
-                                      [&](const Thread& thread) { return &thread != &me && !thread.is_done; });
+    if (self != 0) return step == Step::Tags ? first + count - 1 : first + choices_.choose(count);
+    bool may_come = false;
+    for (std::size_t i = 0; i < kMaxThreads; ++i) may_come = may_come || (i != self && !fibers_.is_done(i));
     const std::size_t choice = choices_.choose(count + (may_come ? 1 : 0));
     if (choice < count) {
       me.messages = 0;
@@ -157,7 +135,7 @@ class Run {
     const std::size_t word = machine_.word_of(address);
     if (machine_.last_seen(word) + 1 < machine_.messages(word)) is_given_up_ = true;
     wait(word, true);
-    threads_[current_].messages = 0;
+    threads_[fibers_.current()].messages = 0;
     machine_.see_newer(word);
   }
 
@@ -185,8 +163,8 @@ class Run {
 
   void read() {
     Segment& segment = machine_.segment();
-    Cursor& cursor = segment.cursors[current_ - 1];
-    const std::size_t self = current_;
+    const std::size_t self = fibers_.current();
+    Cursor& cursor = segment.cursors[self - 1];
     ReaderCore<ModelMemory> reader(segment.header, segment.slots, scenario_.geometry);
     reader.begin_at({.number = scenario_.geometry.slot_count, .records = 0});
     while (reader.next_record() < scenario_.records.size() && machine_.violation().empty()) {
@@ -205,7 +183,7 @@ class Run {
       } else {
         machine_.fail(poll == Poll::Lost ? "a reader with a seat is overtaken" : "a sound ring looks damaged");
       }
-      if (self != current_) machine_.fail("the explorer mixes up its threads");
+      if (self != fibers_.current()) machine_.fail("the explorer mixes up its threads");
     }
   }
 
@@ -215,8 +193,7 @@ class Run {
   WriterCore<ModelMemory> writer_;
   Truth truth_;
   Thread threads_[kMaxThreads];
-  ucontext_t scheduler_{};
-  std::size_t current_ = 0;
+  model_check::Fibers fibers_{64 * 1024};
   bool is_given_up_ = false;
 };
 

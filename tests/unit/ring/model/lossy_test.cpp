@@ -7,11 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include <deque>
 #include <set>
+#include <span>
 #include <string>
-#include <unordered_set>
 
+#include "tests/lib/model_check/choices.hpp"
+#include "tests/lib/model_check/search.hpp"
 #include "tests/unit/ring/model/view_machine.hpp"
 
 namespace stopbit::ring::model {
@@ -55,7 +56,6 @@ struct State {
   Mark at;
   View now;
   View acquired;
-  [[nodiscard]] std::string key() const { return std::string(reinterpret_cast<const char*>(this), sizeof(*this)); }
 };
 
 class Explorer {
@@ -78,11 +78,8 @@ class Explorer {
 
   Findings explore() {
     attach();
-    while (!open_.empty() && machine_.violation().empty()) {
-      const State state = open_.front();
-      open_.pop_front();
-      expand(state);
-    }
+    for (State state; machine_.violation().empty() && search_.next(state);) expand(state);
+    findings_.states = search_.visited();
     findings_.violation = machine_.violation();
     return findings_;
   }
@@ -97,9 +94,7 @@ class Explorer {
     for (std::size_t thread = 0; thread < kMaxThreads; ++thread) {  // clocks only serve the check of races
       state.now[kMaxWords + thread] = state.acquired[kMaxWords + thread] = 0;
     }
-    if (!seen_.insert(state.key()).second) return;
-    ++findings_.states;
-    open_.push_back(state);
+    search_.add(std::as_bytes(std::span(&state, 1)), state);
   }
 
   /// A reader comes at any time.
@@ -167,11 +162,10 @@ class Explorer {
 
   const Scenario& scenario_;
   Machine machine_;
-  Choices choices_;
+  model_check::Choices choices_;
   Truth truth_;
-  Machine::Thread start_;
-  std::deque<State> open_;
-  std::unordered_set<std::string> seen_;
+  Memory::Thread start_;
+  model_check::Search<State> search_;
   Findings findings_;
 };
 

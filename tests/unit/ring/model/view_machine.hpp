@@ -10,16 +10,11 @@
 #include "decoder/record/layout.hpp"
 #include "host/ring/layout.hpp"
 #include "host/ring/protocol.hpp"
+#include "tests/lib/model_check/view_memory.hpp"
 
-/// A machine with the memory model of C++ (relaxed, acquire, release, fences; C++20's release sequences), for programs
-/// in which every word is stored by one thread only, as in a ring.
-///
-/// Memory is a list of messages per word: every value it ever had. A thread has a view: for each word the oldest
-/// message it may still load. A load takes any message that the view allows, old ones too: so stores and loads of other
-/// words may seem to happen in any order that the memory orders do not forbid. An acquire load of a release store takes
-/// over the view that the storing thread had. This is the operational form of RC11 without SC ("promise-free");
-/// what it leaves out, loads that see stores of their own future, cannot happen where readers store nothing, and is
-/// checked as a race between the two threads where they do (Machine::store).
+/// Three threads at the words of a ring, in the memory of tests/lib/model_check, for programs in which every word is
+/// stored by one thread only, as in a ring. Loads that see stores of their own future cannot happen where readers store
+/// nothing, and are checked as a race between the two threads where they do (Machine::store).
 namespace stopbit::ring::model {
 
 constexpr std::size_t kMaxWords = 92;
@@ -34,12 +29,8 @@ struct Segment {
   Cursor cursors[kMaxThreads - 1];
 };
 
-/// For every word, and then for every thread, what is known to have happened.
-using View = std::array<std::uint16_t, kMaxWords + kMaxThreads>;
-
-inline void join(View& view, const View& other) {
-  for (std::size_t i = 0; i < view.size(); ++i) view[i] = view[i] > other[i] ? view[i] : other[i];
-}
+using Memory = model_check::ViewMemory<std::uint64_t, std::uint16_t, kMaxWords, kMaxThreads>;
+using View = Memory::View;
 
 /// A change to the protocol that must not go unnoticed.
 struct Mutation {
@@ -57,59 +48,51 @@ class Machine {
   std::function<std::size_t(Step step, std::size_t word, std::size_t oldest)> choose;
   static constexpr std::size_t kAgain = ~std::size_t{0};
 
-  struct Thread {
-    View now{};       ///< What it has seen.
-    View acquired{};  ///< What it will have seen at its next acquire fence.
-    View released{};  ///< What its relaxed stores pass on: what it had seen at its last release fence.
-  };
-
   Segment& segment() { return words_; }
-  Thread& thread(std::size_t index) { return threads_[index]; }
+  Memory::Thread& thread(std::size_t index) { return memory_.thread(index); }
   void run_as(std::size_t thread) { running_ = thread; }
   [[nodiscard]] std::size_t running() const { return running_; }
 
   /// Everything that was stored up to now is known to all: the segment gets its name.
   void publish() {
-    for (Thread& thread : threads_) {
-      for (std::size_t word = 0; word < history_.size(); ++word) {
-        thread.now[word] = static_cast<std::uint16_t>(history_[word].size() - 1);
+    for (std::size_t thread = 0; thread < kMaxThreads; ++thread) {
+      for (std::size_t word = 0; word < count_; ++word) {
+        memory_.thread(thread).now[word] = static_cast<std::uint16_t>(messages(word) - 1);
       }
     }
   }
 
-  [[nodiscard]] std::size_t messages(std::size_t word) const { return history_[word].size(); }
+  [[nodiscard]] std::size_t messages(std::size_t word) const { return memory_.messages(word).size(); }
   /// From now on the running thread sees a newer message than it last saw, which there is.
-  void see_newer(std::size_t word) { ++threads_[running_].now[word]; }
-  [[nodiscard]] std::size_t last_seen(std::size_t word) const { return threads_[running_].now[word]; }
+  void see_newer(std::size_t word) { ++memory_.thread(running_).now[word]; }
+  [[nodiscard]] std::size_t last_seen(std::size_t word) const { return memory_.thread(running_).now[word]; }
   /// The word that an address stands for.
   std::size_t word_of(const std::uint64_t& address) {
     const auto offset = reinterpret_cast<const char*>(&address) - reinterpret_cast<const char*>(&words_);
     int& index = index_.at(static_cast<std::size_t>(offset) / sizeof(std::uint64_t));
     if (index < 0) {
-      index = static_cast<int>(history_.size());
-      history_.push_back({{.value = 0, .view = {}}});
-      last_read_.push_back({});
+      if (count_ == kMaxWords) {
+        fail("more words than the machine has");
+        return 0;
+      }
+      index = static_cast<int>(count_++);
+      memory_.begin(static_cast<std::size_t>(index));
     }
-    if (static_cast<std::size_t>(index) >= kMaxWords) fail("more words than the machine has");
     return static_cast<std::size_t>(index);
   }
 
   std::uint64_t load(Step step, const std::uint64_t& address) {
     if (is_unwatched(address)) return 0;
     const std::size_t word = word_of(address);
-    if (is_lossless && step == Step::OvertakenClaim) return history_[word].back().value;
+    if (is_lossless && step == Step::OvertakenClaim) return memory_.messages(word).back().value;
     const std::size_t self = running_;
     std::size_t picked = kAgain;
-    while (picked == kAgain) picked = choose(step, word, threads_[self].now[word]);
-    Thread& me = threads_[self];
-    const Message& message = history_[word][picked];
-    me.now[word] = static_cast<std::uint16_t>(picked);
-    join(me.acquired, message.view);
-    if (order(step) == Order::Acquire) join(me.now, message.view);
-    tick(me);
+    while (picked == kAgain) picked = choose(step, word, memory_.thread(self).now[word]);
+    const std::uint64_t value = memory_.load(self, word, picked, order(step) == Order::Acquire);
+    check_length();
     // Tag words are polled, and may be written meanwhile.
-    if (is_slot(address) && step == Step::Words) last_read_[word][running_] = me.now[kMaxWords + running_];
-    return message.value;
+    if (is_slot(address) && step == Step::Words) last_read_[word][self] = memory_.clock(self, self);
+    return value;
   }
 
   void store(Step step, std::uint64_t& address, std::uint64_t value) {
@@ -120,25 +103,19 @@ class Machine {
   void store(Order order, std::uint64_t& address, std::uint64_t value) {
     if (is_unwatched(address)) return;
     const std::size_t word = word_of(address);
-    Thread& me = threads_[running_];
     if (is_slot(address) && is_lossless) {
       for (std::size_t reader = 1; reader < kMaxThreads; ++reader) {
-        if (last_read_[word][reader] > me.now[kMaxWords + reader]) fail("a slot is written over while it is read");
+        if (last_read_[word][reader] > memory_.clock(reader, running_)) fail("a slot is written over while it is read");
       }
     }
-    tick(me);
-    me.now[word] = static_cast<std::uint16_t>(history_[word].size());
-    View view = order == Order::Release ? me.now : me.released;
-    view[word] = me.now[word];
-    history_[word].push_back({.value = value, .view = view});
+    memory_.store(running_, word, value, order == Order::Release);
+    check_length();
   }
 
   void fence(Step step) {
     if (mutation_.kind == Mutation::Kind::Drop && mutation_.step == step) return;
-    Thread& me = threads_[running_];
-    tick(me);
-    if (order(step) == Order::Acquire) join(me.now, me.acquired);
-    if (order(step) == Order::Release) me.released = me.now;
+    memory_.fence(running_, order(step) == Order::Acquire, order(step) == Order::Release);
+    check_length();
   }
 
   void fail(const std::string& what) {
@@ -153,17 +130,11 @@ class Machine {
   static inline Machine* current = nullptr;
 
  private:
-  struct Message {
-    std::uint64_t value;
-    View view;
-  };
-
   [[nodiscard]] Order order(Step step) const {
     return mutation_.kind == Mutation::Kind::Weaken && mutation_.step == step ? Order::Relaxed : order_of(step);
   }
-  void tick(Thread& me) {
-    ++me.now[kMaxWords + running_];
-    if (me.now[kMaxWords + running_] == 0xFFFF) fail("the run is too long for the machine");
+  void check_length() {
+    if (memory_.is_worn_out()) fail("the run is too long for the machine");
   }
   bool is_slot(const std::uint64_t& address) const {
     const auto* at = reinterpret_cast<const char*>(&address);
@@ -184,9 +155,10 @@ class Machine {
     none.fill(-1);
     return none;
   }();
-  std::vector<std::vector<Message>> history_;
-  std::vector<std::array<std::uint16_t, kMaxThreads>> last_read_;  ///< When each thread last loaded the word.
-  std::array<Thread, kMaxThreads> threads_{};
+  Memory memory_;
+  std::size_t count_ = 0;  ///< Words that were accessed.
+  /// When each thread last loaded the word.
+  std::array<std::array<std::uint16_t, kMaxThreads>, kMaxWords> last_read_{};
   std::size_t running_ = 0;
   std::string violation_;
 };
@@ -205,32 +177,6 @@ struct ModelMemory {
   static void fence() noexcept {
     Machine::current->fence(step);
   }
-};
-
-/// Goes through all sequences of choices, depth first: run the program again until next() is false.
-class Choices {
- public:
-  std::size_t choose(std::size_t count) {
-    if (count == 1) return 0;
-    if (depth_ == path_.size()) path_.push_back({0, count});
-    return path_[depth_++].taken;
-  }
-  /// To the next sequence; false if all were gone through.
-  bool next() {
-    depth_ = 0;
-    while (!path_.empty() && path_.back().taken + 1 == path_.back().count) path_.pop_back();
-    if (path_.empty()) return false;
-    ++path_.back().taken;
-    return true;
-  }
-
- private:
-  struct Choice {
-    std::size_t taken;
-    std::size_t count;
-  };
-  std::vector<Choice> path_;
-  std::size_t depth_ = 0;
 };
 
 /// What the writer writes: the truth that readers are measured by.

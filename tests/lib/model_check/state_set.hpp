@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace stopbit::nic {
+namespace stopbit::model_check {
 
 /// States that were met, told apart by 128 bits of a hash: 16 bytes each, at most three quarters of them full.
 class StateSet {
@@ -61,4 +61,4 @@ class StateSet {
   std::uint64_t count_ = 0;
 };
 
-}  // namespace stopbit::nic
+}  // namespace stopbit::model_check
