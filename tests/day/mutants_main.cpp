@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   constexpr Mutant kMutants[] = {
 #include "mutants.inc"
   };
-  std::uint64_t schedules = 300;
+  std::uint64_t schedules = 1'000;
   CLI::App app("Faults put in on purpose: each must be noticed.");
   app.add_option("--schedules", schedules, "At most how many for each, from seed 1");
   CLI11_PARSE(app, argc, argv);

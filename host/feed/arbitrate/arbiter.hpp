@@ -254,8 +254,8 @@ class Arbiter {
     std::uint64_t begin_t_ns = 0;
     std::uint64_t last_t_ns = 0;
   };
-  /// Where a run that had the channel before would go on. Strangers lead from one leap to the next, so there may be
-  /// many.
+  /// Where a run that had the channel before would go on, or the present one before a leap. Strangers lead from one
+  /// leap to the next, so there may be many; those of long runs are kept longest.
   struct OldRun {
     bool is_leap = false;  ///< It was left by a leap.
     std::uint64_t sender = 0;
