@@ -421,8 +421,8 @@ TEST_P(ApplianceIdle, runs_on_threads_of_its_own_to_the_end_of_its_ports) {
   }
   one.port("right").ends = true;
   ASSERT_TRUE(one.made->start());
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // there is nothing to do, and it is not the end
-  EXPECT_FALSE(one.made->ended());
+  while (one.reader->published() < 1'000) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_FALSE(one.made->ended()) << "there is nothing to do, and it is not the end";
   one.port("left").ends = true;
   while (!one.made->ended()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   one.made->stop();

@@ -369,8 +369,13 @@ class Bystander {
     }
   }
   [[nodiscard]] pid_t process() const { return process_; }
+  /// Whether it has borne all signals that were sent to it so far: it stops for us, unless one of them ends it.
   [[nodiscard]] bool lives() {
-    if (!has_ended_) has_ended_ = ::waitpid(process_, nullptr, WNOHANG) == process_;
+    if (has_ended_) return false;
+    int status = 0;
+    (void)::kill(process_, SIGSTOP);
+    has_ended_ = ::waitpid(process_, &status, WUNTRACED) != process_ || !WIFSTOPPED(status);
+    (void)::kill(process_, SIGCONT);
     return !has_ended_;
   }
 
@@ -402,7 +407,6 @@ TEST(FabricConfined, sends_signals_to_itself_only) {
               if (::write(pair[1], "x", 1) != 1) ::_exit(1);
             }),
             0);
-  ::usleep(100'000);  // for what should not come
   EXPECT_TRUE(other.lives());
   const int status = end_of_confined([] { (void)::raise(SIGUSR1); });
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1) << status;
