@@ -185,7 +185,7 @@ TEST_F(DeviceEngineTest, decode_cases_give_the_outcomes_and_records_of_the_inter
   std::printf("%d cases ran; not:", ran);
   for (const auto& [what, count] : refused) std::printf(" %d %s,", count, what.c_str());
   std::printf("\n");
-  EXPECT_GT(ran, 15);
+  EXPECT_GT(ran, by_form(10, 150));
 }
 
 TEST_F(DeviceEngineTest, says_of_a_datagram_what_it_was_told) {
@@ -246,7 +246,7 @@ TEST_F(DeviceEngineTest, a_datagram_longer_than_the_device_takes_ends_in_x1_ther
   EXPECT_EQ(made.value()->problem(), "");
   EXPECT_EQ(outcome.error, ErrorCode::X1);
   EXPECT_EQ(outcome.messages, kMaxDatagramBytes / message.size());
-  EXPECT_NE(Kernel::describe_errors(made.value()->figures().value().errors).find("was cut"), std::string::npos);
+  EXPECT_NE(Kernel::describe_errors(made.value()->figures().value().errors).find("was truncated"), std::string::npos);
   // One that fits follows.
   datagram.resize(kMaxDatagramBytes / message.size() * message.size());
   outcome = made.value()->decode(datagram, {}, sink);

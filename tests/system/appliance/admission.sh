@@ -30,7 +30,7 @@ status=0
 "${in_right[@]}" timeout 100 "$bin/stopbit" tail "fabric://$at/left-only" >right.jsonl 2>right.log || status=$?
 [[ $status == 1 && ! -s right.jsonl ]] || { echo "another address: status $status"; cat right.log; exit 1; }
 grep -q "the subscriber's address is not allowed to read the ring" right.log || { cat right.log; exit 1; }
-wait_for 'grep -Eq "text=.fabric: port [0-9]+ of node [0-9]+ at 10.92.0.2 is refused \(Address\)" log'
+wait_for 'grep -Eq "text=.fabric: port [0-9]+ of node [0-9]+ at 10.92.0.2 was refused \(Address\)" log'
 # The left host has its one place.
 "${in_left[@]}" "$bin/stopbit" subscribe "fabric://$at/left-only" --ring "$folder/second" 2>second.log &
 wait_for '"$bin/stopbit" stat "$name" | grep -Eq "^fabric +Crowded +[1-9]"'

@@ -125,7 +125,7 @@ readonly by_version=10.91.0.2:7708
 wait_for '[[ -s versions ]]'
 status=0
 "${in_left[@]}" "$bin/stopbit" tail "fabric://$by_version/cme" "${with_token[@]}" >version.jsonl 2>version.log || status=$?
-[[ $status == 3 && ! -s version.jsonl ]] && grep -q "another version" version.log || {
+[[ $status == 3 && ! -s version.jsonl ]] && grep -q "another protocol version" version.log || {
   echo "a peer of another version: status $status"; cat version.log; exit 1; }
 (($(cat versions) > 0)) || { echo "no version was changed"; exit 1; }
 status=0

@@ -92,7 +92,7 @@ TOML
 said=$(answer)
 [[ $said == "2 rings published: cme, new" ]] || { echo "$said"; exit 1; }
 fails right "$right_reader" "the subscriber's address is not allowed to read the ring"
-fails extra "$extra_reader" "there is no such ring"
+fails extra "$extra_reader" "no such ring for this token"
 grep -q 'what="publish" answer="2 rings published: cme, new"' log || { cat log; exit 1; }
 wait_for 'grep -q "at 10.92.0.2 is no longer subscribed to .cme.: the subscriber.s address is not allowed" log'
 "${in_right[@]}" "$bin/stopbit" tail "fabric://$at/new" >new.jsonl 2>new.log &

@@ -54,7 +54,7 @@ TEST_F(FolderLockTest, rubbish_in_the_file_is_not_shown) {
     scratch_.write(kOwner, text);
     const auto other = take("two");
     ASSERT_FALSE(other);
-    EXPECT_THAT(other.message(), AllOf(Not(HasSubstr("\x1b")), HasSubstr("belongs to "))) << text;
+    EXPECT_THAT(other.message(), AllOf(Not(HasSubstr("\x1b")), HasSubstr("is in use by "))) << text;
   }
 }
 

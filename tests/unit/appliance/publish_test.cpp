@@ -376,7 +376,7 @@ TEST_F(Publishing, takes_other_publications_while_subscribers_are_there) {
   until([&] { return here.subscriber().state() == SubscriberState::Refused; }, "it may not have it any more");
   EXPECT_EQ(here.subscriber().refusal(), remote::Refusal::Ring);
   EXPECT_THAT(lines,
-              ::testing::Contains(::testing::HasSubstr("no longer subscribed to 'mine': there is no such ring")));
+              ::testing::Contains(::testing::HasSubstr("no longer subscribed to 'mine': no such ring")));
   (void)until_counted([](const PublisherStatus& shm) { return shm.subscribers.empty() && shm.ended == 1; });
 }
 

@@ -1504,7 +1504,9 @@ TEST_P(RemoteBoth, who_may_still_have_its_ring_does_not_notice_that_others_may_n
   EXPECT_EQ(publisher->status().size(), 1U);
   EXPECT_EQ(publisher->counters().ended, 2U);
   EXPECT_TRUE(std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
-    return line.find("of node 2 at 10.0.0.2 is no longer subscribed to 'cme': the ring is not for") != line.npos;
+    return line.find(
+               "of node 2 at 10.0.0.2 is no longer subscribed to 'cme': the subscriber's address is not allowed") !=
+           line.npos;
   }));
   // Who stays has all of it, in one session, and others come by what holds now.
   feed.tick(2);

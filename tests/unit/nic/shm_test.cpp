@@ -95,7 +95,7 @@ TEST_F(Shm, refuses_an_inbox_of_another_shape_of_another_kind_and_of_everyone) {
   {
     const auto b = open(other);
     EXPECT_FALSE(a->connect(1));
-    EXPECT_NE(a->problem().find("shape"), std::string::npos) << a->problem();
+    EXPECT_NE(a->problem().find("geometry"), std::string::npos) << a->problem();
   }
   std::ofstream(path + "/net.1") << "not an inbox";
   EXPECT_FALSE(a->connect(1));

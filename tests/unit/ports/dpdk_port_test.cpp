@@ -420,8 +420,7 @@ TEST_F(DpdkPort, says_what_is_wrong) {
                 .message()
                 .find("dpdk net_pcap_no: no such device, or it cannot start: "),
             0U);
-  EXPECT_EQ(open_dpdk_ports({.device = "0000:99:00.0"}).message().find("dpdk 0000:99:00.0: there is no such device"),
-            0U);
+  EXPECT_EQ(open_dpdk_ports({.device = "0000:99:00.0"}).message().find("dpdk 0000:99:00.0: no such device"), 0U);
   EXPECT_EQ(open_dpdk_ports({.device = ""}).message(), "dpdk: the name of the device is missing");
   EXPECT_EQ(open_dpdk_ports({.device = "x", .burst = 0}).message(), "dpdk: burst is 0, must be from 1 to 512");
   EXPECT_EQ(open_dpdk_ports({.device = "net_ring_many", .queues = 17}).message(),

@@ -176,7 +176,7 @@ TEST_F(ReplayTest, counts_damaged_and_cut_frames_as_errors) {
   EXPECT_EQ(summary.error_count(), 2U);
   ASSERT_EQ(summary.problems.size(), 2U);
   EXPECT_EQ(summary.problems[0],
-            "test.pcap: packet 1, to 224.0.31.1:10001: cut by the capture: 49 of 50 bytes are there");
+            "test.pcap: packet 1, to 224.0.31.1:10001: cut by the capture: 49 of 50 bytes are present");
   EXPECT_EQ(summary.problems[1],
             "test.pcap: packet 2: IPv4 total length shorter than its header or longer than the frame");
   expect_accounted(summary);
