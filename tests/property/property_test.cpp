@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "templates/compiler.hpp"
+#include "tests/lib/form.hpp"
 #include "tests/property/projection.hpp"
 #include "tests/property/random_case.hpp"
 #include "tests/runner/report.hpp"
@@ -17,7 +18,12 @@
 namespace stopbit::cases {
 namespace {
 
-constexpr std::uint64_t kSeeds = 150;
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kIsSanitized = true;  // which makes it eight times as slow
+#else
+constexpr bool kIsSanitized = false;
+#endif
+const std::uint64_t kSeeds = by_form<std::uint64_t>(kIsSanitized ? 40 : 150, 150);
 
 std::uint64_t number(const char* name, std::uint64_t otherwise) {
   const char* text = std::getenv(name);
