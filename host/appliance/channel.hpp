@@ -57,7 +57,7 @@ class Channel final : private feed::Watcher {
 
   // For the thread.
   RecordLines record_as = {kNotRecorded, kNotRecorded};
-  bool is_dirty = false;  ///< Its counters are behind.
+  bool is_dirty = false;  ///< Its counters are out of date.
 
  private:
   void decode_error(const Outcome& outcome, const PacketInfo& info,

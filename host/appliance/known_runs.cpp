@@ -18,6 +18,7 @@ namespace stopbit::appliance {
 namespace {
 
 constexpr std::uint64_t kMagic = 0x3173'6E75'7262'7473;  ///< "stbruns1"
+constexpr std::uint64_t kMostPlaces = 65'536;            ///< A channel's number has 16 bits.
 
 /// The first line of the file.
 struct alignas(64) Head {
@@ -45,7 +46,7 @@ Result<Found> read(int file, std::size_t size, const std::string& path) {
   if (got != static_cast<ssize_t>(sizeof(words)) || words[0] != kMagic) {
     return Failure{"'" + path + "' is not a file of last numbers, or one of another version; it stays as it is"};
   }
-  const std::uint64_t places = std::min<std::uint64_t>(words[1], (size - sizeof(Head)) / sizeof(KnownRun));
+  const std::uint64_t places = std::min({words[1], (size - sizeof(Head)) / sizeof(KnownRun), kMostPlaces});
   for (std::uint64_t i = 0; i < places; ++i) {
     std::array<std::uint64_t, 5> place{};
     const auto at = static_cast<off_t>(sizeof(Head) + i * sizeof(KnownRun));

@@ -312,6 +312,12 @@ class Soak:
         promise(answer.returncode == 0, f"stat: {answer.stderr}")
         return json.loads(answer.stdout)
 
+    def wait_for_first_packet(self):
+        end = time.monotonic() + 60
+        while self.status()["channels"][0]["packets"]["delivered"] == 0:
+            promise(time.monotonic() < end, "the appliance delivers nothing of the exchange")
+            time.sleep(0.05)
+
     def check_accounts(self, status):
         channel = status["channels"][0]
         packets, numbers = channel["packets"], channel["numbers"]
@@ -417,7 +423,7 @@ class Soak:
         """One life of the appliance, up to this time, and to the exchange's end; its readers die all the while."""
         child, process = self.start_appliance(space)
         if self.is_attacked:
-            time.sleep(1)  # whoever is the first to speak of a channel is believed: no strangers yet
+            self.wait_for_first_packet()  # the first to speak of a channel is believed until it is silent
         self.release_attackers(child)
         # When the exchange falls silent a stranger may have the channel.
         peace = time.monotonic() + max(3, self.form["life"] - 8) if exchange is not None and self.is_attacked else float("inf")
