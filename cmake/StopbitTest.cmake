@@ -1,7 +1,8 @@
-# stopbit_unit_test(name [THOROUGH] [OPTIMISED] SOURCES file... LIBS target...)
+# stopbit_unit_test(name [THOROUGH] [OPTIMISED] [PROGRAM program] SOURCES file... LIBS target...)
 #
-# One GoogleTest binary and one ctest test of the same name, labelled `quick`. The test inherits the environment, so
-# STOPBIT_CORPUS reaches it unchanged. Sources are relative to the calling folder.
+# One ctest test, labelled `quick`, and its GoogleTest binary of the same name; with PROGRAM the binary of that name, which
+# has the files of several tests, as that compiles sooner. The test inherits the environment, so STOPBIT_CORPUS reaches it
+# unchanged. Sources are relative to the calling folder.
 #
 # Labels: `quick` (together a minute on two processors: for the loop of edit, build and test), `thorough` (needs nothing
 # but its time), `system` (processes, networks, packages), `corpus` (real captures), `fpga` (the hardware). THOROUGH is
@@ -10,18 +11,34 @@ include_guard(GLOBAL)
 find_package(GTest REQUIRED)
 
 function(stopbit_unit_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "THOROUGH;OPTIMISED" "" "SOURCES;LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "THOROUGH;OPTIMISED" "PROGRAM" "SOURCES;LIBS")
   if(arg_UNPARSED_ARGUMENTS OR NOT arg_SOURCES)
     message(FATAL_ERROR "stopbit_unit_test(${name}): wants SOURCES and, if any, LIBS; got '${ARGN}'")
   endif()
-  add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE stopbit_options ${arg_LIBS} GTest::gtest GTest::gtest_main)
-  # What the tests test is optimised; they themselves only cost time to compile.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
-  if(NOT arg_THOROUGH AND NOT arg_OPTIMISED)
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Debug>:-O0>)
+  set(program ${name})
+  set(main GTest::gtest_main)
+  set(arguments --gtest_brief=1)
+  if(arg_PROGRAM)
+    set(program ${arg_PROGRAM})
+    set(main stopbit_unit_main)
+    list(JOIN arg_SOURCES "," files)
+    list(APPEND arguments --files=${files})
   endif()
-  add_test(NAME ${name} COMMAND ${name} --gtest_brief=1)
+  if(TARGET ${program})
+    target_sources(${program} PRIVATE ${arg_SOURCES})
+  else()
+    add_executable(${program} ${arg_SOURCES})
+    if(STOPBIT_UNITY_TESTS)
+      set_target_properties(${program} PROPERTIES UNITY_BUILD ON)
+    endif()
+    # What the tests test is optimised; they themselves only cost time to compile.
+    target_compile_options(${program} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O1>)
+    if(NOT arg_THOROUGH AND NOT arg_OPTIMISED)
+      target_compile_options(${program} PRIVATE $<$<CONFIG:Debug>:-O0>)
+    endif()
+  endif()
+  target_link_libraries(${program} PRIVATE stopbit_options ${arg_LIBS} GTest::gtest ${main})
+  add_test(NAME ${name} COMMAND ${program} ${arguments})
   set(label quick)
   if(arg_THOROUGH)
     set(label thorough)

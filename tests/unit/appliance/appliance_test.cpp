@@ -10,8 +10,7 @@
 #include "host/lab/impair/impairer.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit {
-namespace {
+namespace stopbit::appliance_test {
 
 using appliance::AgentEvent;
 using test::OneChannel;
@@ -477,5 +476,4 @@ TEST(Appliance, says_that_the_memory_of_a_node_cannot_be_had_and_runs_without) {
   EXPECT_EQ(one.seen().size(), 1U);
 }
 
-}  // namespace
-}  // namespace stopbit
+}  // namespace stopbit::appliance_test

@@ -22,8 +22,7 @@
 #include "host/nic/netvm/paged_memory.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::confine_test {
 
 /// Runs `check` in a process of its own; its result is the exit status.
 template <class Check>
@@ -295,5 +294,4 @@ TEST(Confinement, lets_only_those_with_a_broker_have_files_as_memory) {
   EXPECT_EQ(confined({.written = {}, .read = {}, .shares_memory = true, .filters_calls = true}, page), 0);
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::confine_test

@@ -11,8 +11,7 @@
 #include "host/nic/node/client.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::distribution_test {
 
 using test::OneChannel;
 using ::testing::Contains;
@@ -226,5 +225,4 @@ TEST(Entitlements, say_what_is_wrong_and_where) {
   EXPECT_THAT(errors_of("[[entitlement]\n"), HasSubstr("entitlements.toml:1"));
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::distribution_test

@@ -8,8 +8,7 @@
 
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::folder_lock_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -65,5 +64,4 @@ TEST_F(FolderLockTest, follows_no_link_and_waits_for_no_pipe) {
   EXPECT_EQ(scratch_.read("state/other"), "1 other\n");
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::folder_lock_test

@@ -14,8 +14,7 @@
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/failing_disk.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::gap_log_test {
 
 using ::testing::HasSubstr;
 
@@ -196,5 +195,4 @@ TEST(GapLog, goes_on_after_any_part_of_a_line_that_a_loss_of_power_has_left) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::gap_log_test

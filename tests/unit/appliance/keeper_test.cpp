@@ -12,8 +12,7 @@
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/failing_disk.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::keeper_test {
 
 using test::OneChannel;
 using test::tick;
@@ -444,5 +443,4 @@ TEST(Status, proposes_a_window_from_the_skew_that_was_seen) {
   EXPECT_THAT(to_json(status), HasSubstr("\"next_sequence\":1001"));
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::keeper_test

@@ -8,8 +8,7 @@
 
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::placement_test {
 
 TEST(Topology, tells_the_nodes_of_cores_interfaces_and_cards) {
   const testing::Scratch machine;
@@ -77,5 +76,4 @@ TEST(Visit, to_a_node_that_there_is_not_is_refused_and_changes_nothing) {
   EXPECT_TRUE(CPU_EQUAL(&before, &after));
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::placement_test

@@ -6,8 +6,7 @@
 
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::publications_test {
 
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
@@ -105,5 +104,4 @@ TEST(Publications, of_a_carrier_have_its_addresses_and_their_token) {
   EXPECT_EQ(shm.value()[1].name, "here");
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::publications_test

@@ -19,8 +19,7 @@
 #include "host/remote/subscriber.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::publish_test {
 
 using remote::SubscriberState;
 using test::OneChannel;
@@ -380,5 +379,4 @@ TEST_F(Publishing, takes_other_publications_while_subscribers_are_there) {
   (void)until_counted([](const PublisherStatus& shm) { return shm.subscribers.empty() && shm.ended == 1; });
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::publish_test

@@ -10,8 +10,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::recording_test {
 
 using test::OneChannel;
 using test::tick;
@@ -215,5 +214,4 @@ TEST(Recording, is_off_unless_the_settings_ask_for_it) {
   EXPECT_THAT(to_json(read_status(one.counts(), {one.now, one.now})), Not(HasSubstr("recorder")));
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::recording_test

@@ -6,8 +6,7 @@
 #include "host/appliance/keeper.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::seeing_test {
 
 using test::OneChannel;
 using test::tick;
@@ -149,5 +148,4 @@ TEST(Keeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
   EXPECT_TRUE(late.recent_gaps().empty());
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::seeing_test

@@ -6,8 +6,7 @@
 #include "host/appliance/sources/socket.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::settings_test {
 
 using ::testing::HasSubstr;
 
@@ -340,5 +339,4 @@ TEST(ApplianceSettings, tell_errors_of_feed_files) {
   EXPECT_THAT(parsed.errors(), HasSubstr("none.toml: No such file"));
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::settings_test

@@ -10,8 +10,7 @@
 #include "microcode/verify/verify.hpp"
 #include "tests/unit/microcode/sample_program.hpp"
 
-namespace stopbit::assembler {
-namespace {
+namespace stopbit::assembler::assembler_test {
 
 struct Assembled {
   std::optional<Program> program;
@@ -319,5 +318,4 @@ TEST(AssemblerHostile, survives_damaged_listings) {
   EXPECT_GT(still_good, 10U) << "some damage is in comments";
 }
 
-}  // namespace
-}  // namespace stopbit::assembler
+}  // namespace stopbit::assembler::assembler_test

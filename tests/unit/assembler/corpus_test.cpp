@@ -11,8 +11,7 @@
 #include "microcode/verify/verify.hpp"
 #include "templates/compiler.hpp"
 
-namespace stopbit::assembler {
-namespace {
+namespace stopbit::assembler::corpus_test {
 
 /// Compiles every template file of the corpus and calls `use` with its path and program.
 template <class Use>
@@ -107,5 +106,4 @@ TEST(VerifyCorpus, decides_about_flipped_bits_of_real_programs) {
   EXPECT_GT(refused, 500U);
 }
 
-}  // namespace
-}  // namespace stopbit::assembler
+}  // namespace stopbit::assembler::corpus_test

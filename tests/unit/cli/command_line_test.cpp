@@ -3,8 +3,7 @@
 #include "host/cli/common/command.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::command_line_test {
 
 using testing::Finished;
 using testing::run_script;
@@ -158,5 +157,4 @@ TEST(ManPages, there_is_one_for_every_command_and_roff_takes_it) {
   EXPECT_EQ(groff.err, "");
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::command_line_test

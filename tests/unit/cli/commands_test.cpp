@@ -7,8 +7,7 @@
 #include "host/cli/common/command.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::commands_test {
 
 using testing::Finished;
 using testing::kTemplates;
@@ -206,5 +205,4 @@ TEST(Images, a_full_disk_is_reported_by_everything_that_writes) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::commands_test

@@ -13,8 +13,7 @@
 #include "host/monitor/control/metrics.hpp"
 #include "host/os/readable.hpp"
 
-namespace stopbit::appliance {
-namespace {
+namespace stopbit::appliance::counter_list_test {
 
 using nlohmann::json;
 using ::testing::EndsWith;
@@ -220,5 +219,4 @@ TEST(SkewText, has_each_window_as_it_is_and_as_it_is_proposed) {
   EXPECT_THAT(alone, ::testing::MatchesRegex("alone +0 +- .*64 packets, 2 ms +-"));
 }
 
-}  // namespace
-}  // namespace stopbit::appliance
+}  // namespace stopbit::appliance::counter_list_test

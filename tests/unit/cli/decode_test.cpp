@@ -3,8 +3,7 @@
 #include "host/cli/common/command.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::decode_test {
 
 using testing::Finished;
 using testing::kTemplates;
@@ -110,5 +109,4 @@ TEST(Decode, an_input_that_cannot_be_read_is_an_error_of_the_environment) {
   EXPECT_EQ(decode({scratch.path("none")}, "").status, kExitEnvironment);
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::decode_test

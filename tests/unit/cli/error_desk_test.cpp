@@ -7,8 +7,7 @@
 #include "host/cli/common/appliance_metrics.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::error_desk_test {
 
 using test::OneChannel;
 using test::tick;
@@ -93,5 +92,4 @@ TEST(ApplianceMetrics, have_drops_by_place_and_readers_with_a_name) {
   EXPECT_THAT(text, HasSubstr("stopbit_reader_running{" + labels + " 1\n"));
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::error_desk_test

@@ -9,8 +9,7 @@
 #include "host/cli/common/command.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::files_test {
 
 using testing::Scratch;
 
@@ -77,5 +76,4 @@ TEST(Output, ends_quietly_when_the_reader_of_a_pipe_is_gone) {
   ::close(ends[1]);
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::files_test

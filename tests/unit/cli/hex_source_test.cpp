@@ -6,8 +6,7 @@
 #include "host/feed/packet/packet.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::hex_source_test {
 
 struct Line {
   std::uint64_t number;
@@ -93,5 +92,4 @@ TEST(HexSource, a_folder_is_an_error_of_the_environment) {
   EXPECT_THROW(source.rethrow_error(), ToolError);
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::hex_source_test

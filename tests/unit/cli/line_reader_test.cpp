@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::line_reader_test {
 
 /// "text" of each line, with a ! behind those that are too long.
 std::vector<std::string> lines_of(const std::string& text, std::size_t max_line_bytes) {
@@ -37,5 +36,4 @@ TEST(LineReader, tells_a_line_that_is_too_long_and_goes_on_behind_it) {
   EXPECT_EQ(lines_of(much + '\n' + much + "\n\nb", 10), (Lines{"!", "!", "", "b"}));
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::line_reader_test

@@ -11,8 +11,7 @@
 #include "host/os/shm/segment.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::log_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -147,5 +146,4 @@ TEST(Log, many_threads_write_whole_lines) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::log_test

@@ -2,8 +2,7 @@
 
 #include "host/cli/common/command.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::parse_test {
 
 struct Values {
   std::vector<std::string> inputs;
@@ -146,5 +145,4 @@ TEST(HelpText, wraps_at_100_columns) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::parse_test

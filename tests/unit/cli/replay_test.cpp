@@ -8,8 +8,7 @@
 #include "host/cli/common/command.hpp"
 #include "tests/lib/run_stopbit.hpp"
 
-namespace stopbit::tools {
-namespace {
+namespace stopbit::tools::replay_test {
 
 using testing::capture_of;
 using testing::CapturedPacket;
@@ -382,5 +381,4 @@ TEST_F(Ring, names_and_sizes_that_cannot_be_are_refused) {
   EXPECT_EQ(run_stopbit({"tail", scratch_.write("file", "no ring")}).status, kExitEnvironment);
 }
 
-}  // namespace
-}  // namespace stopbit::tools
+}  // namespace stopbit::tools::replay_test

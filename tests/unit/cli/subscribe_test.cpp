@@ -21,8 +21,7 @@
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 
-namespace stopbit::remote {
-namespace {
+namespace stopbit::remote::subscribe_test {
 
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
 
@@ -249,5 +248,4 @@ TEST_F(SubscribingBesideAnother, goes_on_at_another_place_when_its_own_is_anothe
   EXPECT_NE(said.find(": 60 records, 20 of them fetched, 0 lost, 2 sessions\n"), std::string::npos) << said;
 }
 
-}  // namespace
-}  // namespace stopbit::remote
+}  // namespace stopbit::remote::subscribe_test

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace stopbit::config {
-namespace {
+namespace stopbit::config::toml_test {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -142,5 +141,4 @@ TEST(Toml, says_why_a_file_cannot_be_read) {
   EXPECT_EQ(diagnostics.format(), "error: cannot read /nowhere/a.toml: No such file or directory\n");
 }
 
-}  // namespace
-}  // namespace stopbit::config
+}  // namespace stopbit::config::toml_test

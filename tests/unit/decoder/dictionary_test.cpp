@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stopbit::state {
-namespace {
+namespace stopbit::state::dictionary_test {
 
 Program program_with_slots() {
   Program program;
@@ -48,5 +47,4 @@ TEST(Dictionary, an_entry_can_be_assigned_a_piece_of_itself) {
   EXPECT_EQ(dictionary.string(2), "defgh");
 }
 
-}  // namespace
-}  // namespace stopbit::state
+}  // namespace stopbit::state::dictionary_test

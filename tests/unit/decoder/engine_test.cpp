@@ -10,8 +10,7 @@
 #include "tests/lib/engines.hpp"
 
 // What an engine does around the fields: resets, channels, limits, events. The fields themselves have their case files.
-namespace stopbit {
-namespace {
+namespace stopbit::engine_test {
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -379,5 +378,4 @@ TEST_P(EveryEngine, elements_that_take_no_bytes_cannot_multiply) {
   EXPECT_NE(f.decode(bytes).error, ErrorCode::X2);
 }
 
-}  // namespace
-}  // namespace stopbit
+}  // namespace stopbit::engine_test

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace stopbit::wire {
-namespace {
+namespace stopbit::wire::index_test {
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -185,5 +184,4 @@ TEST(IndexKernels, the_environment_chooses) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::wire
+}  // namespace stopbit::wire::index_test

@@ -5,8 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace stopbit::wire {
-namespace {
+namespace stopbit::wire::presence_map_test {
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -73,5 +72,4 @@ TEST(PresenceMap, an_incomplete_map_is_not_taken) {
   EXPECT_EQ(in.offset(), 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::wire
+}  // namespace stopbit::wire::presence_map_test

@@ -5,8 +5,7 @@
 #include <optional>
 #include <vector>
 
-namespace stopbit::wire {
-namespace {
+namespace stopbit::wire::stop_bit_test {
 
 using Bytes = std::vector<std::uint8_t>;
 
@@ -118,5 +117,4 @@ TEST(StopBit, the_short_reader_agrees_with_the_long_one_or_leaves_the_entity_to_
   }
 }
 
-}  // namespace
-}  // namespace stopbit::wire
+}  // namespace stopbit::wire::stop_bit_test

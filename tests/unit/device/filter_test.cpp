@@ -6,8 +6,7 @@
 
 #include "tests/lib/workloads/workload.hpp"
 
-namespace stopbit::device {
-namespace {
+namespace stopbit::device::filter_test {
 
 Program program() {
   const Result<Program> made = bench::compile_text("filter", R"(
@@ -62,5 +61,4 @@ TEST(Filter, says_why_a_field_cannot_be_looked_at) {
   EXPECT_EQ(filter_by_text(trades, "Trade", "Id", "7").message(), "field 'Id' is not a string");
 }
 
-}  // namespace
-}  // namespace stopbit::device
+}  // namespace stopbit::device::filter_test

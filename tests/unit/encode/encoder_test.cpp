@@ -7,8 +7,7 @@
 #include "tests/attack/allocations.hpp"
 #include "tests/unit/encode/fixture.hpp"
 
-namespace stopbit::encode::testing {
-namespace {
+namespace stopbit::encode::testing::encoder_test {
 
 const std::string kQuote =
     R"(<template name="Quote" id="1"><uInt32 name="Px"><copy/></uInt32></template>
@@ -154,5 +153,4 @@ TEST(Encoder, allocates_nothing_once_it_is_made) {
   EXPECT_GT(bytes, 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::encode::testing
+}  // namespace stopbit::encode::testing::encoder_test

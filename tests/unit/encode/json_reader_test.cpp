@@ -5,8 +5,7 @@
 #include "decoder/record/json_value.hpp"
 #include "tests/unit/encode/fixture.hpp"
 
-namespace stopbit::encode::testing {
-namespace {
+namespace stopbit::encode::testing::json_reader_test {
 
 using record::JsonLine;
 using record::JsonReader;
@@ -99,5 +98,4 @@ TEST(JsonReader, reads_a_record_of_the_most_slots_and_refuses_a_larger_one) {
   EXPECT_TRUE(sink.problems().empty());
 }
 
-}  // namespace
-}  // namespace stopbit::encode::testing
+}  // namespace stopbit::encode::testing::json_reader_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stopbit::feed {
-namespace {
+namespace stopbit::feed::description_test {
 
 constexpr std::string_view kImage = "[[image]]\nname = \"i\"\nfirmware = \"f.sbf\"\n";
 constexpr std::string_view kLine = "a = { group = \"224.0.0.1\", port = 1 }\n";
@@ -156,5 +155,4 @@ TEST(FeedDescription, windows_of_slow_channels_are_wide) {
   EXPECT_EQ(default_window(Role::Carousel).packets, 1'024U);
 }
 
-}  // namespace
-}  // namespace stopbit::feed
+}  // namespace stopbit::feed::description_test

@@ -3,8 +3,7 @@
 #include "host/feed/description/from_moex.hpp"
 #include "host/feed/description/from_rdi.hpp"
 
-namespace stopbit::feed {
-namespace {
+namespace stopbit::feed::makers_test {
 
 std::optional<Description> moex(const std::string& text, Diagnostics& diagnostics) {
   return from_moex(std::make_shared<const SourceBuffer>("configuration.xml", text), "templates.xml", diagnostics);
@@ -89,5 +88,4 @@ TEST(FromRdi, products_that_share_groups_share_a_channel) {
   EXPECT_TRUE(parse("feed.toml", to_toml(made.description), diagnostics)) << diagnostics.format();
 }
 
-}  // namespace
-}  // namespace stopbit::feed
+}  // namespace stopbit::feed::makers_test

@@ -5,8 +5,7 @@
 #include <cstdio>
 #include <string>
 
-namespace stopbit::cases {
-namespace {
+namespace stopbit::cases::byte_notation_test {
 
 std::string hex(const std::vector<std::byte>& bytes) {
   std::string text;
@@ -147,5 +146,4 @@ TEST(ByteNotation, names_the_place_of_every_mistake) {
   EXPECT_EQ(errors("u32(99999999999999999999999999999999999999999999)"), "1:5 expected a number\n");
 }
 
-}  // namespace
-}  // namespace stopbit::cases
+}  // namespace stopbit::cases::byte_notation_test

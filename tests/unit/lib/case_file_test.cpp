@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stopbit::cases {
-namespace {
+namespace stopbit::cases::case_file_test {
 
 std::optional<CaseFile> parse(std::string text, Diagnostics& diagnostics) {
   return CaseFile::parse(std::make_shared<const SourceBuffer>("x.case", std::move(text)), diagnostics);
@@ -54,5 +53,4 @@ TEST(CaseFile, wants_to_know_what_it_is_about) {
   EXPECT_FALSE(parse("-- bytes\n80\n", diagnostics));
 }
 
-}  // namespace
-}  // namespace stopbit::cases
+}  // namespace stopbit::cases::case_file_test

@@ -18,8 +18,7 @@
 #include "tests/lib/model_check/state_bytes.hpp"
 #include "tests/lib/model_check/view_memory.hpp"
 
-namespace stopbit::model_check {
-namespace {
+namespace stopbit::model_check::model_check_test {
 
 /// Two counters up to `limit`, which may not both be at 3 if `is_broken`.
 struct Counters {
@@ -241,5 +240,4 @@ TEST(Interleavings, find_who_sleeps_for_ever) {
   EXPECT_EQ(run(false).failure, "somebody sleeps for ever");
 }
 
-}  // namespace
-}  // namespace stopbit::model_check
+}  // namespace stopbit::model_check::model_check_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stopbit::cases {
-namespace {
+namespace stopbit::cases::record_text_test {
 
 TEST(RecordText, drops_the_envelope_and_the_quotes_of_keys) {
   EXPECT_EQ(
@@ -29,5 +28,4 @@ TEST(RecordText, refuses_what_is_not_a_record) {
   EXPECT_FALSE(record_text("{\"template\":\"Q\",\"id\":1,\"fields\":" + std::string(100, '[')));
 }
 
-}  // namespace
-}  // namespace stopbit::cases
+}  // namespace stopbit::cases::record_text_test

@@ -5,8 +5,7 @@
 #include <optional>
 #include <system_error>
 
-namespace stopbit::testing {
-namespace {
+namespace stopbit::testing::scratch_test {
 
 namespace fs = std::filesystem;
 
@@ -40,5 +39,4 @@ TEST(Scratch, vanishes_with_all_that_is_in_it) {
   EXPECT_FALSE(fs::exists(folder));
 }
 
-}  // namespace
-}  // namespace stopbit::testing
+}  // namespace stopbit::testing::scratch_test

@@ -11,8 +11,7 @@
 #include "microcode/program.hpp"
 #include "tests/unit/microcode/sample_program.hpp"
 
-namespace stopbit::image {
-namespace {
+namespace stopbit::image::image_test {
 
 using Bytes = std::vector<std::byte>;
 
@@ -410,5 +409,4 @@ TEST(Capabilities, are_those_of_the_instructions) {
   EXPECT_FALSE(has(Capability::VectorCopies));
 }
 
-}  // namespace
-}  // namespace stopbit::image
+}  // namespace stopbit::image::image_test

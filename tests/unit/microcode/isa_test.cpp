@@ -8,8 +8,7 @@
 #include "microcode/gen/isa_package.hpp"
 #include "microcode/gen/isa_page.hpp"
 
-namespace stopbit::isa {
-namespace {
+namespace stopbit::isa::isa_test {
 
 TEST(IsaPage, is_the_one_made_from_the_list) {
   std::ifstream file(STOPBIT_SOURCE_DIR "/microcode/isa/generated/isa.md");
@@ -114,5 +113,4 @@ TEST(Isa, capabilities_have_names) {
   EXPECT_EQ(capability(DataOp::Nop, ControlOp::End), 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::isa
+}  // namespace stopbit::isa::isa_test

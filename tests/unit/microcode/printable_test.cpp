@@ -6,8 +6,7 @@
 
 #include "microcode/base/utf8.hpp"
 
-namespace stopbit {
-namespace {
+namespace stopbit::printable_test {
 
 std::string utf8(char32_t value) {
   const auto byte = [](char32_t bits) { return static_cast<char>(bits); };
@@ -67,5 +66,4 @@ TEST(Printable, shows_nothing_that_disturbs_and_is_the_same_twice) {
   for (const char32_t value : {0x20, 0x7E, 0xA0, 0xE9, 0x2010, 0x2030, 0xFFFD}) EXPECT_FALSE(disturbs_terminal(value));
 }
 
-}  // namespace
-}  // namespace stopbit
+}  // namespace stopbit::printable_test

@@ -11,8 +11,7 @@
 
 #include "tests/unit/microcode/sample_program.hpp"
 
-namespace stopbit::verify {
-namespace {
+namespace stopbit::verify::verify_test {
 
 using isa::ControlOp;
 using isa::DataOp;
@@ -882,5 +881,4 @@ TEST(VerifyMutated, survives_random_instructions) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::verify
+}  // namespace stopbit::verify::verify_test

@@ -6,8 +6,7 @@
 #include <cstring>
 #include <vector>
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::address_test {
 
 HostAddress host(const char* text) {
   const Result<AddressPrefix> read = parse_prefix(text);
@@ -91,5 +90,4 @@ TEST(AddressPrefix, says_what_is_wrong_with_a_text) {
   EXPECT_EQ(problem("fd00::1/64"), "'fd00::1/64' has bits after its prefix, which begins at fd00::");
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::address_test

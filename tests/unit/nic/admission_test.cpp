@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-namespace stopbit::remote {
-namespace {
+namespace stopbit::remote::admission_test {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
@@ -81,5 +80,4 @@ TEST(ByteRate, saves_up_no_more_than_a_tenth_of_a_second) {
   EXPECT_TRUE(none.has_room(0));
 }
 
-}  // namespace
-}  // namespace stopbit::remote
+}  // namespace stopbit::remote::admission_test

@@ -6,8 +6,7 @@
 #include <random>
 #include <vector>
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::atu_test {
 
 constexpr Vpid kMine = 7;
 constexpr Vpid kOther = 8;
@@ -187,5 +186,4 @@ TEST(Atu, agrees_with_a_map_over_random_requests) {
   EXPECT_GT(atu.counters().hits, 1000U);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::atu_test

@@ -14,8 +14,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "tests/nic/host.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::bypass_test {
 
 constexpr std::size_t kPages = 256;
 constexpr std::uint32_t kBytes = kPages * kPageBytes;
@@ -125,5 +124,4 @@ TEST(Bypass, a_message_behind_a_transfer_in_a_ring_of_messages_is_sent_after_it)
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::bypass_test

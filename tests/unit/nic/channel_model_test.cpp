@@ -6,8 +6,7 @@
 
 #include "tests/nic/models/channel_model.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::channel_model_test {
 
 using channel_model::explore;
 using channel_model::Fault;
@@ -53,5 +52,4 @@ TEST(ChannelModel, finds_lost_and_doubled_credits_and_messages) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::channel_model_test

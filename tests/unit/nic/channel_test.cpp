@@ -10,8 +10,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "tests/nic/host.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::channel_test {
 
 constexpr std::uint8_t kMessageEvent = 4;
 constexpr std::uint8_t kCreditEvent = 9;
@@ -174,5 +173,4 @@ TEST(Channel, knows_which_layouts_can_work) {
   EXPECT_FALSE((ChannelLayout{70'000, 128}.is_sound()));
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::channel_test

@@ -21,8 +21,7 @@
 // Several decoders put their records into one ring of commands: who finds it full is refused and comes again, nothing
 // is lost or doubled, and the records of each channel keep their order.
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::decoders_test {
 
 constexpr std::size_t kDecoders = 4;
 constexpr std::size_t kDatagrams = 1'500;
@@ -154,5 +153,4 @@ TEST(SeveralDecoders, put_every_record_once_and_in_order_into_one_ring) {
   EXPECT_EQ(combiner.given_up(), 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::decoders_test

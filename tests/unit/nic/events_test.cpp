@@ -13,8 +13,7 @@
 #include "tests/lib/nic/fixture.hpp"
 #include "tests/nic/models/event_model.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::events_test {
 
 using namespace std::chrono_literals;
 
@@ -284,5 +283,4 @@ TEST(NotificationRing, survives_nonsense_in_the_page) {
   EXPECT_LE(writer.written(), 10'000U);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::events_test

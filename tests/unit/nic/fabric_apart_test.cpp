@@ -31,8 +31,7 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/membership.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::fabric_apart_test {
 
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;  // of a machine that is busy
 
@@ -990,5 +989,4 @@ TEST_F(LyingServer, of_any_kind_harms_nobody) {
   EXPECT_GT(device_->deaths().count, 100U);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::fabric_apart_test

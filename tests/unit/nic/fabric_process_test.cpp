@@ -23,8 +23,7 @@
 #include "host/nic/transport/fabric/pool.hpp"
 #include "tests/nic/host.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::fabric_process_test {
 
 constexpr std::uint64_t kPatienceNs = 60'000'000'000;  // of a machine that is busy
 constexpr std::size_t kBytes = 100'000;
@@ -273,5 +272,4 @@ TEST(FabricProcesses, do_so_through_a_cable_between_two_networks) {
   EXPECT_EQ(end, "done");
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::fabric_process_test

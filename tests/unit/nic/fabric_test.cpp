@@ -18,8 +18,7 @@
 #include "host/nic/transport/fabric/frame.hpp"
 #include "host/nic/transport/fabric/pool.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::fabric_test {
 
 std::uint64_t clock_ns() {
   timespec now{};
@@ -319,8 +318,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, Fabric,
                                            Way{"shm", "shm", false}),
                          [](const auto& way) { return way.param.name; });
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::fabric_test
 
 #ifdef __SANITIZE_ADDRESS__
 /// libfabric forgets what it has of a connection that begins with rubbish, and the search for leaks would tell.

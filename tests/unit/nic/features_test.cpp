@@ -16,8 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::features_test {
 
 const std::filesystem::path kRoot = STOPBIT_SOURCE_DIR;
 
@@ -267,5 +266,4 @@ TEST(FeatureTable, finds_what_does_not_exist) {
   EXPECT_TRUE(exists("Node::step", tree));
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::features_test

@@ -15,8 +15,7 @@
 #include "host/remote/port.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::flood_test {
 
 using remote::PortMemory;
 
@@ -232,5 +231,4 @@ TEST_F(FloodPair, full_rings_and_full_mailboxes_of_both_nodes_hold_up_no_command
   EXPECT_TRUE(nodes_[0]->is_idle() && nodes_[1]->is_idle()) << "and all of it has gone away";
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::flood_test

@@ -6,8 +6,7 @@
 
 #include "tests/nic/models/flush_model.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::flush_model_test {
 
 using flush_model::explore;
 using flush_model::Fault;
@@ -42,5 +41,4 @@ TEST(FlushModel, finds_what_is_broken) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::flush_model_test

@@ -17,8 +17,7 @@
 #include "host/remote/port.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::greedy_test {
 
 using remote::Port;
 using remote::PortMemory;
@@ -253,5 +252,4 @@ TEST_F(GreedyPair, what_changes_a_word_waits_for_the_gets_of_its_own_port_alone)
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::greedy_test

@@ -11,8 +11,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "microcode/image/crc32c.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::links_test {
 
 /// Checks that every packet comes exactly once, in order, and an early one before its turn or at it.
 class Checker final : public PacketSink {
@@ -404,5 +403,4 @@ TEST(Links, survive_random_frames) {
   EXPECT_GT(net.links[1]->counters().delivered, counters.delivered + 100);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::links_test

@@ -10,8 +10,7 @@
 #include "host/nic/msg/mailbox.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::mailbox_test {
 
 using Buffer = std::array<std::byte, kMaxMessageBytes>;
 
@@ -310,5 +309,4 @@ TEST_F(Combiner, gives_out_what_came_of_a_message_that_is_cut_or_too_late) {
   EXPECT_EQ(combiner.given_up(), 5U);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::mailbox_test

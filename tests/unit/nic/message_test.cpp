@@ -14,8 +14,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::message_test {
 
 using Outcome = MessageUnit::Outcome;
 using Buffer = std::array<std::byte, kMaxMessageBytes>;
@@ -401,5 +400,4 @@ TEST_F(Messages, whose_packets_are_nonsense_are_counted_and_forgotten) {
   EXPECT_GT(node[1]->unit.counters().foreign, 10000U);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::message_test

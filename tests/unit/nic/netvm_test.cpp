@@ -18,8 +18,7 @@
 #include "tests/lib/model_check/interleavings.hpp"
 #include "tests/nic/host.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::netvm_test {
 
 using model_check::Exploration;
 using model_check::explore_orders;
@@ -638,5 +637,4 @@ TEST(UnpinnedRma, belongs_to_its_port_alone_and_is_given_back_as_a_whole) {
   EXPECT_TRUE(atu.register_paged(3, *remote.memory, Access::Read));
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::netvm_test

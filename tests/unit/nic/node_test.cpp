@@ -26,8 +26,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::node_test {
 
 constexpr Pdid kDomain = 7;
 constexpr Pdid kOtherDomain = 8;
@@ -1205,5 +1204,4 @@ TEST_F(UnpinnedClients, that_die_with_transfers_under_way_harm_nobody) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::node_test

@@ -15,8 +15,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::parts_test {
 
 constexpr Pdid kDomain = 7;
 
@@ -200,5 +199,4 @@ TEST_F(Parts, are_the_only_ones_that_can_be_aborted) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::parts_test

@@ -22,8 +22,7 @@
 #include "tests/lib/model_check/state_bytes.hpp"
 #include "tests/lib/model_check/view_memory.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::queue_model_test {
 
 constexpr std::size_t kThreads = 3;  // the last one is the node
 constexpr std::size_t kNode = kThreads - 1;
@@ -301,5 +300,4 @@ TEST(QueueModel, needs_each_of_its_orders) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::queue_model_test

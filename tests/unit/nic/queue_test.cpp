@@ -8,8 +8,7 @@
 #include "host/nic/queue/command_queue.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::queue_test {
 
 constexpr std::size_t kSlots = PageLayout::kCommands;
 
@@ -186,5 +185,4 @@ TEST(NicError, has_the_numbers_of_the_table) {
   EXPECT_STRNE(to_name(static_cast<Error>(kErrors - 1)), "ERR_?");
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::queue_test

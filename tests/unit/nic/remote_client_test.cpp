@@ -8,8 +8,7 @@
 #include "host/nic/node/client.hpp"
 #include "tests/unit/nic/house.hpp"
 
-namespace stopbit::remote {
-namespace {
+namespace stopbit::remote::remote_client_test {
 
 /// A client's process, with a subscriber.
 struct Guest {
@@ -108,5 +107,4 @@ TEST(RemoteClient, loses_its_ring_with_its_entitlement) {
   EXPECT_TRUE(guest.client->subscribe("ice").ok());
 }
 
-}  // namespace
-}  // namespace stopbit::remote
+}  // namespace stopbit::remote::remote_client_test

@@ -9,8 +9,7 @@
 
 #include "tests/unit/nic/remote_fixture.hpp"
 
-namespace stopbit::remote {
-namespace {
+namespace stopbit::remote::remote_random_test {
 
 constexpr std::uint64_t kSlots = 2048;
 constexpr nic::NodeId kNodes = 4;
@@ -241,5 +240,4 @@ TEST(RemoteRandom, every_near_subscriber_gets_what_it_wants_or_is_told_what_it_m
   run_all(true);
 }
 
-}  // namespace
-}  // namespace stopbit::remote
+}  // namespace stopbit::remote::remote_random_test

@@ -12,8 +12,7 @@
 #include "tests/unit/nic/remote_fixture.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::remote {
-namespace {
+namespace stopbit::remote::remote_shm_test {
 
 std::uint64_t clock_ns() {
   timespec now{};
@@ -130,5 +129,4 @@ TEST(RemoteShm, writes_a_ring_that_another_thread_has_asked_for) {
   carry(SubscriberOptions::Way::Near);
 }
 
-}  // namespace
-}  // namespace stopbit::remote
+}  // namespace stopbit::remote::remote_shm_test

@@ -12,8 +12,7 @@
 #include "tests/unit/nic/remote_fixture.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::remote {
-namespace {
+namespace stopbit::remote::remote_test {
 
 nic::ModelOptions bad_network(std::uint64_t seed) {
   nic::ModelOptions options;
@@ -1605,5 +1604,4 @@ TEST_P(RemoteBoth, a_writer_that_may_be_kept_waiting_no_longer_is_not) {
   EXPECT_EQ(made.value().seated(), 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::remote
+}  // namespace stopbit::remote::remote_test

@@ -14,8 +14,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::rest_test {
 
 constexpr std::size_t kPorts = 100;
 constexpr std::uint64_t kRestNs = 1'000'000;
@@ -147,5 +146,4 @@ TEST_F(Resting, ports_are_found_while_others_are_opened_closed_and_disabled) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::rest_test

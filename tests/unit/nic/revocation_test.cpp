@@ -11,8 +11,7 @@
 #include "host/nic/transport/model/network.hpp"
 #include "tests/nic/host.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::revocation_test {
 
 constexpr Vpid kOrigin = 1;
 constexpr Vpid kTarget = 2;
@@ -180,5 +179,4 @@ TEST(Revocation, of_the_target_of_a_get) {
   try_all(Operation::Get, false);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::revocation_test

@@ -13,8 +13,7 @@
 #include "microcode/image/crc32c.hpp"
 #include "tests/nic/host.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::rma_test {
 
 ModelOptions bad_network(std::uint64_t seed) {
   ModelOptions options;
@@ -324,5 +323,4 @@ TEST(Rma, forgets_a_closed_port_and_refuses_late_answers_to_it) {
   EXPECT_FALSE(pair.target.rma.close_window(2, window->id)) << "it went with its port";
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::rma_test

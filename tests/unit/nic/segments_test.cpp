@@ -13,8 +13,7 @@
 #include "host/nic/rma/memory.hpp"
 #include "tests/lib/nic/fixture.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::segments_test {
 
 using Put = SegmentWriter::Put;
 using Buffer = std::array<std::byte, kMaxMessageBytes>;
@@ -317,5 +316,4 @@ TEST(SegmentRings, are_refused_with_sizes_that_cannot_be) {
   EXPECT_EQ(VrbhQueue::check({std::uint64_t{1} << kNlaBits, 2, 64, 0}), Error::OriginOffset);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::segments_test

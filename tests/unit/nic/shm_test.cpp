@@ -18,8 +18,7 @@
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::shm_test {
 
 std::uint64_t clock_ns() {
   timespec now{};
@@ -253,5 +252,4 @@ TEST_F(Shm, removes_the_inboxes_of_the_dead_and_no_others) {
   EXPECT_EQ(ShmTransport::remove_dead(path + "/net", 4), 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::shm_test

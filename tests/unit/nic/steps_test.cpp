@@ -7,8 +7,7 @@
 
 #include "tests/nic/budgets.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::steps_test {
 
 std::uint64_t count(const Budget& budget, Step step) {
   return budget.counts[static_cast<std::size_t>(step)];
@@ -60,5 +59,4 @@ TEST(Steps, APipelineOfNothingTakesNoTime) {
   EXPECT_EQ(pipeline_us(std::array<double, 1>{100}, {}), 0);
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::steps_test

@@ -29,8 +29,7 @@
 #include "tests/lib/scratch.hpp"
 #include "tests/nic/carrier.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::sync_calls_test {
 
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
@@ -706,5 +705,4 @@ TEST(CallsOfProcesses, go_on_when_processes_are_killed_wherever_they_are) {
   ::munmap(memory, sizeof(Board));
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::sync_calls_test

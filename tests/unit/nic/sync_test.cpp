@@ -4,8 +4,7 @@
 
 #include "tests/nic/models/sync_model.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::sync_test {
 
 using sync_model::explore;
 using sync_model::Fault;
@@ -125,5 +124,4 @@ TEST(SyncModel, keeps_its_promises_in_random_schedules) {
   EXPECT_EQ(semaphore.failure, "");
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::sync_test

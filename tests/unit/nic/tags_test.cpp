@@ -7,8 +7,7 @@
 #include <random>
 #include <vector>
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::tags_test {
 
 using Match = std::pair<std::uint64_t, std::uint64_t>;  // receive, record
 
@@ -190,5 +189,4 @@ TEST(Tags, refuse_and_drop_when_software_is_full_too_and_forget_nothing) {
   EXPECT_FALSE(tags.is_in_software());
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::tags_test

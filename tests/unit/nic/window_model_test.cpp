@@ -6,8 +6,7 @@
 
 #include "tests/nic/models/window_model.hpp"
 
-namespace stopbit::nic {
-namespace {
+namespace stopbit::nic::window_model_test {
 
 using window_model::explore;
 using window_model::Fault;
@@ -87,5 +86,4 @@ TEST(WindowModel, finds_that_the_numbers_of_sessions_are_not_compared) {
   EXPECT_NE(wander<Links::kWindow>(4, 100'000, Fault::AnySession).failure, "");
 }
 
-}  // namespace
-}  // namespace stopbit::nic
+}  // namespace stopbit::nic::window_model_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::arrival_clock_test {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMs = 1'000'000;
@@ -79,5 +78,4 @@ TEST(ArrivalClock, believes_no_step_of_readings_that_are_far_apart) {
   EXPECT_GE(error, -1'000);
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::arrival_clock_test

@@ -6,8 +6,7 @@
 
 #include "tests/unit/ports/captures.hpp"
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::byte_stream_test {
 
 using testing::gzip;
 using testing::memory_file;
@@ -167,5 +166,4 @@ TEST(ByteStream, says_why_it_cannot_open) {
   EXPECT_EQ(folder.message(), "/: it is a folder");
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::byte_stream_test

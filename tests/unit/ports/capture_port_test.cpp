@@ -9,8 +9,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/unit/ports/captures.hpp"
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::capture_port_test {
 
 using testing::memory_file;
 using testing::pcap_header;
@@ -121,5 +120,4 @@ TEST(CapturePort, ends_where_the_capture_breaks_off) {
   EXPECT_TRUE(port->notes()[0].starts_with("day.pcap: packet 2")) << port->notes()[0];
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::capture_port_test

@@ -22,8 +22,7 @@
 #include "tests/lib/veth.hpp"
 #include "tests/unit/ports/captures.hpp"
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::dpdk_port_test {
 
 using stopbit::testing::Scratch;
 using stopbit::testing::Veth;
@@ -428,5 +427,4 @@ TEST_F(DpdkPort, says_what_is_wrong) {
   EXPECT_EQ(start_dpdk({.memory_mb = 1}).message(), "dpdk: memory_mb is 1, must be from 64 to 65536");
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::dpdk_port_test

@@ -6,8 +6,7 @@
 #include "host/feed/packet/checksum.hpp"
 #include "tests/lib/frames.hpp"
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::igmp_test {
 
 using net::testing::be32;
 using net::testing::bytes;
@@ -105,5 +104,4 @@ TEST(Igmp, gives_groups_their_ethernet_addresses) {
   EXPECT_EQ(multicast_mac(0xE0001F01), (MacAddress{1, 0, 0x5E, 0, 0x1F, 1}));
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::igmp_test

@@ -6,8 +6,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/unit/ports/captures.hpp"
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::merger_test {
 
 using testing::memory_file;
 using testing::pcap_header;
@@ -79,5 +78,4 @@ TEST(CapturePort, plays_several_captures_merged) {
   EXPECT_EQ(port->name(), "capture a.pcap + b.pcap");
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::merger_test

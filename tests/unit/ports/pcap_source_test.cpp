@@ -7,8 +7,7 @@
 
 #include "tests/unit/ports/captures.hpp"
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::pcap_source_test {
 
 using testing::gzip;
 using testing::integer;
@@ -325,5 +324,4 @@ TEST(PcapSource, tells_how_far_it_is) {
   EXPECT_EQ(source->progress().bytes_done, file.size());
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::pcap_source_test

@@ -15,8 +15,7 @@
 #include "host/ports/out/socket/udp_sender.hpp"
 #include "tests/lib/veth.hpp"
 
-namespace stopbit::ingest {
-namespace {
+namespace stopbit::ingest::socket_port_test {
 
 using testing::Veth;
 
@@ -292,5 +291,4 @@ TEST(SocketPortOptions, are_checked) {
   EXPECT_FALSE(open_socket_port({.busy_poll_us = 1'000'001}).ok());
 }
 
-}  // namespace
-}  // namespace stopbit::ingest
+}  // namespace stopbit::ingest::socket_port_test

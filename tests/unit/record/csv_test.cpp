@@ -4,8 +4,7 @@
 
 #include "tests/unit/record/fixture.hpp"
 
-namespace stopbit::record {
-namespace {
+namespace stopbit::record::csv_test {
 
 using test::ProgramMaker;
 using test::RecordMaker;
@@ -117,5 +116,4 @@ TEST_F(Csv, appends_nothing_for_a_damaged_record) {
   EXPECT_EQ(out, "before");
 }
 
-}  // namespace
-}  // namespace stopbit::record
+}  // namespace stopbit::record::csv_test

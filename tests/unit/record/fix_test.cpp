@@ -4,8 +4,7 @@
 
 #include "tests/unit/record/fixture.hpp"
 
-namespace stopbit::record {
-namespace {
+namespace stopbit::record::fix_test {
 
 using namespace std::string_literals;
 using test::ProgramMaker;
@@ -188,5 +187,4 @@ TEST_F(Fix, a_damaged_record_leaves_nothing) {
   EXPECT_EQ(out, "before");
 }
 
-}  // namespace
-}  // namespace stopbit::record
+}  // namespace stopbit::record::fix_test

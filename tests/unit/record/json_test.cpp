@@ -7,8 +7,7 @@
 #include "decoder/record/text.hpp"
 #include "tests/unit/record/fixture.hpp"
 
-namespace stopbit::record {
-namespace {
+namespace stopbit::record::json_test {
 
 using test::ProgramMaker;
 using test::RecordMaker;
@@ -276,5 +275,4 @@ TEST(JsonPrinter, prints_other_events_on_lines_of_their_own) {
   EXPECT_EQ(print_event(static_cast<EventKind>(0)), "the record is an event of unknown kind / before ");
 }
 
-}  // namespace
-}  // namespace stopbit::record
+}  // namespace stopbit::record::json_test

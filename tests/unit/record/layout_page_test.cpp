@@ -8,8 +8,7 @@
 #include "tests/unit/record/fixture.hpp"
 #include "tests/unit/record/markdown.hpp"
 
-namespace stopbit::record {
-namespace {
+namespace stopbit::record::layout_page_test {
 
 using ::stopbit::test::Row;
 using ::stopbit::test::table_rows;
@@ -198,5 +197,4 @@ TEST(RecordPage, tells_the_base_of_every_kind_of_block) {
   EXPECT_EQ(block_slots(0, 250), 36U);
 }
 
-}  // namespace
-}  // namespace stopbit::record
+}  // namespace stopbit::record::layout_page_test

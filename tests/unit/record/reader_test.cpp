@@ -9,8 +9,7 @@
 #include "decoder/record/text.hpp"
 #include "tests/unit/record/fixture.hpp"
 
-namespace stopbit::record {
-namespace {
+namespace stopbit::record::reader_test {
 
 using test::ProgramMaker;
 using test::RecordMaker;
@@ -494,5 +493,4 @@ TEST(BufferSink, fills_a_larger_buffer_like_a_ring) {
   EXPECT_NE(wrapped.phase, first.phase);
 }
 
-}  // namespace
-}  // namespace stopbit::record
+}  // namespace stopbit::record::reader_test

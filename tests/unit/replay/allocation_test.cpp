@@ -46,8 +46,7 @@ void* realloc(void* old, std::size_t bytes) {
 }
 #endif
 
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::allocation_test {
 
 /// An engine that remembers how many allocations there were at its first and its last datagram.
 class WatchedEngine final : public Engine {
@@ -122,5 +121,4 @@ TEST_P(AllocationOf, does_not_happen_while_real_captures_are_replayed) {
 INSTANTIATE_TEST_SUITE_P(All, AllocationOf, ::testing::ValuesIn(cases::engine_kinds()),
                          [](const auto& test) { return std::string(engine_name(test.param)); });
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::allocation_test

@@ -6,8 +6,7 @@
 #include "tests/unit/replay/fixture.hpp"
 
 /// What real captures tell about framing: the sequence number found in front of the data is the one in the message.
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::corpus_test {
 
 std::uint64_t big_endian(std::string_view bytes) {
   std::uint64_t value = 0;
@@ -82,5 +81,4 @@ TEST(CorpusFraming, t7_sequence_is_found_inside_the_packet_header) {
   expect_agreement("eurex-rdi-2016", "t7", "PacketSeqNum", 1);
 }
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::corpus_test

@@ -8,8 +8,7 @@
 #include "tests/unit/replay/fixture.hpp"
 
 /// Replays by a feed description.
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::feed_test {
 
 using net::testing::be16;
 using net::testing::be32;
@@ -207,5 +206,4 @@ TEST(FeedOfReferenceData, the_eurex_packet_lists_ten_feeds) {
   EXPECT_EQ(made.left_out, 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::feed_test

@@ -8,8 +8,7 @@
 #include <random>
 #include <vector>
 
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::missing_numbers_test {
 
 net::Framing framing(std::string_view text) {
   return net::parse_framing(text).value();
@@ -150,5 +149,4 @@ TEST(MissingNumbers, are_exact_under_loss_and_disorder) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::missing_numbers_test

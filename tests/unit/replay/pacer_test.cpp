@@ -4,8 +4,7 @@
 
 #include <limits>
 
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::pacer_test {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
 
@@ -51,5 +50,4 @@ TEST(Pacer, does_not_wait_for_packets_out_of_order_or_of_another_day) {
   EXPECT_LT(now_ns() - begin, 10'000 * kMillisecond);
 }
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::pacer_test

@@ -10,8 +10,7 @@
 #include "tests/unit/ports/captures.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::replay_test {
 
 using net::testing::be16;
 using net::testing::be32;
@@ -384,5 +383,4 @@ TEST_F(ReplayTest, decodes_the_good_packets_of_a_capture_cut_anywhere) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::replay_test

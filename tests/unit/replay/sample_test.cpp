@@ -8,8 +8,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::sample_test {
 
 const std::string kFolder = STOPBIT_SAMPLE_FOLDER;
 const std::string kCapture = kFolder + "/capture.pcap.gz";
@@ -77,5 +76,4 @@ TEST(Sample, decodes_to_what_its_generator_encoded) {
   EXPECT_EQ(to_text(summary, program, {.timing = false}), testing::read_file(kFolder + "/expected-summary.txt"));
 }
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::sample_test

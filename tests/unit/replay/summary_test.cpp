@@ -5,8 +5,7 @@
 #include "host/replay/replay.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
-namespace stopbit::replay {
-namespace {
+namespace stopbit::replay::summary_test {
 
 TEST(Grouped, separates_thousands) {
   EXPECT_EQ(grouped(0), "0");
@@ -97,5 +96,4 @@ TEST(Progress, guesses_the_time_left_only_with_a_ground) {
   EXPECT_EQ(progress.seconds_left(), 6.0);
 }
 
-}  // namespace
-}  // namespace stopbit::replay
+}  // namespace stopbit::replay::summary_test

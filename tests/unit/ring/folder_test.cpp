@@ -18,8 +18,7 @@
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::ring {
-namespace {
+namespace stopbit::ring::folder_test {
 
 namespace fs = std::filesystem;
 using test::small_program;
@@ -452,5 +451,4 @@ TEST(Folders, of_several_users_give_the_live_ring_and_never_one_of_two) {
   }));
 }
 
-}  // namespace
-}  // namespace stopbit::ring
+}  // namespace stopbit::ring::folder_test

@@ -5,8 +5,7 @@
 #include "host/ring/layout.hpp"
 #include "tests/unit/record/markdown.hpp"
 
-namespace stopbit::ring {
-namespace {
+namespace stopbit::ring::layout_page_test {
 
 const std::string kPage = STOPBIT_SOURCE_FOLDER "/host/ring/ring.md";
 
@@ -44,7 +43,7 @@ TEST(RingPage, tells_the_offset_and_size_of_every_header_field) {
 #undef STOPBIT_PLACE
 #undef STOPBIT_CURSOR_PLACE
   const auto compare = [](const char* column, std::map<std::string, Place>& expected) {
-    for (const test::Row& row : test::table_rows(kPage, {"offset", "bytes", column})) {
+    for (const stopbit::test::Row& row : stopbit::test::table_rows(kPage, {"offset", "bytes", column})) {
       ASSERT_EQ(expected.count(row[2]), 1U) << row[2];
       EXPECT_EQ(std::stoul(row[0]), expected[row[2]].offset) << row[2];
       EXPECT_EQ(std::stoul(row[1]), expected[row[2]].bytes) << row[2];
@@ -74,7 +73,7 @@ TEST(RingPage, tells_the_constants) {
       {"kMaxSlotCount", kMaxSlotCount},
       {"kMaxRecordShare", kMaxRecordShare},
   };
-  for (const test::Row& row : test::table_rows(kPage, {"constant", "value"})) {
+  for (const stopbit::test::Row& row : stopbit::test::table_rows(kPage, {"constant", "value"})) {
     ASSERT_EQ(constants.count(row[0]), 1U) << row[0];
     EXPECT_EQ(std::stoull(row[1]), constants[row[0]]) << row[0];
     constants.erase(row[0]);
@@ -93,5 +92,4 @@ TEST(RingPage, tells_the_magic) {
   EXPECT_EQ(static_cast<int>(State::Finished), 2);
 }
 
-}  // namespace
-}  // namespace stopbit::ring
+}  // namespace stopbit::ring::layout_page_test

@@ -10,8 +10,7 @@
 #include "host/ring/cursor.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::ring {
-namespace {
+namespace stopbit::ring::lossless_test {
 
 using namespace std::chrono_literals;
 using test::kMaxRecordSlots;
@@ -341,5 +340,4 @@ TEST_F(LosslessRing, survives_cursors_that_lie) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::ring
+}  // namespace stopbit::ring::lossless_test

@@ -8,8 +8,7 @@
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::ring {
-namespace {
+namespace stopbit::ring::reader_registration_test {
 
 namespace fs = std::filesystem;
 
@@ -166,5 +165,4 @@ TEST_F(RingSign, ignores_whatever_else_lies_there) {
   EXPECT_FALSE(seen[0].is_running);
 }
 
-}  // namespace
-}  // namespace stopbit::ring
+}  // namespace stopbit::ring::reader_registration_test

@@ -9,8 +9,7 @@
 
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::ring {
-namespace {
+namespace stopbit::ring::reader_test {
 
 using test::kMaxRecordSlots;
 using test::kSlots;
@@ -403,5 +402,4 @@ TEST_F(RingReader, survives_any_bytes) {
   for (const std::uint64_t count : outcomes) EXPECT_GT(count, 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::ring
+}  // namespace stopbit::ring::reader_test

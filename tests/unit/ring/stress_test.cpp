@@ -7,8 +7,7 @@
 
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::ring {
-namespace {
+namespace stopbit::ring::stress_test {
 
 using test::kMaxRecordSlots;
 using test::kSlots;
@@ -204,5 +203,4 @@ TEST_F(RingStress, one_of_several_writers_gets_the_name) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::ring
+}  // namespace stopbit::ring::stress_test

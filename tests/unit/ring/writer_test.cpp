@@ -13,8 +13,7 @@
 #include "tests/lib/scratch.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
-namespace stopbit::ring {
-namespace {
+namespace stopbit::ring::writer_test {
 
 using test::kMaxRecordSlots;
 using test::kSlots;
@@ -271,5 +270,4 @@ TEST_F(RingWriter, makes_no_system_call_after_its_creation) {
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
-}  // namespace
-}  // namespace stopbit::ring
+}  // namespace stopbit::ring::writer_test

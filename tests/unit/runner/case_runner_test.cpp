@@ -8,8 +8,7 @@
 #include "tests/runner/report.hpp"
 #include "tests/runner/run_case.hpp"
 
-namespace stopbit::cases {
-namespace {
+namespace stopbit::cases::case_runner_test {
 
 constexpr const char* kHead =
     "-- about\nOne field.\n"
@@ -112,5 +111,4 @@ TEST(Difference, shows_what_is_missing_and_what_is_new) {
   EXPECT_EQ(difference({"a", "b", "c"}, {"a", "x", "c", "d"}), "      a\n    - b\n    + x\n      c\n    + d\n");
 }
 
-}  // namespace
-}  // namespace stopbit::cases
+}  // namespace stopbit::cases::case_runner_test

@@ -5,8 +5,7 @@
 #include "microcode/base/limits.hpp"
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::templates {
-namespace {
+namespace stopbit::templates::bad_templates_test {
 
 /// A template file and what the compiler says about it: code, line and column of each error and warning.
 struct BadTemplate {
@@ -408,5 +407,4 @@ TEST(TemplateLimits, check_the_options) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::templates
+}  // namespace stopbit::templates::bad_templates_test

@@ -2,8 +2,7 @@
 
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::templates {
-namespace {
+namespace stopbit::templates::code_test {
 
 TEST(TemplateCode, an_empty_template_is_one_nop_with_end) {
   EXPECT_EQ(listing_of(""), "NOP END\n");
@@ -370,5 +369,4 @@ TEST(TemplateCode, takes_the_operator_from_the_field_the_type_or_the_definition)
       "INC_U32_MAN w2 [global/C] END\n");
 }
 
-}  // namespace
-}  // namespace stopbit::templates
+}  // namespace stopbit::templates::code_test

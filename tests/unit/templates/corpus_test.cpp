@@ -9,8 +9,7 @@
 #include "microcode/verify/verify.hpp"
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::templates {
-namespace {
+namespace stopbit::templates::corpus_test {
 
 std::string read_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -47,5 +46,4 @@ TEST(TemplateCorpus, needs_an_identifier_for_a_file_without_any) {
   EXPECT_EQ(summary(compiled.diagnostics), "T5@3:5");
 }
 
-}  // namespace
-}  // namespace stopbit::templates
+}  // namespace stopbit::templates::corpus_test

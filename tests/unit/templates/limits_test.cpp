@@ -11,8 +11,7 @@
 
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::templates {
-namespace {
+namespace stopbit::templates::limits_test {
 
 std::string repeat(const std::string& text, std::size_t count) {
   std::string out;
@@ -259,5 +258,4 @@ TEST_P(HostileTemplates, are_refused_with_their_line_and_little_memory) {
 INSTANTIATE_TEST_SUITE_P(Files, HostileTemplates, testing::ValuesIn(kHostile),
                          [](const auto& file) { return std::string(file.param.name); });
 
-}  // namespace
-}  // namespace stopbit::templates
+}  // namespace stopbit::templates::limits_test

@@ -5,8 +5,7 @@
 #include "microcode/verify/verify.hpp"
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::templates {
-namespace {
+namespace stopbit::templates::random_test {
 
 /// Writes template files without errors: every type, operator, dictionary and way of nesting.
 class Generator {
@@ -131,5 +130,4 @@ TEST(RandomTemplates, compile_to_programs_that_verify) {
   EXPECT_GT(compiled_files, 270U);
 }
 
-}  // namespace
-}  // namespace stopbit::templates
+}  // namespace stopbit::templates::random_test

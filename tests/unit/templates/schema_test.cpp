@@ -2,8 +2,7 @@
 
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::templates {
-namespace {
+namespace stopbit::templates::schema_test {
 
 Program program_of(const Compiled& compiled) {
   EXPECT_TRUE(compiled.program) << compiled.diagnostics.format();
@@ -261,5 +260,4 @@ TEST(TemplateSchema, is_canonical) {
   EXPECT_EQ(program, canonical(program));
 }
 
-}  // namespace
-}  // namespace stopbit::templates
+}  // namespace stopbit::templates::schema_test

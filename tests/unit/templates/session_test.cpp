@@ -8,8 +8,7 @@
 #include "templates/session/name_space.hpp"
 
 // The session control messages that the compiler adds on request.
-namespace stopbit::templates {
-namespace {
+namespace stopbit::templates::session_test {
 
 const CompileOptions kWithSession = [] {
   CompileOptions options;
@@ -68,5 +67,4 @@ TEST(SessionControl, does_not_count_when_the_only_template_wants_an_identifier) 
   EXPECT_EQ(compiled.program->name(find_template(*compiled.program, 77)->name), "X");
 }
 
-}  // namespace
-}  // namespace stopbit::templates
+}  // namespace stopbit::templates::session_test

@@ -4,8 +4,7 @@
 
 #include <limits>
 
-namespace stopbit::templates::sema {
-namespace {
+namespace stopbit::templates::sema::value_test {
 
 std::string text_of(const Result<ast::Value>& value) {
   if (!value) return "refused";
@@ -139,5 +138,4 @@ TEST(InitialValue, takes_booleans_as_words_or_digits) {
   EXPECT_EQ(integer("yes", FieldType::Boolean), "refused");
 }
 
-}  // namespace
-}  // namespace stopbit::templates::sema
+}  // namespace stopbit::templates::sema::value_test

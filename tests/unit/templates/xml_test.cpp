@@ -2,8 +2,7 @@
 
 #include "templates/xml/document.hpp"
 
-namespace stopbit::templates::xml {
-namespace {
+namespace stopbit::templates::xml::xml_test {
 
 struct Parsed {
   std::optional<Element> root;
@@ -128,5 +127,4 @@ TEST(XmlReader, agrees_with_the_library_on_awkward_texts) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::templates::xml
+}  // namespace stopbit::templates::xml::xml_test

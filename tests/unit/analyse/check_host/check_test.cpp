@@ -6,8 +6,7 @@
 
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::check {
-namespace {
+namespace stopbit::check::check_test {
 
 /// A machine made of files.
 class Machine {
@@ -133,5 +132,4 @@ TEST(CheckHost, reads_lists_of_processors) {
   EXPECT_EQ(parse_cpu_list("0-4294967295"), List{});
 }
 
-}  // namespace
-}  // namespace stopbit::check
+}  // namespace stopbit::check::check_test

@@ -8,8 +8,7 @@
 
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::diff {
-namespace {
+namespace stopbit::diff::diff_test {
 
 Program program_of(const std::string& text) {
   templates::Compiled compiled = templates::compile_text(text);
@@ -210,5 +209,4 @@ TEST(Diff, agrees_with_the_layout_hash_about_every_property) {
   EXPECT_FALSE(changed([&](Program& p) { p.code.back().op = isa::DataOp::Nop; }));
 }
 
-}  // namespace
-}  // namespace stopbit::diff
+}  // namespace stopbit::diff::diff_test

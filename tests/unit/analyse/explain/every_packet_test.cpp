@@ -6,8 +6,7 @@
 
 /// Explanations of everything there is: the decode cases, the bundled sample, captures of real exchanges, and all of
 /// them damaged.
-namespace stopbit::explain {
-namespace {
+namespace stopbit::explain::every_packet_test {
 
 struct Feed {
   Program program;
@@ -162,5 +161,4 @@ INSTANTIATE_TEST_SUITE_P(Exchanges, Corpus,
                            return name;
                          });
 
-}  // namespace
-}  // namespace stopbit::explain
+}  // namespace stopbit::explain::every_packet_test

@@ -4,8 +4,7 @@
 
 #include "tests/unit/analyse/explain/fixture.hpp"
 
-namespace stopbit::explain {
-namespace {
+namespace stopbit::explain::explain_test {
 
 using net::testing::be16;
 using net::testing::be32;
@@ -318,5 +317,4 @@ TEST_F(ExplainTest, prints_lines_of_120_columns_and_colours_only_when_asked) {
   EXPECT_THAT(text, HasSubstr("16 of 16 bytes of the datagram are accounted for.\n"));
 }
 
-}  // namespace
-}  // namespace stopbit::explain
+}  // namespace stopbit::explain::explain_test

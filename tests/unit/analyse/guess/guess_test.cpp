@@ -11,8 +11,7 @@
 #include "tests/lib/frames.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
-namespace stopbit::guess {
-namespace {
+namespace stopbit::guess::guess_test {
 
 using net::testing::be16;
 using net::testing::be32;
@@ -298,5 +297,4 @@ INSTANTIATE_TEST_SUITE_P(Exchanges, Corpus,
                            return name;
                          });
 
-}  // namespace
-}  // namespace stopbit::guess
+}  // namespace stopbit::guess::guess_test

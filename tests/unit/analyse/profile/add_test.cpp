@@ -6,8 +6,7 @@
 #include "microcode/verify/verify.hpp"
 #include "tests/unit/analyse/profile/fixture.hpp"
 
-namespace stopbit::profile {
-namespace {
+namespace stopbit::profile::add_test {
 
 constexpr const char* kText = R"(
   <template name="A" id="1">
@@ -134,5 +133,4 @@ TEST(AddProfiles, stops_where_the_instruction_set_ends) {
   EXPECT_TRUE(verify::check(program).ok());
 }
 
-}  // namespace
-}  // namespace stopbit::profile
+}  // namespace stopbit::profile::add_test

@@ -8,8 +8,7 @@
 #include "tests/lib/recording_sink.hpp"
 #include "tests/unit/analyse/profile/fixture.hpp"
 
-namespace stopbit::profile {
-namespace {
+namespace stopbit::profile::counter_test {
 
 constexpr const char* kText = R"(
   <template name="A" id="1">
@@ -85,5 +84,4 @@ TEST(Counter, keeps_lengths_up_to_a_bound) {
   EXPECT_EQ(profile.strings.at({1, "A", "", {"Symbol"}, 0}), (Lengths{{kLongest, 1}}));
 }
 
-}  // namespace
-}  // namespace stopbit::profile
+}  // namespace stopbit::profile::counter_test

@@ -3,8 +3,7 @@
 #include "host/analyse/profile/profile.hpp"
 #include "tests/unit/analyse/profile/fixture.hpp"
 
-namespace stopbit::profile {
-namespace {
+namespace stopbit::profile::json_test {
 
 Profile sample() {
   Profile profile;
@@ -108,5 +107,4 @@ TEST(ProfileJson, ignores_keys_it_does_not_know) {
   EXPECT_TRUE(from_json(with("comment", "\"by hand\"")));
 }
 
-}  // namespace
-}  // namespace stopbit::profile
+}  // namespace stopbit::profile::json_test

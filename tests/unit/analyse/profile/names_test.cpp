@@ -6,8 +6,7 @@
 #include "microcode/verify/verify.hpp"
 #include "tests/unit/analyse/profile/fixture.hpp"
 
-namespace stopbit::profile {
-namespace {
+namespace stopbit::profile::names_test {
 
 constexpr const char* kText = R"(
   <template name="A" id="1">
@@ -88,5 +87,4 @@ TEST(Names, that_a_program_lacks_are_told) {
   EXPECT_EQ(name_text(resolved.unknown[0]), "A/Gone");
 }
 
-}  // namespace
-}  // namespace stopbit::profile
+}  // namespace stopbit::profile::names_test

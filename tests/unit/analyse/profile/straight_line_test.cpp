@@ -3,8 +3,7 @@
 #include "microcode/verify/verify.hpp"
 #include "tests/unit/analyse/profile/fixture.hpp"
 
-namespace stopbit::profile {
-namespace {
+namespace stopbit::profile::straight_line_test {
 
 TEST(StraightLine, knows_every_bit_it_takes) {
   const Program program = compiled(R"(<template name="A" id="1">
@@ -154,5 +153,4 @@ TEST(StraightLine, pairs_what_may_issue_together) {
   EXPECT_EQ(line->code[0].pair, may);
 }
 
-}  // namespace
-}  // namespace stopbit::profile
+}  // namespace stopbit::profile::straight_line_test

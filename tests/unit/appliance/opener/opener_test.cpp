@@ -22,8 +22,7 @@
 #include "host/feed/packet/socket_address.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::opener {
-namespace {
+namespace stopbit::opener::opener_test {
 
 namespace fs = std::filesystem;
 
@@ -316,5 +315,4 @@ TEST(Opener, ends_with_the_process_that_started_it) {
   EXPECT_FALSE(is_running());
 }
 
-}  // namespace
-}  // namespace stopbit::opener
+}  // namespace stopbit::opener::opener_test

@@ -6,8 +6,7 @@
 
 #include "host/appliance/opener/grants.hpp"
 
-namespace stopbit::opener {
-namespace {
+namespace stopbit::opener::request_test {
 
 constexpr Request kGap{.kind = Kind::Append, .index = 0, .number = 20190404};
 
@@ -72,5 +71,4 @@ TEST(OpenerGrants, make_names_of_prefix_number_and_suffix) {
   EXPECT_EQ(set.name(12'345'678), "x-12345678.pcapng");
 }
 
-}  // namespace
-}  // namespace stopbit::opener
+}  // namespace stopbit::opener::request_test

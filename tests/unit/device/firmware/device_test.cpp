@@ -17,8 +17,7 @@
 #include "templates/compiler.hpp"
 #include "tests/unit/record/markdown.hpp"
 
-namespace stopbit::firmware {
-namespace {
+namespace stopbit::firmware::device_test {
 
 Program compile(const std::string& fields, const std::string& attributes = "") {
   const std::string text =
@@ -289,5 +288,4 @@ TEST(Device, runs_the_template_files_of_real_exchanges_and_the_page_says_what_th
   }
 }
 
-}  // namespace
-}  // namespace stopbit::firmware
+}  // namespace stopbit::firmware::device_test

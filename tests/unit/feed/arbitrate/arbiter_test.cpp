@@ -4,8 +4,7 @@
 
 #include "tests/unit/feed/arbitrate/fixture.hpp"
 
-namespace stopbit::arbitrate {
-namespace {
+namespace stopbit::arbitrate::arbiter_test {
 
 using testing::Bench;
 using testing::fast_options;
@@ -1047,5 +1046,4 @@ TEST(Options, of_a_framing) {
   EXPECT_TRUE(options_for(net::parse_framing("b3").value()).chunks);
 }
 
-}  // namespace
-}  // namespace stopbit::arbitrate
+}  // namespace stopbit::arbitrate::arbiter_test

@@ -10,8 +10,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 
 /// Captures of real exchanges, with the figures that were counted without this code.
-namespace stopbit::arbitrate {
-namespace {
+namespace stopbit::arbitrate::corpus_test {
 
 struct Figures final : Sink {
   bool deliver(const Packet& packet, std::uint16_t /*epoch*/) noexcept override {
@@ -128,5 +127,4 @@ TEST(ArbiterCorpus, eurex_packet_is_delivered) {
   EXPECT_EQ(arbitrate("eurex-rdi-2016/capture.pcap", "t7", {}, figures).packets.delivered, 1U);
 }
 
-}  // namespace
-}  // namespace stopbit::arbitrate
+}  // namespace stopbit::arbitrate::corpus_test

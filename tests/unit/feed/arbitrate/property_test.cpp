@@ -8,8 +8,7 @@
 #include "tests/unit/feed/arbitrate/fixture.hpp"
 
 /// Random streams on random bad lines, arbitrated by the arbiter and by one that is written to be obvious.
-namespace stopbit::arbitrate {
-namespace {
+namespace stopbit::arbitrate::property_test {
 
 /// The same rules with sets and lists of everything that ever came. One run of numbers that never wrap.
 class Reference {
@@ -205,5 +204,4 @@ TEST(ArbiterProperty, agrees_with_an_obvious_one_on_random_streams) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::arbitrate
+}  // namespace stopbit::arbitrate::property_test

@@ -15,8 +15,7 @@
 #include "host/feed/channel/stage.hpp"
 #include "tests/unit/replay/fixture.hpp"
 
-namespace stopbit::feed {
-namespace {
+namespace stopbit::feed::channel_decoder_test {
 
 using arbitrate::Line;
 using record::EventKind;
@@ -369,5 +368,4 @@ TEST_F(ChannelDecoderTest, a_set_finds_lines_and_closes_windows_when_they_are_du
   EXPECT_EQ(ticked.size(), 1U);
 }
 
-}  // namespace
-}  // namespace stopbit::feed
+}  // namespace stopbit::feed::channel_decoder_test

@@ -19,8 +19,7 @@
 
 /// `stopbit replay --feed` and an agent of `stopbit run` give the same records and events, byte for byte, for the same
 /// datagrams at the same times: the agent has a scripted port and a clock that the test turns.
-namespace stopbit::feed {
-namespace {
+namespace stopbit::feed::same_bytes_test {
 
 using cases::Random;
 
@@ -465,5 +464,4 @@ TEST(SameBytes, of_a_thousand_impaired_feeds) {
   EXPECT_GT(met.duplicates, 10'000U);
 }
 
-}  // namespace
-}  // namespace stopbit::feed
+}  // namespace stopbit::feed::same_bytes_test

@@ -11,8 +11,7 @@
 
 #include "tests/lib/frames.hpp"
 
-namespace stopbit::net {
-namespace {
+namespace stopbit::net::framing_test {
 
 using testing::be16;
 using testing::be32;
@@ -345,5 +344,4 @@ TEST_F(ChunkAssemblerTest, counts_messages_left_open) {
   EXPECT_EQ(assembler_.open_messages(), 2U);
 }
 
-}  // namespace
-}  // namespace stopbit::net
+}  // namespace stopbit::net::framing_test

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stopbit::net {
-namespace {
+namespace stopbit::net::flow_table_test {
 
 TEST(FlowTable, numbers_groups_in_the_order_they_appear) {
   FlowTable table(4);
@@ -44,5 +43,4 @@ TEST(GroupFilter, does_not_rule_out_what_it_cannot_know) {
   EXPECT_TRUE(GroupFilter({}).may_accept({5, 6}));
 }
 
-}  // namespace
-}  // namespace stopbit::net
+}  // namespace stopbit::net::flow_table_test

@@ -9,8 +9,7 @@
 #include "host/feed/packet/plain_frame.hpp"
 #include "tests/lib/frames.hpp"
 
-namespace stopbit::net {
-namespace {
+namespace stopbit::net::packet_test {
 
 using testing::be16;
 using testing::be32;
@@ -235,5 +234,4 @@ TEST(LinkType, knows_the_usual_numbers) {
   EXPECT_EQ(link_type_from_dlt(127), std::nullopt);
 }
 
-}  // namespace
-}  // namespace stopbit::net
+}  // namespace stopbit::net::packet_test

@@ -5,8 +5,7 @@
 #include <bit>
 #include <cmath>
 
-namespace stopbit::impair {
-namespace {
+namespace stopbit::impair::impairer_test {
 
 struct Output {
   std::vector<Copy> copies;
@@ -202,5 +201,4 @@ TEST(Impairer, its_log_tells_all_that_comes_out) {
   EXPECT_EQ(at, output.copies.size());
 }
 
-}  // namespace
-}  // namespace stopbit::impair
+}  // namespace stopbit::impair::impairer_test

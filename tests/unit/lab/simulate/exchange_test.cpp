@@ -9,8 +9,7 @@
 #include "decoder/record/reader.hpp"
 #include "templates/compiler.hpp"
 
-namespace stopbit::simulate {
-namespace {
+namespace stopbit::simulate::exchange_test {
 
 constexpr std::string_view kLines =
     "[line_a]\ngroup = '239.1.1.1:30001'\nsource = '10.0.0.1:20000'\nbackup_source = '10.0.0.9:20000'\n"
@@ -297,5 +296,4 @@ TEST(Pattern, refuses_variables_that_do_not_exist) {
   EXPECT_FALSE(Pattern::parse("a $ b").ok());
 }
 
-}  // namespace
-}  // namespace stopbit::simulate
+}  // namespace stopbit::simulate::exchange_test

@@ -11,8 +11,7 @@
 #include "tests/lib/scratch.hpp"
 #include "tests/lib/veth.hpp"
 
-namespace stopbit::simulate {
-namespace {
+namespace stopbit::simulate::network_test {
 
 using testing::Veth;
 
@@ -85,5 +84,4 @@ at = "250ms"
   EXPECT_EQ(sources["239.1.2.1:31001"], (std::vector<std::uint32_t>{0x0A090001}));
 }
 
-}  // namespace
-}  // namespace stopbit::simulate
+}  // namespace stopbit::simulate::network_test

@@ -16,8 +16,7 @@
 #include "host/monitor/control/server.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::control {
-namespace {
+namespace stopbit::control::control_test {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -420,5 +419,4 @@ TEST(Metrics, have_the_name_of_the_release_before_as_well) {
   EXPECT_THAT(text, Not(HasSubstr("# TYPE stopbit_last_time_seconds untyped"))) << "has kept its name";
 }
 
-}  // namespace
-}  // namespace stopbit::control
+}  // namespace stopbit::control::control_test

@@ -14,8 +14,7 @@
 #include "host/monitor/counters/writer.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::counters {
-namespace {
+namespace stopbit::counters::counters_test {
 
 using ::testing::HasSubstr;
 
@@ -274,5 +273,4 @@ TEST(CounterSegment, with_any_byte_changed_is_refused_or_read_inside_its_bounds)
   }
 }
 
-}  // namespace
-}  // namespace stopbit::counters
+}  // namespace stopbit::counters::counters_test

@@ -6,8 +6,7 @@
 #include "host/monitor/counters/layout.hpp"
 #include "tests/unit/record/markdown.hpp"
 
-namespace stopbit::counters {
-namespace {
+namespace stopbit::counters::layout_page_test {
 
 struct Place {
   std::size_t offset;
@@ -55,5 +54,4 @@ TEST(CountersPage, tells_the_sizes_of_values) {
   EXPECT_EQ(kMaxHelpBytes, 512U);
 }
 
-}  // namespace
-}  // namespace stopbit::counters
+}  // namespace stopbit::counters::layout_page_test

@@ -7,8 +7,7 @@
 #include "host/ports/out/frame.hpp"
 #include "tests/lib/frames.hpp"
 
-namespace stopbit::egress {
-namespace {
+namespace stopbit::egress::datagrams_test {
 
 using net::testing::bytes;
 using net::testing::ByteVector;
@@ -117,5 +116,4 @@ TEST(Framings, whose_fields_lie_in_the_data_cannot_be_written) {
   EXPECT_TRUE(cannot_write(framing("custom:skip=4,len=u16be@3")));
 }
 
-}  // namespace
-}  // namespace stopbit::egress
+}  // namespace stopbit::egress::datagrams_test

@@ -8,8 +8,7 @@
 #include "host/feed/packet/byte_order.hpp"
 #include "tests/lib/frames.hpp"
 
-namespace stopbit::egress {
-namespace {
+namespace stopbit::egress::frame_test {
 
 using net::testing::bytes;
 using net::testing::operator+;
@@ -98,5 +97,4 @@ TEST(Frame, counts_its_identification) {
   EXPECT_EQ(second, first + 1);
 }
 
-}  // namespace
-}  // namespace stopbit::egress
+}  // namespace stopbit::egress::frame_test

@@ -9,8 +9,7 @@
 #include "tests/lib/frames.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::egress {
-namespace {
+namespace stopbit::egress::pcap_writer_test {
 
 using net::testing::bytes;
 
@@ -48,5 +47,4 @@ TEST(PcapWriter, passes_on_what_its_sink_throws) {
   EXPECT_THROW(static_cast<void>(PcapWriter::open(fail)), std::runtime_error);
 }
 
-}  // namespace
-}  // namespace stopbit::egress
+}  // namespace stopbit::egress::pcap_writer_test

@@ -8,8 +8,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::recorder {
-namespace {
+namespace stopbit::recorder::archive_test {
 
 namespace fs = std::filesystem;
 
@@ -156,5 +155,4 @@ TEST_F(ArchiveTest, a_file_that_cannot_be_written_is_counted_and_tried_again) {
   EXPECT_EQ(archive.counts().recorded + archive.counts().not_recorded, 20U);
 }
 
-}  // namespace
-}  // namespace stopbit::recorder
+}  // namespace stopbit::recorder::archive_test

@@ -10,8 +10,7 @@
 #include "tests/lib/failing_disk.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::recorder {
-namespace {
+namespace stopbit::recorder::faults_test {
 
 namespace fs = std::filesystem;
 using testing::FailingDisk;
@@ -192,5 +191,4 @@ TEST(Archive, keeps_within_its_size_on_a_disk_that_deletes_nothing) {
 INSTANTIATE_TEST_SUITE_P(Errors, ArchiveFaults,
                          ::testing::Values(ENOSPC, EIO, EDQUOT, EROFS, FailingDisk::kShortWrite));
 
-}  // namespace
-}  // namespace stopbit::recorder
+}  // namespace stopbit::recorder::faults_test

@@ -7,8 +7,7 @@
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/lib/scratch.hpp"
 
-namespace stopbit::recorder {
-namespace {
+namespace stopbit::recorder::pcapng_writer_test {
 
 TEST(PcapngWriter, writes_what_a_reader_of_captures_reads) {
   std::string file;
@@ -47,5 +46,4 @@ TEST(PcapngWriter, hands_over_whole_blocks) {
   for (const std::size_t bytes : blocks) EXPECT_EQ(bytes % 4, 0U);
 }
 
-}  // namespace
-}  // namespace stopbit::recorder
+}  // namespace stopbit::recorder::pcapng_writer_test

@@ -6,8 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-namespace stopbit::recorder {
-namespace {
+namespace stopbit::recorder::recorder_test {
 
 namespace fs = std::filesystem;
 
@@ -89,5 +88,4 @@ TEST(Recorder, writes_each_line_to_its_archive_and_freezes_all) {
   EXPECT_TRUE(fs::exists(folder / "frozen-b-000001.pcapng"));
 }
 
-}  // namespace
-}  // namespace stopbit::recorder
+}  // namespace stopbit::recorder::recorder_test

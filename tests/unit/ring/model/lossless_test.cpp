@@ -17,8 +17,7 @@
 #include "tests/lib/model_check/fibers.hpp"
 #include "tests/unit/ring/model/view_machine.hpp"
 
-namespace stopbit::ring::model {
-namespace {
+namespace stopbit::ring::model::lossless_test {
 
 using model_check::Choices;
 using model_check::kCanSwitchStacks;
@@ -230,5 +229,4 @@ TEST(LosslessRingModel, the_orders_of_cursors_are_needed) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::ring::model
+}  // namespace stopbit::ring::model::lossless_test

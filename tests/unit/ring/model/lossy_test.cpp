@@ -15,8 +15,7 @@
 #include "tests/lib/model_check/search.hpp"
 #include "tests/unit/ring/model/view_machine.hpp"
 
-namespace stopbit::ring::model {
-namespace {
+namespace stopbit::ring::model::lossy_test {
 
 struct Scenario {
   const char* name;
@@ -212,5 +211,4 @@ TEST(RingModel, every_store_and_fence_of_the_lossy_protocol_is_needed) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::ring::model
+}  // namespace stopbit::ring::model::lossy_test

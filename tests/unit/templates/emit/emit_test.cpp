@@ -6,8 +6,7 @@
 #include "templates/emit/schema/json_schema.hpp"
 #include "tests/unit/templates/emit/maker.hpp"
 
-namespace stopbit::emit {
-namespace {
+namespace stopbit::emit::emit_test {
 
 using testing::compile_file;
 
@@ -65,5 +64,4 @@ TEST(JsonSchema, is_the_same_for_the_same_program_and_escapes_names) {
   EXPECT_EQ(text.find("a\"b"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace stopbit::emit
+}  // namespace stopbit::emit::emit_test

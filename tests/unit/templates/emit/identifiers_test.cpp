@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace stopbit::emit {
-namespace {
+namespace stopbit::emit::identifiers_test {
 
 using namespace std::string_view_literals;
 
@@ -79,5 +78,4 @@ TEST(Namespace, is_made_of_identifiers) {
   }
 }
 
-}  // namespace
-}  // namespace stopbit::emit
+}  // namespace stopbit::emit::identifiers_test

@@ -10,8 +10,7 @@
 #include "tests/lib/recording_sink.hpp"
 #include "tests/unit/templates/emit/maker.hpp"
 
-namespace stopbit::emit {
-namespace {
+namespace stopbit::emit::projected_test {
 
 using record::ReadError;
 
@@ -74,5 +73,4 @@ TEST(ProjectedViews, tell_messages_without_fields_by_their_header) {
   EXPECT_EQ(view->header().slots(), 1U);
 }
 
-}  // namespace
-}  // namespace stopbit::emit
+}  // namespace stopbit::emit::projected_test

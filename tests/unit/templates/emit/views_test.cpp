@@ -16,8 +16,7 @@
 #include "sample.hpp"
 #include "tests/unit/templates/emit/maker.hpp"
 
-namespace stopbit::emit {
-namespace {
+namespace stopbit::emit::views_test {
 
 namespace rich = ::test::rich;
 using record::ReadError;
@@ -545,5 +544,4 @@ TEST(Check, a_record_that_nests_references_endlessly_is_refused) {
   EXPECT_EQ(refs::Feed::open(refs::Feed::kLayoutHash).value().check(maker.commit()), ReadError::TooDeep);
 }
 
-}  // namespace
-}  // namespace stopbit::emit
+}  // namespace stopbit::emit::views_test

@@ -6,8 +6,7 @@
 
 #include "tests/unit/templates/compile_text.hpp"
 
-namespace stopbit::emit {
-namespace {
+namespace stopbit::emit::dissector_test {
 
 Program compile(const std::string& content) {
   templates::CompileOptions options;
@@ -89,5 +88,4 @@ TEST(Dissector, writes_integers_beyond_2_to_the_53_as_pairs) {
   EXPECT_NE(text.find("initial = { 2097152, 0 }"), std::string::npos);
 }
 
-}  // namespace
-}  // namespace stopbit::emit
+}  // namespace stopbit::emit::dissector_test
