@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cxxabi.h>
 #include <pybind11/pybind11.h>
 #include <unistd.h>
 
@@ -16,7 +15,7 @@ template <class Ask>
 auto ask_for_gil(Ask ask) noexcept {
   try {
     return ask();
-  } catch (const abi::__forced_unwind&) {
+  } catch (...) {  // nothing else leaves a call of Python's; abi::__forced_unwind would be bound to a null reference
     for (;;) ::pause();
   }
 }
