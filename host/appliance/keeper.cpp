@@ -194,7 +194,7 @@ void Keeper::take(const AgentEvent& notice) {
   }
 }
 
-/// What is known for certain first; then what this machine has done; then the lines.
+/// Certain facts first; then events of this machine; then the lines.
 GapCause Keeper::cause_of(const AgentEvent& notice, bool is_line_down) noexcept {
   using arbitrate::GapReason;
   const auto reason = static_cast<GapReason>(notice.detail);
