@@ -477,7 +477,7 @@ bool Encoder::pack(const Step& field, std::uint64_t& bits) noexcept {
   return true;
 }
 
-/// The fields behind it are packed first; errors of theirs are at their words.
+/// The following fields are packed first; their errors name their own words.
 template <Operator Op>
 bool Encoder::bit_group(const Step& in) noexcept {
   constexpr Type T = Type::Bits;

@@ -19,8 +19,8 @@
 
 namespace stopbit::interp {
 
-/// What the engine tells when nobody listens: nothing. The same functions as trace::Observer, none of which leaves an
-/// instruction.
+/// The observer of an engine without one: ignores everything. The same functions as trace::Observer, none of which
+/// produces an instruction.
 struct Silent {
   static void datagram_begins(const state::Dictionary& /*dictionary*/) noexcept {}
   static void message_begins(std::uint32_t /*offset*/) noexcept {}
@@ -175,7 +175,7 @@ class Interpreter final : public Engine {
     return status == wire::Status::Ok ? Source::Stream : status == wire::Status::Null ? Source::Nothing : Source::Error;
   }
 
-  /// From `begin` to where the stream stands.
+  /// From `begin` to the position in the stream.
   [[nodiscard]] trace::Extent since(const std::uint8_t* begin) const noexcept {
     return {m_.in.offset_of(begin), m_.in.offset()};
   }

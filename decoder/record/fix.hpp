@@ -19,7 +19,7 @@ enum class FixStyle : std::uint8_t {
 ///   #error=D2|packet=12|offset=41|template=MDIncRefresh_83|field=MDEntryPx|detail=...|
 ///
 /// - Every field ends with the separator, the last one too. Tags are the `id` of fields and lengths, in template order,
-///   mandatory constants included; the fields of groups and of dynamic references stand in line with the others.
+///   mandatory constants included; the fields of groups and of dynamic references are in line with the others.
 /// - Nothing is left out: a field without id is written with its name instead of a tag, `Reason=...`. In a name '=',
 /// the
 ///   separator, control characters and a digit in front are written \xNN, so it is never taken for a tag.

@@ -23,7 +23,7 @@ namespace stopbit::record {
 /// - Values as JsonPrinter prints them; also what converts by the rules of FAST 1.1: numbers to strings and back,
 /// decimals
 ///   without a fraction to integers; enumerations by number.
-/// - A line with the key "error" or "event" is an event, which nobody can send: it is told apart, not read.
+/// - A line with the key "error" or "event" is an event, which cannot be sent: it is recognised, not read.
 ///
 /// Lines are not trusted: memory and work are bounded and in proportion to the line. The schema's program must outlive
 /// the reader. One thread per reader.
@@ -90,7 +90,7 @@ class JsonReader {
   bool field(const Node& node, std::size_t value, std::size_t around);
   bool constant(const Node& node, std::size_t value);
 
-  /// The value in the type of the node; a text stands in text_.
+  /// The value in the type of the node; the bytes of a text are in text_.
   bool convert(const Node& node, std::size_t value, Value& out);
   bool convert_number(const Node& node, std::size_t value, Value& out);
   bool convert_text(const Node& node, std::size_t value, Value& out);

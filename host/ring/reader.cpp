@@ -41,7 +41,7 @@ bool read_at(const os::Descriptor& file, void* to, std::size_t bytes, std::uint6
   return true;
 }
 
-/// What is wrong with the part of the header that does not change; empty if nothing is.
+/// Returns why the constant part of the header is invalid; empty if it is valid.
 std::string problem_of(const Header& header, std::uint64_t file_bytes) {
   if (header.magic != kMagic) return "it is not a ring";
   if (header.version != kVersion) {
@@ -269,7 +269,7 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
 
 namespace {
 
-/// Numbers slots as the sink's ring does. The first slot waits until all others are there.
+/// Numbers slots as the sink's ring does. The first slot waits until all others have been written.
 class Renumbered {
  public:
   explicit Renumbered(record::RecordSink& sink) noexcept : sink_(sink) {}  // the words are written before they are read

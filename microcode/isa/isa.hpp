@@ -42,7 +42,7 @@ enum class Presence : std::uint8_t { Man = 0, Opt = 1 };
 /// How an instruction takes a bit from the presence map.
 enum class BitUse : std::uint8_t { None, Own, IfExponent };
 
-/// What may stand in the constant column.
+/// Allowed content of the constant column.
 enum class ConstantUse : std::uint8_t { Never, LimitOnly, Initial, Value };
 
 /// What the next instruction must wait for in hardware.
@@ -171,7 +171,7 @@ struct Instruction {
 /// Whether hardware may issue both in one cycle: integers and decimals whose slots have different parity.
 [[nodiscard]] bool may_pair(const Instruction& first, const Instruction& second) noexcept;
 
-/// Where a field stands in its bit group: what the slot column of BIT holds.
+/// Position of a field in its bit group: the content of the slot column of BIT.
 struct BitField {
   std::uint8_t position = 0;  ///< Bits before it, from the highest data bit of the first byte.
   std::uint8_t width = 0;     ///< Bits, 1 to kMaxGroupBits.

@@ -36,7 +36,7 @@ class SchemaWalk {
     at_ = first_[template_index];
     end_ = first_[template_index + 1];
   }
-  /// Null behind the last step.
+  /// Null after the last step.
   [[nodiscard]] const SchemaStep* next() const { return at_ < end_ ? &steps_[at_] : nullptr; }
   /// The next step at something that is stored, or null: what is not stored is passed over, and its end is too.
   [[nodiscard]] const SchemaStep* next_stored() const {

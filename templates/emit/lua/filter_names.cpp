@@ -74,7 +74,7 @@ FilterNames filter_names(const Program& program) {
       const Node& node = program.nodes[i];
       const std::string_view text =
           node.kind == NodeKind::Reference ? std::string_view("templateRef") : program.name(node.name);
-      // The values of a vector of integers have no name; their filter follows that of the vector, which stands before.
+      // The values of a vector of integers have no name; their filter follows that of the vector, the previous node.
       const bool is_vector_value = node.kind == NodeKind::Field && text.empty() && i > item.first_node;
       names.nodes[i] =
           is_vector_value ? names.nodes[i - 1] + ".value" : name + "." + inside.name_of(sanitised(text), kind_of(node));
