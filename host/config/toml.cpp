@@ -61,7 +61,7 @@ bool is_key_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-/// Behind the string that begins at `at`, or behind the line if it does not end on it.
+/// The position after the string that begins at `at`, or after the line if the string does not end on it.
 std::size_t skip_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   if (text.substr(at, 3) == std::string(3, quote)) {

@@ -51,7 +51,7 @@ class DeviceEngine final : public Engine {
   static constexpr std::chrono::milliseconds kPatience{60'000};
 
   /// Loads the program, begins a ring, and lets the device receive. Device, network and program must outlive the
-  /// engine; there are no obstacles. A device that executes nothing for so long, while a datagram is on its way, has
+  /// engine; there are no obstacles. A device that executes nothing for `patience`, while a datagram is on its way, has
   /// failed.
   [[nodiscard]] static Result<std::unique_ptr<DeviceEngine>> make(Device& device, Network& network,
                                                                   const Program& program, const EngineOptions& options,

@@ -165,7 +165,7 @@ Table channel(const ChannelCount& channel) {
   return table;
 }
 
-/// What was left aside in good order.
+/// Packets skipped in good order.
 Table left_aside(const Summary& summary) {
   Table table;
   if (summary.filtered != 0) table.add(summary.filtered, "of groups not selected");

@@ -10,8 +10,8 @@
 
 namespace stopbit::diff {
 
-/// What is known of a template or node, as pairs of name and text: two sides are compared by them. Everything that
-/// layout_hash covers is here under `layout`.
+/// Facts about a template or node, as pairs of name and text: two sides are compared by them. Everything that
+/// layout_hash covers is under `layout`.
 struct Facts {
   using List = std::vector<std::pair<std::string, std::string>>;
   List layout;

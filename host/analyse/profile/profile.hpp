@@ -43,7 +43,7 @@ struct Resolved {
 };
 [[nodiscard]] Resolved resolve(const Profile& profile, const Program& program);
 
-/// "MDIncRefresh_83/MDEntries", with "#2" behind the second of that name.
+/// "MDIncRefresh_83/MDEntries", with "#2" after the second of that name.
 [[nodiscard]] std::string name_text(const Name& name);
 /// The bits of a map, first bit first, up to its last set one: "1011", "0".
 [[nodiscard]] std::string map_text(std::uint64_t map);

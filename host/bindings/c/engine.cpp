@@ -75,7 +75,7 @@ struct stopbit_engine {
   bool busy = false;
   bool stopped = false;
   bool freed = false;  ///< By a callback.
-  Outcome failure;     ///< Of the last datagram, until somebody asks for the words.
+  Outcome failure;     ///< Of the last datagram, until the caller requests the words.
   replay::Excerpt failure_bytes;
   capi::ErrorText error;
 };

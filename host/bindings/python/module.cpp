@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a wait may last before somebody looks whether Ctrl-C was pressed.
+/// How long a wait may last before the next check for Ctrl-C.
 constexpr auto kPatience = 50ms;
 
 class RingFailed : public std::runtime_error {
@@ -116,7 +116,7 @@ class Replay {
   }
 
  private:
-  /// Ends the replay after a call during which that was asked for.
+  /// Ends the replay after a call during which its end was requested.
   class Ending {
    public:
     explicit Ending(Replay& replay) noexcept : replay_(replay) {}

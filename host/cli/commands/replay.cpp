@@ -184,7 +184,7 @@ int run_replay(const ReplayArguments& arguments) {
     throw ToolError(kExitUsage, "-o: --format none writes nothing");
   }
 
-  catch_stop_signals();  // a card leaves nothing behind if it is closed in good order
+  catch_stop_signals();  // a card that is closed in good order leaves no files
   std::unique_ptr<Card> card;
   if (wants_card(arguments.engine)) {
     EngineOptions wanted = replay::engine_options(first.options);

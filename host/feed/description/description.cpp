@@ -216,7 +216,7 @@ std::string_view to_text(Mode mode) noexcept {
 }
 
 Window default_window(Role role) noexcept {
-  // Nobody trades on what comes round again: there is time to wait for the other line.
+  // Data that repeats is not traded on: there is time to wait for the other line.
   return role == Role::Incremental ? Window{} : Window{.packets = 1'024, .time_ns = 100'000'000};
 }
 

@@ -536,7 +536,7 @@ class Box final : public Exchange {
                    stream.report.groups[line], std::move(payload)});
   }
 
-  /// What comes out of the network.
+  /// Takes the packets that leave the network.
   void collect(const Channel& channel, Stream& stream) {
     while (const impair::Copy* const copy = stream.network->pop(impair::kNever)) {
       put(channel, stream, copy->line, copy->time_ns, std::make_shared<const std::vector<std::byte>>(copy->bytes));

@@ -20,7 +20,7 @@ namespace stopbit::simulate {
 struct Sent {
   std::uint64_t time_ns = 0;  ///< Since the epoch, by the simulated clock. Never goes back.
   std::size_t line = 0;       ///< 0 = A, 1 = B.
-  bool from_backup = false;   ///< Behind a fail-over.
+  bool from_backup = false;   ///< After a fail-over.
   net::Endpoint source;
   net::Endpoint group;
   std::span<const std::byte> payload;  ///< Valid until the next call of next().

@@ -50,7 +50,7 @@ class Pattern {
   /// Text, then a variable.
   struct Piece {
     std::string text;
-    std::size_t variable = 0;  ///< Into the list; behind its end = none.
+    std::size_t variable = 0;  ///< Into the list; its size = none.
   };
   std::vector<Piece> pieces_;
 };

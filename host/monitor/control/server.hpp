@@ -66,7 +66,7 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  /// Handles pending work without waiting, for about 20 ms at most; the rest is left to the next call.
+  /// Handles pending work without waiting, for 20 ms at most; the rest is left to the next call.
   void poll();
   /// The port of HTTP, 0 if there is none; for callers that requested port 0.
   [[nodiscard]] std::uint16_t http_port() const noexcept;

@@ -31,7 +31,7 @@ namespace {
 constexpr std::uint16_t kMaxBurst = 512;
 constexpr unsigned kPoolCache = 256;
 constexpr std::uint64_t kLooksPerSecond = 10;                   ///< At the card's own counters.
-constexpr std::uint64_t kReportSeconds = 60;                    ///< Between two IGMP reports that nobody asked for.
+constexpr std::uint64_t kReportSeconds = 60;                    ///< Between two unsolicited IGMP reports.
 constexpr std::uint64_t kPlausibleStampNs = 10 * kNsPerSecond;  ///< A driver's UTC is this close to ours.
 constexpr std::size_t kPrefetchAhead = 4;
 constexpr std::size_t kReportFrameBytes = 1'518;
@@ -41,7 +41,7 @@ constexpr std::size_t kDriverBytes = 64;
 /// At the end, for what is still to be sent: stopping a card forgets it, and groups would be left without a word.
 constexpr unsigned kLastFramesUs = 10'000;
 constexpr std::uint32_t kAllHosts = 0xE0000001;  ///< 224.0.0.1: where routers ask who is in which group.
-constexpr int kBurstsForOthers = 8;              ///< So many bursts in a poll may belong to other queues altogether.
+constexpr int kBurstsForOthers = 8;              ///< Bursts in a poll that may belong entirely to other queues.
 
 std::string rte_error(int error) {
   return rte_strerror(error < 0 ? -error : error);
@@ -378,7 +378,7 @@ class QueuePort final : public Port {
     return 0;
   }
 
-  /// What has been received, as arrivals; without what belongs to other queues. @returns how many.
+  /// Received packets as arrivals, without those of other queues. @returns how many.
   std::size_t hand_out(std::span<Arrival> batch, Handover* handover) noexcept {
     if (held_ == 0) return 0;
     const std::uint64_t before = os::monotonic_clock_ns();
@@ -450,7 +450,7 @@ class QueuePort final : public Port {
     held_ = 0;
   }
 
-  /// What is not of every packet: the card's counters and IGMP.
+  /// Work that is not needed for every packet: the card's counters and IGMP.
   void look_around(std::uint64_t ticks) noexcept {
     next_look_ = ticks + look_ticks_;
     const std::uint64_t missed = queue_ == 0 ? device_->missed() : 0;

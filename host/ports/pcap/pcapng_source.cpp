@@ -132,7 +132,7 @@ class PcapngSource final : public PacketSource {
     const bool is_section = std::equal(kPcapngMagic.begin(), kPcapngMagic.end(), head.begin());
     std::size_t at = 0;
     if (is_section) {
-      // Its byte order stands behind the length.
+      // Its byte order follows the length.
       type = kSection;
       body_.resize(4);
       if (stream_->read(body_.data(), 4) != 4) return cut();
