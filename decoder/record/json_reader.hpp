@@ -17,12 +17,12 @@ namespace stopbit::record {
 
 /// Reads lines as JsonPrinter prints them, or as people write them, into records.
 ///
-/// - Keys in any order; null is as good as no key. "template" or "id" may be missing, not both. Mandatory constants may
-/// be
-///   left out; given, they must be right. Where a template has a name twice in one place, so may the line.
-/// - Values as JsonPrinter prints them; also what converts by the rules of FAST 1.1: numbers to strings and back,
-/// decimals
-///   without a fraction to integers; enumerations by number.
+/// - Keys in any order; null means the same as no key. "template" or "id" may be missing, not both.
+/// - Mandatory constants may be left out; if given, they must be right.
+/// - Where a template has a name twice in one place, so may the line.
+/// - Values as JsonPrinter prints them, or values that the rules of FAST 1.1 convert:
+///   numbers to strings and back, decimals without a fraction to integers.
+///   Enumerations also by number.
 /// - A line with the key "error" or "event" is an event, which cannot be sent: it is recognised, not read.
 ///
 /// Lines are not trusted: memory and work are bounded and in proportion to the line. The schema's program must outlive
