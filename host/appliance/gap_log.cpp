@@ -94,7 +94,7 @@ std::string lines_text(const GapEntry& gap) {
     if (!out.empty()) out += ", ";
     out += i == 0 ? "A " : "B ";
     if (!had.heard) {
-      out += "was never heard";
+      out += "received nothing";
     } else if (had.passed) {
       out += fmt::format("was at {}", had.last_sequence);
     } else {

@@ -19,7 +19,7 @@ std::string_view reason_text(std::uint8_t reason) {
     case arbitrate::NewRun::Reason::Sender: return "another sender";
     case arbitrate::NewRun::Reason::Cycle: return "cycle";
     case arbitrate::NewRun::Reason::SequenceReset: return "sequence reset";
-    case arbitrate::NewRun::Reason::Back: return "the run before goes on";
+    case arbitrate::NewRun::Reason::Back: return "the previous run continues";
   }
   return "unknown";
 }

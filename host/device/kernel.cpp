@@ -222,7 +222,7 @@ Status Kernel::set_line_rule(std::uint32_t channel, const std::optional<LineRule
   std::uint32_t command = channel << registers::kRuleWriteChannelShift;
   if (rule) {
     if (rule->window < 1 || rule->window > kMaxWindow) {
-      return Failure{"the kernel knows 1 to " + std::to_string(kMaxWindow) + " numbers of a channel, not " +
+      return Failure{"the window of a channel must be 1 to " + std::to_string(kMaxWindow) + " numbers, not " +
                      std::to_string(rule->window)};
     }
     command |= registers::kRuleWriteEnable | (rule->carousel ? registers::kRuleWriteCarousel : 0) |

@@ -245,7 +245,7 @@ std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscr
   const auto near = std::count_if(subscribers_.begin(), subscribers_.end(), [&](const auto& one) {
     return one->peer() != peer && dynamic_cast<const NearSubscription*>(one.get()) != nullptr;
   });
-  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "the maximum number of local rings exists";
+  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "the publisher has its maximum of local rings";
 }
 
 /// Whether who knows of the ring may have it, and there is a place besides the one that it has already.

@@ -341,7 +341,7 @@ std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lac
   if (error == ErrorCode::None) return text;
   text += "; most of the others: " + std::string(code_meaning(error));
   if (error == ErrorCode::D9) text += " " + ids_text(best.unknown_ids);
-  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or a chance hit";
+  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or a coincidence";
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ stopbit_status stopbit_engine_open(stopbit_engine* engine, const stopbit_program
   engine->failure = {};
   return capi::guarded(engine->error, [&] {
     if (program == nullptr || program->shared == nullptr) {
-      return engine->error.set(STOPBIT_ERROR_ARGUMENT, "the program is NULL or holds nothing");
+      return engine->error.set(STOPBIT_ERROR_ARGUMENT, "the program is NULL or not loaded");
     }
     const auto whole = capi::complete(options);
     if (!whole) return engine->error.set(STOPBIT_ERROR_ARGUMENT, "options.size is not that of stopbit_options");

@@ -114,7 +114,7 @@ Command compile_command() {
           "so their templates may refer to each other. Every error is reported with file, line and column. Without -o "
           "and --listing the files are only checked.\n"
           "\n"
-          "Many feeds send template 120 (FastReset) and few files declare it; it is added if the files lack it.\n"
+          "Many feeds send template 120 (FastReset) and few files declare it; the compiler adds it if it is missing.\n"
           "\n" +
           fields_text(),
       .options = {{.names = "",

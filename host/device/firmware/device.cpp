@@ -290,7 +290,7 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
   }
   if (!place_templates(program)) {
     out.push_back("templates: " + std::to_string(program.dispatch.size()) +
-                  " identifiers find no places in two ways of " + std::to_string(kTemplatesPerWay));
+                  " identifiers do not fit into two ways of " + std::to_string(kTemplatesPerWay));
   }
   return out;
 }

@@ -76,7 +76,7 @@ Status hold_dead(const std::string& path, const SegmentKind& kind, Old& old, boo
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {
     again = true;
-    return Failure{"the " + noun + " '" + path + "' changes all the time"};
+    return Failure{"the " + noun + " '" + path + "' keeps changing"};
   }
   return Done{};
 }
@@ -93,7 +93,7 @@ Status exchange(const std::string& name, const std::string& path, const Old& old
   }
   if (!is_at(old.file, name)) {
     again = change_names();
-    return Failure{"'" + path + "' changes all the time"};
+    return Failure{"'" + path + "' keeps changing"};
   }
   ::unlink(name.c_str());
   return Done{};

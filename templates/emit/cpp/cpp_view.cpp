@@ -216,7 +216,7 @@ class CppView {
   }
 
   void tables() {
-    line("/// What checks and walks go by.");
+    line("/// The schema as tables, for checks and walks.");
     line("namespace detail {{");
     line("namespace v = ::stopbit::view;");
     table("Node", "kNodes", program_.nodes.size(), [&](std::size_t i) { node_row(i); });
@@ -272,7 +272,7 @@ class CppView {
     }
     line("}};");
     element_texts(name, "text", "The FIX value.", info, &Element::name);
-    element_texts(name, "label", "What people call it.", info, &Element::label);
+    element_texts(name, "label", "The name for people.", info, &Element::label);
   }
 
   void element_texts(const std::string& name, std::string_view function, std::string_view what, const TypeInfo& info,
@@ -466,7 +466,7 @@ class CppView {
   void after(const Part& part, std::uint16_t next_block, std::string_view type, std::string_view name) {
     const std::size_t index = part.leaver;
     const Node& item = node(index);
-    line("/// What follows.");
+    line("/// The view of the part that follows.");
     std::string where;
     if (item.unstored) {
       where = fmt::format("{{place.block + {}, place.strings}}", slots_of(part.block));
@@ -540,7 +540,7 @@ class CppView {
 
   void message_members(std::size_t index) {
     blank();
-    line("/// Of a checked record; nothing if that is of another template.");
+    line("/// The view of a checked record; nothing if the record is of another template.");
     line(
         "[[nodiscard]] static ::std::optional<{0}> from(::std::span<const ::stopbit::record::Slot> checked) noexcept "
         "{{",
@@ -548,7 +548,7 @@ class CppView {
     line("  if (::stopbit::record::HeaderView(checked[0]).template_index() != kTemplateIndex) return ::std::nullopt;");
     line("  return {}{{::stopbit::view::root_of(checked)}};", structs_[index]);
     line("}}");
-    line("/// Of the record.");
+    line("/// The header of the record.");
     line("[[nodiscard]] ::stopbit::record::HeaderView header() const noexcept {}{{",
          has_references_ ? "requires(kBase == ::stopbit::record::kHeaderWords) " : "");
     line("  return ::stopbit::record::HeaderView(place.block[0]);");
