@@ -166,7 +166,7 @@ class Interpreter final : public Engine {
 
   template <isa::Type T>
   bool has_previous_type(const Step& in) noexcept;
-  /// What the dictionary has for an instruction: its previous value, else its initial value, else nothing, which is an
+  /// The dictionary's value for an instruction: its previous value, else its initial value, else nothing, which is an
   /// error if a code says so. D4 if the previous value is of another type.
   template <isa::Type T>
   Source previous(const Step& in, ErrorCode if_undefined, ErrorCode if_empty) noexcept;

@@ -457,7 +457,7 @@ bool Quick::run_message() noexcept {
   Registers r = read(m, 0);
   const Step* in = nullptr;
   const std::uint8_t* entity = nullptr;
-  // What the interpreter does instead. False after an error.
+  // Leaves the instruction to the interpreter. False after an error.
   const auto ask = [&](bool(Core::*part)(const Step&) noexcept) __attribute__((always_inline)) {
     write(m, r);
     m.step = in;

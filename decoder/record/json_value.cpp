@@ -42,7 +42,7 @@ constexpr std::string_view kBetweenValues = " \t\r\n,:";
 
 }  // namespace
 
-/// What nlohmann's parser calls.
+/// Callbacks of nlohmann's parser.
 class JsonLine::Handler : public nlohmann::json_sax<nlohmann::json> {
  public:
   Handler(JsonLine& out, std::string_view line, const char* const& reached)

@@ -91,9 +91,9 @@ struct Refusal {
   std::string why;
 };
 
-/// What must not reach the parser. Keys with many dots: it nests a table per part, and frees them recursively. Letters
-/// beyond ASCII outside of comments: its test for white space is undefined for many of them, and it applies that to
-/// whatever it takes for a value.
+/// Refuses input that must not reach the parser. Keys with many dots: it nests a table per part, and frees them
+/// recursively. Letters beyond ASCII outside of comments: its test for white space is undefined for many of them, and
+/// it applies that to whatever it takes for a value.
 std::optional<Refusal> find_refused(std::string_view text) {
   const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   std::size_t dots = 0;

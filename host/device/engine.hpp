@@ -20,7 +20,7 @@
 
 namespace stopbit::device {
 
-/// What a device did for an engine, since the engine was made.
+/// Counters of a device for an engine, since the engine was made.
 struct Figures {
   Counters kernel;  ///< Datagrams, records and instructions; what the front end counts is 0.
   RingCounters ring;

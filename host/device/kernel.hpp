@@ -24,7 +24,7 @@ struct LoadWord {
   std::uint32_t value;
 };
 
-/// What a kernel has counted since its reset.
+/// Counters of a kernel since its reset.
 struct Counters {
   std::uint64_t datagrams = 0;
   std::uint64_t datagram_bytes = 0;
@@ -128,7 +128,7 @@ class Kernel {
   [[nodiscard]] Result<Counters> counters();
   /// Nothing is on its way from the input to memory.
   [[nodiscard]] Result<bool> idle();
-  /// What went wrong since the last call, as bits (registers::kErrors...), and clears it.
+  /// Errors since the last call, as bits (registers::kErrors...), and clears it.
   [[nodiscard]] Result<std::uint32_t> take_errors();
 
   /// A sentence for each error bit; empty for none.

@@ -60,7 +60,7 @@ class DeviceRing {
   /// Takes the next record, if there is one: no system call, no register; but once in a quarter of the ring, in modes
   /// Stall and Drop, it sends the device the reader's position. If that fails, Poll::Damaged, and problem() says why.
   [[nodiscard]] ring::Poll poll();
-  /// What poll has found: a private copy, valid until the next poll.
+  /// The record found by poll: a private copy, valid until the next poll.
   [[nodiscard]] std::span<const record::Slot> record() const noexcept { return {copy_.data(), copied_}; }
   /// Records that the last Poll::Lost skipped.
   [[nodiscard]] std::uint64_t lost_records() const noexcept { return reader_.lost().records; }

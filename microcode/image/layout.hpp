@@ -69,7 +69,7 @@ constexpr const SectionInfo& info(Section section) {
   return kSections[static_cast<std::size_t>(section) - 1];
 }
 
-/// What the properties section holds.
+/// Content of the properties section.
 struct Properties {
   std::uint64_t capabilities = 0;
   std::uint64_t layout_hash = 0;

@@ -46,7 +46,7 @@ class Follower {
   }
 
  private:
-  /// What the map tells of an exponent.
+  /// Whether an exponent is present, as far as the map says.
   enum class Exponent : std::uint8_t { Present, Absent, Unknown };
 
   [[nodiscard]] std::size_t here() const { return address_ + out_.code.size(); }

@@ -11,7 +11,7 @@
 /// Programs for frequent presence maps: microcode/profile/README.md.
 namespace stopbit::profile {
 
-/// What a segment of the general program does with one presence map, as far as the map alone decides it.
+/// The steps of a segment of the general program with one presence map, as far as the map alone decides it.
 struct StraightLine {
   std::vector<isa::Instruction> code;
   std::uint8_t taken = 0;     ///< Bits of the map that it stands for.

@@ -35,7 +35,7 @@ class Findings {
   std::vector<Finding> all_;
 };
 
-/// What a word of a block is for, according to the schema.
+/// Purpose of a word of a block, according to the schema.
 enum class WordUse : std::uint8_t { Free, Field, Mantissa, Length, Witness };
 
 struct WordClaim {

@@ -26,7 +26,7 @@ constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-/// What holds before an instruction, whichever way it was reached.
+/// State before an instruction, on whichever path it was reached.
 struct State {
   bool reached = false;
   std::uint16_t template_index = 0;

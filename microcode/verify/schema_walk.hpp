@@ -8,8 +8,8 @@
 
 namespace stopbit::verify {
 
-/// What a reader of records does at a node, in the order in which it walks a template's tree. Code must do the same in
-/// the same order, or records would not be what the schema says.
+/// The actions of a reader of records at the nodes, in the order in which it walks a template's tree. Code must do the
+/// same in the same order, or records would not be what the schema says.
 struct SchemaStep {
   enum class Kind : std::uint8_t {
     Value,  ///< Takes the word of a field (of a decimal, the exponent).

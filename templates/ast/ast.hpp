@@ -11,7 +11,7 @@
 #include "microcode/isa/isa.hpp"
 #include "microcode/program.hpp"
 
-/// What template files say, one struct per element, each with its place. Inherited attributes (ns, templateNs,
+/// Content of template files: one struct per element, each with its place. Inherited attributes (ns, templateNs,
 /// dictionary) and type definitions are resolved; template references are not.
 namespace stopbit::templates::ast {
 

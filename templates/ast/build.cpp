@@ -17,7 +17,7 @@ constexpr std::size_t kMaxTypeChain = 32;
 /// Context of an instruction.
 enum class Inside : std::uint8_t { Body, BitGroup };
 
-/// What elements inherit from those around them.
+/// Properties that elements inherit from those around them.
 struct Scope {
   std::string name_space;
   std::string template_name_space;

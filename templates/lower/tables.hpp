@@ -12,7 +12,7 @@
 #include "templates/ast/ast.hpp"
 #include "templates/report.hpp"
 
-/// The tables of a program that hold each thing once. What exceeds their limits is reported once (T1).
+/// The tables of a program that hold each thing once. An excess is reported once (T1).
 namespace stopbit::templates::lower {
 
 /// Names of schema and slots.

@@ -187,7 +187,7 @@ class Emitter : private Xbyak::CodeGenerator {
     state::EntryType entry;
     Label* done;                     ///< After the field.
     Label* absent;                   ///< After it, too, if it has no value.
-    std::optional<Decimal> decimal;  ///< What the interpreter must know to run the instruction.
+    std::optional<Decimal> decimal;  ///< Facts that the interpreter needs to run the instruction.
   };
 
   /// After the field, if it is absent. rax is 0 on the way.

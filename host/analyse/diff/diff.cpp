@@ -78,7 +78,7 @@ std::vector<Change> changes_of(const Facts& before, const Facts& after) {
   return changes;
 }
 
-/// What there is to say of something that has no other side.
+/// Describes a part that exists on one side only.
 std::string about(const Facts& facts) {
   std::string out;
   for (const auto* list : {&facts.layout, &facts.decoder}) {

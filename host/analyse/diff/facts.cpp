@@ -65,7 +65,7 @@ Describer::Describer(const Program& program) : program_(program) {
     if (entry != entries.end()) open = program.templates[entry->second].root_block;
     if (code.control == isa::ControlOp::Block) open = code.target;
     if (code.word == isa::kNoWord || open >= addresses_.size() || code.word >= addresses_[open].size()) continue;
-    // What takes the entity of a bit group names the word of the group's first field, and writes none.
+    // The instruction that takes the entity of a bit group names the word of the group's first field, and writes none.
     if (isa::is_bits(code.op)) {
       bit_groups_.try_emplace({open, code.word}, static_cast<std::uint16_t>(address));
       continue;

@@ -40,7 +40,7 @@ class Describer {
   void add_operators(std::size_t index, Facts& facts) const;
   [[nodiscard]] const isa::Instruction* instruction(std::uint16_t block, std::uint8_t word) const;
 
-  /// What takes the entity of which the group's fields are; null if it is no bit group.
+  /// The instruction that takes the group's entity; null if it is no bit group.
   [[nodiscard]] const isa::Instruction* bit_group(std::size_t index) const;
 
   const Program& program_;

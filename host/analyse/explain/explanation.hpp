@@ -10,7 +10,7 @@
 #include "host/feed/packet/packet.hpp"
 #include "microcode/program.hpp"
 
-/// What every byte of a packet means.
+/// The meaning of every byte of a packet.
 namespace stopbit::explain {
 
 enum class RowKind : std::uint8_t {
@@ -59,7 +59,7 @@ struct Row {
   std::string op;        ///< "copy", "delta", ...; empty: no operator.
   std::string raw;       ///< As in the stream: before NULL, before the operator.
   std::string slot;      ///< Name of the dictionary's entry.
-  std::string previous;  ///< What the entry was before: "undefined", "empty", or a value.
+  std::string previous;  ///< Previous state of the entry: "undefined", "empty", or a value.
   std::string source;    ///< "stream", "previous", "previous + 1", "initial value", "constant", "absent"
   std::string result;
   RecordPlace place;

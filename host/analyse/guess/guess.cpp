@@ -17,7 +17,7 @@
 namespace stopbit::guess {
 namespace {
 
-/// What a framing has to reach to be called the right one.
+/// Share that a framing must reach to be accepted.
 constexpr double kFittingShare = 0.9;
 constexpr std::uint64_t kNear = 1'000;
 constexpr std::uint32_t kMsgSeqNum = 34;

@@ -10,7 +10,7 @@
 #include "microcode/profile/add.hpp"
 #include "microcode/profile/segments.hpp"
 
-/// What the messages of a feed look like, counted: which presence maps its segments have, how long its sequences and
+/// Counts of the messages of a feed: which presence maps its segments have, how long its sequences and
 /// strings are. Parts have names, so that a profile outlives the program it was made with. README.md has the file
 /// format.
 namespace stopbit::profile {

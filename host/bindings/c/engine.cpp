@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint16_t kMaxChannels = 1'024;
 constexpr char kNotOpen[] = "the engine is not open";
 
-/// What BufferSink calls.
+/// Called by BufferSink.
 struct ToCallback {
   stopbit_engine* engine;
   void operator()(std::span<const record::Slot> slots) const noexcept;

@@ -16,7 +16,7 @@
 #include "host/bindings/c/stopbit.h"
 #include "host/bindings/common/firmware.hpp"
 
-/// What the functions of stopbit.h have in common: how a C++ failure becomes a status and a text, and what a record is.
+/// Shared by the functions of stopbit.h: how a C++ failure becomes a status and a text, and what a record is.
 namespace stopbit::capi {
 
 /// The last error of a handle, in words.

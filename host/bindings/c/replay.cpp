@@ -11,7 +11,7 @@ using namespace stopbit;  // NOLINT(google-build-using-namespace): the functions
 
 namespace {
 
-/// What BufferSink calls.
+/// Called by BufferSink.
 struct ToCallback {
   stopbit_replay* replay;
   void operator()(std::span<const record::Slot> slots) const noexcept;

@@ -51,7 +51,7 @@ class Firmware {
 
   [[nodiscard]] const Program& program() const noexcept { return program_; }
   [[nodiscard]] const record::Schema& schema() const noexcept { return schema_; }
-  /// What the compiler said of the template files without refusing them; empty if nothing.
+  /// Warnings of the compiler about the template files; empty if nothing.
   [[nodiscard]] const std::string& warnings() const noexcept { return warnings_; }
 
  private:

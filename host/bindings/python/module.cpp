@@ -1,4 +1,4 @@
-// The module stopbit._core. What users see of it, and why, is in stopbit/__init__.py.
+// The module stopbit._core. Its interface for users is documented in stopbit/__init__.py.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -239,7 +239,7 @@ class Ring {
     for (bool has_ended = false;;) {
       py::object record = found();
       if (!record.is_none()) return record;
-      // What the writer wrote last may have come between this poll and its end: once more after it.
+      // The writer's last records may have come between this poll and its end: once more after it.
       if (has_ended) break;
       check_signals();
       const Unlocked unlocked;

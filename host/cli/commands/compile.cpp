@@ -30,7 +30,7 @@ profile::Profile read_profile(const std::string& path) {
   return std::move(read).value();
 }
 
-/// What programs cover, a line per segment.
+/// Coverage by programs, a line per segment.
 std::string coverage_text(const std::vector<profile::Coverage>& rows, const Program& program) {
   const profile::Names names = profile::name_parts(program);
   std::uint64_t maps = 0;

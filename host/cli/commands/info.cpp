@@ -49,7 +49,7 @@ struct ConstantRow {
   std::string value;
 };
 
-/// What records of a template hold, block by block.
+/// The content of a template's records, block by block.
 struct TemplateRows {
   std::vector<BlockRows> blocks;
   std::vector<ConstantRow> constants;

@@ -76,7 +76,7 @@ std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
   return inputs;
 }
 
-/// What one program decodes: everything, or the channels of a feed that have one image.
+/// The part that one program decodes: everything, or the channels of a feed that have one image.
 struct Lane {
   explicit Lane(std::string lane_name, Program lane_program, replay::Options lane_options)
       : name(std::move(lane_name)),

@@ -281,7 +281,7 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   return confinement;
 }
 
-/// What a start reads besides the settings: images, and tokens.
+/// Reads the images and tokens that a start needs besides the settings.
 int check(const appliance::Settings& settings) {
   for (const appliance::FeedSettings& feed : settings.feeds) {
     for (const feed::Image& image : feed.description.images) {

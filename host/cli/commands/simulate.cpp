@@ -163,7 +163,7 @@ void tell(const Diagnostics& diagnostics) {
   if (diagnostics.has_errors()) throw ToolError(kExitRejected, "");
 }
 
-/// What a decoder of this feed needs: template files, and feed.toml with the channels.
+/// Writes the files that a decoder of this feed needs: template files, and feed.toml with the channels.
 void write_feed(const simulate::Settings& settings, const simulate::Preset& preset,
                 const std::vector<simulate::StreamReport>& streams, const std::string& folder) {
   std::error_code error;

@@ -125,7 +125,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
       case ring::Poll::Damaged: print_stderr("stopbit: {}: {}\n", name, reader.damage()); return kExitRejected;
       case ring::Poll::Nothing: break;
     }
-    // What the writer wrote last may have come between this poll and its end: once more after it.
+    // The writer's last records may have come between this poll and its end: once more after it.
     if (writer_ended) break;
     printer.flush();
     if (sign != nullptr) sign->show(reader);

@@ -42,7 +42,7 @@ struct Log::Shared {
   /// A descriptor of its own: a thread that outlives us must not write to another file that gets the number later.
   explicit Shared(int to) : file(::fcntl(to, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {}
 
-  /// What the thread does. With the mutex held, but for the writing.
+  /// The thread's work. Holds the mutex, except while it writes.
   void work() {
     std::unique_lock lock(mutex);
     for (;;) {

@@ -54,7 +54,7 @@ struct Need {
 /// can. `program` has passed verify::check.
 [[nodiscard]] std::vector<std::string> obstacles(const Program& program, const EngineOptions& options);
 
-/// What the device does to be fast. Records are the same without.
+/// Optimisations of the device. Records are the same without.
 struct DeviceOptions {
   bool pairs = true;     ///< Instructions with the pair bit issue together with the next.
   bool profiles = true;  ///< Presence maps of elements and groups are looked up for profile programs.

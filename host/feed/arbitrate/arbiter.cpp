@@ -345,7 +345,7 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
   const bool restarts = is_restart(packet);
-  // What a line brings near where it is was delayed, or is a copy, even if it differs.
+  // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!line.heard || distance(sequence, line.highest) >= least) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
@@ -495,7 +495,7 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   if (needs_room && set_aside_ >= options_.room_packets) {
     Stranger* largest = &stranger;
     for (Stranger& other : strangers_) {
-      // What nothing confirms goes first; then what takes the most room.
+      // Unconfirmed strangers go first; then those that take the most room.
       if (other.fit == Fit::InRun || other.packets <= kOwnRoom) continue;
       const bool is_worse =
           other.is_confirmed != largest->is_confirmed ? largest->is_confirmed : other.packets > largest->packets;
@@ -601,7 +601,7 @@ std::uint64_t Arbiter::silent_enough_at(const Stranger& stranger) const noexcept
 }
 
 std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
-  // What the run outlives is late, or a copy.
+  // A packet that the run outlives is late, or a copy.
   if (stranger.fit != Fit::Ahead && stranger.last_t_ns < alive_t_ns_) return kNever;
   // Numbers that were given up are late ones, but if they go on when the run does not.
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
@@ -659,7 +659,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::uint64_t last = slots_[stranger.last].packet.preamble.sequence;
   const OldRun* goes_on = nullptr;
   for (const OldRun& old : old_runs()) {
-    // What it dropped below the place is not missing there: it was another stranger's.
+    // Packets dropped below the place are not missing there: they were another stranger's.
     const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;
     const std::int64_t from_old = dropped_others ? 0 : distance(begin, old.next);
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
@@ -675,7 +675,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     if (goes_on == nullptr || (is_long(old) != is_long(*goes_on) ? is_long(old) : is_closer)) goes_on = &old;
   }
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
-    // What passed meanwhile; the numbers of a leap were declared with it.
+    // Numbers that passed meanwhile; the numbers of a leap were declared with it.
     const bool is_told = stranger.is_late || goes_on->is_leap;
     const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
     const std::uint64_t next = is_told || passed > 0 ? sequence : goes_on->next;

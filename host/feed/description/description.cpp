@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 2> kModes = {"fast", "ordered"};
 constexpr std::array<std::string_view, 2> kLineNames = {"a", "b"};
 constexpr std::uint64_t kMinWindowNs = 1'000;
 
-/// What [defaults] says for channels that do not say it themselves.
+/// Values of [defaults], for channels that do not set their own.
 struct Defaults {
   std::optional<std::string> framing;
   std::optional<std::string> image;

@@ -26,7 +26,7 @@ struct Loss {
   double mean_burst = 1;  ///< Mean number of packets lost in a row; 1 = each packet by itself.
 };
 
-/// What happens on one line.
+/// Impairments of one line.
 struct LineOptions {
   Loss loss;
   double duplicate = 0;               ///< Part of the packets that come twice.
@@ -46,7 +46,7 @@ struct Options {
   std::size_t corrupt_from = 0;  ///< Bits before this byte are never turned. A packet without later bytes stays whole.
 };
 
-/// What the impairer did. Together the events tell everything that goes in and comes out.
+/// An action of the impairer. Together the events account for all input and output.
 struct Event {
   enum class Kind : std::uint8_t {
     Lost,        ///< On this line.

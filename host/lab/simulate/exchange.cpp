@@ -63,7 +63,7 @@ class Writer {
   std::vector<std::byte> data_;
 };
 
-/// What a channel trades.
+/// The instruments of a channel.
 struct Instrument {
   std::uint64_t id = 0;
   std::string symbol;

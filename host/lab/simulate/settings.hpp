@@ -17,7 +17,7 @@ struct LineSettings {
   std::optional<net::Endpoint> source;         ///< Nothing: the kernel's choice.
   std::optional<net::Endpoint> backup_source;  ///< After a fail-over; nothing: the same.
   std::string interface;                       ///< That it leaves through.
-  std::optional<impair::LineOptions> impair;   ///< What the network does to it; the delay is the line's skew.
+  std::optional<impair::LineOptions> impair;   ///< Impairments of the line; the delay is the line's skew.
 };
 
 /// When something happens, and to which channel (nothing: to all).

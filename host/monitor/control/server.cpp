@@ -37,7 +37,7 @@ constexpr std::chrono::milliseconds kMaxPoll{20};
 /// How long a client of the Unix socket that has its answer may take for another command.
 constexpr std::chrono::nanoseconds kNextCommand = std::chrono::milliseconds(500);
 
-/// What all clients share.
+/// Shared by all clients.
 struct Shared {
   Answer answer;
   Pages pages;

@@ -42,7 +42,7 @@ struct Options {
   Limits limits;
 };
 
-/// What a client is given for a command. One line, which the server ends.
+/// Returns the answer to a client's command. One line, which the server ends.
 using Answer = std::function<std::string(const Command&)>;
 /// The body for a path of HTTP and its type; nothing: there is no such page.
 struct Page {

@@ -35,8 +35,8 @@ constexpr std::uint64_t kReportSeconds = 60;                    ///< Between two
 constexpr std::uint64_t kPlausibleStampNs = 10 * kNsPerSecond;  ///< A driver's UTC is this close to ours.
 constexpr std::size_t kPrefetchAhead = 4;
 constexpr std::size_t kReportFrameBytes = 1'518;
-/// What a driver may have in the buffer beside the frame: VLAN tags, a header of its own (virtio). Without room for it
-/// virtio refuses the queue.
+/// Space that a driver may need in the buffer beside the frame: VLAN tags, a header of its own (virtio). Without room
+/// for it virtio refuses the queue.
 constexpr std::size_t kDriverBytes = 64;
 /// At the end, for what is still to be sent: stopping a card forgets it, and groups would be left without a word.
 constexpr unsigned kLastFramesUs = 10'000;
@@ -188,7 +188,7 @@ Status Device::set_up_queues(const DpdkPortOptions& options, const rte_eth_dev_i
   if (const int error = rte_eth_dev_adjust_nb_rx_tx_desc(number_, &receive, &send); error != 0) {
     return failure("descriptors", error);
   }
-  // What the card may hold, what is between two queues, what a poll hands out, and what stays in the caches of threads.
+  // Frames that the card holds, those between two queues, those of a poll, and those in the caches of threads.
   const std::uint32_t between = queues_ > 1 ? receive : 0;
   const std::uint32_t needed =
       queues_ * (std::uint32_t{receive} + between + send + options.burst) + (queues_ + 2U) * kPoolCache;

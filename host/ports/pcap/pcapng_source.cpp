@@ -223,7 +223,7 @@ class PcapngSource final : public PacketSource {
   std::vector<Interface> interfaces_;
   std::vector<std::byte> body_;  ///< Of the block, with the length at its end.
   Packet packet_;
-  std::optional<Next> waiting_;  ///< What begin() has found.
+  std::optional<Next> waiting_;  ///< Result of begin().
   std::uint64_t begin_ = 0;      ///< Of the block.
   std::uint64_t packets_ = 0;
   bool ended_ = false;

@@ -23,7 +23,7 @@ struct Part {
   std::size_t leaver = 0;  ///< because this node left the block; it is not one of `nodes` if it is not stored.
 };
 
-/// What every struct declares beside the names of the feed.
+/// Names that every struct declares besides those of the feed.
 const std::set<std::string> kStructNames = {"kBase",         "kBlock",         "kEndNode", "kFirstNode", "kTemplateId",
                                             "kTemplateName", "kTemplateIndex", "place",    "header",     "from"};
 const std::set<std::string> kNamespaceNames = {"Feed", "detail", "label", "std", "stopbit", "text"};

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 40;
 
-/// What dissector.lua itself calls fields and experts of the protocol.
+/// Names of dissector.lua's own fields and experts of the protocol.
 const std::set<std::string> kOwnNames = {"sequence",  "chunk",   "chunks",     "sender",    "sending_time",
                                          "pmap",      "error",   "template",   "undecoded", "template_id",
                                          "malformed", "dropped", "incomplete", "not_shown", "cut"};
@@ -24,7 +24,7 @@ std::string sanitised(std::string_view name) {
   return out.empty() ? "unnamed" : out;
 }
 
-/// What makes two fields of Wireshark the same.
+/// Properties by which two fields of Wireshark are the same.
 using FieldKind = std::tuple<NodeKind, FieldType, std::uint16_t>;
 
 FieldKind kind_of(const Node& node) {
