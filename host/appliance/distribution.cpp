@@ -68,7 +68,7 @@ std::string Distribution::open() {
   for (const std::unique_ptr<Way>& way : ways_) {
     if (problem.empty()) problem = open_publisher(*way);
   }
-  // After the publishers: subscribers know these by the first port of a node.
+  // Behind the publishers: subscribers know these by the first port of a node.
   if (problem.empty() && !settings_.broker.empty()) problem = open_broker();
   return problem.empty() ? problem : "[nic]: " + problem;
 }

@@ -54,9 +54,9 @@ class KnownRuns {
   KnownRuns& operator=(const KnownRuns&) = delete;
   ~KnownRuns();
 
-  /// Reads what the previous process left, and maps the file anew for these channels, with its disk space reserved. A
-  /// slot that is cut or damaged counts as empty. A file of another program or of another version is refused and left
-  /// unchanged. On failure nothing is kept, and the text says why.
+  /// Reads what another process has left, and maps the file anew for these channels, with its room on disk reserved. A
+  /// place that is cut or damaged counts as empty. A file that is somebody else's or of another version is refused and
+  /// stays as it is. On failure nothing is kept, and the text says why.
   [[nodiscard]] stopbit::Status open(const std::string& folder, std::span<const std::string_view> channels);
 
   /// What another process has delivered last of a channel, by its index in open; nothing if it is not known.

@@ -230,7 +230,7 @@ Result<std::unique_ptr<Subscription>> Publisher::make(Port& door, const Ring& ri
 /// Why no ring is made here for the subscriber; empty if one may be.
 std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscribe& request) const {
   if (!node_.shares_memory(peer.node)) return "it is not known to be on this host";
-  // Not a path: it could lead anywhere. No dot: files of a ring or network have its name plus a suffix with a dot.
+  // No path: those lead everywhere. No dot: what belongs to a ring or a network has its name with one behind it.
   const std::string& name = request.near->name;
   const Result<std::string> path = os::path_of(name);
   if (!path || name.find_first_of("/.") != std::string::npos) return "its ring must have a plain name without '.'";
@@ -245,7 +245,7 @@ std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscr
   const auto near = std::count_if(subscribers_.begin(), subscribers_.end(), [&](const auto& one) {
     return one->peer() != peer && dynamic_cast<const NearSubscription*>(one.get()) != nullptr;
   });
-  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "the publisher has its maximum of local rings";
+  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "the maximum number of local rings exists";
 }
 
 /// Whether who knows of the ring may have it, and there is a place besides the one that it has already.
@@ -290,7 +290,7 @@ Refusal Publisher::find_source(Ring& ring, std::string& text) {
   return Refusal::None;
 }
 
-/// Nothing, with an empty text: its seat was requested.
+/// Nothing, and no text: its seat is asked for.
 std::optional<ring::Reader> Publisher::find_reader(const Ring& ring, const Subscription::Peer& peer,
                                                    const Subscribe& request, std::string& text) {
   if (!request.is_lossless) {

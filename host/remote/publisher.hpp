@@ -83,9 +83,9 @@ class Publisher final : public nic::FeedPublisher {
 
   /// Why these rings cannot be published together; empty if they can.
   [[nodiscard]] static std::string problem_of(const std::vector<PublishedRing>& rings);
-  /// Publishes exactly these rings from now on; they have no `problem_of`. Subscribers of a ring that they still may
-  /// have continue where they are, under its new limits. The others get a refusal with the reason and are forgotten,
-  /// also those that showed a token that the ring no longer has.
+  /// Publishes these from now on instead, all of them as they say here; they have no `problem_of`. Subscribers of a
+  /// ring that they still may have go on where they are, under its limits of now. The others are told why not, and
+  /// forgotten: who showed another token than the ring has now, too.
   void republish(std::vector<PublishedRing> rings);
 
   /// Answers, reads, sends. Returns how much it did. `now_ns` must not go back.

@@ -443,7 +443,7 @@ SubscriberOptions subscriber_options(const RingAddress& address, const std::stri
   return options;
 }
 
-/// Returns the error of a request that makes no sense.
+/// Says why not, if what is asked for makes no sense.
 std::optional<RingFailure> refuse(const RingAddress& address, const std::string& name,
                                   const RemoteRing::Options& wanted) {
   const bool is_broker = address.carrier == RingAddress::Carrier::Broker;

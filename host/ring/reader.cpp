@@ -41,7 +41,7 @@ bool read_at(const os::Descriptor& file, void* to, std::size_t bytes, std::uint6
   return true;
 }
 
-/// Returns why the constant part of the header is invalid; empty if it is valid.
+/// What is wrong with the part of the header that does not change; empty if nothing is.
 std::string problem_of(const Header& header, std::uint64_t file_bytes) {
   if (header.magic != kMagic) return "it is not a ring";
   if (header.version != kVersion) {

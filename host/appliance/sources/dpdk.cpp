@@ -25,7 +25,7 @@ bool has_huge_pages(std::uint32_t memory_mb) {
   return static_cast<bool>(file >> pages) && pages >= memory_mb / 2;
 }
 
-/// The queues of devices. The first queue requested opens its device with all of them.
+/// The queues of devices. The first queue that is asked for opens its device with all of them.
 using Devices = std::map<std::string, std::vector<std::unique_ptr<ingest::Port>>>;
 
 Devices& devices_of(PortContext& context) {

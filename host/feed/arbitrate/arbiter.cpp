@@ -281,7 +281,7 @@ Arbiter::Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
   return begins_before_run(packet, number) ? Fit::Behind : Fit::InRun;
 }
 
-/// Within reach, and neither delivered nor given up.
+/// Within reach, and neither delivered nor given up by anybody.
 bool Arbiter::is_before_run(std::uint64_t number) const noexcept {
   return !has_floor_ && before(number, first_) && next_ - number <= static_cast<std::uint64_t>(reach());
 }
@@ -495,7 +495,7 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   if (needs_room && set_aside_ >= options_.room_packets) {
     Stranger* largest = &stranger;
     for (Stranger& other : strangers_) {
-      // Unconfirmed strangers go first; then those that take the most room.
+      // What nothing confirms goes first; then what takes the most room.
       if (other.fit == Fit::InRun || other.packets <= kOwnRoom) continue;
       const bool is_worse =
           other.is_confirmed != largest->is_confirmed ? largest->is_confirmed : other.packets > largest->packets;

@@ -324,7 +324,7 @@ std::string load_tls(const Tls& tls, ssl::context& context) {
   };
   SSL_CTX_set_options(context.native_handle(), SSL_OP_NO_RENEGOTIATION);
   if (SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) != 1) return "TLS 1.2 is not available";
-  // A key with a passphrase is refused, because there is no user to enter it.
+  // A key with a passphrase is refused; nobody is there to be asked for it.
   context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
   context.use_certificate_chain_file(tls.certificate, error);
   if (error) return failed("certificate", tls.certificate);

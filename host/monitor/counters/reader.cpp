@@ -59,9 +59,9 @@ Result<Reader> Reader::over(std::span<const std::byte> memory) {
 }
 
 std::string Reader::read_tables() {
-  if (memory_.size() < sizeof(Header)) return "it is not a segment of counters";
+  if (memory_.size() < sizeof(Header)) return "it is no segment of counters";
   std::memcpy(&header_, memory_.data(), sizeof(Header));
-  if (header_.magic != kMagic) return "it is not a segment of counters";
+  if (header_.magic != kMagic) return "it is no segment of counters";
   if (header_.version != kVersion) {
     return "version " + std::to_string(header_.version) + " of the layout is not supported; this program supports " +
            std::to_string(kVersion);

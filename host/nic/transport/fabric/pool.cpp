@@ -30,7 +30,7 @@ std::string FabricPool::open(const FabricOptions& options, const std::string& ho
   std::string problem = endpoint->open(options, host, {memory_.get(), slots.memory()});
   if (!problem.empty()) return problem;
   use(options, std::move(endpoint), counters);
-  // An endpoint that does not take them all at once gets the others as buffers come back.
+  // One that does not take them all at once takes the others as they come back.
   return unposted_.size() == slots.receive ? "the endpoint accepts no receive buffers" : "";
 }
 
