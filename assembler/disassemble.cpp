@@ -316,7 +316,7 @@ class Disassembler {
 
   // ---- Code
 
-  /// Which node owns a word, by block and word. For comments only.
+  /// The node that owns each word, by block and word. For comments only.
   void find_words() {
     for (const Node& node : program_.nodes) {
       if (node.block == kNoBlock || node.word == isa::kNoWord) continue;
@@ -407,7 +407,7 @@ class Disassembler {
     out_ += line + "; " + number(at) + comment(in, block) + '\n';
   }
 
-  /// What is known of the presence bit, and what may issue together.
+  /// Facts about the presence bit, and instructions that may issue together.
   static std::string hints(const isa::Instruction& in) {
     std::string out;
     if (in.known != isa::KnownBit::No) out += in.known == isa::KnownBit::Set ? "?1" : "?0";

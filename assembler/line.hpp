@@ -18,7 +18,7 @@ struct Token {
   std::size_t offset = 0;  ///< In the file.
   std::size_t length = 0;
   std::string_view key;  ///< Attribute only.
-  std::string value;     ///< Word as it stands; string without quotes and escapes.
+  std::string value;     ///< Word as written; string without quotes and escapes.
   bool quoted = false;   ///< The value was a string.
   bool used = false;
 };
@@ -49,7 +49,7 @@ class Line {
   /// With a sign, as 64-bit two's complement.
   std::uint64_t signed_number(const Token& token);
 
-  /// True if the word stands in the line, anywhere.
+  /// True if the word occurs anywhere in the line.
   bool flag(std::string_view word);
   /// The attribute; null if it is not given.
   Token* attribute(std::string_view key);
@@ -58,7 +58,7 @@ class Line {
   /// key=b12
   std::uint64_t index_attribute(std::string_view key, char prefix, std::uint64_t otherwise, std::uint64_t most);
 
-  /// Complains about what nobody took.
+  /// Reports words that were not used.
   void done();
 
  private:

@@ -49,7 +49,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS python3)
-# The carrier fabric loads it when it is asked for.
+# The carrier fabric loads it on first use.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS libfabric1)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${folder}/postinst ${folder}/prerm ${folder}/postrm ${folder}/triggers)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)

@@ -7,7 +7,7 @@
 #include "microcode/isa/isa.hpp"
 #include "microcode/program.hpp"
 
-/// What template files call the things of a program.
+/// Terms of template files for the parts of a program.
 namespace stopbit {
 
 /// Empty for no operator, and for what is none.

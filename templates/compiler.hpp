@@ -20,7 +20,7 @@ struct CompileOptions {
   /// Adds the session control messages of SCP 1.1 (hello, alert, reset, template definitions), so that they are decoded
   /// as any others. Templates they define on the wire are never compiled: no sender installs programs here.
   bool session_control = false;
-  /// What records hold, if not everything: names, see projection/projection.hpp. Null: everything.
+  /// Fields that records hold, if not all: names, see projection/projection.hpp. Null: everything.
   std::shared_ptr<const SourceBuffer> fields;
   std::uint32_t string_capacity = 256;  ///< Bytes of every string slot.
   std::uint32_t max_record_slots = 4096;

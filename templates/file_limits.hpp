@@ -6,7 +6,7 @@
 
 namespace stopbit::templates {
 
-/// What template files may ask of the compiler (T1). Settings: beyond the hard caps, which follow from the instruction
+/// Limits on template files (T1). Settings: beyond the hard caps, which follow from the instruction
 /// word and from what bounds recursion, none can be set.
 struct FileLimits {
   std::uint32_t file_bytes = 4U << 20;

@@ -477,7 +477,7 @@ bool Encoder::pack(const Step& field, std::uint64_t& bits) noexcept {
   return true;
 }
 
-/// The fields behind it are packed first; errors of theirs are at their words.
+/// The following fields are packed first; their errors name their own words.
 template <Operator Op>
 bool Encoder::bit_group(const Step& in) noexcept {
   constexpr Type T = Type::Bits;
@@ -642,7 +642,7 @@ bool Encoder::put_delta(std::string_view text, std::string_view base, bool is_nu
   return put_text<T>(at_back ? appended : prepended, false);
 }
 
-/// What replaces the end of the base. A string longer than the base is sent whole; a shorter one cannot be said.
+/// The new end of the base. A string longer than the base is sent whole; a shorter one cannot be encoded.
 template <Type T>
 bool Encoder::put_tail(std::string_view text, std::string_view base, bool is_nullable) noexcept {
   if (text.size() < base.size()) return fail(ErrorCode::X14);

@@ -164,7 +164,7 @@ class Encoder {
   static bool has_initial(const Step& in) noexcept { return in.constant->kind != ValueKind::None; }
   template <isa::Operator Op, isa::Type T, bool Optional>
   [[nodiscard]] Implied implied(const Step& in) const noexcept;
-  /// What a delta or a tail is applied to: Previous, Initial, or Nothing for the type's own base.
+  /// Base of a delta or a tail: Previous, Initial, or Nothing for the type's own base.
   template <isa::Type T>
   bool find_base(const Step& in, bool empty_is_base, Implied::What& base) noexcept;
   [[nodiscard]] std::string_view text_of(const Step& in, Implied::What source) const noexcept;

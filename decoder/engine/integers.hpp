@@ -8,7 +8,7 @@
 #include "microcode/isa/isa.hpp"
 #include "microcode/program.hpp"
 
-/// What every executor must agree on about the integers of the instruction set: ranges, limits, increments.
+/// Common to all executors, for the integers of the instruction set: ranges, limits, increments.
 namespace stopbit::engine {
 
 using wire::Int128;

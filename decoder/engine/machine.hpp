@@ -69,11 +69,11 @@ struct Machine {
   char* strings = nullptr;
   std::uint64_t assigned_mark = 0;
 
-  // What an instruction leaves for the next ones.
+  // State that an instruction leaves for the next ones.
   std::uint32_t template_id = 0;
   std::uint32_t sequence_length = 0;      ///< Of the length field just taken; NULL counts as 0.
   bool present = false;                   ///< Whether the last data-op gave a value.
-  Decimal decimal = Decimal::Absent;      ///< What the exponent was, for its mantissa.
+  Decimal decimal = Decimal::Absent;      ///< The exponent, for its mantissa.
   bool decimal_base_is_previous = false;  ///< A delta's base: previous value, else initial.
 };
 

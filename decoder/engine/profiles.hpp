@@ -21,7 +21,7 @@ class Profiles {
 
   /// Empty: finds nothing.
   Profiles() = default;
-  /// Finds the programs that save at least so many instructions. `program` is verified.
+  /// Finds the programs that save at least `least_saved` instructions. `program` is verified.
   Profiles(const Program& program, unsigned least_saved);
 
   /// Whether the segment has programs to be found. `segment` is as in ProfileEntry, one of the program's.

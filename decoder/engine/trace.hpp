@@ -38,7 +38,7 @@ class Observer {
 
   /// `address` is the instruction's, `offset` the first byte it may take.
   virtual void step(std::uint16_t /*address*/, std::uint32_t /*offset*/) noexcept {}
-  /// Opened at a slot of the record; its words begin `base` words behind the start of that slot.
+  /// Opened at a slot of the record; its words begin `base` words after the start of that slot.
   virtual void block_opens(std::uint16_t /*block*/, std::size_t /*first_slot*/, std::size_t /*base*/) noexcept {}
   virtual void map_begins(Extent /*bytes*/) noexcept {}
   /// A bit of the innermost map. The bits of a map are taken in order; those after its end are clear.

@@ -108,7 +108,7 @@ bool Interpreter<Observer>::fail_at(ErrorCode code, const std::uint8_t* place) n
   return false;
 }
 
-/// Whether the first message names, in so many bytes, a template that resets the dictionary.
+/// Whether the first message explicitly names a template that resets the dictionary.
 template <class Observer>
 bool Interpreter<Observer>::begins_with_reset(std::span<const std::byte> data) const noexcept {
   if (options_.reset != ResetRule::Template) return false;
@@ -669,7 +669,7 @@ bool Interpreter<Observer>::mantissa(const Step& in) noexcept {
   return true;
 }
 
-/// Takes the entity; the BIT instructions behind take the fields out of it.
+/// Takes the entity; the following BIT instructions extract the fields from it.
 template <class Observer>
 template <Operator Op>
 bool Interpreter<Observer>::bit_group(const Step& in) noexcept {

@@ -19,8 +19,8 @@
 
 namespace stopbit::interp {
 
-/// What the engine tells when nobody listens: nothing. The same functions as trace::Observer, none of which leaves an
-/// instruction.
+/// The observer of an engine without one: ignores everything. The same functions as trace::Observer, none of which
+/// produces an instruction.
 struct Silent {
   static void datagram_begins(const state::Dictionary& /*dictionary*/) noexcept {}
   static void message_begins(std::uint32_t /*offset*/) noexcept {}
@@ -166,7 +166,7 @@ class Interpreter final : public Engine {
 
   template <isa::Type T>
   bool has_previous_type(const Step& in) noexcept;
-  /// What the dictionary has for an instruction: its previous value, else its initial value, else nothing, which is an
+  /// The dictionary's value for an instruction: its previous value, else its initial value, else nothing, which is an
   /// error if a code says so. D4 if the previous value is of another type.
   template <isa::Type T>
   Source previous(const Step& in, ErrorCode if_undefined, ErrorCode if_empty) noexcept;
@@ -175,7 +175,7 @@ class Interpreter final : public Engine {
     return status == wire::Status::Ok ? Source::Stream : status == wire::Status::Null ? Source::Nothing : Source::Error;
   }
 
-  /// From `begin` to where the stream stands.
+  /// From `begin` to the position in the stream.
   [[nodiscard]] trace::Extent since(const std::uint8_t* begin) const noexcept {
     return {m_.in.offset_of(begin), m_.in.offset()};
   }

@@ -6,8 +6,8 @@
 
 namespace stopbit::jit {
 
-/// Memory for machine code: first writable, then executable, never both. A page that nobody may touch stands before
-/// and behind it.
+/// Memory for machine code: first writable, then executable, never both. An inaccessible page lies before and after
+/// it.
 class CodeMemory {
  public:
   /// Room for `bytes`, writable; data() is null if the system has none. Pages that are never written take no memory.

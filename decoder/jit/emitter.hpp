@@ -13,7 +13,7 @@
 
 namespace stopbit::jit {
 
-/// What native code calls for an instruction it does not run itself. `self` is handed back.
+/// Called by native code for an instruction it does not run itself. `self` is handed back.
 struct Hooks {
   void* self = nullptr;
   bool (*open_block)(void* self, std::uint32_t address) = nullptr;  ///< False after an error.

@@ -11,7 +11,7 @@ namespace stopbit {
 
 namespace jit {
 
-/// What making the code took.
+/// Cost of generating the code.
 struct Figures {
   std::size_t instructions = 0;  ///< Of the program.
   std::size_t code_bytes = 0;    ///< Of machine code, its rare paths included.

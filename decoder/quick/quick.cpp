@@ -37,8 +37,8 @@ using Entry = state::Dictionary::Entry;
 constexpr std::size_t kMaxPresenceBits = 63;  ///< That a word of PresenceMap holds.
 constexpr std::size_t kShort = 8;             ///< Longest string here, and bytes read of the longest integer.
 
-/// The part of the machine that all instructions need. A local variable of the loop, whose address nobody keeps: so the
-/// compiler has it in registers.
+/// The part of the machine that all instructions need. A local variable of the loop whose address does not escape, so
+/// the compiler keeps it in registers.
 struct Registers {
   const Step* next;
   const std::uint8_t* position;
@@ -83,8 +83,8 @@ STOPBIT_INLINE std::uint64_t data_bits(std::uint64_t word) noexcept {
   return (word & 0x0000'0000'0FFF'FFFFU) | (word & 0x0FFF'FFFF'0000'0000U) >> 4;
 }
 
-/// An entity of up to eight bytes, as it stands in the stream, first byte lowest. Behind the datagram are zeros: an
-/// entity that is cut off has no end.
+/// An entity of up to eight bytes as in the stream, first byte lowest. Zeros follow the datagram, so an entity that is
+/// cut off has no end.
 struct ShortEntity {
   std::uint64_t bytes;
   unsigned width;  ///< In bits, eight a byte.
@@ -384,7 +384,7 @@ STOPBIT_INLINE bool push_map(Machine& m, Registers& r) noexcept {
   r.bits = to->bits();
 }
 
-/// A control-op behind a data-op.
+/// A control-op after a data-op.
 STOPBIT_INLINE bool steer(Machine& m, Registers& r, const Step& in) noexcept {
   switch (in.control) {
     case ControlOp::Seq:
@@ -457,7 +457,7 @@ bool Quick::run_message() noexcept {
   Registers r = read(m, 0);
   const Step* in = nullptr;
   const std::uint8_t* entity = nullptr;
-  // What the interpreter does instead. False after an error.
+  // Leaves the instruction to the interpreter. False after an error.
   const auto ask = [&](bool(Core::*part)(const Step&) noexcept) __attribute__((always_inline)) {
     write(m, r);
     m.step = in;

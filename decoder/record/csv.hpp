@@ -18,12 +18,12 @@ namespace stopbit::record {
 ///   ,3574403,MDIncRefresh_83,!error,"D2 at 41 in packet 12, field MDEntryPx: the integer does not fit ..."
 ///
 /// - Messages are numbered from 1 in the order of printing. A message without values has one row, path and value empty.
-/// - A sequence has a row with the number of its elements, which count from 0. A dynamic reference has a row with the
-/// name
-///   of its template; its path is "templateRef".
-/// - Values as in JSON without its quotes; set elements are separated by a space; strings are UTF-8, a byte above 0x7F
-/// of
-///   an ASCII field becomes U+0080 to U+00FF.
+/// - A sequence has a row with the number of its elements, which count from 0.
+/// - A dynamic reference has a row with the name of its template; its path is "templateRef".
+/// - Values are as in JSON, without the quotes.
+/// - The elements of a set are separated by a space.
+/// - Strings are UTF-8. A byte above 0x7F of an ASCII field
+///   becomes U+0080 to U+00FF.
 /// - Events have no message number and the path "!error", "!dropped", "!gap", ...
 /// - Quoting as RFC 4180; rows end with \n alone.
 ///

@@ -17,13 +17,13 @@ namespace stopbit::record {
 
 /// Reads lines as JsonPrinter prints them, or as people write them, into records.
 ///
-/// - Keys in any order; null is as good as no key. "template" or "id" may be missing, not both. Mandatory constants may
-/// be
-///   left out; given, they must be right. Where a template has a name twice in one place, so may the line.
-/// - Values as JsonPrinter prints them; also what converts by the rules of FAST 1.1: numbers to strings and back,
-/// decimals
-///   without a fraction to integers; enumerations by number.
-/// - A line with the key "error" or "event" is an event, which nobody can send: it is told apart, not read.
+/// - Keys in any order; null means the same as no key. "template" or "id" may be missing, not both.
+/// - Mandatory constants may be left out; if given, they must be right.
+/// - Where a template has a name twice in one place, so may the line.
+/// - Values as JsonPrinter prints them, or values that the rules of FAST 1.1 convert:
+///   numbers to strings and back, decimals without a fraction to integers.
+///   Enumerations also by number.
+/// - A line with the key "error" or "event" is an event, which cannot be sent: it is recognised, not read.
 ///
 /// Lines are not trusted: memory and work are bounded and in proportion to the line. The schema's program must outlive
 /// the reader. One thread per reader.
@@ -90,7 +90,7 @@ class JsonReader {
   bool field(const Node& node, std::size_t value, std::size_t around);
   bool constant(const Node& node, std::size_t value);
 
-  /// The value in the type of the node; a text stands in text_.
+  /// The value in the type of the node; the bytes of a text are in text_.
   bool convert(const Node& node, std::size_t value, Value& out);
   bool convert_number(const Node& node, std::size_t value, Value& out);
   bool convert_text(const Node& node, std::size_t value, Value& out);

@@ -24,7 +24,7 @@ class ReportingIterator {
     *reached_ = ++at_;
     return *this;
   }
-  ReportingIterator operator++(int) {  // NOLINT(cert-dcl21-cpp): iterators are asked to return themselves
+  ReportingIterator operator++(int) {  // NOLINT(cert-dcl21-cpp): iterators must return themselves
     ReportingIterator before = *this;
     ++*this;
     return before;
@@ -42,7 +42,7 @@ constexpr std::string_view kBetweenValues = " \t\r\n,:";
 
 }  // namespace
 
-/// What nlohmann's parser calls.
+/// Callbacks of nlohmann's parser.
 class JsonLine::Handler : public nlohmann::json_sax<nlohmann::json> {
  public:
   Handler(JsonLine& out, std::string_view line, const char* const& reached)
@@ -113,7 +113,7 @@ class JsonLine::Handler : public nlohmann::json_sax<nlohmann::json> {
 
   bool number() {
     if (!add(JsonValue::Kind::Number)) return false;
-    // The parser has looked one byte behind the number.
+    // The parser has looked one byte past the number.
     JsonValue& value = out_.values_.back();
     const std::size_t end = std::min(line_.find_first_not_of(kNumberCharacters, value.offset), line_.size());
     value.text = line_.substr(value.offset, end - value.offset);
@@ -141,7 +141,7 @@ class JsonLine::Handler : public nlohmann::json_sax<nlohmann::json> {
   JsonLine& out_;
   std::string_view line_;
   const char* const& reached_;
-  std::size_t left_ = 0;  ///< Behind the token before.
+  std::size_t left_ = 0;  ///< After the previous token.
   std::vector<std::size_t> open_;
   std::string_view key_;
   std::size_t key_offset_ = 0;

@@ -10,12 +10,12 @@
 
 namespace stopbit::record {
 
-/// A JSON value of a JsonLine. Containers are followed by what is inside: the first member or element stands at the
-/// next index, the one behind a value at `end` of that value.
+/// A JSON value of a JsonLine. The content of a container follows it: its first member or element is at the next index,
+/// each next one at `end` of the value before it.
 struct JsonValue {
   enum class Kind : std::uint8_t { Null, False, True, Number, String, Array, Object };
   Kind kind = Kind::Null;
-  std::uint32_t end = 0;     ///< Index behind the value.
+  std::uint32_t end = 0;     ///< Index after the value.
   std::uint32_t offset = 0;  ///< First byte in the line.
   std::string_view text;     ///< Number: as written. String: unescaped, UTF-8.
   std::string_view key;      ///< Of a member.

@@ -86,10 +86,10 @@ enum class EventKind : std::uint8_t {
   Lost = 8,  ///< Records before this one were dropped because the ring was full: word 6 is their number.
 };
 
-// An event record is one slot: header as any record (template index kEventIndex), then
-//   word 4: bits 0..7 kind, 8..15 error code, 16..31 template index (0xFFFF none), 32..47 block (0xFFFF none), 48..55
-//   word (255 none) word 5: bits 0..31 byte offset in the datagram, 32..63 template identifier if the error is about
-//   one (D9), else 0 word 6: number of the packet in its source, counted from 1
+// An event record is one slot: a header as in any record (template index kEventIndex), then
+//   word 4: bits 0..7 kind, 8..15 error code, 16..31 template index, 32..47 block (none 0xFFFF), 48..55 word (none 255)
+//   word 5: bits 0..31 byte offset in the datagram, 32..63 template identifier if the error is about one (D9), else 0
+//   word 6: number of the packet in its source, from 1
 // Gap events: word 5 is the first missing sequence number, word 6 how many are missing. Lost events: words 1 to 3 are
 // those of the last lost record, word 6 is how many were lost.
 

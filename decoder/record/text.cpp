@@ -31,7 +31,7 @@ void append_code_point(std::string& out, char32_t value) {
   stopbit::append_hex(out, value, 4);
 }
 
-/// What JSON writes for a character below 0x20, a quote or a backslash, and for others that are not as they look.
+/// The JSON escape of a character below 0x20, a quote or a backslash, and for others that are not as they look.
 void append_escape(std::string& out, unsigned char c) {
   constexpr std::string_view kShort = "\"\"\\\\\bb\ff\nn\rr\tt";  // pairs: character, letter
   for (std::size_t i = 0; i < kShort.size(); i += 2) {

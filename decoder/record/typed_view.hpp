@@ -496,7 +496,7 @@ class Elements {
     Item operator[](difference_type n) const noexcept { return at(index_ + n); }
     Iterator& operator++() noexcept { return *this += 1; }
     Iterator& operator--() noexcept { return *this += -1; }
-    // NOLINTBEGIN(cert-dcl21-cpp): iterators are asked to return themselves
+    // NOLINTBEGIN(cert-dcl21-cpp): iterators must return themselves
     Iterator operator++(int) noexcept { return std::exchange(*this, *this + 1); }
     Iterator operator--(int) noexcept { return std::exchange(*this, *this - 1); }
     // NOLINTEND(cert-dcl21-cpp)
@@ -563,7 +563,7 @@ class Walked {
       place_.block = walk.next();
       return *this;
     }
-    Iterator operator++(int) noexcept {  // NOLINT(cert-dcl21-cpp): iterators are asked to return themselves
+    Iterator operator++(int) noexcept {  // NOLINT(cert-dcl21-cpp): iterators must return themselves
       Iterator before = *this;
       ++*this;
       return before;

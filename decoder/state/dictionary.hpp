@@ -105,7 +105,7 @@ class Dictionary {
     std::memcpy(strings_.get() + entry.string_offset, from.strings_.get() + entry.string_offset, entry.string_length);
   }
   [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
-  /// Back to an older generation. Whoever calls it must have taken back every entry that changed since.
+  /// Returns to an older generation. The caller must have taken back every entry that changed since.
   void set_generation(std::uint64_t generation) noexcept { generation_ = generation; }
 
  private:

@@ -8,7 +8,7 @@ IndexKernel chosen_or_portable() {
   return chosen ? chosen.value() : index_kernels().front();
 }
 
-/// Blocks and words that a kernel may write to: those of the bytes, and one or two behind them.
+/// Blocks and words that a kernel may write to: those of the bytes, and one or two more.
 std::size_t blocks_for(std::size_t bytes) {
   return bytes / kIndexBlock + 2;
 }

@@ -15,9 +15,9 @@ namespace stopbit::wire {
 /// A private copy of a datagram and the places of its stop bits, made in one pass. The length of an entity, and with it
 /// where the next one begins, is then known without a look at its bytes.
 ///
-/// Nothing outside the datagram is read, so no padding is asked of whoever received it; and as the copy is private, its
-/// bytes and its index agree whatever happens to the original. The index knows bytes, not fields: inside a byte vector
-/// the bits mean nothing, and a reader skips them as it skips the vector.
+/// Nothing outside the datagram is read, so the receiver needs no padding; and as the copy is private, its bytes and
+/// its index agree whatever happens to the original. The index knows bytes, not fields: inside a byte vector the bits
+/// mean nothing, and a reader skips them as it skips the vector.
 ///
 /// Allocates when it is made, never later. One thread.
 class Index {
@@ -26,7 +26,7 @@ class Index {
   explicit Index(std::size_t max_bytes = limits::kMaxDatagramBytes);
   Index(std::size_t max_bytes, const IndexKernel& kernel);
 
-  /// Takes a datagram, or the first `max_bytes` of a longer one. The one before is gone.
+  /// Takes a datagram, or the first `max_bytes` of a longer one; replaces the previous one.
   void build(std::span<const std::byte> datagram) noexcept {
     size_ = std::min(datagram.size(), max_bytes_);
     build_(reinterpret_cast<const std::uint8_t*>(datagram.data()), size_, blocks_[0].data(), stops_.get());

@@ -14,10 +14,10 @@ namespace stopbit::wire {
 inline constexpr std::size_t kIndexBlock = 64;
 
 /// Copies `size` bytes and notes which of them have the stop bit. Reads nothing else. Writes
-///  - to `to`: the bytes, then kIndexBlock zeros; up to the next multiple of kIndexBlock and one more block behind it
-///    must be there, and be aligned to it;
-///  - to `stops`: a word per kIndexBlock bytes begun, then a word of zeros; what is behind may become zero, too: one
-///    word.
+///  - to `to`: the bytes, then kIndexBlock zeros; up to the next multiple of kIndexBlock plus one more block
+///    must exist, and be aligned to it;
+///  - to `stops`: a word per kIndexBlock bytes begun, then a word of zeros; one more word may become
+///    zero, too.
 using IndexFunction = void (*)(const std::uint8_t* from, std::size_t size, std::uint8_t* to,
                                std::uint64_t* stops) noexcept;
 
@@ -33,8 +33,8 @@ struct IndexKernel {
 /// on this processor; the text says which do.
 [[nodiscard]] Result<IndexKernel> find_index_kernel(const char* name);
 
-/// What the environment variable STOPBIT_KERNEL asks for, else the fastest. Decided once per process. Whoever makes an
-/// engine passes the failure on.
+/// The kernel named by the environment variable STOPBIT_KERNEL, else the fastest. Decided once per process. A caller
+/// that makes an engine must pass the failure on.
 [[nodiscard]] const Result<IndexKernel>& chosen_index_kernel();
 
 }  // namespace stopbit::wire

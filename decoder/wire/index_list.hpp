@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The kernels by name, for the list of them and nobody else. Each must only be called where its instructions run.
+/// The kernels by name, only for the list of them. Each must only be called where its instructions run.
 namespace stopbit::wire::kernels {
 
 void build_portable(const std::uint8_t* from, std::size_t size, std::uint8_t* to, std::uint64_t* stops) noexcept;

@@ -7,7 +7,7 @@
 
 namespace stopbit::wire {
 
-/// The presence map of a segment, of any length; bits behind its end read 0. Points into the datagram.
+/// The presence map of a segment, of any length; bits past its end read 0. Points into the datagram.
 class PresenceMap {
  public:
   /// False if the datagram ends inside the map; then nothing has changed.
@@ -27,13 +27,13 @@ class PresenceMap {
   }
 
   /// For code that takes bits by itself: it works on the word at `bits_offset`, whose top bit is the next one. Up to 63
-  /// bits may be taken so, and `take` goes on behind them.
+  /// bits may be taken so; `take` continues after them.
   void expose() noexcept {
     if (left_ == 0) refill();
   }
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
   void set_bits(std::uint64_t bits) noexcept { bits_ = bits; }
-  /// Instead of load(), by such code: the map has these bits, the first one on top, and zeros behind them.
+  /// Instead of load(), by such code: the map has these bits, the first one on top, followed by zeros.
   void load_bits(std::uint64_t bits) noexcept {
     bits_ = bits;
     left_ = 64;
@@ -71,7 +71,7 @@ class PresenceMap {
   /// More than seven bits, the last seven of them zero (R7).
   [[nodiscard]] bool overlong() const noexcept { return overlong_; }
 
-  /// Whether a bit that nobody has taken is set (R8).
+  /// Whether a bit is set that was never taken (R8).
   [[nodiscard]] bool has_unused_bits() const noexcept {
     if (bits_ != 0) return true;
     for (const std::uint8_t* p = next_; p != end_; ++p) {
@@ -88,7 +88,7 @@ class PresenceMap {
     left_ = 0;
     for (unsigned i = 0; i < kBytesPerWord && next_ != end_; ++i, left_ += 7) bits_ = bits_ << 7 | (*next_++ & kData);
     if (left_ == 0) {
-      left_ = 64;  // behind the end: zeros, again and again
+      left_ = 64;  // past the end: zeros, again and again
     } else {
       bits_ <<= 64 - left_;
     }

@@ -29,7 +29,7 @@ struct Cursor {
   [[nodiscard]] std::size_t left() const noexcept { return static_cast<std::size_t>(end - position); }
 };
 
-/// What reading an entity gave. `Wide` integers do not fit 64 bits; the caller takes the slow way.
+/// Result of reading an entity. `Wide` integers do not fit 64 bits; the caller takes the slow path.
 enum class Status : std::uint8_t { Ok, Null, Error };
 
 inline constexpr std::uint8_t kStop = 0x80;

@@ -44,8 +44,8 @@ constexpr std::size_t ascii_size(std::string_view text, bool is_nullable) {
   return ascii_preamble(text, is_nullable) + text.size();
 }
 
-/// Writes entities one behind the other, each in its shortest form, into memory of fixed size. What does not fit is
-/// left out and remembered: `full()`. Allocates when it is made, never later.
+/// Writes entities one after the other, each in its shortest form, into memory of fixed size. An entity that does not
+/// fit is left out and remembered: `full()`. Allocates when it is made, never later.
 class Writer {
  public:
   explicit Writer(std::size_t capacity)
@@ -71,7 +71,7 @@ class Writer {
     size_ += count;
   }
 
-  /// An unsigned number in exactly so many bytes.
+  /// An unsigned number in exactly `bytes` bytes.
   void bits(std::uint64_t value, std::size_t bytes) noexcept {
     if (!room(bytes)) return;
     for (std::size_t i = bytes; i-- > 0; value >>= 7) bytes_[size_ + i] = static_cast<std::uint8_t>(value & kData);

@@ -40,7 +40,7 @@ module formal_axi_write #(
   logic [7:0] bursts_q   = '0;  // without response
   logic [7:0] complete_q = '0;  // of these, with all their data
   logic       picked_q   = '0;  // a burst, any one
-  logic [7:0] ahead_q, left_q;  // beats before it, beats of it behind the next one
+  logic [7:0] ahead_q, left_q;  // beats before it, beats of it after the next one
   logic [12:0] end_in_page;
   assign end_in_page = {1'b0, awaddr_i[11:0]} + {awlen_i[6:0] + 7'd1, 6'd0};
   always_ff @(posedge clk_i) begin

@@ -1,5 +1,5 @@
-/// Whatever the engine does within its rules: what the window says is there was sent, at most 20 bytes, and its entities end in it.
-/// Datagrams without a preamble: one that is passed over needs headers that tell the right length.
+/// Whatever the engine does within its rules: the bytes that the window shows were sent, at most 20 bytes, and its entities end in it.
+/// Datagrams without a preamble: a skipped preamble needs headers that tell the right length.
 module proof_decompressor
   import stopbit_uop_pkg::*;
 (

@@ -1,4 +1,4 @@
-/// Words come out in order and as they went in; a double take drops the word behind the one shown, or says that there was only one.
+/// Words come out in order and as they went in; a double take drops the word after the one shown, or says that there was only one.
 module proof_double_fifo (
   input logic       clk_i,
   input logic       rst_ni,

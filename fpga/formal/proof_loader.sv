@@ -1,5 +1,5 @@
 /// Words go to addresses that count up from the one that was set, none is left out or doubled; words that are read back
-/// count up from there, each is asked for once, and never in a cycle in which one is loaded.
+/// count up from there, each is requested once, and never in a cycle in which one is loaded.
 module proof_loader
   import stopbit_pkg::*;
 (

@@ -33,7 +33,7 @@ module proof_multi_fifo (
   assign take = read_i && nonempty[read_queue_i];
   always_ff @(posedge clk_i) taken_q <= rst_ni && take;
   always_comb if (rst_ni) assert (valid == taken_q);
-  // Of one queue, any: a word counts as taken when it is shown, one cycle after it was asked for.
+  // Of one queue, any: a word counts as taken when it is shown, one cycle after it was requested.
   logic own_q;
   always_ff @(posedge clk_i) own_q <= read_queue_i == queue_i;
   formal_order #(.Width(1), .Capacity(5)) i_order (

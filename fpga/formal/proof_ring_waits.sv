@@ -3,7 +3,7 @@
 /// ring has credit, however these come and go; cycles in which a ring begins begin the count anew. The way to memory
 /// (stopbit_axi_writer) and the list (stopbit_vrbh) are free: they have proofs of their own.
 ///
-/// What is to be done before the slot can be taken is counted (`rank`), and gets less in each such cycle and never more.
+/// `rank` counts the steps before the slot can be taken; it decreases in each such cycle and never grows.
 /// With it: no more is published than is claimed, and no more is claimed than there is credit.
 module proof_ring_waits
   import stopbit_ring_pkg::*;
@@ -88,7 +88,7 @@ module proof_ring_waits
   assign slots    = i_dut.slots_q;
 
   logic [1:0] works, holds;  // the writer is at this ring; what has to be true of it
-  logic [1:0][7:0] all, claimed, padded, told;  // steps until the ring is ready for a slot: now, behind the step in work
+  logic [1:0][7:0] all, claimed, padded, told;  // steps until the ring is ready for a slot: now, after the step in work
   for (genvar r = 0; r < 2; r++) begin : g_ring
     logic        running, begun, tells, ends_short, claims_short, sensible;
     logic [63:0] number, claim, slot_count, rest, ahead, most;

@@ -1,5 +1,5 @@
 /// One ring, a memory that always answers at once, a host that always gives credit: whatever records come, and whenever the ring
-/// begins, no slot waits longer than MaxWait cycles. What is published never exceeds what is claimed. Addresses and bursts
+/// begins, no slot waits longer than MaxWait cycles. Published slots never exceed claimed ones. Addresses and bursts
 /// keep the rules.
 module proof_ring_writer
   import stopbit_ring_pkg::*;

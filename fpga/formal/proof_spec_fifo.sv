@@ -35,7 +35,7 @@ module proof_spec_fifo (
   assign forgotten = !write_revert_i ? 3'd0 : write_revert_count_i < open ? write_revert_count_i : open;
   assign returned  = !read_revert_i ? 3'd0 : read_revert_count_i < held ? read_revert_count_i : held;
 
-  // A word, any one, from the cycle in which it is written until nobody can ask for it.
+  // A word, any one, from the cycle in which it is written until it can no longer be requested.
   logic       picked_q = 1'b0, picked_data_q;
   logic [2:0] number_q, age, kept;
   assign age  = number_q - settled_q;  // words before it that are held or to come

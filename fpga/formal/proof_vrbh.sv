@@ -1,4 +1,4 @@
-/// The read side of `m_axi_ring`, two queues whose ports keep to formal_fetches and who ask for whatever they like: an address stays until
+/// The read side of `m_axi_ring`, two queues whose ports keep to formal_fetches and request anything: an address stays until
 /// it is taken, is that of a whole beat, and never more reads are on their way than there is room for. Of memory it is assumed
 /// that it takes an address within two cycles and answers in order.
 module proof_vrbh (

@@ -1,4 +1,4 @@
-/// Descriptors come only if they were asked for; then there is always a place for them. The address that is shown stays
+/// Descriptors come only on request; then there is always room for them. The address that is shown stays
 /// until it is taken, or what is on trial is settled, or the queue begins anew.
 module proof_vrbh_queue (
   input logic         clk_i,

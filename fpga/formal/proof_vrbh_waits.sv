@@ -1,5 +1,5 @@
-/// The list of segments always goes on: with descriptors that make sense, of up to three segments of up to three slots, which are asked
-/// for within two cycles and come within two, a queue that runs has no address for at most MaxWait cycles behind what made it
+/// The list of segments always goes on: with descriptors that make sense, of up to three segments of up to three slots, which are
+/// requested within two cycles and come within two, a queue that runs has no address for at most MaxWait cycles after what made it
 /// go elsewhere: a start, a way back, a way to the ring's first slot.
 module proof_vrbh_waits #(
   parameter int unsigned MaxWait = 30

@@ -132,10 +132,10 @@ def sv_package(d):
 
 
 def sv_block(d):
-    out = [f"/// The kernel's registers behind a port that takes a word at a time. {NOTE}",
+    out = [f"/// The kernel's registers, with a port that takes a word at a time. {NOTE}",
            "///",
-           "/// A read answers in the next cycle. What is not there reads as 0; writing it, or a part of a word, does nothing but",
-           "/// set errors.bad_access.",
+           "/// A read answers in the next cycle. A missing register reads as 0; writing it, or a part of a word, only sets",
+           "/// errors.bad_access.",
            "module stopbit_registers",
            "  import stopbit_registers_pkg::*;",
            "(",
@@ -333,7 +333,7 @@ def package_tcl(d):
 
 def page(d):
     out = ["# Registers of the kernel", "", NOTE, "",
-           "32-bit words in a window of 64 KiB. Of a 64-bit register the upper half is at offset + 4. What is not there reads as 0.",
+           "32-bit words in a window of 64 KiB. Of a 64-bit register the upper half is at offset + 4. A missing register reads as 0.",
            "", "| kind | |", "|---|---|",
            "| constant | never changes |",
            "| read | what the hardware says; of 64 bits, reading the lower half keeps the upper one for its read |",

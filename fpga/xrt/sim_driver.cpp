@@ -283,7 +283,7 @@ class Card {
         if (!packet) break;
         model_.send(std::move(*packet));
       }
-      // Who asked something may ask more: it ran the clock, and waits.
+      // A client that has sent one request may send more: it ran the clock, and waits.
       const std::uint64_t cycles = work.empty() ? kRun : 1;
       if (model_.quiet_cycles() <= kQuietCycles || model_.waiting() > 0) model_.run(cycles);
     }

@@ -106,7 +106,7 @@ void Agent::note_stall(std::uint64_t now) noexcept {
   parts_.tally->longest_stall_ns.set(std::max(parts_.tally->longest_stall_ns.value(), now - last));
 }
 
-/// Behind the decoding of all of the batch, so that recording costs its records no time.
+/// After the whole batch is decoded, so that recording adds no latency to its records.
 void Agent::record(std::size_t count) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
     const ingest::Arrival& arrival = batch_[i];

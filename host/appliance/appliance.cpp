@@ -26,7 +26,7 @@ std::string address_of(const std::optional<feed::Line>& line) {
   return text;
 }
 
-/// What is wrong with where a ring lies; empty: nothing.
+/// Returns why the ring's memory is not where it should be; empty if it is.
 std::string misplaced(const std::optional<ring::Writer>& ring, const Place& place) {
   if (!ring || !place.node) return {};
   const auto node = node_of_memory(ring->last_byte());
@@ -37,7 +37,7 @@ std::string misplaced(const std::optional<ring::Writer>& ring, const Place& plac
 
 }  // namespace
 
-/// What comes later is locked too, if no limit can make it fail: those who are privileged now will not be then.
+/// Also locks memory mapped later, unless a limit could make that fail: privileges held now will have been dropped.
 void Appliance::lock_memory() {
   rlimit limit{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
   const bool is_unlimited = ::setrlimit(RLIMIT_MEMLOCK, &limit) == 0 ||

@@ -64,7 +64,7 @@ void Channel::note_error(const Outcome& outcome, const PacketInfo& info, std::sp
   if (shared_.tally.errors.add(fact)) keep_evidence(fact, info.data_offset, datagram);
 }
 
-/// Another thread will explain it. One copy for each kind of error, at most as many as there are places for kinds.
+/// Another thread explains it. Keeps one copy for each kind of error, up to the number of slots for kinds.
 void Channel::keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_offset,
                             std::span<const std::byte> datagram) noexcept {
   ErrorSample evidence;

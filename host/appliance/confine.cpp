@@ -113,8 +113,8 @@ std::vector<std::string> names_of(const CallList& list) {
 
 CallList calls_of(const Confinement& confinement) {
   CallList list;
-  // By what for.
-  // Receive; clients of the doors that are open.
+  // Grouped by purpose.
+  // Receive; serve clients of the open sockets.
   add(list, {SCMP_SYS(recvmmsg),    SCMP_SYS(recvmsg),     SCMP_SYS(recvfrom),        SCMP_SYS(sendmsg),
              SCMP_SYS(sendto),      SCMP_SYS(accept),      SCMP_SYS(accept4),         SCMP_SYS(getsockopt),
              SCMP_SYS(setsockopt),  SCMP_SYS(getsockname), SCMP_SYS(getpeername),     SCMP_SYS(shutdown),
@@ -185,7 +185,7 @@ CallList calls_of(ThreadKind kind, const Confinement& confinement) {
     return list;
   }
   if (kind == ThreadKind::Keeper) {
-    // Threads are there; sockets are received from elsewhere. Native code is made here.
+    // All threads have started; another process passes the sockets. Native code is compiled here.
     CallList list = calls_of(confinement);
     remove(list, {SCMP_SYS(clone), SCMP_SYS(clone3), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(prctl),
                   SCMP_SYS(recvmmsg), SCMP_SYS(userfaultfd), SCMP_SYS(munlock), SCMP_SYS(socketpair)});

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::uint64_t kSilenceNs = 10'000'000'000;
 
-/// Which file has the name.
+/// Returns the device and inode that the name refers to.
 std::pair<dev_t, ino_t> file_at(const std::string& path) noexcept {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 ? std::pair(status.st_dev, status.st_ino) : std::pair<dev_t, ino_t>();
@@ -172,8 +172,8 @@ void Distribution::stop() {
   if (thread_.joinable()) thread_.join();
   if (!ways_[0]->node || is_closed_) return;
   is_closed_ = true;
-  // Rings have ended: subscribers get what is on its way. The clock of the steps so far goes on, whose ever it is: to
-  // nodes, a leap of it is a time in which nobody has said anything.
+  // Rings have ended: subscribers get what is on its way. Continues the clock of the previous steps, whichever clock it
+  // was: nodes take a leap of it for a time without any sign of a peer.
   const std::uint64_t then_ns = now_ns_;
   const std::uint64_t begin_ns = os::monotonic_clock_ns();
   const auto clock_ns = [&] { return then_ns + (os::monotonic_clock_ns() - begin_ns); };
@@ -395,7 +395,7 @@ void Distribution::tell_of_fabric() {
                          (deaths.count == 1 ? " time" : " times") + " so far");
 }
 
-/// A subscriber keeps its place as long as it is there.
+/// A subscriber keeps its slot as long as it is connected.
 void Distribution::publish_subscribers(Way& way) {
   const std::vector<remote::SubscriptionStatus> subscribers = way.publisher->status();
   const remote::PublisherCounters& counters = way.publisher->counters();
@@ -463,7 +463,7 @@ void Distribution::publish_broker() {
   const nic::Broker::Uses uses = broker_->uses();
   for (std::size_t i = 0; i < settings_.rings.size(); ++i) {
     nic::FeedUse sum;
-    // The users of a feed stand next to each other.
+    // The users of a feed are adjacent.
     for (auto use = uses.lower_bound({settings_.rings[i].name, 0});
          use != uses.end() && use->first.first == settings_.rings[i].name; ++use) {
       sum.attached += use->second.attached;

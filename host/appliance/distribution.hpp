@@ -98,7 +98,7 @@ class Distribution {
     using Occupant = std::tuple<nic::NodeId, nic::Vpid, std::uint64_t>;  ///< And since when.
     std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
   };
-  /// What is published by each carrier, in the order of `ways_`.
+  /// Rings published by each carrier, in the order of `ways_`.
   using Publications = std::vector<std::vector<remote::PublishedRing>>;
   /// A ring, and which segment has its name.
   struct Offer {

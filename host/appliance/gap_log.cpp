@@ -94,7 +94,7 @@ std::string lines_text(const GapEntry& gap) {
     if (!out.empty()) out += ", ";
     out += i == 0 ? "A " : "B ";
     if (!had.heard) {
-      out += "was never heard";
+      out += "received nothing";
     } else if (had.passed) {
       out += fmt::format("was at {}", had.last_sequence);
     } else {
@@ -224,7 +224,7 @@ GapHistory read_gaps(const std::string& folder, std::uint64_t since_ns, std::siz
   std::error_code error;
   std::vector<std::string> files;
   for (const std::string& name : disk::names_in(folder, error)) {
-    // A gap can stand in the file of the day before only if it is of that day.
+    // The file of the previous day can hold a gap only if the gap began on that day.
     if (day_of(name) && name >= file_name(since_ns)) files.push_back(folder + "/" + name);
   }
   if (error) {

@@ -19,7 +19,7 @@ std::string_view reason_text(std::uint8_t reason) {
     case arbitrate::NewRun::Reason::Sender: return "another sender";
     case arbitrate::NewRun::Reason::Cycle: return "cycle";
     case arbitrate::NewRun::Reason::SequenceReset: return "sequence reset";
-    case arbitrate::NewRun::Reason::Back: return "the run before goes on";
+    case arbitrate::NewRun::Reason::Back: return "the previous run continues";
   }
   return "unknown";
 }
@@ -194,7 +194,7 @@ void Keeper::take(const AgentEvent& notice) {
   }
 }
 
-/// What is known for certain first; then what this machine has done; then the lines.
+/// Certain facts first; then events of this machine; then the lines.
 GapCause Keeper::cause_of(const AgentEvent& notice, bool is_line_down) noexcept {
   using arbitrate::GapReason;
   const auto reason = static_cast<GapReason>(notice.detail);

@@ -35,8 +35,8 @@ std::uint64_t check_of(std::uint64_t channel, std::uint64_t sender, std::uint64_
 
 using Found = std::vector<std::pair<std::uint64_t, KnownRuns::Known>>;
 
-/// Every place that was stored to, with the hash of its channel. Nothing in a file that is new, or that a loss of power
-/// has left as zeros; a failure if it is somebody else's.
+/// Returns every slot in use, with the hash of its channel. Returns nothing for a file that is new or that a power loss
+/// left as zeros; fails if the file belongs to another program.
 Result<Found> read(int file, std::size_t size, const std::string& path) {
   Found found;
   std::array<std::uint64_t, sizeof(Head) / sizeof(std::uint64_t)> words{};

@@ -70,7 +70,7 @@ int prefer_node(std::optional<std::uint32_t> node) noexcept {
   std::array<unsigned long, kMaxNodes / kBitsPerWord> mask{};
   if (node && *node >= kMaxNodes) return EINVAL;
   if (node) mask[*node / kBitsPerWord] = 1UL << (*node % kBitsPerWord);
-  // The kernel reads one bit less than it is told.
+  // The kernel reads one bit less than the size passed to it.
   const long status = node ? ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask.data(), kMaxNodes + 1)
                            : ::syscall(SYS_set_mempolicy, MPOL_DEFAULT, nullptr, 0);
   return status == 0 ? 0 : errno;

@@ -19,7 +19,7 @@ class Topology {
 
   [[nodiscard]] std::size_t nodes() const noexcept { return nodes_.size(); }
   [[nodiscard]] std::optional<std::uint32_t> node_of_core(std::uint32_t core) const noexcept;
-  /// Of the card behind a network interface, or at a PCI address; nothing if it has none ("-1") or does not exist.
+  /// NUMA node of a network interface's card, or of a PCI address; nothing if it has none ("-1") or does not exist.
   [[nodiscard]] std::optional<std::uint32_t> node_of_interface(const std::string& interface) const;
   [[nodiscard]] std::optional<std::uint32_t> node_of_pci(const std::string& address) const;
 

@@ -57,7 +57,7 @@ Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& se
       if (!read) return Failure{read.message()};
       token = std::move(read).value();
     }
-    // Who comes by shm is of the appliance's user: the kernel lets nobody else.
+    // Subscribers by shm belong to the appliance's user: the kernel admits no other.
     const bool has_addresses = wanted == &PublishSettings::to_fabric;
     rings.push_back({.name = published.name,
                      .ring = published.ring,

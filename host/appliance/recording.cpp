@@ -10,7 +10,7 @@
 namespace stopbit::appliance {
 namespace {
 
-/// So long the thread rests when there is nothing to write: files are at most so far behind.
+/// How long the thread sleeps when it has nothing to write; files lag by at most this time.
 constexpr auto kRest = std::chrono::milliseconds(10);
 
 bool is_plain(char c) {

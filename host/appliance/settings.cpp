@@ -50,7 +50,7 @@ std::string listen_problem(const std::string& text) {
   const std::size_t end = std::min(text.find(']'), text.size());
   const std::string host = text.substr(1, end - 1);
   const Result<nic::AddressPrefix> address = nic::parse_prefix(host);
-  // What stands behind the bracket is the same as of IPv4.
+  // The text after the bracket has the same form as after an IPv4 address.
   const bool has_port = end < text.size() && net::parse_endpoint("127.0.0.1" + text.substr(end + 1)).ok();
   if (!address || host.find('/') != std::string::npos || address.value().address.is_ipv4() || !has_port) {
     return "'" + text + "' is not an IPv6 address and a port, like [fd00::1]:7700";
@@ -250,7 +250,7 @@ class SettingsReader {
     }
   }
 
-  /// Index of the item with the name that stands at `key`; 0 after an error.
+  /// Index of the item whose name is the value of `key`; 0 after an error.
   template <class Item>
   std::size_t find(config::Table& table, std::string_view key, const std::vector<Item>& items, const char* noun) {
     const std::string name = table.text(key);
@@ -393,7 +393,7 @@ class SettingsReader {
   }
 
   void read_admission(config::Table& table, const NicSettings& nic, PublishSettings& published) {
-    // An empty list could mean nobody, or everybody: it is none.
+    // An empty list could mean no address or every address, so it is an error.
     const std::size_t least = table.has("allow") ? 1 : 0;
     for (const std::string& text : table.texts("allow", {.least = least, .most = kMaxAllowed})) {
       const Result<nic::AddressPrefix> prefix = nic::parse_prefix(text);
@@ -417,7 +417,7 @@ class SettingsReader {
     published.bytes_per_second = table.bytes("bytes_per_second", {64U << 10, remote::ByteRate::kMost}, 0);
   }
 
-  /// Who waits for readers takes nothing from its ports meanwhile: only captures wait, too.
+  /// While the writer waits for readers it takes nothing from its ports, so only captures may wait.
   void check_waits(config::Table& table, const std::string& ring) {
     for (const FeedSettings& feed : settings_.feeds) {
       const auto& channels = feed.description.channels;

@@ -524,7 +524,7 @@ std::string to_json(const Status& status) {
   put_rows(root, kKeeperRows, status);
   if (status.recorder.exists) root["recorder"] = recorder_json(status.recorder);
   if (status.nic.exists) root["nic"] = nic_json(status.nic);
-  // What is not UTF-8 in a hostile segment must not end the program.
+  // Invalid UTF-8 in a hostile segment must not end the program.
   return root.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 

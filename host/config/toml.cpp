@@ -61,7 +61,7 @@ bool is_key_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
 }
 
-/// Behind the string that begins at `at`, or behind the line if it does not end on it.
+/// The position after the string that begins at `at`, or after the line if the string does not end on it.
 std::size_t skip_string(std::string_view text, std::size_t at) {
   const char quote = text[at];
   if (text.substr(at, 3) == std::string(3, quote)) {
@@ -91,9 +91,9 @@ struct Refusal {
   std::string why;
 };
 
-/// What must not reach the parser. Keys with many dots: it nests a table per part, and frees them recursively. Letters
-/// beyond ASCII outside of comments: its test for white space is undefined for many of them, and it applies that to
-/// whatever it takes for a value.
+/// Refuses input that must not reach the parser. Keys with many dots: it nests a table per part, and frees them
+/// recursively. Letters beyond ASCII outside of comments: its test for white space is undefined for many of them, and
+/// it applies that to whatever it takes for a value.
 std::optional<Refusal> find_refused(std::string_view text) {
   const auto is_beyond_ascii = [](char c) { return static_cast<unsigned char>(c) >= 0x80; };
   std::size_t dots = 0;

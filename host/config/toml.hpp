@@ -21,7 +21,7 @@
 ///       const std::string name = channel.text("name");
 ///       channel.finish();
 ///     }
-///     root.finish();  // refuses the keys that nobody has asked for
+///     root.finish();  // refuses keys that were not read
 ///     if (diagnostics.has_errors()) ...
 ///
 /// A getter that finds a problem reports it and returns a harmless value, so that one run reports every problem.

@@ -21,7 +21,7 @@ class FedCard final : public Card {
   /// Empty on success.
   [[nodiscard]] std::string connect(const CardOptions& options) {
     XrtOptions xrt{.card = options.index, .xclbin = options.xclbin, .kernel = 0, .memory = 0};
-    std::unique_ptr<SimCard> simulated;  // its folder is needed until the connection is there
+    std::unique_ptr<SimCard> simulated;  // its folder is needed until the connection exists
     std::string feed;
     if (options.xclbin == kSimulated) {
       auto prepared = SimCard::prepare();

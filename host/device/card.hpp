@@ -12,7 +12,7 @@ namespace stopbit::device {
 
 struct CardOptions {
   std::string xclbin;       ///< The file that holds the kernel; "sim": the simulated card that comes with stopbit.
-  std::uint32_t index = 0;  ///< Which card, as `xbutil examine` counts them.
+  std::uint32_t index = 0;  ///< Number of the card, as in `xbutil examine`.
 };
 
 /// An open card, with a way to send it datagrams. One engine runs on it at a time.
@@ -31,7 +31,7 @@ class Card {
   /// the card's. `program` has passed verify::check.
   [[nodiscard]] virtual Result<std::vector<std::string>> obstacles(const Program& program,
                                                                    const EngineOptions& options) = 0;
-  /// There are no obstacles, and the engine before is gone. The program must outlive the engine, as the card does.
+  /// There are no obstacles, and the previous engine is destroyed. Program and card must outlive the engine.
   [[nodiscard]] virtual Result<std::unique_ptr<DeviceEngine>> run(const Program& program,
                                                                   const EngineOptions& options) = 0;
 };

@@ -8,8 +8,8 @@
 
 namespace stopbit::device {
 
-/// Memory of the host that the device can read and write. Zeroed. Lives on when its device is gone, but then nobody
-/// writes.
+/// Memory of the host that the device can read and write. Zeroed. Lives on after its device, but then nothing writes to
+/// it.
 class HostBuffer {
  public:
   virtual ~HostBuffer() = default;

@@ -19,7 +19,7 @@ constexpr std::uint32_t kBank = 0;
 constexpr std::uint64_t kLeastRingSlots = 1024;
 constexpr int kLooksBeforeNap = 64;
 constexpr auto kNap = std::chrono::microseconds(50);
-/// So often the registers are asked, if the ring stays empty.
+/// How often the registers are read if the ring stays empty.
 constexpr auto kLook = std::chrono::milliseconds(500);
 /// Counts the values that a record holds.
 struct ValueCount : record::Visitor {
@@ -45,7 +45,7 @@ constexpr std::uint64_t with_bits(std::uint64_t word, unsigned shift, unsigned w
   return (word & ~mask) | (value << shift & mask);
 }
 
-/// What has been counted since, of what an engine has to do with.
+/// The differences of the counters that an engine uses.
 Counters operator-(const Counters& now, const Counters& before) {
   Counters since;
   since.datagrams = now.datagrams - before.datagrams;

@@ -20,7 +20,7 @@
 
 namespace stopbit::device {
 
-/// What a device did for an engine, since the engine was made.
+/// Counters of a device for an engine, since the engine was made.
 struct Figures {
   Counters kernel;  ///< Datagrams, records and instructions; what the front end counts is 0.
   RingCounters ring;
@@ -51,7 +51,7 @@ class DeviceEngine final : public Engine {
   static constexpr std::chrono::milliseconds kPatience{60'000};
 
   /// Loads the program, begins a ring, and lets the device receive. Device, network and program must outlive the
-  /// engine; there are no obstacles. A device that executes nothing for so long, while a datagram is on its way, has
+  /// engine; there are no obstacles. A device that executes nothing for `patience`, while a datagram is on its way, has
   /// failed.
   [[nodiscard]] static Result<std::unique_ptr<DeviceEngine>> make(Device& device, Network& network,
                                                                   const Program& program, const EngineOptions& options,

@@ -16,7 +16,7 @@ struct Filter {
   std::optional<std::uint16_t> template_index = {};
   std::uint8_t word = 0;    ///< Of the root block, if mask is not 0.
   std::uint64_t mask = 0;   ///< Bits of the word that are looked at; 0: none.
-  std::uint64_t value = 0;  ///< What they have to be.
+  std::uint64_t value = 0;  ///< The required value.
   std::uint8_t rings = 0;   ///< A bit for each ring.
 };
 

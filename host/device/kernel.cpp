@@ -100,7 +100,7 @@ Status Kernel::load(std::uint32_t bank, std::span<const LoadWord> words) {
 
 Status Kernel::verify(std::uint32_t bank, std::span<const LoadWord> words) {
   if (bank > 1) return Failure{"the kernel has banks 0 and 1, not " + std::to_string(bank)};
-  // What was written last to an address is there; addresses that follow each other are read in one go.
+  // An address has its last value; consecutive addresses are read in one go.
   std::map<std::uint32_t, std::uint32_t> there;
   for (const LoadWord& word : words) there[word.address] = word.value;
   std::vector<std::byte> expected;
@@ -222,7 +222,7 @@ Status Kernel::set_line_rule(std::uint32_t channel, const std::optional<LineRule
   std::uint32_t command = channel << registers::kRuleWriteChannelShift;
   if (rule) {
     if (rule->window < 1 || rule->window > kMaxWindow) {
-      return Failure{"the kernel knows 1 to " + std::to_string(kMaxWindow) + " numbers of a channel, not " +
+      return Failure{"the window of a channel must be 1 to " + std::to_string(kMaxWindow) + " numbers, not " +
                      std::to_string(rule->window)};
     }
     command |= registers::kRuleWriteEnable | (rule->carousel ? registers::kRuleWriteCarousel : 0) |

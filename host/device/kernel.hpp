@@ -24,7 +24,7 @@ struct LoadWord {
   std::uint32_t value;
 };
 
-/// What a kernel has counted since its reset.
+/// Counters of a kernel since its reset.
 struct Counters {
   std::uint64_t datagrams = 0;
   std::uint64_t datagram_bytes = 0;
@@ -36,7 +36,7 @@ struct Counters {
   std::uint64_t chunks = 0;             ///< Datagrams with a part of a message only, of which nothing was decoded.
   std::uint64_t line_passed = 0;        ///< Of channels with a choice of lines: first copies,
   std::uint64_t line_duplicates = 0;    ///< second copies,
-  std::uint64_t line_late = 0;          ///< and what came behind a higher number.
+  std::uint64_t line_late = 0;          ///< and packets after a higher number.
   std::uint64_t gaps = 0;               ///< Runs of sequence numbers that were missing,
   std::uint64_t numbers_missing = 0;    ///< and the numbers in them.
   std::uint64_t records_unmatched = 0;  ///< No filter wanted them.
@@ -50,7 +50,7 @@ inline constexpr std::size_t kVerdictFrameBad = 15;     ///< The MAC says so.
 inline constexpr std::size_t kVerdictFiltered = 16;     ///< Of no group.
 inline constexpr std::size_t kVerdictOverflow = 17;     ///< No room.
 
-/// What comes to the kernel, and how it takes it.
+/// Input of the kernel, and how it takes it.
 struct Intake {
   bool frames = false;          ///< Ethernet frames; else the payload of datagrams, `tdest` is the channel. Of frames:
   bool fcs = false;             ///< they end with their FCS, which is checked (else the MAC has done both);
@@ -71,7 +71,7 @@ struct Group {
 /// How the copies of a channel's datagrams are chosen: the first of each sequence number passes, and gaps become event
 /// records.
 struct LineRule {
-  bool carousel = false;      ///< Number 1 behind a higher one begins a cycle.
+  bool carousel = false;      ///< Number 1 after a higher one begins a cycle.
   std::uint32_t window = 64;  ///< Numbers that are known, 1 to 64; what is older counts as late.
 };
 
@@ -96,7 +96,7 @@ class Kernel {
   /// Loads words into a bank, which must not be in use; compares the kernel's CRC of what arrived, and then verifies.
   [[nodiscard]] Status load(std::uint32_t bank, std::span<const LoadWord> words);
   /// Whether the memories that the decode core runs from hold these words: the kernel reads them back and makes their
-  /// CRC. Takes a cycle for each word and does not disturb decoding: it can be asked at any time.
+  /// CRC. Takes a cycle for each word and does not disturb decoding, so it can be called at any time.
   [[nodiscard]] Status verify(std::uint32_t bank, std::span<const LoadWord> words);
 
   /// Datagrams are taken, or dropped and counted.
@@ -108,14 +108,14 @@ class Kernel {
   [[nodiscard]] Status set_intake(const Intake& intake);
   /// Entry `index` of the table of groups, from 0 to 63; without a group it is empty. The first one that fits counts.
   [[nodiscard]] Status set_group(std::uint32_t index, const std::optional<Group>& group);
-  /// How the preambles of a channel (0 to 63) are read; without a framing, describe_input's bytes are skipped. Nothing
-  /// of the channel may be on its way. Fails if the kernel cannot read it: blocks, fields behind 48 bytes, a longer
-  /// skip.
+  /// How the preambles of a channel (0 to 63) are read; without a framing, describe_input's bytes are skipped. No
+  /// packet of the channel may be on its way. Fails if the kernel cannot read it: blocks, fields after 48 bytes, a
+  /// longer skip.
   [[nodiscard]] Status set_framing(std::uint32_t channel, const std::optional<net::Framing>& framing);
   /// Without a rule every datagram of the channel passes.
   [[nodiscard]] Status set_line_rule(std::uint32_t channel, const std::optional<LineRule>& rule);
-  /// What records say of the source of datagrams (record::SourceLine; frames have that of their group) and of times
-  /// (record::TimeQuality), and how many bytes stand before the first message where the channel has no framing.
+  /// Sets what records say of the source of datagrams (record::SourceLine; frames have that of their group) and of
+  /// times (record::TimeQuality), and the number of bytes before the first message where the channel has no framing.
   [[nodiscard]] Status describe_input(std::uint8_t source, std::uint8_t time_quality, std::uint16_t preamble_bytes);
 
   /// Each record goes to the rings of all filters (at most 16) that want it; what none wants goes to ring 0, or
@@ -128,7 +128,7 @@ class Kernel {
   [[nodiscard]] Result<Counters> counters();
   /// Nothing is on its way from the input to memory.
   [[nodiscard]] Result<bool> idle();
-  /// What went wrong since the last call, as bits (registers::kErrors...), and clears it.
+  /// Errors since the last call, as bits (registers::kErrors...), and clears it.
   [[nodiscard]] Result<std::uint32_t> take_errors();
 
   /// A sentence for each error bit; empty for none.

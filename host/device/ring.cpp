@@ -165,7 +165,7 @@ Status DeviceRing::stop() {
   stopped_ = true;
   const Status done = device_->write(at(reg::kCommand), reg::kCommandStop);
   if (!done) return done;
-  // What is on its way still goes to our memory, which must not be gone by then.
+  // Records on their way still go to our memory, which must outlive them.
   for (int i = 0; i < kLooks; ++i) {
     const Result<std::uint32_t> status = device_->read(registers::kStatus);
     if (!status) return Failure{status.message()};

@@ -14,28 +14,28 @@
 
 namespace stopbit::device {
 
-/// Whom the device waits for. The values are those of the ring's register `mode`.
+/// What the device waits for. The values are those of the ring's register `mode`.
 enum class RingMode : std::uint32_t {
-  Lossy = 1,  ///< For nobody: who is too slow loses records, and learns how many.
+  Lossy = 1,  ///< Nothing: a reader that falls behind loses records and learns how many.
   Stall = 2,  ///< For poll(): records wait in the device when it is behind by a whole ring.
   Drop = 3,   ///< For poll(), but a record that finds no room is dropped and counted.
 };
 
 struct RingOptions {
-  std::uint32_t index = 0;            ///< Which of the kernel's rings.
+  std::uint32_t index = 0;            ///< Number of the kernel's ring.
   std::uint64_t slot_count = 65'536;  ///< A power of two, at least eight records of the program.
   RingMode mode = RingMode::Stall;
   std::uint32_t image_generation = 0;
-  std::uint64_t segment_slots = 0;          ///< The ring is given to the device in pieces of so many; 0: in one.
-  std::uint32_t timeout_cycles = 0;         ///< A record whose next slot does not come so long is withdrawn; 0: never.
-  std::uint32_t credit_timeout_cycles = 0;  ///< Stall: a record waits so long for poll(), then records are dropped
+  std::uint64_t segment_slots = 0;          ///< The device gets the ring in pieces of this size; 0: in one.
+  std::uint32_t timeout_cycles = 0;         ///< A record whose next slot is later is withdrawn; 0: never.
+  std::uint32_t credit_timeout_cycles = 0;  ///< Stall: how long a record waits for poll() before records are dropped
                                             ///< until poll() goes on; 0: for ever, and all rings with it.
 };
 
 struct RingCounters {
   bool running = false;
   bool starved = false;         ///< It drops, for poll() was too slow for credit_timeout_cycles.
-  std::uint64_t number = 0;     ///< Of the slot behind the last record.
+  std::uint64_t number = 0;     ///< Of the slot after the last record.
   std::uint64_t records = 0;    ///< Published.
   std::uint64_t dropped = 0;    ///< They found no room, or the ring not running.
   std::uint64_t withdrawn = 0;  ///< Begun and taken back.
@@ -58,18 +58,18 @@ class DeviceRing {
   DeviceRing& operator=(const DeviceRing&) = delete;
 
   /// Takes the next record, if there is one: no system call, no register; but once in a quarter of the ring, in modes
-  /// Stall and Drop, the device is told how far the reader is. If that fails, Poll::Damaged, and problem() says why.
+  /// Stall and Drop, it sends the device the reader's position. If that fails, Poll::Damaged, and problem() says why.
   [[nodiscard]] ring::Poll poll();
-  /// What poll has found: a private copy, valid until the next poll.
+  /// The record found by poll: a private copy, valid until the next poll.
   [[nodiscard]] std::span<const record::Slot> record() const noexcept { return {copy_.data(), copied_}; }
   /// Records that the last Poll::Lost skipped.
   [[nodiscard]] std::uint64_t lost_records() const noexcept { return reader_.lost().records; }
-  /// So many records were published before the next one.
+  /// Records published before the next one.
   [[nodiscard]] std::uint64_t next_record() const noexcept { return reader_.next_record(); }
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
   [[nodiscard]] Result<RingCounters> counters();
-  /// The device writes no new record. What is published can still be polled.
+  /// The device writes no new record. Published records can still be polled.
   [[nodiscard]] Status stop();
 
   [[nodiscard]] ring::Header& header() noexcept;
@@ -87,7 +87,7 @@ class DeviceRing {
   ring::ReaderCore<ring::SharedMemory> reader_;
   std::vector<record::Slot> copy_;
   std::size_t copied_ = 0;
-  std::uint64_t credited_ = 0;  ///< Position that the device was told.
+  std::uint64_t credited_ = 0;  ///< Position that the device knows.
   bool stopped_ = true;
   std::string problem_;
 };

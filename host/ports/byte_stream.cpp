@@ -171,7 +171,7 @@ std::size_t ByteStream::read(std::byte* to, std::size_t bytes) noexcept {
 
 bool ByteStream::starts_with(std::span<const std::byte> bytes) noexcept {
   if (decompressor_) {
-    if (output_end_ == output_at_) (void)fill_output();  // a buffer is much longer than what anybody asks for
+    if (output_end_ == output_at_) (void)fill_output();  // a buffer is much longer than any `bytes`
   } else {
     while (input_end_ - input_at_ < bytes.size() && fill_input()) {
     }
@@ -186,7 +186,7 @@ std::uint64_t ByteStream::file_bytes_done() const noexcept {
   return file_bytes_read_ - (input_end_ - input_at_);
 }
 
-/// Reads more of the file behind what is in the buffer, or from its start if that was used up.
+/// Reads more of the file after the buffered bytes, or from the buffer's start if those are used up.
 bool ByteStream::fill_input() noexcept {
   if (input_at_ == input_end_) input_at_ = input_end_ = 0;
   if (file_ended_ || input_end_ == kBufferBytes) return false;
@@ -204,7 +204,7 @@ bool ByteStream::fill_input() noexcept {
   return true;
 }
 
-/// Behind a member: finds out whether another one follows. Zero bytes up to the end are padding of the medium.
+/// After a member: finds out whether another one follows. Zero bytes up to the end are padding of the medium.
 bool ByteStream::begin_member() noexcept {
   for (;;) {
     while (input_at_ < input_end_ && input_[input_at_] == std::byte{0}) ++input_at_;
@@ -221,7 +221,7 @@ bool ByteStream::begin_member() noexcept {
   return true;
 }
 
-/// Decompresses into the empty output buffer. What comes before damage is handed out.
+/// Decompresses into the empty output buffer. Hands out the bytes before damage.
 std::size_t ByteStream::fill_output() noexcept {
   output_at_ = output_end_ = 0;
   while (output_end_ == 0 && !ended_) {

@@ -27,7 +27,7 @@ enum class Next : std::uint8_t {
   Fault,   ///< The source is damaged from here on; fault() says how. All packets before were good. End follows.
 };
 
-/// What ended a source before its time.
+/// Error that ended a source early.
 struct Fault {
   std::uint64_t packet = 0;  ///< Number of the first packet that could not be read.
   std::uint64_t offset = 0;  ///< Where it begins: byte of the (decompressed) file.
@@ -53,7 +53,7 @@ class PacketSource {
   [[nodiscard]] virtual std::string_view name() const noexcept = 0;
   [[nodiscard]] virtual const Fault& fault() const noexcept = 0;  ///< Valid after Next::Fault.
   [[nodiscard]] virtual SourceProgress progress() const noexcept = 0;
-  /// What the arrival times can be at best; a capture file does not say who took them.
+  /// Best possible quality of the arrival times; a capture file does not say who took them.
   [[nodiscard]] virtual record::TimeQuality time_quality() const noexcept = 0;
 };
 

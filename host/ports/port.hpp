@@ -39,7 +39,7 @@ class PortCounter {
   std::atomic<std::uint64_t> value_ = 0;
 };
 
-/// What a port has seen since it was opened. Written by the thread that polls, read by any.
+/// Counts of a port since it was opened. Written by the thread that polls, read by any.
 ///
 ///     frames = sum of verdicts        arrivals handed out = verdicts[Accepted]
 ///
@@ -54,7 +54,7 @@ struct PortCounters {
   PortCounter clamped;   ///< Datagrams whose stamp was more than a millisecond outside the time they can have come in.
 };
 
-/// What a channel's line needs from the network.
+/// Requirements of a channel's line.
 struct Membership {
   net::Endpoint group;                  ///< Multicast group, or an address of this machine, and the UDP port.
   std::optional<std::uint32_t> source;  ///< Only from this address (IGMPv3); nothing = from any (IGMPv2 style).

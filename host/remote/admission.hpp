@@ -13,7 +13,7 @@ namespace stopbit::remote {
 /// there are places, the one that has not asked for longest is forgotten. One thread.
 class RequestRates {
  public:
-  /// `per_second` at once, and then so many in each second; 0: no limit.
+  /// Allows bursts of `per_second`, and `per_second` in each second after; 0: no limit.
   explicit RequestRates(std::uint32_t per_second) noexcept : per_second_(per_second) {}
 
   /// Whether this one may make a request now. `now_ns` must not go back.
@@ -41,7 +41,7 @@ class ByteRate {
   explicit ByteRate(std::uint64_t per_second) noexcept : per_second_(per_second) {}
 
   [[nodiscard]] bool has_room(std::uint64_t now_ns) noexcept;
-  /// So many were sent; more than there was room for is paid for later.
+  /// `bytes` were sent; what exceeds the room is made up for later.
   void take(std::size_t bytes) noexcept {
     if (per_second_ != 0) credit_ -= static_cast<std::int64_t>(bytes) * kPerByte;
   }

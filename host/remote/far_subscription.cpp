@@ -129,7 +129,7 @@ void FarSubscription::hear(std::uint64_t now_ns) {
           now_ns);
     }
     is_asked_ = false;
-    // What was asked behind the end has been answered: the end is there.
+    // The request after the end was answered, so the end has arrived.
     if (has_asked_end_) has_end_ = true;
   }
   end_when_all_is_there();
@@ -177,8 +177,8 @@ void FarSubscription::beat(std::uint64_t now_ns) {
   }
   if (!lost_.empty() && end_.empty() && now_ns - lost_since_ns_ >= silence_ns_) end_ = lost_;
   if (is_asked_ || !end_.empty() || !lost_.empty()) return;
-  // Words behind the landing memory: the writer's heartbeat, and a count of our own. The answer to the second says that
-  // the window is still there, and that all before was served.
+  // Words after the landing memory: the writer's heartbeat, and a count of our own. The answer to the second shows that
+  // the window still exists and that everything before was served.
   std::array<nic::Command, 2> words;
   for (std::size_t i = 0; i < words.size(); ++i) {
     words[i].operation = nic::Operation::ImmediatePut;
@@ -196,7 +196,7 @@ void FarSubscription::beat(std::uint64_t now_ns) {
   ++beats_;
   is_asked_ = true;
   has_asked_end_ = is_behind_end;
-  // One that is sent nothing must still learn how far the ring is.
+  // A subscriber to which no records go must still learn how far the ring is.
   if (staged_bytes_ == 0 && !has_sent_end_ && rest_.empty() && reached_.number != told_) {
     const std::span<std::byte> message = sender_->place();
     if (!message.empty()) {

@@ -19,13 +19,13 @@ namespace stopbit::remote {
 /// Of the node's thread. After `make` there is no allocation, lock or system call per record.
 class FarSubscription final : public Subscription {
  public:
-  /// What is published, through which port's windows it is shown, and by which reader it is read. One of a lossless
-  /// ring has its seat, if somebody relies on it.
+  /// The published ring, the port whose windows show it, and the reader of the ring. The reader of a lossless ring has
+  /// its seat if the subscriber relies on it.
   struct From {
     std::shared_ptr<Source> source;
     nic::Vpid owner = 0;
     ring::Reader reader;
-    std::uint64_t silence_ns = 0;  ///< A lossless subscriber that was lost is waited for so long.
+    std::uint64_t silence_ns = 0;  ///< How long to wait for a lost lossless subscriber.
   };
   /// `why` and the failure's text are for the subscriber.
   [[nodiscard]] static Result<std::unique_ptr<FarSubscription>> make(nic::Node& node, nic::Pdid domain, From from,
@@ -87,15 +87,15 @@ class FarSubscription final : public Subscription {
   Place next_;                                                            ///< Of the record that is looked at next.
   std::span<const record::Slot> rest_;                                    ///< Of the record that is being sent.
   record::Slot event_{};                                                  ///< A record of the publisher's own.
-  Place after_;                                                           ///< Behind that record.
+  Place after_;                                                           ///< End of that record.
   Place begin_;             ///< Records before it are not for the subscriber: it has them.
-  Place kept_;              ///< Of one that tells: it has all before. What comes after stays in the ring.
-  Place reached_;           ///< Behind the last one that was sent or filtered.
+  Place kept_;              ///< The subscriber said that it has all before; later records stay in the ring.
+  Place reached_;           ///< End of the last record that was sent or filtered.
   std::uint64_t told_ = 0;  ///< The number of `reached_` in the last message.
   std::size_t budget_ = 0;
   std::size_t staged_bytes_ = 0;  ///< Of a message that waits for room in the command ring.
   bool has_sent_end_ = false;
-  bool has_asked_end_ = false;  ///< The word behind the end is on its way.
+  bool has_asked_end_ = false;  ///< The word after the end is on its way.
   bool has_end_ = false;        ///< The subscriber's memory has the end.
   std::uint64_t beats_ = 0;
   bool is_asked_ = false;     ///< A beat that is not answered yet.

@@ -8,7 +8,7 @@
 
 namespace stopbit::remote {
 
-/// Somebody's window that is read by get, a few pieces at a time, in the order in which they were asked for.
+/// Reads another node's window by get, a few pieces at a time, in the order requested.
 class Fetch {
  public:
   struct From {
@@ -20,11 +20,11 @@ class Fetch {
 
   /// False: not now. `to` is registered memory of the port.
   [[nodiscard]] bool start(std::uint64_t offset, nic::Nla to, std::uint32_t bytes) noexcept;
-  /// What the port was told; true if it was about this fetch. Pieces of an earlier one are told apart by their tags.
+  /// Takes a notification of the port; true if it was about this fetch. Tags distinguish pieces of an earlier one.
   bool hear(const nic::Notification& notification) noexcept;
   /// Nothing is under way.
   [[nodiscard]] bool is_done() const noexcept { return started_ == done_; }
-  /// Pieces that were asked for.
+  /// Pieces requested.
   [[nodiscard]] std::uint32_t started() const noexcept { return started_; }
   /// The first error of all.
   [[nodiscard]] nic::Error error() const noexcept { return error_; }

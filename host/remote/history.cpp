@@ -79,7 +79,7 @@ bool History::ask() {
   return true;
 }
 
-/// A mark is two words, and a get may read one before it changed and the other behind that. One that is the same twice
+/// A mark is two words, and a get may read one before a change and the other after it. A mark that reads the same twice
 /// did not change in between, because its number is voided first and never comes back.
 void History::merge_headers() noexcept {
   std::byte* const data = memory_.span().data();
@@ -123,7 +123,7 @@ History::State History::read(HistorySink& sink) {
         if (!sink.history_record({copy_.data(), slots})) return fail("the ring holds data that is not a record");
         break;
       case ring::Poll::Lost: {
-        // What is lost behind the end is not this one's to tell.
+        // Records lost after the end are reported by the live part.
         const ring::Mark lost = core_.lost();
         const bool is_all = core_.position() >= accept_.begin.number;
         const std::uint64_t end = is_all ? accept_.begin.records : records_before + lost.records;

@@ -14,7 +14,7 @@
 
 namespace stopbit::remote {
 
-/// Who takes what a History finds.
+/// Receives what a History finds.
 class HistorySink {
  public:
   HistorySink() = default;
@@ -41,7 +41,7 @@ class History {
   enum class State : std::uint8_t { Working, Done, Failed };
   /// Goes on; at most some records at a time.
   State step(HistorySink& sink);
-  /// What the port was told; true if it was about this.
+  /// Takes a notification of the port; true if it was about this.
   bool hear(const nic::Notification& notification) noexcept { return fetch_.hear(notification); }
   [[nodiscard]] const char* problem() const noexcept { return problem_; }
   /// Everything before it was given to the sink or lost.
@@ -65,9 +65,9 @@ class History {
   std::vector<record::Slot> copy_;
   bool is_begun_ = false;  ///< The first place to read is known.
   std::uint64_t chunk_ = 0;
-  std::uint64_t asked_ = 0;  ///< Slots below are there once nothing is under way.
+  std::uint64_t asked_ = 0;  ///< Once no get is under way, all slots below have arrived.
   std::uint64_t next_asked_ = 0;
-  unsigned asks_ = 0;         ///< Parts of a round that are asked for.
+  unsigned asks_ = 0;         ///< Parts of a round that were requested.
   bool is_round_ = false;     ///< A round is under way: slots, header, header.
   unsigned idle_rounds_ = 0;  ///< That gave nothing.
   const char* problem_ = "";

@@ -89,7 +89,7 @@ void NearSubscription::hear(const Echo& echo, std::uint64_t now_ns) noexcept {
   if (told.number == echo.number) seen_ = std::max(seen_, told.head);
 }
 
-/// Whether the longest record may be written now. A reader beside the subscriber may be half a ring behind it.
+/// Whether the longest record may be written now. The subscriber's reader may lag by half a ring.
 bool NearSubscription::has_credit() const noexcept {
   return !is_lossless() || ring_.head() + source_->fixed().max_record_slots() - seen_ <= ring_.slot_count() / 2;
 }
@@ -199,7 +199,7 @@ void NearSubscription::beat(std::uint64_t now_ns) {
     return;
   }
   ring_.beat(source_->fixed().heartbeat_ns());
-  // One that does not read gets few: its mailbox is no place to fill.
+  // A subscriber that does not read gets few beats, so that its mailbox does not fill.
   if (heard_ == beats_ || now_ns - told_ns_ >= kTellAgainNs) tell(now_ns);
 }
 

@@ -18,20 +18,20 @@ namespace stopbit::remote {
 /// published one. No memory of the subscriber is mapped here, so it can do the publisher no harm; all that it does is
 /// to answer a beat now and then.
 ///
-/// A lossless one is written half a ring ahead of what the subscriber is known to have had before it, and no further: a
-/// beat that was answered tells where the ring was when the beat was sent. So credits are answers to what was said
-/// here, and no position is believed that somebody else has written.
+/// A lossless one is written at most half a ring ahead of the position that the subscriber has confirmed: a beat that
+/// was answered confirms the position at which the ring was when the beat was sent. So credits are answers to our own
+/// beats, and no position written by another process is trusted.
 ///
 /// The ring ends with the published one; its name is taken away with the subscription. Of the node's thread. After
 /// `make` there is no allocation, lock or system call per record.
 class NearSubscription final : public Subscription {
  public:
-  /// What is read, and through which port the subscriber is spoken to; that outlives the subscription.
+  /// The ring's reader, and the port that reaches the subscriber; the port must outlive the subscription.
   struct From {
     std::shared_ptr<Source> source;
     Port* port = nullptr;
     ring::Reader reader;
-    std::uint64_t silence_ns = 0;  ///< Who answers no beat for so long is gone.
+    std::uint64_t silence_ns = 0;  ///< A subscriber that answers no beat for this time has died.
     Place begin = {};              ///< Of the published ring: the subscriber has had all before.
   };
   /// `replaces`: this subscriber's one before, whose ring may have the same name; or null. `why` and the failure's text
@@ -94,12 +94,12 @@ class NearSubscription final : public Subscription {
   Peer peer_;
   ring::Writer ring_;
   SlotWriter applier_;
-  Place begin_;                ///< What comes before is not copied.
-  std::uint64_t history_end_;  ///< So many records were published when the subscriber came.
+  Place begin_;                ///< Earlier records are not copied.
+  std::uint64_t history_end_;  ///< Records published when the subscriber joined.
   bool has_history_ = false;
   std::uint8_t how_ = 0;        ///< The published ring has ended: a ring::WriterState.
   std::uint64_t end_beat_ = 0;  ///< The number of the first beat that has told of the end; 0: none has.
-  bool has_news_ = false;       ///< The subscriber is to be told at once.
+  bool has_news_ = false;       ///< The subscriber must get a beat at once.
   std::uint64_t silence_ns_;
   std::uint64_t beats_ = 0;
   std::uint64_t told_ns_ = 0;  ///< When the last one was sent.

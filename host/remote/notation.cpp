@@ -21,7 +21,7 @@ std::optional<Number> number_of(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
-/// A number, or text: what stands in quotes, and what is no number. Of text the first bytes count.
+/// A number, or text: quoted, or anything that is not a number. Only the first bytes of text count.
 std::uint64_t value_of(std::string_view text) {
   if (const auto number = number_of<std::uint64_t>(text)) return *number;
   if (const auto number = number_of<std::int64_t>(text)) return static_cast<std::uint64_t>(*number);

@@ -13,10 +13,10 @@
 #include "host/nic/tag/pattern.hpp"
 #include "microcode/base/result.hpp"
 
-/// What a publisher of rings and its subscribers say to each other: messages (Subscribe, Leave, Accept, Refuse; of near
-/// rings also AcceptNear, Beat, Echo), and what stands in the messages of the channel that carries the records.
-/// doc/remote-ring-protocol.md has each byte. Everything is little-endian, foreign, and checked here. Of it only BatchHead
-/// is on the path of a record.
+/// Messages between a publisher of rings and its subscribers (Subscribe, Leave, Accept, Refuse; of near rings also
+/// AcceptNear, Beat, Echo), and the content of the messages of the channel that carries the records.
+/// doc/remote-ring-protocol.md lists each byte. Everything is little-endian, comes from outside, and is checked here.
+/// Only BatchHead is on the path of a record.
 namespace stopbit::remote {
 
 inline constexpr std::uint16_t kVersion = 1;
@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxTokenBytes = 64;
 inline constexpr std::size_t kMaxPatterns = 32;
 inline constexpr std::size_t kMaxRefusalText = 112;
 
-/// Why somebody is not served. Values are part of the protocol.
+/// Why a subscriber is not served. Values are part of the protocol.
 enum class Refusal : std::uint8_t {
   None = 0,
 #define STOPBIT_REMOTE_REFUSAL(enumerator, code, meaning) enumerator = code,  ///< meaning
@@ -38,10 +38,10 @@ inline constexpr std::size_t kRefusals = 18;  ///< With None.
 /// "no-ring"-like words for people; "?" for a number that is none.
 [[nodiscard]] const char* to_meaning(Refusal refusal) noexcept;
 
-/// Which records a subscriber wants: those that one of the patterns fits; all without patterns. Events always come.
-/// TagHeader::template_id is the identifier of a template, TagHeader::value the value of `field`, which may stand
-/// anywhere in the record, in sequences too: one of its values has to fit. Of text the first eight bytes count, first
-/// byte lowest. A field that is named must be one of the layout, and no decimal.
+/// Records that a subscriber wants: those that match one of the patterns; all without patterns. Events always come.
+/// TagHeader::template_id is the identifier of a template, TagHeader::value the value of `field`, which may occur
+/// anywhere in the record, also in sequences: one of its values has to match. Of text the first eight bytes count,
+/// first byte lowest. A named field must be one of the layout, and no decimal.
 struct Filter {
   struct Pattern {
     nic::TagHeader wanted;
@@ -91,7 +91,7 @@ struct Subscribe {
   bool is_lossless = false;       ///< The ring's writer shall wait for this subscriber.
   bool tells_reached = false;     ///< Far, lossless: it sends Reached.
   std::uint64_t layout_hash = 0;  ///< That it must have; 0: any.
-  nic::WindowName landing;        ///< Where records are put: slots of `layout`, and two words behind them.
+  nic::WindowName landing;        ///< Where records are put: slots of `layout`, and two words after them.
   nic::ChannelLayout layout;
   std::uint8_t event = 0;  ///< That tells the subscriber of a message.
   /// Lossless: where the subscriber was, so that it begins neither before nor after that. Nothing: it is new.
@@ -133,7 +133,7 @@ struct Leave {
   std::uint64_t session = 0;
 };
 
-/// Publisher to subscriber: the near ring is there, under its name.
+/// Publisher to subscriber: the near ring exists, under its name.
 struct AcceptNear {
   std::uint64_t session = 0;
   std::uint64_t epoch = 0;  ///< Of the near ring.
@@ -186,8 +186,8 @@ enum class Call : std::uint8_t {
 [[nodiscard]] std::vector<std::byte> to_bytes(const Echo& message);
 [[nodiscard]] std::vector<std::byte> to_bytes(const Reached& message);
 
-/// Which message this is, if it is one of this protocol and version. A failure says what is wrong; `version` is then
-/// the sender's, or 0 if these are no bytes of any version.
+/// Type of the message, if it is one of this protocol and version. A failure says what is wrong; `version` is then the
+/// sender's, or 0 if these are no bytes of any version.
 struct Greeting {
   Call call = {};
   std::uint64_t session = 0;
@@ -206,7 +206,7 @@ struct Greeting {
 /// Takes as long whatever is wrong.
 [[nodiscard]] bool is_same_token(std::string_view given, std::string_view right) noexcept;
 
-/// Begins each message of the channel; slots follow, one record behind the other. A record may begin in one message and
+/// Begins each message of the channel; slots follow, one record after the other. A record may begin in one message and
 /// end in a later one.
 enum class Batch : std::uint8_t { Records = 1, Ended = 2 };
 struct BatchHead {
@@ -218,11 +218,11 @@ struct BatchHead {
 };
 static_assert(sizeof(BatchHead) == 24);
 
-/// How long messages of the channel may be so that each is one packet, of nodes with packets of so many bytes (the
-/// links'). Nothing if these are too short for a slot.
+/// Layout whose messages each fit in one packet, for nodes with packets of `packet_bytes` (the links'). Nothing if
+/// these are too short for a slot.
 [[nodiscard]] std::optional<nic::ChannelLayout> landing_layout(std::size_t packet_bytes,
                                                                std::uint32_t messages) noexcept;
-/// The words behind the messages in a landing window: what the ring's writer last said of itself (ring::Header's
+/// The words after the messages in a landing window: the last heartbeat of the ring's writer (ring::Header's
 /// heartbeat_ns), and a number that grows as long as the publisher is well.
 [[nodiscard]] constexpr std::size_t heartbeat_at(const nic::ChannelLayout& layout) noexcept {
   return layout.bytes();
@@ -237,6 +237,6 @@ static_assert(sizeof(BatchHead) == 24);
 [[nodiscard]] constexpr std::size_t slots_per_message(const nic::ChannelLayout& layout) noexcept {
   return (layout.max_message() - sizeof(BatchHead)) / nic::kLineBytes;
 }
-inline constexpr std::size_t kMaxLandingBytes = 4U << 20U;  ///< So much a publisher keeps for each subscriber, too.
+inline constexpr std::size_t kMaxLandingBytes = 4U << 20U;  ///< A publisher keeps as much for each subscriber.
 
 }  // namespace stopbit::remote

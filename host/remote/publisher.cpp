@@ -53,7 +53,7 @@ Publisher::Publisher(nic::Node& node, const PublisherOptions& options, std::uniq
 }
 
 Publisher::~Publisher() {
-  // As far as there is room: who does not hear it finds out by itself.
+  // As far as there is room: a subscriber that misses it finds out by itself.
   for (const std::unique_ptr<Subscription>& subscriber : subscribers_) {
     const Subscription::Peer peer = subscriber->peer();
     (void)port_of(peer).send(peer.node, peer.vpid, to_bytes(goodbye(*subscriber, Refusal::Closing)), now_ns_);
@@ -65,7 +65,7 @@ Refuse Publisher::goodbye(const Subscription& subscription, Refusal why) {
   return {subscription.session(), why, "", subscription.is_lossless() ? subscription.refused_records() : 0};
 }
 
-/// Nobody had a chance to answer while this process was stopped, or had no processor.
+/// No subscriber had a chance to answer while this process was stopped, or had no processor.
 void Publisher::forgive(std::uint64_t ns) noexcept {
   for (const std::unique_ptr<Subscription>& subscriber : subscribers_) subscriber->forgive(ns);
   for (Waiting& waiting : waiting_) waiting.since_ns += ns;
@@ -74,7 +74,7 @@ void Publisher::forgive(std::uint64_t ns) noexcept {
 std::size_t Publisher::step(std::uint64_t now_ns) {
   if (now_ns_ != 0 && now_ns - now_ns_ >= kStallBeats * options_.beat_ns) forgive(now_ns - now_ns_);
   now_ns_ = now_ns;
-  // Records first: who comes has time.
+  // Records first: new subscribers have time.
   std::size_t work = 0;
   for (std::size_t i = 0; i < subscribers_.size(); ++i) {
     work += subscribers_[(first_ + i) % subscribers_.size()]->step(now_ns);
@@ -110,7 +110,7 @@ std::size_t Publisher::hear(Port& door, std::uint64_t now_ns) {
     const Result<Greeting> greeting = read_greeting(bytes, version);
     if (!greeting) {
       ++counters_.malformed;
-      // Who speaks another version is told so; what is no greeting at all gets no answer.
+      // A peer of another version gets a refusal; a message that is no greeting gets no answer.
       if (version != 0) refuse(door, peer, 0, Refusal::Version, greeting.message(), now_ns);
     } else if (greeting.value().call != Call::Echo && greeting.value().call != Call::Reached &&
                !is_in_time(peer, now_ns)) {
@@ -154,7 +154,7 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   // A near ring that has ended keeps its name until there is another.
   auto* before = known == subscribers_.end() ? nullptr : dynamic_cast<NearSubscription*>(known->get());
   const bool goes_on = before != nullptr && request.near && request.near->name == before->name();
-  // What is kept for it goes over from one session to the next.
+  // Its records are kept from one session to the next.
   const bool is_kept = known != subscribers_.end() && request.earlier && !request.near &&
                        (*known)->session() == request.earlier->session;
   if (known != subscribers_.end() && !goes_on && !is_kept) end(known, "it starts again");
@@ -165,7 +165,7 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   if (why != Refusal::None) return no(why, "");
   std::string text;
   Kept kept = take_kept(peer, *found, request);
-  // A ring that has ended is still there for who was kept it.
+  // A subscriber with kept records may read a ring that has ended.
   why = kept.reader ? Refusal::None : find_source(*found, text);
   if (why != Refusal::None) return no(why, text);
   const Ring taken{found->what, kept.reader ? kept.source : found->source};
@@ -195,7 +195,7 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
   subscribers_.push_back(std::move(made).value());
 }
 
-/// The ring that is asked for, if the peer may have it.
+/// Returns the requested ring, if the peer may have it.
 Publisher::Ring* Publisher::find_ring(const Port& door, const Subscription::Peer& peer, const Subscribe& request) {
   const bool is_admitted = peer.node == node_.id() && request.near &&
                            std::any_of(admitted_.begin(), admitted_.end(), [&](const Admitted& one) {
@@ -359,7 +359,7 @@ void Publisher::leave(const Subscription::Peer& peer, std::uint64_t session) {
   if (known != subscribers_.end()) end(known, (*known)->end().empty() ? "it unsubscribed" : (*known)->end());
 }
 
-/// Sessions are drawn at random by subscribers: who names one is who had it.
+/// Subscribers draw sessions at random, so a peer that names one is its owner.
 Publisher::Subscribers::iterator Publisher::find_session(std::uint64_t session) {
   return std::find_if(subscribers_.begin(), subscribers_.end(),
                       [&](const auto& one) { return one->is_lossless() && one->session() == session; });
@@ -433,7 +433,7 @@ void Publisher::republish(std::vector<PublishedRing> rings) {
     std::shared_ptr<Source> source = same != before.end() ? same->source : nullptr;
     rings_.push_back({std::move(ring), std::move(source)});
   }
-  waiting_.clear();  // who still may have a seat asks again
+  waiting_.clear();  // peers that may still have a seat ask again
   for (std::size_t i = 0; i < subscribers_.size();) {
     Subscription& subscriber = *subscribers_[i];
     if (const Refusal why = judge_again(before, subscriber); why != Refusal::None) {

@@ -25,14 +25,14 @@ namespace stopbit::remote {
 struct PublishedRing {
   std::string name;   ///< What subscribers call it, 1 to kMaxNameBytes.
   std::string ring;   ///< Its name on this host (host/os/shm/name.hpp). It need not be there yet, and may be replaced.
-  std::string token;  ///< Who does not show it is answered as if the ring were not there; up to kMaxTokenBytes.
-  bool is_for_clients = false;  ///< For those that were admitted, and nobody else; near.
+  std::string token;  ///< Without it a subscriber is answered as if the ring did not exist; up to kMaxTokenBytes.
+  bool is_for_clients = false;  ///< Only for admitted clients; near.
   /// Where subscribers may come from; none: from anywhere. If there are some, a node whose carrier knows no address for
   /// it may not.
   std::vector<nic::AddressPrefix> allow = {};
   bool allows_lossless = true;         ///< Subscribers may make the ring's writer wait, if it is one that waits.
-  std::uint64_t detach_after_ns = 0;   ///< Who takes nothing for so long, while there is something, is detached; 0: who
-                                       ///< is lossless after PublisherOptions::stuck_ns, others never.
+  std::uint64_t detach_after_ns = 0;   ///< A subscriber that takes nothing for this time, while there is something, is
+                                       ///< detached; 0: a lossless one after PublisherOptions::stuck_ns, others never.
   std::uint64_t bytes_per_second = 0;  ///< To each subscriber, heads of messages included; 0: no limit.
 };
 
@@ -47,9 +47,9 @@ struct PublisherOptions {
   std::size_t near_rings = 16;  ///< That are made here for subscribers, of all those; others get their records sent.
   std::vector<std::string> reserved;          ///< Names of rings of this host that no subscriber's ring gets, besides
                                               ///< those that are published.
-  std::uint64_t silence_ns = 10'000'000'000;  ///< A near subscriber that answers nothing for so long is gone, and so is
-                                              ///< a lossless one that was lost and has not come back.
-  std::uint64_t stuck_ns = 5'000'000'000;     ///< A lossless subscriber that makes no progress for so long is detached.
+  std::uint64_t silence_ns = 10'000'000'000;  ///< A near subscriber that answers nothing for this time has died, and so
+                                              ///< has a lossless one that was lost and has not come back.
+  std::uint64_t stuck_ns = 5'000'000'000;     ///< A lossless subscriber without progress for this time is detached.
   std::function<void(const std::string&)> log;  ///< One line for each subscriber that comes or goes, and at most
                                                 ///< one per beat for those that are refused.
 };
@@ -120,7 +120,7 @@ class Publisher final : public nic::FeedPublisher {
     std::uint64_t epoch = 0;
     Place reached;
   };
-  /// What was kept for a lossless subscriber since its last session.
+  /// Kept for a lossless subscriber since its last session.
   struct Kept {
     std::shared_ptr<Source> source;      ///< Far; null: nothing.
     std::optional<ring::Reader> reader;  ///< With its seat.
@@ -164,7 +164,7 @@ class Publisher final : public nic::FeedPublisher {
 
   static constexpr std::size_t kMessagesPerStep = 4;
   static constexpr std::size_t kLeft = 64;
-  static constexpr std::uint64_t kStallBeats = 4;  ///< Not stepped for so many beats: this process was stopped.
+  static constexpr std::uint64_t kStallBeats = 4;  ///< Without a step for this many beats, the process was stopped.
 
   nic::Node& node_;
   PublisherOptions options_;
@@ -176,9 +176,9 @@ class Publisher final : public nic::FeedPublisher {
   std::vector<Waiting> waiting_;
   std::vector<Left> left_;  ///< The newest kLeft.
   RequestRates rates_;
-  std::size_t first_ = 0;  ///< Who is served first in the next step.
+  std::size_t first_ = 0;  ///< Subscriber served first in the next step.
   std::uint64_t next_beat_ns_ = 0;
-  std::uint64_t next_refusal_ns_ = 0;  ///< Before, no refusal is logged: whoever likes can be refused.
+  std::uint64_t next_refusal_ns_ = 0;  ///< Refusals are not logged before: any peer can cause them.
   std::uint64_t now_ns_ = 0;
   PublisherCounters counters_;
   std::array<std::byte, nic::kMaxMessageBytes> message_;

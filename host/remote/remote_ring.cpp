@@ -28,7 +28,7 @@ using Kind = RingFailure::Kind;
 
 constexpr auto kPatience = 30s;      ///< For a ring that a publisher makes,
 constexpr auto kJoinPatience = 5s;   ///< and for the network where it publishes.
-constexpr auto kFirstSteps = 500ms;  ///< A network that is there is joined by then.
+constexpr auto kFirstSteps = 500ms;  ///< An existing network is joined within this time.
 constexpr auto kQuietWait = 2s;
 constexpr auto kRest = 50us;
 constexpr std::uint64_t kLookEveryNs = 10'000'000;
@@ -109,7 +109,7 @@ Opened<std::unique_ptr<nic::FabricTransport>> join_fabric(const FabricPlace& pla
 
 /// As join_fabric.
 Opened<std::unique_ptr<nic::Transport>> join_shm(const std::string& network, const RingWait& wait) {
-  // Any node that nobody is. Those who come together begin at different ones.
+  // Any node number that is not in use. Subscribers that start together begin at different ones.
   constexpr std::size_t kOthers = nic::ShmOptions::kUsualNodes - 1;
   std::unique_ptr<nic::ShmTransport> carrier;
   std::string problem;
@@ -163,7 +163,7 @@ class Member {
   }
 };
 
-/// When something is tried again: after a pause that doubles with each failure. Each reason is told once, until it
+/// When to try something again: after a pause that doubles with each failure. Each reason is logged once, until it
 /// works again.
 class Retry {
  public:
@@ -199,7 +199,7 @@ struct OwnNode {
     nic::NodeOptions options;
     options.ports = 16;
     options.link = nic::fabric_link_options();
-    options.link.silence_ns = kSilenceNs;  // making a large ring takes its time, and who does it is not lost
+    options.link.silence_ns = kSilenceNs;  // making a large ring takes time, and its maker is not to be taken for lost
     return options;
   }
 
@@ -308,7 +308,7 @@ class FabricMember final : public NodeMember {
 /// With a port at the appliance's node, which a broker opens; again when the appliance is back.
 class ClientMember final : public Member {
  public:
-  /// One that is not there yet is only for the patient.
+  /// A ring that does not exist yet is an error unless the caller is willing to wait.
   static Opened<std::unique_ptr<Member>> open(std::string socket, SubscriberOptions options, bool is_patient) {
     std::unique_ptr<ClientMember> made(new ClientMember(std::move(socket), std::move(options)));
     const Opened<Done> asked = made->ask();
@@ -339,7 +339,7 @@ class ClientMember final : public Member {
   ClientMember(std::string socket, SubscriberOptions options)
       : socket_(std::move(socket)), options_(std::move(options)) {}
 
-  /// Asks the broker for the ring. What is wrong is `problem_`, too.
+  /// Requests the ring from the broker. An error is in `problem_`, too.
   Opened<Done> ask() {
     Opened<Done> asked = try_to_ask();
     problem_ = asked ? std::string() : asked.message();
@@ -372,7 +372,7 @@ class ClientMember final : public Member {
     }
     subscriber_.reset();
     client_.reset();
-    (void)ask();  // it is asked again
+    (void)ask();  // it requests the ring again
   }
 
   std::string socket_;
@@ -435,7 +435,7 @@ SubscriberOptions subscriber_options(const RingAddress& address, const std::stri
   options.records_read = wanted.records_read;
   options.follows = wanted.follows;
   options.way = wanted.is_far ? SubscriberOptions::Way::Far : SubscriberOptions::Way::Best;
-  // Who refuses for good is told of by an error.
+  // A final refusal is reported as an error.
   options.log = [tell, begin = "ring '" + name + "': "](const std::string& line) {
     const std::string_view rest = std::string_view(line).substr(line.starts_with(begin) ? begin.size() : 0);
     if (tell && !rest.starts_with(to_text(SubscriberState::Refused))) tell(std::string(rest));

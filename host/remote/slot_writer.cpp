@@ -28,7 +28,7 @@ SlotWriter::Outcome SlotWriter::take(const record::Slot& slot) noexcept {
     first_.words[0] = (slot.words[0] & 0xFFFF'FFFF) | std::uint64_t{place_.stamp} << 32;
     first_.words[record::kTagWord] = with_phase(tags, place_.phase);
   } else {
-    // Header tags stand at the beginning of a record and nowhere else: by them a reader finds it.
+    // Header tags are at the beginning of a record and nowhere else: a reader finds records by them.
     if (number != (taken_ & 0x7FU) || (tags & 0xFFFF'FFFF) == kHeaderTags) {
       give_up();
       return Outcome::Bad;

@@ -13,14 +13,14 @@ namespace stopbit::remote {
 /// Anything may come: what would not be a record for a reader of the ring is refused. One thread; as the writer.
 class SlotWriter {
  public:
-  /// Records of the ring are at most so many slots long. The writer must outlive it.
+  /// Records of the ring have at most `max_record_slots` slots. The writer must outlive it.
   SlotWriter(ring::Writer& writer, std::uint32_t max_record_slots) noexcept
       : writer_(writer), max_record_slots_(max_record_slots) {}
 
   enum class Outcome : std::uint8_t {
     Part,   ///< More slots of the record must follow.
     Whole,  ///< It was the last slot of a record, which is published now.
-    Bad,    ///< It is no slot that could stand here. Nothing was published; what was begun is given up.
+    Bad,    ///< The slot cannot follow here. Nothing was published; the record in progress is dropped.
   };
   [[nodiscard]] Outcome take(const record::Slot& slot) noexcept;
   /// No record is begun.

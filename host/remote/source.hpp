@@ -12,8 +12,8 @@
 
 namespace stopbit::remote {
 
-/// A ring of this host that is published: one epoch of one writer. Its segment is memory of `owner`'s port, to read, so
-/// that those who come late can fetch what is still there without disturbing anybody. Of the node's thread.
+/// A published ring of this host: one epoch of one writer. Its segment is memory of `owner`'s port, read-only, so that
+/// late subscribers can fetch what is still in it without disturbing any process. Of the node's thread.
 class Source {
  public:
   /// `owner` must outlive it. A failure says why the ring cannot be read.
@@ -27,7 +27,7 @@ class Source {
   [[nodiscard]] std::optional<ring::Reader> reader(ring::Start start) const;
   /// The same of a lossless ring; wait for its seat. A failure says why there can be none.
   [[nodiscard]] Result<ring::Reader> lossless_reader() const;
-  /// What was said of the ring when it was opened; not polled.
+  /// The ring's state when it was opened; not polled.
   [[nodiscard]] const ring::Reader& fixed() const noexcept { return look_; }
   [[nodiscard]] const Program& program() const noexcept { return program_; }
   [[nodiscard]] const record::Schema& schema() const noexcept { return *schema_; }
@@ -38,7 +38,7 @@ class Source {
   /// for a ring of this length.
   [[nodiscard]] std::optional<nic::WindowName> open_window();
   void close_window(const nic::WindowName& window) noexcept;
-  /// What was got through it.
+  /// Reads that went through the window.
   [[nodiscard]] nic::WindowUse use_of(const nic::WindowName& window) const noexcept;
 
   /// Looks how the writer is: a system call. Once it has ended, it has.

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPieceBytes = 64 * nic::kPageBytes;
 constexpr std::uint64_t kLookNs = 10'000'000;
-constexpr std::uint64_t kTellNs = 50'000'000;  ///< How often a lossless publisher is told what has come, and
+constexpr std::uint64_t kTellNs = 50'000'000;  ///< How often a lossless publisher gets our position, and
 constexpr std::uint64_t kTellShare = 16;       ///< after which part of its ring at the latest.
 constexpr std::uint64_t kCalmAsks = 10;        ///< An image that cannot be used is not fetched again at once.
 
@@ -277,7 +277,7 @@ void Subscriber::hear() {
     if (greeting.value().call == Call::Accept && is_answer && !asks_near_) hear_accept(bytes);
     if (greeting.value().call == Call::AcceptNear && is_answer && asks_near_) hear_near(bytes);
     if (greeting.value().call == Call::Beat) hear_beat(bytes);
-    // Who does not speak our version, or could not read the request, does not know the session.
+    // A publisher of another version, or one that could not read the request, does not know the session.
     const bool was_ours = accepted_ != 0 && greeting.value().session == accepted_;
     if (greeting.value().call == Call::Refuse &&
         (is_ours || was_ours || (greeting.value().session == 0 && state_ == SubscriberState::Asking))) {
@@ -351,7 +351,7 @@ void Subscriber::hear_refusal(std::span<const std::byte> bytes) {
   refusal_ = read.value().why;
   const std::string why = std::string("the publisher says: ") + to_meaning(refusal_) +
                           (read.value().text.empty() ? "" : " (" + read.value().text + ")");
-  // One that knows no near rings says so, too.
+  // A publisher without near rings answers so, too.
   if (asks_near_ && state_ == SubscriberState::Asking &&
       (refusal_ == Refusal::Near || refusal_ == Refusal::Version || refusal_ == Refusal::Malformed)) {
     return go_far(why);
@@ -375,7 +375,7 @@ bool Subscriber::is_cut_off(std::uint64_t records) {
   const bool has_begun = near_ || (ring_ != nullptr && epoch_ != 0);
   if (!options_.is_lossless || !has_begun || !is_for_now(refusal_)) return false;
   const bool was_served = state_ != SubscriberState::Asking;
-  // A far one may come again for what it lacks, as long as the publisher is there.
+  // A far subscriber may come again for what it lacks, as long as the publisher lives.
   const bool is_last =
       refusal_ == Refusal::Closing || refusal_ == Refusal::NotRunning || (near_ && refusal_ == Refusal::Stuck);
   if (is_last && was_served && records != 0) {
@@ -385,7 +385,7 @@ bool Subscriber::is_cut_off(std::uint64_t records) {
   return is_last && !options_.follows;
 }
 
-/// Of a lossless ring that nothing follows: what is here stays, and is not all.
+/// For a lossless ring that nothing follows: records that have arrived stay, but they are not all.
 void Subscriber::refuse_the_rest(const std::string& why) {
   const bool ends = session_ != 0;
   if (ends) end_session(why, options_.ask_ns);
@@ -410,7 +410,7 @@ void Subscriber::watch(std::uint64_t now_ns) {
   if (asks_near_) return watch_near(now_ns);
   if (!receiver_) return;
   if (state_ == SubscriberState::Live) tell_reached(now_ns);
-  // What has come is taken before anything is said about the publisher: its last messages may wait for our reader.
+  // Messages that have arrived come first: the last ones of the publisher may wait for our reader.
   if (state_ == SubscriberState::Live && port_->events().pending(kMessageEvent) != 0) {
     beat_ns_ = now_ns;
     return;
@@ -437,7 +437,7 @@ std::size_t Subscriber::fetch_image() {
     end_session(std::string("the image cannot be fetched: ") + to_meaning(fetch_->error()), options_.ask_ns);
     return 0;
   }
-  // What was asked for last is in `piece_`.
+  // The last piece requested is in `piece_`.
   const std::size_t length = std::min<std::size_t>(kPieceBytes, accept_.image_bytes - image_.size());
   if (fetch_->started() != 0) {
     const std::span<const std::byte> piece = piece_.span().first(length);
@@ -506,7 +506,7 @@ std::string Subscriber::make_ring() {
   return {};
 }
 
-// What was published before.
+// Records published before we joined.
 
 void Subscriber::begin_history() {
   const bool wants = reached_ || options_.wants_history;
@@ -563,7 +563,7 @@ void Subscriber::go_live() {
   set_state(SubscriberState::Live, "receiving records as they are published");
 }
 
-// What is published now.
+// Records published from now on.
 
 std::uint64_t Subscriber::records_read() const noexcept {
   return options_.records_read->load(std::memory_order_acquire);
@@ -654,7 +654,7 @@ void Subscriber::hear_near(std::span<const std::byte> bytes) {
     ++counters_.damaged;
     return go_far(read.message());
   }
-  // The ring that we have goes on, also if somebody has taken its name away.
+  // The ring that we have goes on, even if its name was removed.
   if (near_ && near_->look.epoch() == read.value().epoch) {
     near_->session = session_;
   } else if (near_ && options_.is_lossless && !options_.follows && near_->beat.how == 0) {
@@ -696,8 +696,8 @@ void Subscriber::hear_beat(std::span<const std::byte> bytes) {
   if (near_->beat.how != 0) end_as(near_->beat.how);
 }
 
-/// Tells the publisher that we are there, and which is the last beat before which our reader has read everything: that
-/// is its credit. A beat that waits for the reader is told again, so nothing is lost with an answer.
+/// Sends the publisher a sign of life, and the last beat before which our reader has read everything: that is its
+/// credit. A beat that waits for the reader is repeated, so nothing is lost with an answer.
 void Subscriber::echo(bool is_asked) {
   const bool is_read = options_.records_read == nullptr || records_read() >= near_->beat.records;
   const bool is_news = is_read && near_->echoed != near_->beat.number;
@@ -715,7 +715,7 @@ void Subscriber::watch_near(std::uint64_t now_ns) {
   if (near_->look.writer() == ring::WriterState::Dead) end_session("the publisher has exited", 0);
 }
 
-/// Nobody else takes away what a publisher that is gone has left.
+/// No other process removes the ring of a publisher that has died.
 void Subscriber::forget_near() {
   counters_ = counters();
   counters_.lost -= lacking_;
@@ -739,7 +739,7 @@ void Subscriber::set_state(SubscriberState state, const std::string& why) {
   if (!why.empty()) problem_ = why;
   if (state == state_) return;
   state_ = state;
-  // What goes wrong again and again, before any record has come, is told once.
+  // A failure that repeats before any record has come is logged once.
   const bool is_known =
       !failure_.empty() && (state == SubscriberState::Asking ? problem_ == failure_ : state == SubscriberState::Image);
   if (state == SubscriberState::Asking) failure_ = problem_;

@@ -45,7 +45,7 @@ struct SubscriberOptions {
   std::uint64_t max_slots = 1U << 20U;       ///< Maximum size of the ring; a local copy needs the same memory.
   std::uint32_t landing_messages = 64;       ///< Messages in flight, at least ChannelLayout::kMinSlots.
   std::uint64_t ask_ns = 200'000'000;        ///< Time after which a request without an answer is repeated.
-  std::uint64_t silence_ns = 3'000'000'000;  ///< Time without a sign of the publisher after which it is asked again.
+  std::uint64_t silence_ns = 3'000'000'000;  ///< Silence of the publisher before a new request.
   /// How records are transferred.
   enum class Way : std::uint8_t {
     Best,  ///< Near if both are on one host and the publisher supports it, else far.
@@ -208,7 +208,7 @@ class Subscriber final : private HistorySink {
   std::unique_ptr<RecordFilter> filter_;  ///< For what is fetched.
   std::unique_ptr<ring::Writer> ring_;
   std::optional<SlotWriter> applier_;
-  std::uint64_t mark_records_ = 0;  ///< Once our reader has read so many records of the ring,
+  std::uint64_t mark_records_ = 0;  ///< Once our reader has read this many records of the ring,
   std::uint64_t mark_head_ = 0;     ///< it has read all below this slot.
   std::uint64_t read_head_ = 0;     ///< It has read all below this slot.
   std::optional<NearRing> near_;

@@ -69,7 +69,7 @@ class Subscription {
   [[nodiscard]] virtual const Peer& peer() const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t session() const noexcept = 0;
   [[nodiscard]] virtual bool is_lossless() const noexcept = 0;
-  /// Holds from now on. Who has the same rate as before has saved up what it had.
+  /// Takes effect at once. A subscriber whose rate does not change keeps its saved credit.
   void set_terms(const Terms& terms) noexcept {
     if (terms.bytes_per_second != terms_.bytes_per_second) rate_ = ByteRate(terms.bytes_per_second);
     terms_ = terms;
@@ -78,12 +78,12 @@ class Subscription {
   /// What accepts the subscriber: a message for it.
   [[nodiscard]] virtual std::vector<std::byte> answer() const = 0;
 
-  /// Hands on what is there, as far as there is room. Returns how much it did.
+  /// Hands on the records that have arrived, as far as there is room. Returns how much it did.
   virtual std::size_t step(std::uint64_t now_ns) = 0;
   /// Now and then: looks whether the subscriber is still there, and shows it that the publisher is.
   virtual void beat(std::uint64_t now_ns) = 0;
 
-  /// The publisher was not stepped for so long: a time that counts for nobody's patience.
+  /// The publisher was not stepped for `ns`: this time counts against no deadline.
   virtual void forgive(std::uint64_t ns) noexcept = 0;
 
   /// Why it is to be forgotten; empty if it is not.

@@ -9,7 +9,7 @@
 namespace stopbit::replay {
 namespace {
 
-/// Names come from files that somebody sent: nothing in them may disturb a terminal or a line.
+/// Names come from files of unknown origin: nothing in them may disturb a terminal or a line.
 std::string plain(std::string_view text) {
   std::string out;
   record::append_json_string(out, text, false);
@@ -30,7 +30,7 @@ bool is_of_identifier(ErrorCode error) {
 std::size_t faulty_bytes(const Outcome& outcome, const Excerpt& bytes) {
   const std::size_t at = std::min<std::size_t>(outcome.offset_bytes - bytes.begin, bytes.size);
   switch (outcome.error) {
-    // The field took no byte; the place is where it would stand.
+    // The field took no byte; the offset is where it would be.
     case ErrorCode::D5: return 1;
     case ErrorCode::X1: return std::max<std::size_t>(1, bytes.size - at);
     default: break;

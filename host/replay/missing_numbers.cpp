@@ -7,7 +7,7 @@ namespace {
 constexpr std::uint64_t kMostMissing = 1U << 20;
 /// A number further back is of another run.
 constexpr std::uint64_t kMostAgain = 4'096;
-/// So many numbers in order, all of which had come before, are a run that began anew.
+/// This many numbers in order, all of which had come before, are a run that began anew.
 constexpr std::uint64_t kAgainInOrder = 16;
 
 std::uint64_t mask_of(const net::Framing& framing) noexcept {

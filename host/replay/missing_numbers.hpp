@@ -9,7 +9,7 @@
 
 namespace stopbit::replay {
 
-/// What the sequence numbers of a group say of its datagrams.
+/// Missing datagrams of a group, by its sequence numbers.
 struct NumberCount {
   std::uint64_t missing = 0;  ///< Numbers that never came,
   std::uint64_t gaps = 0;     ///< Number of gaps.

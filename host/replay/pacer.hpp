@@ -18,8 +18,8 @@ class Pacer {
   explicit Pacer(double speed) : speed_(speed) {}
 
   /// Sleeps, but at most `slice_ns`. @returns true if it is time for the packet that arrived at `arrival_ns`; false if
-  /// there is more to wait (call again) or `stop` was set. The first packet is due at once. One that is more than a
-  /// second older than its predecessor (the next file is of another day) restarts the clock.
+  /// there is more to wait (call again) or `stop` was set. The first packet is due at once. A packet that is more than
+  /// a second older than its predecessor (the next file is of another day) restarts the clock.
   [[nodiscard]] bool due(std::uint64_t arrival_ns, std::uint64_t slice_ns, const std::atomic<bool>& stop) noexcept;
 
  private:

@@ -126,7 +126,7 @@ Table numbers(const Summary& summary) {
   return table;
 }
 
-/// What became of a channel's packets: where each went, then each number, then what the lines are worth.
+/// Account of a channel: its packets, then its numbers, then the contribution of each line.
 Table channel(const ChannelCount& channel) {
   constexpr std::array<const char*, 2> kLines = {"A", "B"};
   constexpr double kMost = 0.999;
@@ -165,7 +165,7 @@ Table channel(const ChannelCount& channel) {
   return table;
 }
 
-/// What was left aside in good order.
+/// Packets skipped in good order.
 Table left_aside(const Summary& summary) {
   Table table;
   if (summary.filtered != 0) table.add(summary.filtered, "of groups not selected");

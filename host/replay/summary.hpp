@@ -14,14 +14,14 @@
 
 namespace stopbit::replay {
 
-/// What happened to a group's datagrams.
+/// Account of a group's datagrams.
 struct GroupCount {
   net::Endpoint group;
   std::uint64_t datagrams = 0;
   NumberCount numbers = {};
 };
 
-/// What became of the packets of a feed's channel.
+/// Account of the packets of a feed's channel.
 struct ChannelCount {
   std::uint16_t number = 0;
   std::string name;
@@ -35,7 +35,7 @@ struct ChannelCount {
   arbitrate::Histogram late_by;
 };
 
-/// What a replay did. Nothing is lost without being counted:
+/// Account of a replay. Nothing is lost without being counted:
 ///
 ///     packets            = filtered + sum of verdicts
 ///     verdicts[Accepted] = ungrouped + chunks + datagrams - joined

@@ -26,7 +26,7 @@ inline constexpr std::uint64_t kMaxRecordShare = 8;  ///< A record takes at most
 inline constexpr std::size_t kMarks = 64;
 inline constexpr std::size_t kSeats = 16;  ///< Maximum number of readers that a lossless writer waits for.
 
-/// Which readers the writer waits for.
+/// Selects the readers that the writer waits for.
 enum class Mode : std::uint32_t {
   Lossy = 1,     ///< None: a reader that falls behind loses records and sees how many.
   Lossless = 2,  ///< The slowest of the attached readers.

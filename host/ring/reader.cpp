@@ -269,7 +269,7 @@ Poll Reader::poll_batch(std::size_t max_records) noexcept {
 
 namespace {
 
-/// Numbers slots as the sink's ring does. The first slot waits until all others are there.
+/// Numbers slots as the sink's ring does. The first slot waits until all others have been written.
 class Renumbered {
  public:
   explicit Renumbered(record::RecordSink& sink) noexcept : sink_(sink) {}  // the words are written before they are read

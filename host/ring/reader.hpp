@@ -208,7 +208,7 @@ class Reader {
   std::uint64_t kept_ = ~std::uint64_t{0};  ///< keep_from
   std::vector<record::Slot> copy_;
   std::size_t copied_slots_ = 0;
-  Poll pending_ = Poll::Record;  ///< What ended the last batch; Record if nothing did.
+  Poll pending_ = Poll::Record;  ///< Result that ended the last batch; Record if nothing did.
   std::uint64_t record_number_ = 0;
   std::uint64_t record_index_ = 0;
   std::uint64_t first_record_ = 0;

@@ -47,7 +47,7 @@ bool is_name(std::string_view name) {
   return name.find('/') == std::string_view::npos && name.find(kBy) == std::string_view::npos && os::path_of(name).ok();
 }
 
-/// What is in a file, and whether its reader holds it; nothing if it is no sign.
+/// Reads a registration file, and whether its reader holds it; nothing if it is not one.
 std::optional<SeenReader> read_sign(int file) {
   Sign sign;
   if (::pread(file, &sign, sizeof(sign), 0) != static_cast<ssize_t>(sizeof(sign))) return std::nullopt;

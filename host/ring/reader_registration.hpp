@@ -36,7 +36,7 @@ class ReaderRegistration {
   os::Mapping mapping_;
 };
 
-/// What a reader reports about itself; not verified.
+/// A reader's report about itself; not verified.
 struct SeenReader {
   std::size_t ring = 0;  ///< Index in the list passed to find_readers.
   std::string name;

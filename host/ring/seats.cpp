@@ -41,7 +41,7 @@ bool is_cursor_name(const std::string& name) {
   return name.size() == kNameDigits && name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-/// Nothing if the system does not say: then nobody has gone.
+/// Nothing if the system does not say: then no reader counts as dead.
 std::optional<std::vector<std::string>> names_in(const std::string& folder) {
   std::vector<std::string> names;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::opendir(folder.c_str()), ::closedir);
@@ -72,7 +72,7 @@ std::size_t Seats::taken() const noexcept {
 }
 
 std::uint64_t Seats::grant(std::uint64_t need, std::uint64_t want) {
-  const std::uint64_t claim = header_.claim;  // ours: nobody else stores it
+  const std::uint64_t claim = header_.claim;  // ours: no other process stores it
   look(claim);
   std::uint64_t next_look_ns = 0;
   for (int spins = 0;; ++spins) {
@@ -107,7 +107,7 @@ void Seats::look(std::uint64_t claim) {
   release_seats();
 }
 
-/// Of readers that are gone. A detached one that lives keeps its seat, to learn that it is.
+/// Releases the seats of dead readers. A detached reader that lives keeps its seat, to learn that it is detached.
 void Seats::release_seats() {
   for (std::size_t i = 0; i < readers_.size();) {
     Reader& reader = readers_[i];
@@ -130,7 +130,7 @@ bool Seats::has_changed() noexcept {
   timespec now{};
   if (::stat(folder_.c_str(), &status) != 0) {
     // The last reader of the ring before this one has taken it away.
-    if (errno == ENOENT) (void)make_readers_folder(folder_);  // seen at the next look; without it nobody gets a seat
+    if (errno == ENOENT) (void)make_readers_folder(folder_);  // seen at the next look; without it no reader gets a seat
     return false;
   }
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -141,7 +141,7 @@ bool Seats::has_changed() noexcept {
   return !is_old;
 }
 
-/// Gives a seat to a reader that has made its cursor, if there is one. What is no cursor of this ring is left alone.
+/// Gives a free seat to a reader that has made its cursor. A file that is no cursor of this ring is left alone.
 void Seats::admit(const std::string& name, std::uint64_t claim) {
   const auto* const free_seat = std::find_if(std::begin(header_.seats), std::end(header_.seats), [](const Seat& seat) {
     return seat.state == static_cast<std::uint32_t>(SeatState::Free);
@@ -176,7 +176,7 @@ void Seats::admit(const std::string& name, std::uint64_t claim) {
   readers_.push_back(std::move(reader));
 }
 
-/// The oldest mark that is not claimed. There is one: the last lies right behind the claim before this one.
+/// The oldest mark that is not claimed. There is one: the last lies right after the claim before this one.
 Mark Seats::begin_mark(std::uint64_t claim) const noexcept {
   Mark oldest{.number = std::numeric_limits<std::uint64_t>::max(), .records = 0};
   for (const Mark& mark : header_.marks) {
@@ -187,7 +187,7 @@ Mark Seats::begin_mark(std::uint64_t claim) const noexcept {
   return oldest;
 }
 
-/// Of all seats; a position that nobody holds back if there is none.
+/// Of all seats; if there are none, a position that holds nothing back.
 std::uint64_t Seats::least_position() noexcept {
   std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
   for (Reader& reader : readers_) {
@@ -220,7 +220,7 @@ void Seats::detach_those_behind(std::uint64_t least, std::uint64_t now_ns) {
   }
 }
 
-/// Of a reader whose lock is gone. Who leaves takes its cursor away before it lets go of the lock.
+/// How a reader without a lock ended. A reader that leaves removes its cursor before it releases the lock.
 ReaderEvent::Kind Seats::how_it_ended(const Reader& reader) const {
   const bool has_cursor = ::access((folder_ + '/' + reader.name).c_str(), F_OK) == 0;
   return has_cursor ? ReaderEvent::Kind::Died : ReaderEvent::Kind::Left;

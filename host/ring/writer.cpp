@@ -95,7 +95,7 @@ record::RecordSink::Place Writer::open() noexcept {
 
 void Writer::commit(const record::Slot& first, std::uint32_t slots) noexcept {
   core_.commit(first, slots);
-  // Behind the commit: nobody waits for this. Readers still hold the lines of the last lap.
+  // After the commit, because nothing waits for this. Readers still hold the lines of the last lap.
   const std::uint64_t number = core_.number();
   if (prefetched_ < number) prefetched_ = number;
   for (; prefetched_ < number + kPrefetchSlots; ++prefetched_) prefetch_to_write(&core_.slot(prefetched_));

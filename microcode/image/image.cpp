@@ -277,7 +277,7 @@ class ImageReader {
     return std::nullopt;
   }
 
-  /// Reads every entry of a section into `table`. The count is covered by bytes that are there.
+  /// Reads every entry of a section into `table`. The count was checked against the bytes of the section.
   template <class T, class Describe>
   Fault read_entries(Section section, std::vector<T>& table, Describe describe) {
     Fault fault;
@@ -392,7 +392,7 @@ class ImageReader {
     return std::nullopt;
   }
 
-  /// What is left to differ: padding, and pools with texts in another order, twice, or unused.
+  /// The remaining possible differences: padding, and pools with texts in another order, twice, or unused.
   Fault check_canonical() {
     const std::vector<std::byte> again = image::write(program_);
     if (std::ranges::equal(again, bytes_)) return std::nullopt;

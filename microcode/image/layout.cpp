@@ -3,7 +3,7 @@
 namespace stopbit::image {
 namespace {
 
-/// A visitor that notes where each field of an entry stands.
+/// A visitor that notes the offset of each field of an entry.
 class Recorder {
  public:
   Recorder(Section section, std::vector<FieldPlace>& places) : section_(section), places_(places) {}

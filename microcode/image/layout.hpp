@@ -18,7 +18,7 @@ inline constexpr std::size_t kHeaderBytes = 32;
 inline constexpr std::size_t kTableEntryBytes = 24;
 inline constexpr std::size_t kAlignment = 8;  ///< Sections begin at multiples; zero bytes fill the gaps.
 
-/// In this order in the file; every section is there, even if it is empty. Append, never renumber.
+/// In this order in the file; every section is present, even if it is empty. Append, never renumber.
 enum class Section : std::uint32_t {
   Properties = 1,
   Code,
@@ -69,21 +69,21 @@ constexpr const SectionInfo& info(Section section) {
   return kSections[static_cast<std::size_t>(section) - 1];
 }
 
-/// What the properties section holds.
+/// Content of the properties section.
 struct Properties {
   std::uint64_t capabilities = 0;
   std::uint64_t layout_hash = 0;
   std::uint32_t max_record_slots = 0;
 };
 
-/// Where a template or node stands in its file.
+/// Position of a template or node in its file.
 struct Position {
   std::uint32_t line = 0;
   std::uint32_t column = 0;
   std::uint16_t source = 0;
 };
 
-// The entries. `v` is told of each field in order of its offset: number(name, value), enumerator(name, value, last
+// The entries. Calls `v` for each field in order of its offset: number(name, value), enumerator(name, value, last
 // value), flags(name, bits...), text(name, ref), instruction(name, value) and reserved(bytes). `T` may be const.
 
 template <class V, class T>

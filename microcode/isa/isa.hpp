@@ -20,8 +20,8 @@ enum class Operator : std::uint8_t {
   Special = Bit,  ///< The codes of the types below U64: NOP, PMAP, TID.
 };
 
-/// What an instruction takes from the stream. What a value means to a reader (enumeration, set, boolean, time) is
-/// schema.
+/// Type of the entity that an instruction takes. The meaning of a value to a reader (enumeration, set, boolean, time)
+/// is schema.
 enum class Type : std::uint8_t {
   U32 = 0,
   S32 = 1,
@@ -42,10 +42,10 @@ enum class Presence : std::uint8_t { Man = 0, Opt = 1 };
 /// How an instruction takes a bit from the presence map.
 enum class BitUse : std::uint8_t { None, Own, IfExponent };
 
-/// What may stand in the constant column.
+/// Allowed content of the constant column.
 enum class ConstantUse : std::uint8_t { Never, LimitOnly, Initial, Value };
 
-/// What the next instruction must wait for in hardware.
+/// Reason for which the next instruction waits in hardware.
 enum class Wait : std::uint8_t {
   Nothing,
   ExponentState,
@@ -171,7 +171,7 @@ struct Instruction {
 /// Whether hardware may issue both in one cycle: integers and decimals whose slots have different parity.
 [[nodiscard]] bool may_pair(const Instruction& first, const Instruction& second) noexcept;
 
-/// Where a field stands in its bit group: what the slot column of BIT holds.
+/// Position of a field in its bit group: the content of the slot column of BIT.
 struct BitField {
   std::uint8_t position = 0;  ///< Bits before it, from the highest data bit of the first byte.
   std::uint8_t width = 0;     ///< Bits, 1 to kMaxGroupBits.
@@ -200,7 +200,7 @@ constexpr unsigned unused_bits(unsigned bits) {
 /// Nothing if the data-op, the control-op or the known bit is no enumerator, or a spare bit is set.
 [[nodiscard]] std::optional<Instruction> decode(std::uint64_t word) noexcept;
 
-/// What a device must be able to do to run an image; a device publishes the same bits.
+/// Abilities that a device needs to run an image; a device publishes the same bits.
 enum class Capability : std::uint64_t {
   Integers = 1U << 0,      ///< Integers with every operator.
   Decimals = 1U << 1,      ///< Decimals with every operator.

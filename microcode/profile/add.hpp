@@ -31,7 +31,7 @@ struct AddOptions {
   double least_share = 0.02;  ///< Of a segment's maps: rarer ones get no program.
 };
 
-/// What became of a segment.
+/// Outcome of a segment.
 struct Coverage {
   std::uint16_t segment = 0;
   std::uint64_t maps = 0;     ///< Counted.

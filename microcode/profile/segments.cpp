@@ -60,7 +60,7 @@ class Namer {
   static constexpr std::size_t kNone = SIZE_MAX;
   using Counts = std::map<Name, std::uint32_t>;
 
-  /// The node and the template of every instruction. Which block is open follows from the order of addresses.
+  /// The node and the template of every instruction. The order of addresses gives the open block.
   void find_owners() {
     const std::size_t size = general_size(program_);
     owner_of_.assign(size, kNone);

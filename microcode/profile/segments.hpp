@@ -10,9 +10,9 @@
 
 namespace stopbit::profile {
 
-/// What people call a part of a template, and what stays the same when it is compiled again: the names of the groups
-/// and sequences that lead to it. `occurrence` counts equal ones in the order of the code: a template may use a name
-/// twice, and its code may stand several times.
+/// Readable name of a part of a template, stable across compilations: the names of the groups and sequences that lead
+/// to it. `occurrence` counts equal ones in the order of the code: a template may use a name twice, and its code may
+/// occur several times.
 struct Name {
   std::uint32_t template_id = 0;
   std::string template_name;
@@ -30,7 +30,7 @@ struct Names {
 };
 [[nodiscard]] Names name_parts(const Program& program);
 
-/// The address behind the POP of a group's PMAP.
+/// The address after the POP of a group's PMAP.
 [[nodiscard]] std::size_t behind_group(const Program& program, std::size_t pmap);
 
 }  // namespace stopbit::profile

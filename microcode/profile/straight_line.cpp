@@ -17,7 +17,7 @@ class Follower {
       : program_(program), map_(map), address_(address), most_(most) {}
 
   std::optional<StraightLine> run(std::size_t begin) {
-    std::size_t tail = 0;  // behind the end, executed once and not per element
+    std::size_t tail = 0;  // after the end, executed once and not per element
     for (std::size_t at = begin; out_.code.size() <= most_;) {
       if (ends_before(at)) {
         attach(ControlOp::Join, at);
@@ -46,7 +46,7 @@ class Follower {
   }
 
  private:
-  /// What the map tells of an exponent.
+  /// Whether an exponent is present, as far as the map says.
   enum class Exponent : std::uint8_t { Present, Absent, Unknown };
 
   [[nodiscard]] std::size_t here() const { return address_ + out_.code.size(); }
@@ -88,7 +88,7 @@ class Follower {
     }
   }
 
-  /// Bits the instruction takes, those of the mantissa behind an exponent and of a bit group's fields included.
+  /// Bits the instruction takes, including those of the mantissa after an exponent and of a bit group's fields.
   [[nodiscard]] unsigned bits_of(std::size_t at) const {
     const Instruction& in = program_.code[at];
     unsigned bits = in.control == ControlOp::Skip ? 1 : 0;
@@ -98,7 +98,7 @@ class Follower {
     return bits;
   }
 
-  /// Of the bit group that begins at the address. Only behind its last one anything may happen.
+  /// Last field of the bit group that begins at the address. Only after it may a control-op act.
   [[nodiscard]] std::size_t last_field(std::size_t at) const {
     std::size_t last = at + 1;
     while (program_.code[last].control == ControlOp::Next && last + 1 < program_.code.size() &&
@@ -192,7 +192,7 @@ class Follower {
   Exponent exponent_ = Exponent::Unknown;  ///< The last one met.
 };
 
-/// A map behind which its segment follows, and no identifier.
+/// A map followed by its segment, without an identifier.
 bool may_have_profiles(const Program& program, std::size_t pmap) {
   const Instruction& in = program.code[pmap];
   const bool goes_on = in.control == ControlOp::Next || in.control == ControlOp::Block;

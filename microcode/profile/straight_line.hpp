@@ -11,7 +11,7 @@
 /// Programs for frequent presence maps: microcode/profile/README.md.
 namespace stopbit::profile {
 
-/// What a segment of the general program does with one presence map, as far as the map alone decides it.
+/// The steps of a segment of the general program with one presence map, as far as the map alone decides it.
 struct StraightLine {
   std::vector<isa::Instruction> code;
   std::uint8_t taken = 0;     ///< Bits of the map that it stands for.
@@ -21,8 +21,8 @@ struct StraightLine {
 
 /// Follows the general program from `begin`, the first instruction that takes bits of the map, to the end of the
 /// segment, or to the first instruction that a map cannot decide: an inner presence map, a sequence, the end of a
-/// group, a bit that is only taken if the exponent before is present. What comes then is left to the general program,
-/// which the last instruction joins.
+/// group, a bit that is only taken if the exponent before is present. The rest is left to the general program, which
+/// the last instruction joins.
 ///
 /// `map` has its first bit on top and at most ProfileEntry::kMaxBits. `address` is the one that the first instruction
 /// will get.
@@ -35,7 +35,7 @@ struct StraightLine {
                                                         std::size_t address, std::size_t most);
 
 /// The segments that can have profile programs, by number as in ProfileEntry, and where they begin: bodies of messages,
-/// and elements and groups with a map of their own. Not those whose number stands in several PMAPs.
+/// and elements and groups with a map of their own. Without those whose number is in several PMAPs.
 [[nodiscard]] std::map<std::uint16_t, std::size_t> segment_begins(const Program& program);
 
 }  // namespace stopbit::profile

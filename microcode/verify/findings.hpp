@@ -35,7 +35,7 @@ class Findings {
   std::vector<Finding> all_;
 };
 
-/// What a word of a block is for, according to the schema.
+/// Purpose of a word of a block, according to the schema.
 enum class WordUse : std::uint8_t { Free, Field, Mantissa, Length, Witness };
 
 struct WordClaim {
@@ -62,7 +62,7 @@ class WordClaims {
     for (const std::size_t count : words) first_.push_back(first_.back() + count);
     claims_.resize(first_.back());
   }
-  /// Whether the word may be asked for.
+  /// Whether the word is within bounds.
   [[nodiscard]] bool covers(std::size_t block, std::size_t word) const {
     return word < first_[block + 1] - first_[block];
   }

@@ -26,7 +26,7 @@ constexpr std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-/// What holds before an instruction, whichever way it was reached.
+/// State before an instruction, on whichever path it was reached.
 struct State {
   bool reached = false;
   std::uint16_t template_index = 0;
@@ -40,7 +40,7 @@ struct State {
   std::uint32_t most_steps = 0;   ///< Most instructions since then, inner loops not entered.
 };
 
-/// What stood when a SEQ began its loop.
+/// State when a SEQ began its loop.
 struct Loop {
   State outer;
   std::uint32_t node = kNone;  ///< The sequence; none if the schema does not know the length's word.
@@ -182,8 +182,8 @@ class FlowCheck {
     do_control_op();
   }
 
-  // The code of a template stands in one piece, from its entry to its END, and does what the schema says in the
-  // schema's order: so a reader finds in the record what the code has put there.
+  // The code of a template is contiguous, from its entry to its END, and does what the schema says in the schema's
+  // order: so a reader finds in the record what the code has put there.
 
   void begin_template() {
     require(!in_template_, "entry-inside-template", "an entry is inside the code of a template");
@@ -194,8 +194,8 @@ class FlowCheck {
     follows_ = true;
   }
 
-  /// The next step of the schema must be this one. After a difference, the rest of the template is not compared; one
-  /// that may follow from an earlier finding is not reported.
+  /// The next step of the schema must be this one. After a difference, the rest of the template is not compared; a
+  /// difference that may follow from an earlier finding is not reported.
   bool follow(SchemaStep step) {
     if (!follows_ || walk_.take(step)) return follows_;
     follows_ = false;
@@ -288,7 +288,7 @@ class FlowCheck {
             "presence maps are nested too deeply");
   }
 
-  /// Back to what stood below the map on top.
+  /// Returns to the state below the map on top.
   void pop_map() {
     const State& outer = outer_of_map_[state_.map];
     state_.bits = outer.bits;

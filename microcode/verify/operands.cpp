@@ -204,7 +204,7 @@ class OperandCheck {
     }
   }
 
-  /// Which control-ops may stand beside which data-ops.
+  /// Checks which control-op is next to which data-op.
   void check_control(const Instruction& in) {
     const bool tid = in.op == DataOp::Tid;
     const bool calls = in.control == ControlOp::Disp || in.control == ControlOp::Call;
@@ -272,7 +272,7 @@ class OperandCheck {
     }
   }
 
-  /// A bit group and its fields stand in one piece.
+  /// A bit group and its fields are contiguous.
   void check_bits(const Instruction& in, const Instruction* before, const Instruction* after) {
     if (isa::is_bits(in.op)) {
       group_bits_ = program_.constants[in.constant].limit;

@@ -172,7 +172,7 @@ class SchemaCheck {
             "the sequence is not stored, but its elements are");
   }
 
-  /// The word that tells whether an optional group is there: its own, or that of something always there with the group.
+  /// The word that shows whether an optional group is present: its own, or that of an item always present with it.
   void claim_witness(std::size_t i) {
     const Node& group = program_.nodes[i];
     WordClaim& claim = claims_.at(group.block, group.word);

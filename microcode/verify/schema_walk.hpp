@@ -8,8 +8,8 @@
 
 namespace stopbit::verify {
 
-/// What a reader of records does at a node, in the order in which it walks a template's tree. Code must do the same in
-/// the same order, or records would not be what the schema says.
+/// The actions of a reader of records at the nodes, in the order in which it walks a template's tree. Code must do the
+/// same in the same order, or records would not be what the schema says.
 struct SchemaStep {
   enum class Kind : std::uint8_t {
     Value,  ///< Takes the word of a field (of a decimal, the exponent).
@@ -36,7 +36,7 @@ class SchemaWalk {
     at_ = first_[template_index];
     end_ = first_[template_index + 1];
   }
-  /// Null behind the last step.
+  /// Null after the last step.
   [[nodiscard]] const SchemaStep* next() const { return at_ < end_ ? &steps_[at_] : nullptr; }
   /// The next step at something that is stored, or null: what is not stored is passed over, and its end is too.
   [[nodiscard]] const SchemaStep* next_stored() const {

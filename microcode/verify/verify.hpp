@@ -35,7 +35,7 @@ struct Report {
 
 [[nodiscard]] Report check(const Program& program);
 
-/// Most instructions that a datagram of so many bytes can make an engine execute, whatever is in it: that of the
+/// Most instructions that a datagram of `bytes` bytes can make an engine execute, whatever its content: that of the
 /// costliest messages it can hold, and of one more that stays unfinished. Saturates.
 [[nodiscard]] std::uint64_t instruction_bound(const std::vector<TemplateCost>& costs, std::uint32_t datagram_bytes);
 

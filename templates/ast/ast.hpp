@@ -11,7 +11,7 @@
 #include "microcode/isa/isa.hpp"
 #include "microcode/program.hpp"
 
-/// What template files say, one struct per element, each with its place. Inherited attributes (ns, templateNs,
+/// Content of template files: one struct per element, each with its place. Inherited attributes (ns, templateNs,
 /// dictionary) and type definitions are resolved; template references are not.
 namespace stopbit::templates::ast {
 
@@ -21,7 +21,7 @@ struct Name {
   auto operator<=>(const Name&) const = default;
 };
 
-/// A converted initial value. Which members count, the type of the field says.
+/// A converted initial value. The type of the field says which members count.
 struct Value {
   std::uint64_t integer =
       0;  ///< Two's complement; mantissa of a decimal; index of an enumeration element; bits of a set.

@@ -14,10 +14,10 @@ namespace {
 constexpr std::size_t kMaxSetElements = 64;
 constexpr std::size_t kMaxTypeChain = 32;
 
-/// Where an instruction stands.
+/// Context of an instruction.
 enum class Inside : std::uint8_t { Body, BitGroup };
 
-/// What elements inherit from those around them.
+/// Properties that elements inherit from those around them.
 struct Scope {
   std::string name_space;
   std::string template_name_space;
@@ -227,7 +227,7 @@ class Builder {
     return op;
   }
 
-  // --- What stands in a body: fields, vectors, groups, sequences, bit groups. Each may be one element, or layers:
+  // --- Content of a body: fields, vectors, groups, sequences, bit groups. Each may be one element, or layers:
   // <field>, <type>, and the content of the type's definition.
 
   using Layers = std::vector<const xml::Element*>;
@@ -293,7 +293,7 @@ class Builder {
     return !is_full_;
   }
 
-  /// What everything in a body has. Operator and presence stand in one of the layers.
+  /// Common to everything in a body. Operator and presence are in one of the layers.
   struct Common {
     Name name;
     std::uint32_t id = 0;

@@ -10,7 +10,7 @@
 
 namespace stopbit::templates::ast {
 
-/// What stands in a field, its type, an operator, exponent, mantissa or length. Null where there is none.
+/// Content of a field, its type, an operator, exponent, mantissa or length. Null where there is none.
 struct Content {
   const xml::Element* op = nullptr;
   const xml::Element* type = nullptr;  ///< In <field> and <define>: <type> or a type.

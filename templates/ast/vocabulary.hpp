@@ -19,7 +19,7 @@ namespace stopbit::templates::ast {
 [[nodiscard]] std::optional<isa::Operator> operator_from(std::string_view element);
 /// Types of single fields. "string" is Ascii here: its charset decides; date and time are time stamps.
 [[nodiscard]] std::optional<FieldType> type_from(std::string_view element);
-/// Bits of int2 to int7 and uInt1 to uInt7, which stand in bit groups only; type_from says which they are.
+/// Bits of int2 to int7 and uInt1 to uInt7, which occur in bit groups only; type_from says which they are.
 [[nodiscard]] std::optional<std::uint8_t> small_bits_from(std::string_view element);
 /// Type of the elements of int32Vector, uInt32Vector, int64Vector, uInt64Vector.
 [[nodiscard]] std::optional<FieldType> vector_from(std::string_view element);

@@ -11,7 +11,7 @@
 /// each with the index of its end. Every item becomes one node of the schema.
 namespace stopbit::templates::ir {
 
-/// Application types (typeRef) by number. Type 0 is the one of a message in which no typeRef stands.
+/// Application types (typeRef) by number. Type 0 is the one of a message without a typeRef.
 inline constexpr std::uint32_t kAnyType = 0;
 /// Of an item that no typeRef encloses: the type at the place from which its template is reached.
 inline constexpr std::uint32_t kCallersType = UINT32_MAX;
@@ -24,11 +24,11 @@ struct Item {
   const SourceRange* range = nullptr;
   std::uint32_t template_index = 0;   ///< The current template, which static references switch.
   std::uint32_t type = kCallersType;  ///< The application type around the item.
-  std::uint32_t end = 0;              ///< Index behind the last item inside.
+  std::uint32_t end = 0;              ///< Index after the last item inside.
   bool is_stored = true;              ///< In records; else nothing inside is.
 };
 
-/// A template with an identifier. Items are in pre-order: those inside item i stand from i + 1 up to `end`.
+/// A template with an identifier. Items are in pre-order: those inside item i are from i + 1 up to `end`.
 struct Message {
   const ast::Template* of = nullptr;
   std::uint32_t template_index = 0;

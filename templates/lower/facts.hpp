@@ -6,7 +6,7 @@
 
 #include "templates/ir/flow.hpp"
 
-/// What FAST says about a field without looking at the stream.
+/// Facts about a field that do not depend on the stream.
 namespace stopbit::templates::lower {
 
 /// A mandatory constant has neither instruction nor word: it is schema.

@@ -80,11 +80,11 @@ class Planner {
 
   struct Search {
     std::optional<std::size_t> found;
-    bool is_over = false;  ///< Found, or what follows stands in another block.
+    bool is_over = false;  ///< Found, or the rest is in another block.
   };
 
-  /// The first item that is always there when the group is, is stored if the group is, and stands in the block in which
-  /// the group begins.
+  /// The first item that is always present with the group, is stored if the group is, and is in the block in which the
+  /// group begins.
   std::optional<std::size_t> find_witness(std::size_t group) const {
     return search(group + 1, items_[group].end, items_[group].is_stored).found;
   }

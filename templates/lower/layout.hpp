@@ -5,12 +5,12 @@
 
 #include "templates/ir/flow.hpp"
 
-/// Where values stand in records: blocks and words. Does not depend on code.
+/// Positions of values in records: blocks and words. Does not depend on code.
 ///
-/// What is not stored has a word too, behind those that are: a name that errors give.
+/// An item that is not stored has a word too, after those that are: a name that errors give.
 namespace stopbit::templates::lower {
 
-/// Where an item of a message stands.
+/// Position of an item of a message.
 struct Place {
   std::uint16_t block = kNoBlock;  ///< Of the item's word, or of an optional group's witness.
   std::uint8_t word = isa::kNoWord;

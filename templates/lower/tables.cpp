@@ -9,7 +9,7 @@ namespace {
 
 using isa::Instruction;
 
-/// What may issue in one cycle with a neighbour: integers and decimals.
+/// Instructions that may issue in one cycle with a neighbour: integers and decimals.
 bool is_single_cycle(const Instruction& instruction) {
   return !isa::is_special(instruction.op) && !isa::is_string(isa::type_of(instruction.op)) &&
          !isa::is_bits(instruction.op) && !isa::is_bit(instruction.op);

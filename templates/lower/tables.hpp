@@ -12,7 +12,7 @@
 #include "templates/ast/ast.hpp"
 #include "templates/report.hpp"
 
-/// The tables of a program that hold each thing once. What exceeds their limits is reported once (T1).
+/// The tables of a program that hold each thing once. An excess is reported once (T1).
 namespace stopbit::templates::lower {
 
 /// Names of schema and slots.
@@ -34,7 +34,7 @@ class ConstantTable {
 
   /// Index of the entry; 0 if it would be empty.
   std::uint16_t add(const Constant& constant);
-  /// `bytes` stand in the pool; `constant` gets the place.
+  /// Adds `bytes` to the pool; `constant` gets the position.
   std::uint16_t add_bytes(Constant constant, std::string_view bytes);
   /// Index of the first of two adjacent entries, for a decimal.
   std::uint16_t add_pair(const Constant& exponent, const Constant& mantissa);

@@ -31,7 +31,7 @@ class ElementIndex {
 /// Decimals are normalised: 12000 is 12*10^3, 0.50 is 5*10^-1, zero is 0*10^0.
 /// Enumerations: exchanges write the number that is on the wire, the proposal of FAST 1.2 wants the element's name. A
 /// number below the count of elements is the former, anything else a name or, failing that, a label. The same for sets,
-/// where several names may stand with blanks between them.
+/// where several names may occur with blanks between them.
 [[nodiscard]] Result<ast::Value> convert(std::string_view text, FieldType type, const ElementIndex* elements);
 
 /// Whether `text` is the number of one element and the name of another.

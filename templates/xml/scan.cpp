@@ -112,7 +112,7 @@ class Scanner {
     return text_.substr(begin, at_ - begin);
   }
 
-  /// Goes behind the next `end`. `what` names the construct that began at `begin`.
+  /// Moves past the next `end`. `what` names the construct that began at `begin`.
   void skip_past(std::string_view end, std::size_t from, std::size_t begin, const char* what) {
     const std::size_t found = text_.find(end, from);
     if (found == std::string_view::npos) return malformed(begin, std::string(what) + " is not closed");
@@ -275,7 +275,7 @@ class Scanner {
   const FileLimits& limits_;
   Report& report_;
   std::size_t at_ = 0;
-  std::size_t start_ = 0;  ///< Behind the byte order mark.
+  std::size_t start_ = 0;  ///< After the byte order mark.
   bool failed_ = false;
   Places places_;
   std::vector<Open> open_;

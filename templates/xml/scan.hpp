@@ -9,8 +9,8 @@
 #include "templates/file_limits.hpp"
 #include "templates/report.hpp"
 
-/// Reads XML text once without building anything: refuses what must not reach the tree builder, and notes where things
-/// stand. The tree builder forgives much that XML does not.
+/// Reads XML text once without building anything: refuses what must not reach the tree builder, and notes positions.
+/// The tree builder forgives much that XML does not.
 namespace stopbit::templates::xml {
 
 struct AttributePlace {

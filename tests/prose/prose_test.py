@@ -3,14 +3,16 @@
 
     prose_test.py [--stopbit BINARY]     everything; with the binary the help texts, too
     prose_test.py FILE...                these files only
+    prose_test.py --comments FILE...     the comments of these sources
 
 Texts: Markdown pages, `stopbit --help` of every command, string literals of the product (HELP of metrics, errors, lines
-of the log), alerts. allow.txt lists exceptions, each with
-its reason. README.md next to this file explains the rules.
+of the log), alerts, comments of the headers that are installed. allow.txt lists exceptions, each with its reason.
+README.md next to this file explains the rules.
 """
 
 import argparse
 import fnmatch
+import functools
 import json
 import pathlib
 import re
@@ -25,6 +27,9 @@ README_LINES, TOP_README_LINES, README_COLUMNS = 100, 150, 120
 # String literals of the product: help, HELP of metrics, errors, lines of the log. Alerts and dashboards.
 HELP_SOURCES = [f"{room}/**/*{suffix}" for room in ("assembler", "decoder", "host", "microcode", "templates")
                 for suffix in (".cpp", ".hpp", ".def", ".c", ".h")] + ["host/**/monitoring/*"]
+
+# Where the lists of installed headers are: their comments are read, too.
+HEADER_LISTS = ["cmake/StopbitInstall.cmake", "decoder/record/CMakeLists.txt"]
 
 # Pages whose paths in code have to exist.
 WITH_PATHS = ["doc/architecture.md", "CONTRIBUTING.md", "SECURITY.md"]
@@ -109,7 +114,7 @@ def paragraphs(text):
     return result
 
 
-CPP_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|'(?:[^'\\\n]|\\.)+'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
+CPP_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|(?<!\w)'(?:[^'\\\n]|\\.)+'|"((?:[^"\\\n]|\\.)*)\"""", re.DOTALL)
 
 
 def literals(text):
@@ -128,6 +133,48 @@ def literals(text):
     return [(text.count("\n", 0, begin) + 1, re.sub(r"`[^`]*`", "X", re.sub(r"\s+", " ", part)).strip())
             for begin, content in joined if " " in content.strip() and "::" not in content
             for part in re.split(r"\n\s*\n", content.replace("\\n", "\n").replace('\\"', '"'))]
+
+
+SYSTEM_VERILOG = (".sv", ".svh")
+SOURCES = (".cpp", ".hpp", ".def", ".c", ".h", *SYSTEM_VERILOG)
+SV_TOKEN = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*\"""", re.DOTALL)
+
+
+def comments(name, text):
+    """The comments of a source: (line, text) of each paragraph, list item and comment at the end of a line of code."""
+    lines = []  # [number, text, is the next line of the same comment]
+    end = None
+    for match in (SV_TOKEN if name.endswith(SYSTEM_VERILOG) else CPP_TOKEN).finditer(text):
+        token = match.group(0)
+        if not token.startswith("/"):
+            continue
+        number = text.count("\n", 0, match.start()) + 1
+        is_alone = not text[text.rfind("\n", 0, match.start()) + 1:match.start()].strip()
+        if token.startswith("/*"):
+            body = re.sub(r"(?m)^\s*\*", "", token[2:-2].lstrip("*!<"))
+            lines += [[number + i, line, i > 0] for i, line in enumerate(body.split("\n"))]
+            end = None
+            continue
+        follows = end is not None and is_alone and re.fullmatch(r"[ \t]*\n[ \t]*", text[end:match.start()])
+        lines.append([number, re.sub(r"^//[/!]?<?", "", token), bool(follows)])
+        end = match.end()
+    result = []
+    for number, line, follows in lines:
+        item = re.match(r" *[-*] ", line)
+        plain = re.sub(r"`[^`]*`", "X", re.sub(r"^ *(?:[-*] |@\w+ )?", "", line).strip())
+        if follows and plain and not item and result and result[-1][1]:
+            result[-1][1] += " " + plain
+        else:
+            result.append([number, plain])
+    return [(number, part) for number, part in result if part and "NOLINT" not in part]
+
+
+@functools.cache
+def installed_headers(root):
+    """Headers of C++ and C that `cmake --install` installs, by the lists in HEADER_LISTS."""
+    names = {name for page in HEADER_LISTS if (root / page).exists()
+             for name in re.findall(r"[\w/.*]+/[\w.*]+\.(?:hpp|h|def)\b", (root / page).read_text())}
+    return {str(path.relative_to(root)) for name in names for path in root.glob(name.lstrip("/"))}
 
 
 def yaml_texts(text):
@@ -237,7 +284,7 @@ def check_file(name):
         return check_words(name, yaml_texts(text))
     if name.endswith(".json"):
         return check_words(name, json_texts(text))
-    return check_words(name, literals(text))
+    return check_words(name, literals(text)) + (check_words(name, comments(name, text)) if name in installed_headers(ROOT) else [])
 
 
 # -------------------------------------------------------------------------------------------------------------- help
@@ -306,19 +353,23 @@ def all_files():
     pages = listed.stdout.splitlines() if listed.returncode == 0 else [
         str(path.relative_to(ROOT)) for path in ROOT.rglob("*.md") if "build" not in path.relative_to(ROOT).parts]
     sources = [str(path.relative_to(ROOT)) for pattern in HELP_SOURCES for path in ROOT.glob(pattern) if path.is_file()]
-    return sorted(name for name in {*pages, *sources} if (ROOT / name).exists() and not name.startswith("tests/fuzz/corpus/"))
+    return sorted(name for name in {*pages, *sources, *installed_headers(ROOT)} if (ROOT / name).exists() and not name.startswith("tests/fuzz/corpus/"))
 
 
 def main():
     parser = argparse.ArgumentParser(description="Checks the texts that users read.")
     parser.add_argument("files", nargs="*", metavar="FILE", help="only these")
+    parser.add_argument("--comments", action="store_true", help="check the comments of these sources instead")
     parser.add_argument("--stopbit", metavar="BINARY", help="check the help texts of this program, too")
     parser.add_argument("--prune", action="store_true", help="delete the entries of allow.txt that nothing needs any more")
     parser.add_argument("--allow", metavar="REASON", help="add what is found to allow.txt, with this reason")
     options = parser.parse_args()
 
     names = [str(pathlib.Path(name).resolve().relative_to(ROOT)) for name in options.files] or all_files()
-    findings = [finding for name in names for finding in check_file(name)]
+    if options.comments:
+        findings = [finding for name in names if name.endswith(SOURCES) for finding in check_words(name, comments(name, (ROOT / name).read_text()))]
+    else:
+        findings = [finding for name in names for finding in check_file(name)]
     if options.stopbit:
         findings += check_help(options.stopbit)
 

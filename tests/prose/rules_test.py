@@ -51,6 +51,30 @@ class Words(unittest.TestCase):
         self.assertEqual(rules_of("- who reads it\n"), {"who"})
 
 
+class Comments(unittest.TestCase):
+    def found(self, text, name="x.hpp"):
+        return [(finding.line, finding.rule) for finding in prose_test.check_words(name, prose_test.comments(name, text))]
+
+    def test_comments_of_all_kinds_are_read(self):
+        self.assertEqual(self.found("int a;\n/// The reader is told.\nint b;  ///< Nobody reads it.\n"), [(2, "told"), (3, "nobody")])
+        self.assertEqual(self.found("/* The reader\n * is told. */\n"), [(1, "told")])
+        self.assertEqual(self.found("assign a = b;  // stands in 'b'\n", "x.sv"), [(1, "stands")])
+
+    def test_lines_of_a_comment_are_one_text_and_items_are_not(self):
+        self.assertEqual(self.found("/// The reader is\n/// told of it.\n"), [(1, "told")])
+        self.assertEqual(self.found("int a;  ///< A process ends,\n        ///< who has started it.\n"), [])
+        self.assertEqual(self.found("/// One of:\n///  - the reader is\n///  - told of it\n"), [])
+
+    def test_code_in_and_around_comments_is_no_english(self):
+        self.assertEqual(self.found("const char* nobody = \"// is told\";  // `is told` is a name\n"), [])
+        self.assertEqual(self.found("int a = 16'384;  ///< the reader's: nobody's\n"), [(1, "nobody")])
+
+    def test_the_installed_headers_are_found(self):
+        names = prose_test.installed_headers(prose_test.ROOT)
+        self.assertLessEqual({"host/bindings/c/stopbit.h", "host/ring/reader.hpp", "decoder/record/typed_view.hpp", "microcode/program.hpp"}, names)
+        self.assertIn("host/bindings/c/stopbit.h", prose_test.all_files())
+
+
 class Pages(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()

@@ -31,7 +31,7 @@ void Emitter::open_block(Place in) {
 
 void Emitter::clear_slots(int slots) {
   vpxor(xmm0, xmm0, xmm0);
-  shl(rax, 57);  // numbers count modulo 128: the bits above are gone
+  shl(rax, 57);  // numbers count modulo 128: drops the bits above
   if (slots > 1) mov(rsi, std::uint64_t{1} << 57);
   for (int i = 0; i < slots; ++i) {
     const int at = i * static_cast<int>(record::kSlotBytes);

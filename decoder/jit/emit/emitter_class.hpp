@@ -20,10 +20,10 @@
 #include "decoder/wire/presence_map.hpp"
 #include "microcode/program.hpp"
 
-/// The class behind jit::emit, one file for each kind of code it writes. xbyak is seen in this folder only.
+/// The implementation of jit::emit, one file for each kind of code it writes. Only this folder includes xbyak.
 namespace stopbit::jit {
 
-inline constexpr std::size_t kFirstTemplate = 2;  ///< Address: behind the message's map and its template identifier.
+inline constexpr std::size_t kFirstTemplate = 2;  ///< Address: after the message's map and its template identifier.
 inline constexpr unsigned kMaxExposedBits = 63;   ///< Of a presence map that native code takes bits from.
 inline constexpr std::size_t kMaxInlineText = 8;
 inline constexpr unsigned kWindowBytes = 64;
@@ -121,7 +121,7 @@ class Emitter : private Xbyak::CodeGenerator {
   /// The bit an instruction has taken, so that it can be put back.
   enum class Bit : std::uint8_t { None, Clear, Set };
 
-  /// A label behind which the interpreter repeats the instruction from its beginning.
+  /// A label after which the interpreter repeats the instruction from its beginning.
   Label& elsewhere(Place in, Label& done, Bit bit, std::optional<Decimal> decimal = {});
 
   void put_back(Bit bit);
@@ -135,7 +135,7 @@ class Emitter : private Xbyak::CodeGenerator {
 
   // ---- entities.cpp.
 
-  /// Finds the end of the entity at the position: rdx is the place behind it, ecx its length, less than 0.
+  /// Finds the end of the entity at the position: rdx is the address after it, ecx its length, less than 0.
   void find_end(Label& otherwise);
   void find_stop(Label& otherwise);
 
@@ -149,7 +149,7 @@ class Emitter : private Xbyak::CodeGenerator {
   /// NULL is 0, and what is above it counts one less.
   void take_null_away(bool is_signed, bool is_wide, Label& null);
 
-  /// An integer from the stream in rax; the position is behind it. `null`: there, but NULL (position behind it too).
+  /// An integer from the stream in rax; the position is after it. `null`: present, but NULL (position after it too).
   void read_integer(Type type, bool is_optional, Label& null, Label& otherwise);
 
   // ---- values.cpp. The dictionary and the record.
@@ -185,12 +185,12 @@ class Emitter : private Xbyak::CodeGenerator {
     Type type;
     bool is_optional;
     state::EntryType entry;
-    Label* done;                     ///< Behind the field.
-    Label* absent;                   ///< Behind it, too, if it has no value.
-    std::optional<Decimal> decimal;  ///< What the interpreter must know to run the instruction.
+    Label* done;                     ///< After the field.
+    Label* absent;                   ///< After it, too, if it has no value.
+    std::optional<Decimal> decimal;  ///< Facts that the interpreter needs to run the instruction.
   };
 
-  /// Behind the field, if it is not there. rax is 0 on the way.
+  /// After the field, if it is absent. rax is 0 on the way.
   void integer(Place in, Label& done, Label& absent, std::optional<Decimal> decimal = {});
 
   Label& elsewhere(const Field& field, Bit bit);
@@ -210,7 +210,7 @@ class Emitter : private Xbyak::CodeGenerator {
   bool unless_clear(const Field& field);
   void sent(const Field& field);
 
-  /// The field was not sent; goes on behind this code if its previous value is there.
+  /// The field was not sent; continues after this code if its previous value exists.
   void not_sent(const Field& field, Label& have);
   void take_initial(const Field& field, Label& have, Label& otherwise);
   void increment(const Field& field, Label& otherwise);
@@ -232,7 +232,7 @@ class Emitter : private Xbyak::CodeGenerator {
   Place decimal(Place exponent);
   void two_operators(Place exponent, Place mantissa, Label& done);
 
-  /// The common way goes on at `next`; who comes to `entry` takes a rare path.
+  /// The common path continues at `next`; `entry` begins a rare path.
   void jmp_over(Label& next, Label& entry, const std::function<void()>& path);
   void one_operator(Place exponent, Place mantissa, Label& done);
   void sent_mantissa(const Field& value);
@@ -250,7 +250,7 @@ class Emitter : private Xbyak::CodeGenerator {
   /// interpreter.
   [[nodiscard]] std::optional<std::uint64_t> short_constant(Place in) const;
 
-  /// A string of up to eight bytes from the stream: its word in rax, its length in rcx, the position behind it.
+  /// A string of up to eight bytes from the stream: its word in rax, its length in rcx, the position after it.
   void read_text(Place in, Label& null, Label& longer, Label& otherwise);
   void copied_text(Place in, Label& done);
   void text_not_sent(Place in, Label& null, Label& have, Label& done);
@@ -262,14 +262,14 @@ class Emitter : private Xbyak::CodeGenerator {
 
   void push_map(Place in);
 
-  /// The programs of a segment, those of the most frequent maps first: they stand so in the code.
+  /// The programs of a segment in the order of the code: those of the most frequent maps first.
   [[nodiscard]] std::vector<ProfileEntry> programs_of(std::uint16_t segment) const;
 
   /// Whether the general program goes on with the map. Programs of whole elements run without pushing theirs.
   [[nodiscard]] bool needs_map(const ProfileEntry& entry) const;
 
-  /// Goes on in the program if the map is its own. Comparisons, one behind the other, are predicted better than a jump
-  /// through a table.
+  /// Continues in the program if the map is its own. A sequence of comparisons is predicted better than a jump through
+  /// a table.
   void enter_profile(const ProfileEntry& entry);
   void pop_map();
   void template_id(Place in);

@@ -2,7 +2,7 @@
 /// sent plus one. No registers.
 module stopbit_bit_field (
   input  logic [62:0] group_i,
-  input  logic [5:0]  behind_i,    // bits of the group behind the field
+  input  logic [5:0]  behind_i,    // bits of the group after the field
   input  logic [5:0]  width_i,     // of the field, at least 1
   input  logic        is_signed_i,
   input  logic        is_optional_i,

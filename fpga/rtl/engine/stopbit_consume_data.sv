@@ -1,5 +1,5 @@
 /// The data side of the consume stage: what its instructions are, the bytes and bits that are theirs, and strings, whose
-/// bytes go beside the stages behind.
+/// bytes go beside the later stages.
 module stopbit_consume_data
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -11,7 +11,7 @@ module stopbit_consume_data
   input  logic               begins_i,      // other instructions are in the consume stage from the next cycle on
   input  limits_t            limits_i,
   input  consume_state_e     state_i,
-  input  logic               works_i,       // an instruction is there, without an error so far
+  input  logic               works_i,       // an instruction is present, without an error so far
   input  instructions_t      now_i,
   input  constant_t [1:0]    constant_i,
   input  entry_state_t [1:0] entry_state_i,

@@ -1,12 +1,12 @@
 /// The control-op of the instruction in the consume stage, or of a pair's second: jumps, loops, presence maps that are
-/// dropped, the end of a message; and what waits for a length or identifier from the stages behind.
+/// dropped, the end of a message; and what waits for a length or identifier from the later stages.
 module stopbit_control_op
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
   import stopbit_uop_pkg::*;
 (
   input  consume_state_e        state_i,
-  input  logic                  works_i,      // an instruction is there, without an error so far
+  input  logic                  works_i,      // an instruction is present, without an error so far
   input  logic                  passes_i,     // its data-ops are done
   input  limits_t               limits_i,
   input  instructions_t         now_i,
@@ -40,7 +40,7 @@ module stopbit_control_op
   assign last    = now_i.insn[pair_i.both];
   assign is_full = stacks_i.loop_depth == 4'(MaxLoopDepth) || 16'(stacks_i.loop_depth) >= limits_i.nesting;
 
-  // What is left of the template behind its last sequence is an END alone: it goes with the last element.
+  // The rest of the template after its last sequence is an END alone: it goes with the last element.
   logic ends_alone;
   assign ends_alone = next_i.valid && next_i.pc == now_i.foreseen && next_i.insn[0].op == OP_NOP &&
                       next_i.insn[0].control == CONTROL_END && next_i.insn[0].word == NoWord;
@@ -174,7 +174,7 @@ module stopbit_control_op
       end
     end
 
-    // A message begins behind the end of another, and nowhere else: no verified program jumps to its beginning.
+    // A message begins after the end of another, and nowhere else: no verified program jumps to its beginning.
     if (step_o.done && step_o.address == '0 && !step_o.ends_message) step_o.code = ERROR_X15;
     if (step_o.done) begin
       step_o.state    = STATE_RUN;

@@ -8,7 +8,7 @@ module stopbit_core
   input  logic              clk_i,
   input  logic              rst_ni,
   input  stopbit_load_t     load_i,
-  output logic [31:0]       back_data_o,  // what stood at load_i.address one cycle earlier
+  output logic [31:0]       back_data_o,  // the word at load_i.address one cycle earlier
 
   input  logic              valid_i,
   output logic              ready_o,

@@ -6,7 +6,7 @@ module stopbit_data_op
   import stopbit_uop_pkg::*;
 (
   input  consume_state_e state_i,
-  input  logic           works_i,      // an instruction is there, without an error so far
+  input  logic           works_i,      // an instruction is present, without an error so far
   input  logic           strict_i,     // R6 is an error
   input  logic [7:0]     op_i,
   input  pair_t          pair_i,

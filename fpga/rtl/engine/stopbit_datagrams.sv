@@ -1,5 +1,5 @@
-/// The datagram in work: its channel and the generation of the channel's dictionary, the place of the window, what stands
-/// before its first message and what is wrong behind its last one; and the headers of all that are in the stages.
+/// The datagram in work: its channel and the generation of the channel's dictionary, the place of the window, the bytes
+/// before its first message and the error after its last one; and the headers of all that are in the stages.
 module stopbit_datagrams
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -104,7 +104,7 @@ module stopbit_datagrams
     if (resets_i) is_waiting_d = 1'b0;
   end
 
-  // Before the first message, and behind the last.
+  // Before the first message, and after the last.
   logic [16:0] preamble_left;
   assign preamble_left = 17'(datagram_q.data_offset) - position_q;
   always_comb begin
@@ -125,7 +125,7 @@ module stopbit_datagrams
       end
 
       STATE_FINISH:
-      // The end of a datagram that was cut, or that ends before its length, is an error behind its last message.
+      // The end of a datagram that was cut, or that ends before its length, is an error after its last message.
       if (is_settled_i && (datagram_q.cut || left_o != '0 || is_waiting_q)) begin
         step_o.code = ERROR_X1;
       end else if (is_settled_i) begin

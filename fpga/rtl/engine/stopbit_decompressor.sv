@@ -5,8 +5,8 @@
 /// is one look-up, and the way from position to position has no priority logic in it.
 ///
 /// `take_i` says how many bytes are used up in this cycle; the window follows in the next one. `release_i` gives up what
-/// is left of the datagram behind them, or, at its end, goes on to the next. A datagram is never seen before it is
-/// released from. A preamble of at most 15 bytes is passed over: the window begins behind it.
+/// is left of the datagram after them, or, at its end, goes on to the next. A datagram is never seen before it is
+/// released from. A preamble of at most 15 bytes is passed over: the window begins after it.
 module stopbit_decompressor
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
@@ -27,7 +27,7 @@ module stopbit_decompressor
 );
   localparam int unsigned RingBytes = 2 * BeatBytes;
 
-  // The ring, and the distances to the next stop bits: 0 if there is none in the next ten bytes, and in the ten behind.
+  // The ring, and the distances to the next stop bits: 0 if there is none in the next ten bytes, and in the ten after.
   logic [7:0] ring_d[RingBytes], ring_q[RingBytes];
   logic [3:0] next_stop_d[RingBytes], next_stop_q[RingBytes];
   logic [4:0] second_stop_d[RingBytes], second_stop_q[RingBytes];
@@ -40,7 +40,7 @@ module stopbit_decompressor
   logic [4:0] offset_d, offset_q;      // in the half that is read; 16 at the end of one
   logic       dropping_d, dropping_q;  // the datagram was released before its last beat came
 
-  // Headers: of the datagram that is read, and of the one that waits behind it.
+  // Headers: of the datagram that is read, and of the one that waits after it.
   stopbit_datagram_t current_d, current_q, waiting_d, waiting_q;
   logic has_current_d, has_current_q, has_waiting_d, has_waiting_q;
   logic first_d, first_q;  // the next beat begins a datagram

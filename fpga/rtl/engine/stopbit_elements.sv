@@ -1,5 +1,5 @@
 /// How many elements sequences may have: what a datagram's bytes allow, what a message may have, and that each element
-/// takes at least so many bytes. A length that is known when the loop begins is looked at one cycle later.
+/// takes at least the minimum number of bytes. A length that is known when the loop begins is looked at one cycle later.
 module stopbit_elements
   import stopbit_pkg::*;
   import stopbit_uop_pkg::*;
@@ -15,7 +15,7 @@ module stopbit_elements
   input  constant_t   constant_i, // of its instruction
   input  place_t      place_i,    // of its entity
   input  logic        checks_i,   // it is known, and its loop begins now
-  input  logic        in_work_i,  // the cycle behind that one
+  input  logic        in_work_i,  // the cycle after that one
   input  logic        counts_i,   // the loop of one that was on its way begins now
   input  logic [31:0] length_i,   // one cycle after it was met, and later
 

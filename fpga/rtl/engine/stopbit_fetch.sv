@@ -1,5 +1,5 @@
 /// Brings instructions to the consume stage, two at a time if the first has the pair bit: F1 presents an address to the
-/// program memory, F2 has what stands there and behind it. Ends of elements and messages are foreseen; of any other jump
+/// program memory, F2 has the words there and after it. Ends of elements and messages are foreseen; of any other jump
 /// the consume stage tells the address, which costs a cycle.
 module stopbit_fetch
   import stopbit_pkg::*;
@@ -11,13 +11,13 @@ module stopbit_fetch
   input  logic                   redirect_i,  // and goes on elsewhere
   input  logic [ProgramBits-1:0] redirect_address_i,
   input  logic                   is_last_element_i,  // the element in work is the last of its loop
-  input  logic [ProgramBits-1:0] next_message_i,     // where the message behind this one will begin, it is thought
+  input  logic [ProgramBits-1:0] next_message_i,     // where the message after this one will begin, it is thought
   input  logic                   single_issue_i,
   input  logic                   is_guessed_i,       // if a presence map is loaded, it goes on at
   input  logic [ProgramBits-1:0] guess_i,            // this, it is thought
 
   output logic [ProgramBits-1:0] address_o,  // to the program memory
-  input  insn_t [1:0]            insn_i,     // what stood at the address of the cycle before, and behind it
+  input  insn_t [1:0]            insn_i,     // the words at the address of the cycle before, and after it
 
   output logic                   valid_o,    // something comes next
   output logic                   load_o,     // what comes next enters the consume stage

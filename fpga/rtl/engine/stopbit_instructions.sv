@@ -1,5 +1,5 @@
 /// The way of the instructions into the consume stage, which holds one or two of them until they are done. Of two the
-/// second may stay behind.
+/// second may stay back.
 module stopbit_instructions
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -19,7 +19,7 @@ module stopbit_instructions
   input  logic [ProgramBits-1:0] guess_i,
 
   output logic [ProgramBits-1:0] address_o,  // to the program memory
-  input  insn_t [1:0]            insn_i,     // what stood at the address of the cycle before, and behind it
+  input  insn_t [1:0]            insn_i,     // the words at the address of the cycle before, and after it
 
   output instructions_t          next_o,     // fetched
   output logic                   load_o,     // they enter the consume stage

@@ -1,4 +1,4 @@
-/// What leaves the consume stage: a micro-operation for the stages behind, with the command for the packer and the place
+/// What leaves the consume stage: a micro-operation for the later stages, with the command for the packer and the place
 /// that an error would have; and what becomes of the dictionary entries.
 module stopbit_issue
   import stopbit_pkg::*;
@@ -7,7 +7,7 @@ module stopbit_issue
 (
   input  logic               advance_i,     // the stages move
   input  consume_state_e     state_i,
-  input  logic               works_i,       // an instruction is there, without an error so far
+  input  logic               works_i,       // an instruction is present, without an error so far
   input  logic               passes_i,      // its data-ops are done
   input  logic [7:0]         code_i,        // an error
   input  instructions_t      now_i,
@@ -24,7 +24,7 @@ module stopbit_issue
   input  control_step_t      control_i,
   input  start_step_t        start_i,
   input  datagram_state_t    datagram_i,
-  input  logic               is_last_i,     // nothing of the datagram comes behind these bytes
+  input  logic               is_last_i,     // nothing of the datagram comes after these bytes
   input  logic [ContextBits-1:0] context_base_i,
   input  logic [15:0]        template_i,
   input  logic [15:0]        message_index_i,

@@ -32,14 +32,14 @@ module stopbit_map_load
 
   output map_step_t       step_o,
   output logic [MaxMapBits-1:0] map_o,  // complete, without the bits that were used already
-  output logic            has_more_o    // set bits behind those that can be used
+  output logic            has_more_o    // set bits after those that can be used
 );
   localparam int unsigned MapChunk  = 63;  // of nine bytes
   localparam int unsigned MapChunks = MaxMapBits / MapChunk;
   typedef logic [$clog2(MapChunks+1)-1:0] chunk_t;
   logic [MaxMapBits-1:0] loading_d, loading_q;
   logic has_more_d, has_more_q;
-  chunk_t chunk, chunk_d, chunk_q;  // MapChunks: behind the bits that can be used
+  chunk_t chunk, chunk_d, chunk_q;  // MapChunks: after the bits that can be used
   assign has_more_o = has_more_d;
   assign chunk      = state_i == STATE_RUN ? '0 : chunk_q;
 
@@ -136,7 +136,7 @@ module stopbit_map_load
     end
   end
 
-  // The map that is pushed: behind the bit of a template identifier, or the bits that a profile program stands for.
+  // The map that is pushed: after the bit of a template identifier, or the bits that a profile program assumes.
   logic [5:0] used_bits;
   always_comb begin
     map_o     = state_i == STATE_PROFILE ? loading_q : loading_d;

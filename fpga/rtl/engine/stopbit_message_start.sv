@@ -1,8 +1,8 @@
 /// The beginning of a message and of a dynamic reference.
 ///
-/// A message begins in one step, presence map and template identifier, if both are there and short. Its template is looked
+/// A message begins in one step, presence map and template identifier, if both have arrived and are short. Its template is looked
 /// up meanwhile, unless it is that of the message before, whose first instructions were fetched ahead: they go on in the
-/// next cycle. What is less simple goes by the instructions at address 0, and comes here for the template alone.
+/// next cycle. Other messages go by the instructions at address 0, and come here for the template alone.
 module stopbit_message_start
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -50,7 +50,7 @@ module stopbit_message_start
   assign is_quick = window_i.available != '0 && window_i.bytes[6] && window_i.length inside {[4'd1:4'd9]} &&
                     window_i.second_length inside {4'd1, 4'd2} && !(state_i == STATE_START && is_waiting_i) && !limits_i.strict;
 
-  logic [7:0] root_words;  // with those that stand before the template's
+  logic [7:0] root_words;  // with those before the template's
   always_comb begin
     step_o         = '0;
     step_o.state   = state_i;

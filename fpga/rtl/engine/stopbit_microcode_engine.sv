@@ -2,10 +2,10 @@
 /// record packer. microcode/execution.md defines what an instruction does; decoder/interp is the reference.
 ///
 /// Stages: F1 presents an address to the program memory, F2 has the instruction and reads its constant, block and
-/// dictionary state, C consumes: presence bits, the ends of entities, where values come from, control. Behind C nothing
+/// dictionary state, C consumes: presence bits, the ends of entities, where values come from, control. After C nothing
 /// branches any more (stopbit_operate). C has one instruction or a pair, whose second follows alone if it cannot go with
-/// the first. It holds an instruction until all its bytes are there. A jump that F2 did not foresee costs a cycle. All
-/// of C stands still while the stages behind it do.
+/// the first. It holds an instruction until all its bytes have arrived. A jump that F2 did not foresee costs a cycle. All
+/// of C stops while the later stages do.
 ///
 /// Here the parts of F1, F2 and C are joined, the first error of a cycle is chosen, and the state of C is kept. In a cycle
 /// of C information goes one way: what the instructions are (stopbit_pair), the bytes they take (stopbit_map_load,
@@ -36,7 +36,7 @@ module stopbit_microcode_engine
 
   // For counters, each for one cycle.
   output logic              datagram_done_o,  // decoded to its end or given up
-  output logic [1:0]        issued_o          // so many instructions left the consume stage
+  output logic [1:0]        issued_o          // number of instructions that left the consume stage
 );
   consume_state_e state_d, state_q;
   instructions_t now, next;
@@ -78,7 +78,7 @@ module stopbit_microcode_engine
   dispatch_t    chosen;
   logic         is_found;
 
-  // What is fetched ahead comes from the bank of the datagram before.
+  // Instructions fetched ahead come from the bank of the datagram before.
   logic bank;
   assign bank = state_q == STATE_IDLE && !active_i ? old_channel.bank : channel.bank;
 
@@ -138,7 +138,7 @@ module stopbit_microcode_engine
   );
 
   // -------------------------------------------------------------------------------------------------------------------
-  // Behind C
+  // After C
 
   logic issue, flush, is_settled, stripped_valid, result_valid, string_is_bad;
   uop_t uop;
@@ -264,7 +264,7 @@ module stopbit_microcode_engine
   logic [7:0]  block_words, string_slots;
   logic [15:0] next_slot;
   text_step_t text;
-  // While a message begins, what is there belongs to a template that was only foreseen, or is the identifier that was taken.
+  // While a message begins, the instruction belongs to a template that was only foreseen, or is the identifier that was taken.
   assign in_work     = now.valid && !(state_q inside {STATE_IDLE, STATE_PREAMBLE, STATE_START, STATE_DISPATCH, STATE_FINISH, STATE_FAILED});
   assign opens_block = in_work && !length_is_refused && first.control == CONTROL_BLOCK && !opened_q;
   always_comb begin
@@ -416,7 +416,7 @@ module stopbit_microcode_engine
     if (&watchdog_q && !(state_q inside {STATE_FAILED, STATE_IDLE})) code = ERROR_X15;
   end
 
-  // What becomes of this cycle. While the stages behind stand still, so does this one.
+  // The outcome of this cycle. While the later stages stop, so does this one.
   logic moves;
   assign moves           = advance && code == ERROR_NONE;
   assign done            = control_step.done && moves;

@@ -1,9 +1,9 @@
-/// The stages behind the consume stage: strip (entities to numbers), operate (operator, range, limit, dictionary) and pack
-/// (the command for the record packer). A micro-operation of up to two values a cycle; all stages stand still while the
+/// The stages after the consume stage: strip (entities to numbers), operate (operator, range, limit, dictionary) and pack
+/// (the command for the record packer). A micro-operation of up to two values a cycle; all stages stop while the
 /// packer is not ready.
 ///
 /// An error becomes an event and kills what is younger of its datagram (`flush_o`). Errors found late leave the
-/// dictionary wrong: nobody reads it before its reset.
+/// dictionary wrong: it is not read before its reset.
 module stopbit_operate
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -81,7 +81,7 @@ module stopbit_operate
     );
     assign writes_entry[i] = o_valid_q && advance_o && o_uop_q.lane[i].writes_entry;
   end
-  // Fields of the bit group that was here last; both are the first of a micro-operation.
+  // Fields of the last bit group; both are the first of a micro-operation.
   logic [62:0] group_q;
   stopbit_bit_field i_bit_field (
     .group_i      (group_q),

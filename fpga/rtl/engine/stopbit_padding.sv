@@ -1,4 +1,4 @@
-/// Numbers of more than ten bytes: what stands before the last ten can only be sign bits, and is passed over byte by byte.
+/// Numbers of more than ten bytes: bytes before the last ten can only be sign bits, and are skipped one by one.
 module stopbit_padding
   import stopbit_uop_pkg::*;
 (

@@ -1,5 +1,5 @@
 /// What the instructions in the consume stage are: where their values come from, which bits and bytes are theirs, and
-/// whether both of a pair go at once. The second one's bit, entity and exponent are behind those of the first.
+/// whether both of a pair go at once. The second one's bit, entity and exponent are after those of the first.
 module stopbit_pair
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -16,7 +16,7 @@ module stopbit_pair
   input  logic               is_waiting_i,  // the dictionary waits for a reset
   output pair_t              pair_o,
 
-  // Of exponents, for the mantissas behind them.
+  // Of exponents, for the mantissas after them.
   input  logic               passes_i,      // the data-ops are done
   input  source_e [1:0]      source_i       // of their values, in the end
 );

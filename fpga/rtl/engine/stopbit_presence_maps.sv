@@ -8,12 +8,12 @@ module stopbit_presence_maps
   input  logic                  clear_i,    // before anything else: the stack is empty
   input  logic                  push_i,
   input  logic [MaxMapBits-1:0] map_i,
-  input  logic                  has_more_i,  // set bits behind these
+  input  logic                  has_more_i,  // set bits after these
   input  logic [16:0]           begin_i,
   input  logic [1:0]            take_i,     // bits off the top
   input  logic                  restore_i,  // to a depth
   input  logic [4:0]            restore_depth_i,
-  output logic [MaxMapBits-1:0] map_o,      // what lies behind its end is 0
+  output logic [MaxMapBits-1:0] map_o,      // what lies after its end is 0
   output logic                  has_more_o, // as it was pushed
   output logic [16:0]           begin_o,
   output logic [4:0]            depth_o     // after clear_i

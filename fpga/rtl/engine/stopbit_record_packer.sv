@@ -30,7 +30,7 @@ module stopbit_record_packer
   function automatic logic [2:0] word_of(logic [7:0] place);
     return 3'(place % 8'(ValueWords));
   endfunction
-  // What stands in a block before its own words.
+  // The words of a block before its own words.
   function automatic logic [7:0] words_before(logic is_root, logic is_reference);
     return is_root ? 8'(HeaderWords) : 8'(is_reference);
   endfunction
@@ -61,13 +61,13 @@ module stopbit_record_packer
   record_header_t header_q;
   words_t first_words_d, first_words_q;
   tags_t first_tags_d, first_tags_q;
-  logic [15:0] next_index_d, next_index_q;  // of the slot behind the open block
+  logic [15:0] next_index_d, next_index_q;  // of the slot after the open block
   logic emitted_d, emitted_q;               // slots of this record went out
 
   // The open block and its open slot.
   logic live_d, live_q;        // there is one
-  logic is_root_d, is_root_q;  // of the record: begins behind the header
-  logic is_reference_d, is_reference_q;  // of a dynamic reference: begins behind the index of its template
+  logic is_root_d, is_root_q;  // of the record: begins after the header
+  logic is_reference_d, is_reference_q;  // of a dynamic reference: begins after the index of its template
   logic [7:0] words_d, words_q, first_word_d, first_word_q;
   logic [5:0] slot_d, slot_q, slots_d, slots_q;
   words_t open_words_d, open_words_q;
@@ -110,7 +110,7 @@ module stopbit_record_packer
     .read_data_o    (string_last_word)
   );
 
-  // What goes out in this cycle.
+  // The output of this cycle.
   logic emit, may_emit;
   stopbit_slot_t out_d;
   logic out_valid_q;

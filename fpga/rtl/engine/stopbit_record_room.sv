@@ -13,7 +13,7 @@ module stopbit_record_room
   input  logic        opens_block_i,
   input  logic        issues_block_i,   // which goes to the packer in this cycle
   input  logic        is_text_i,        // a string is at work
-  input  logic [7:0]  text_slots_i,     // which takes so many
+  input  logic [7:0]  text_slots_i,     // number of slots that it takes
   input  start_step_t start_i,
 
   output logic [13:0] block_o,

@@ -2,8 +2,8 @@
 /// stream, the addition: which bytes of which of the two follow each other, eight bytes or fewer a step, and when eight
 /// bytes of the result are together.
 ///
-/// `begin_i` plans a result, and `code_o` says in the same cycle why there is none. The steps stand at `step_o` from the
-/// next cycle on, each until `next_i`; behind the last one there is nothing until the next plan.
+/// `begin_i` plans a result, and `code_o` says in the same cycle why there is none. The steps are at `step_o` from the
+/// next cycle on, each until `next_i`; after the last one there is nothing until the next plan.
 module stopbit_splice
   import stopbit_pkg::*;
   import stopbit_isa_pkg::*;
@@ -22,11 +22,11 @@ module stopbit_splice
   output splice_step_t step_o,
   input  logic         next_i
 );
-  // A run of bytes: the one in work, and what comes behind it from the other source.
+  // A run of bytes: the one in work, and what comes after it from the other source.
   logic        is_base_d, is_base_q;
   logic [12:0] place_d, place_q, left_d, left_q;
   logic [12:0] other_place_d, other_place_q, other_left_d, other_left_q;
-  logic [3:0]  at_d, at_q;        // bytes of the result's next word that are there
+  logic [3:0]  at_d, at_q;        // bytes of the result's next word that exist
   logic        probes_d, probes_q;
 
   logic        is_front;

@@ -8,7 +8,7 @@ module stopbit_stacks
   input  logic          clear_i,     // before anything else: they are empty
   input  logic          push_map_i,
   input  logic [MaxMapBits-1:0] map_i,
-  input  logic          has_more_i,  // set bits behind these
+  input  logic          has_more_i,  // set bits after these
   input  logic [16:0]   map_begin_i, // in the datagram
   input  control_step_t control_i,
   input  logic          push_call_i,

@@ -1,9 +1,9 @@
-/// The bytes of strings behind the consume stage: takes pieces of them from the window, the constants, the dictionary or
-/// what was kept of the stream, sets them one behind the other, and gives words of eight bytes; writes them to the
-/// dictionary if it is told so.
+/// The bytes of strings after the consume stage: takes pieces of them from the window, the constants, the dictionary or
+/// what was kept of the stream, sets them one after the other, and gives words of eight bytes; writes them to the
+/// dictionary on request.
 ///
-/// Two stages beside strip and operate, which move with `advance_i`: in the first the piece is there, in the second it
-/// stands behind the bytes of the word before it (`piece_i.at`, 0 for a piece that begins one). `keep_i` writes bytes of
+/// Two stages beside strip and operate, which move with `advance_i`: in the first the piece arrives, in the second it
+/// is placed after the earlier bytes of the word (`piece_i.at`, 0 for a piece that begins one). `keep_i` writes bytes of
 /// the window, which can be read from the next cycle on.
 module stopbit_string_unit
   import stopbit_pkg::*;
@@ -22,7 +22,7 @@ module stopbit_string_unit
   input  logic                keep_i,
   input  logic [KeepBits-1:0] keep_address_i,  // of eight bytes
 
-  output logic [63:0]   word_o,     // of the piece in the second stage; zeros behind its bytes
+  output logic [63:0]   word_o,     // of the piece in the second stage; zeros after its bytes
   output logic          is_wide_o,  // the word before it has bytes above 127
   output logic          is_bad_o,   // the string up to this word is not UTF-8, if it ends with it
   output logic          writes_o    // a word for the dictionary is on its way

@@ -9,11 +9,11 @@ module stopbit_tables
 (
   input  logic          clk_i,
   input  stopbit_load_t load_i,
-  output logic [31:0]   back_data_o,  // what stood at load_i.address one cycle earlier
+  output logic [31:0]   back_data_o,  // the word at load_i.address one cycle earlier
   input  logic          bank_i,  // of what is read
 
   input  logic [ProgramBits-1:0]  program_address_i,
-  output insn_t [1:0]             insn_o,  // at the address, and the one behind it
+  output insn_t [1:0]             insn_o,  // at the address, and the one after it
   input  logic [1:0][ConstantBits-1:0] constant_address_i,
   output constant_t [1:0]         constant_o,
   input  logic [ByteBits-1:0]     bytes_address_i,
@@ -124,7 +124,7 @@ module stopbit_tables
   end
   assign channel_o = channels[channel_address_i];
 
-  // Templates: an identifier of a table stands in one of two places, one in each way.
+  // Templates: an identifier of a table is in one of two slots, one in each way.
   function automatic logic [DispatchBits-1:0] place(logic [TableBits-1:0] in, logic [31:0] number, logic way);
     logic [31:0] id, x;
     id = number ^ {in, {32-TableBits{1'b0}}};

@@ -1,5 +1,5 @@
 /// Strings and vectors in the consume stage: their bytes in pieces of eight, from the stream, the constants or the
-/// dictionary, and whether they fit. What comes in the stream for a delta or tail is kept until all of it is there; then
+/// dictionary, and whether they fit. The stream's part of a delta or tail is kept until all of it has arrived; then
 /// the result is made of it and of the base, and written to the other half of its slot: the base is read meanwhile.
 ///
 /// `begins_i` says that an instruction enters the consume stage; from the next cycle on the step is shown, which is done
@@ -34,7 +34,7 @@ module stopbit_text
   input  logic [16:0]  left_i,            // bytes of the datagram
   input  logic         entity_is_zero_i,  // that at the window's front
 
-  // The stages behind.
+  // The later stages.
   input  logic         stripped_valid_i,  // the length of a vector, or a subtraction
   input  logic [31:0]  stripped_i,
   input  logic         writes_string_i,   // a string is on its way into the dictionary
@@ -46,12 +46,12 @@ module stopbit_text
 );
   typedef enum logic [2:0] {
     START,
-    ADDITION,     // what a delta adds, behind the subtraction
+    ADDITION,     // what a delta adds, after the subtraction
     TEXT,         // the rest of a string with stop bit
     VECTOR_WAIT,  // the length of a vector is on its way
     VECTOR,       // its bytes
     COPY,         // from the constants or the dictionary
-    PLAN,         // of a delta or tail all is there
+    PLAN,         // of a delta or tail all has arrived
     SPLICE        // its result
   } state_e;
   state_e state_d, state_q;
@@ -61,7 +61,7 @@ module stopbit_text
   logic        is_wide_d, is_wide_q;    // what is copied
   logic        from_slot_d, from_slot_q;
   logic [31:0] subtraction_q;
-  logic        has_preamble_d, has_preamble_q;  // what comes is behind a zero preamble
+  logic        has_preamble_d, has_preamble_q;  // what comes is after a zero preamble
   logic        overlong_d, overlong_q;          // which it did not need
   logic [ByteBits-1:0] bytes_address, bytes_address_d, bytes_address_q, bytes_read_q;
   assign bytes_address_o = advance_i ? bytes_address : bytes_read_q;

@@ -3,7 +3,7 @@
 module stopbit_utf8 (
   input  logic        clk_i,
   input  logic        move_i,      // the next word follows
-  input  logic [63:0] word_i,      // the first byte in bits 7:0; zeros behind its bytes
+  input  logic [63:0] word_i,      // the first byte in bits 7:0; zeros after its bytes
   input  logic        is_first_i,  // of its string
   input  logic        is_last_i,
   output logic        is_bad_o

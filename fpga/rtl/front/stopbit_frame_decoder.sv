@@ -1,8 +1,8 @@
 /// Takes Ethernet frames of 64-byte beats, gives the UDP datagrams of the groups in its table in 16-byte beats.
 ///
 /// Store and forward: a frame waits in a speculative FIFO until it is whole. One with a bad FCS, a wrong length, or for
-/// which there was no room is reverted and leaves nothing; one that is not for us is never written. `verdict_o` tells of
-/// each frame, once, what became of it. With `drop_when_full_i` the input never waits, and frames without room are lost
+/// which there was no room is reverted and leaves nothing; a frame for others is never written. `verdict_o` reports
+/// the outcome of each frame, once. With `drop_when_full_i` the input never waits, and frames without room are lost
 /// and counted; else the input waits. From the last beat of a frame in to the first of its datagram out: 4 cycles for a
 /// frame of one beat, else 6, if nothing waits.
 ///
@@ -166,7 +166,7 @@ module stopbit_frame_decoder #(
     logic [63:0] number;
   } frame_t;
 
-  frame_t               seen, frame, frame_q;  // as the first beat tells it; of this beat; of the beats behind the first
+  frame_t               seen, frame, frame_q;  // as the first beat tells it; of this beat; of the beats after the first
   logic [63:0]          frames_q;
   logic [16:0]          bytes_q, bytes;  // of the frame, saturating: before and with this beat
   logic [CountBits-1:0] beats_q, beats;
@@ -294,7 +294,7 @@ module stopbit_frame_decoder #(
     SEEK,  // the word in which the payload begins is not yet in low_q
     SEND,
     WAIT,  // cut-through: the last beat is in last_q and waits for the end of the frame
-    SKIP   // words behind the payload
+    SKIP   // words after the payload
   } state_e;
   state_e       state_q;
   logic [511:0] low_q;
@@ -338,7 +338,7 @@ module stopbit_frame_decoder #(
   end
   assign shown   = whole || (cut_off && sent_q);
   assign valid_o = shown;
-  assign send    = shown ? ready_i : cut_off;  // the step is done; what never began needs nobody to take it
+  assign send    = shown ? ready_i : cut_off;  // the step is done; what never began need not be taken
 
   assign straight = state_q == IDLE && !ticket_valid && ticket_count == '0 && ticket_put && p3_first_q &&
                     (cut_through_i || p3_last_q);
@@ -405,7 +405,7 @@ module stopbit_frame_decoder #(
   assign idle_in_front = !p1_valid_q && !p2_valid_q && !p3_valid_q && first_q;
   assign idle_o        = idle_in_front && state_q == IDLE && ticket_count == '0 && !ticket_valid && !owes_end_q;
 
-  // A beat begins 2, 6, 10 or 14 bytes behind a multiple of 16.
+  // A beat begins 2, 6, 10 or 14 bytes after a multiple of 16.
   logic [639:0]      both;
   logic [8*30-1:8*2] near;
   logic [127:0]      beat_data;

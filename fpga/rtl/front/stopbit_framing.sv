@@ -1,12 +1,12 @@
 /// Reads what an exchange puts before the first FAST message (host/feed/framing/framing.hpp): fills in the sequence number, where
 /// the data begins and ends, and the sender's epoch.
 ///
-/// Datagrams in, the same datagrams out, cut behind their data. One whose preamble cannot be right passes whole, with a
+/// Datagrams in, the same datagrams out, cut after their data. One whose preamble cannot be right passes whole, with a
 /// `data_offset` of one more than its bytes: the engine reports it (X9). Chunks of a message that spans several datagrams
-/// are not put together: nothing but the preamble passes, marked as cut, so that the engine reports it (X1), and `chunk_o`
-/// tells of each. A datagram that ends before its length says so leaves as short as it came.
+/// are not put together: only the preamble passes, marked as cut, so that the engine reports it (X1), and `chunk_o`
+/// tells of each. A truncated datagram is forwarded truncated.
 ///
-/// A datagram waits until its preamble is there: one beat if that ends within 16 bytes, at most three. It leaves in the
+/// A datagram waits until its preamble has arrived: one beat if that ends within 16 bytes, at most three. It leaves in the
 /// next cycle if a sequence number is all that is read from the first beat, and if it is FRAMING_B3. Else reading takes one
 /// cycle for each field of FRAMING_FIXED, or six to seven (FRAMING_T7). The framing of a channel is written while no
 /// datagram of the channel is on its way, and forgets its sender. A channel without framing keeps the offset and the
@@ -43,8 +43,8 @@ module stopbit_framing (
     GATHER,
     FIRST,   // FRAMING_FIXED: the sequence number. FRAMING_T7: an entity a cycle
     SECOND,  // FRAMING_FIXED: the length
-    AFTER3,  // FRAMING_T7: the byte vectors behind four entities (with PartitionID)
-    AFTER2,  // FRAMING_T7: those behind three
+    AFTER3,  // FRAMING_T7: the byte vectors after four entities (with PartitionID)
+    AFTER2,  // FRAMING_T7: those after three
     SETTLE,  // FRAMING_T7: is it another sender?
     SEND,
     DROP
@@ -97,7 +97,7 @@ module stopbit_framing (
   // ------------------------------------------------------------------------------------------------- reading the preamble
   logic [16:0]           bytes, bytes_q;  // of the datagram; once its end was seen, those that came
   logic [5:0]            at, at_q;  // place looked at; FRAMING_T7: the next entity
-  logic [5:0]            at2_q;     // FRAMING_T7: behind the third entity
+  logic [5:0]            at2_q;     // FRAMING_T7: after the third entity
   logic [1:0]            entity_q;  // FRAMING_T7: number of the next
   logic [111:0]          view;      // 14 bytes from `at`
   logic [SenderBits-1:0] sender2_q, sender3_q;
@@ -225,7 +225,7 @@ module stopbit_framing (
   assign take       = valid_i && ready_o;
   assign valid_o    = state_q == SEND && (!from_input || valid_i);
   assign send       = valid_o && ready_i;
-  assign last_in    = kept_last_q || (from_input && beat_i.last);  // nothing comes behind what is in hand
+  assign last_in    = kept_last_q || (from_input && beat_i.last);  // nothing comes after what is in hand
   assign ends       = from_input ? beat_i.last : kept_last_q && kept_count_q == 2'd1;  // what is in hand is the last
   assign there      = !ends ? 5'd16 : from_input ? beat_i.count : kept_last_count_q;
   assign last_out   = ends || left_q <= 17'd16;

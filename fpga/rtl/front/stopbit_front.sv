@@ -1,7 +1,7 @@
-/// From Ethernet frames, or from datagrams that somebody else took out of them, to the datagrams the engine decodes:
+/// From Ethernet frames, or from datagrams that another unit took out of them, to the datagrams the engine decodes:
 /// stopbit_frame_decoder, stopbit_framing and, for channels that want it, stopbit_line_arbiter.
 module stopbit_front #(
-  parameter int unsigned Depth = 256  // beats of 64 bytes that wait in front
+  parameter int unsigned Depth = 256  // beats of 64 bytes that wait in front of the engine
 ) (
   input  logic                                      clk_i,
   input  logic                                      rst_ni,

@@ -1,7 +1,7 @@
-/// The kernel's registers behind a port that takes a word at a time. Made by fpga/kernel/generate.py from registers.toml: change that.
+/// The kernel's registers, with a port that takes a word at a time. Made by fpga/kernel/generate.py from registers.toml: change that.
 ///
-/// A read answers in the next cycle. What is not there reads as 0; writing it, or a part of a word, does nothing but
-/// set errors.bad_access.
+/// A read answers in the next cycle. A missing register reads as 0; writing it, or a part of a word, only sets
+/// errors.bad_access.
 module stopbit_registers
   import stopbit_registers_pkg::*;
 (

@@ -1,4 +1,4 @@
-/// Counts nanoseconds: `rate_i` a cycle, a fixed-point number with 24 bits behind the point, plus an offset. The host
+/// Counts nanoseconds: `rate_i` a cycle, a fixed-point number with 24 fractional bits, plus an offset. The host
 /// disciplines it with both; 0 stops it.
 module stopbit_clock (
   input  logic        clk_i,

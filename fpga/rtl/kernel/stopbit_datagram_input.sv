@@ -1,6 +1,6 @@
 /// Datagrams from an AXI stream of 64 bytes (a UDP kernel's payload, `tdest` = its socket) to the decode core's stream.
 ///
-/// A datagram is kept until its last beat is there, because its length stands in front of it: at most `MaxBytes`, what
+/// A datagram is kept until its last beat has arrived, because its length precedes it: at most `MaxBytes`, what
 /// is longer is cut and marked (`oversized_o`). While `receive_i` is low, datagrams are dropped from their first beat on
 /// (`dropped_o`). Without room the stream waits.
 module stopbit_datagram_input
@@ -65,7 +65,7 @@ module stopbit_datagram_input
     bytes = '0;
     for (int unsigned i = 0; i < 64; i++) bytes += 7'(tkeep_i[i]);
   end
-  // What goes over MaxBytes is not kept, nor counted; nor is a last beat without bytes, but of an empty datagram.
+  // Bytes beyond MaxBytes are not kept, nor counted; nor is a last beat without bytes, but of an empty datagram.
   assign keep   = accept && !drop && (first || (bytes != '0 && length_q != 17'(MaxBytes)));
   assign length = (first ? 17'd0 : length_q) + (keep ? 17'(bytes) : 17'd0);
 

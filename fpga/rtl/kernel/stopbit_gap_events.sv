@@ -1,7 +1,7 @@
-/// Makes event records of gaps, in their place among the records: behind those of the datagrams before the gap, in front
-/// of those of the datagram that shows it.
+/// Makes event records of gaps, in their place among the records: after those of the datagrams before the gap, before
+/// those of the datagram that shows it.
 ///
-/// Stands on both sides of the decode core. A gap goes through the core as a datagram without bytes that was cut, which the
+/// Is on both sides of the decode core. A gap goes through the core as a datagram without bytes that was cut, which the
 /// core answers with an event record, as with any error: a channel that is not reset by each packet then waits for its
 /// reset. The event comes out with the gap in it: words 4 to 6 as decoder/record/layout.hpp has them; its header has the
 /// first missing number and the arrival of the datagram that shows the gap, and is of no line. The datagram's number marks

@@ -2,12 +2,12 @@
 ///
 /// Without filters slots go through as they come, no cycle later. With filters a record waits here until its slot 0 has
 /// come, which says whose it is, and then leaves whole, for one ring after the other: a record that is given up
-/// (`aborted`) or that nobody wants leaves nothing. `Depth` slots wait; a longer record is dropped (`too_long_o`). While one
+/// (`aborted`) or that no filter wants leaves nothing. `Depth` slots wait; a longer record is dropped (`too_long_o`). While one
 /// ring holds up its record, the others get nothing: that is what mode Stall means.
 ///
 /// A filter wants the records of a channel and a template, or of any, whose root block has a word with a value. The word
 /// has to be there: its tag is that of the word, so no other block's word is taken for it. Event records are wanted by all
-/// filters of their channel, whatever their template and value: everybody learns of what he may have missed.
+/// filters of their channel, whatever their template and value: each reader learns what it may have missed.
 ///
 /// From slot 0 in to the record's first slot out: 3 cycles, if nothing waits. `filter_i`, `unmatched_i` and `filters_i`
 /// change only while idle_o.
@@ -133,7 +133,7 @@ module stopbit_record_router
     .count_o(waiting)
   );
 
-  // The slot at `at_q` is in `shown_q`'s data while shown_q; the one behind it is read in the cycle in which it leaves.
+  // The slot at `at_q` is in `shown_q`'s data while shown_q; the one after it is read in the cycle in which it leaves.
   logic   open_q, shown_q, leaves, last_slot, last_ring;
   rings_t left_q, left;
   place_t at_q, at_d, slots_q, sent_q;

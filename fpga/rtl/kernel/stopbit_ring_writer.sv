@@ -5,7 +5,7 @@
 /// the order written: claim, slots 1 to n-1, slot 0. No response is waited for (a microsecond over PCIe), and no reader
 /// ever finds a part of a record. `head` and `records` are written when no slot waits.
 ///
-/// Whom the writer waits for is the ring's mode: for nobody (readers see in `claim` that they were overtaken), or for the
+/// The ring's mode says what the writer waits for: nothing (readers see in `claim` that they were overtaken), or for the
 /// host's credit, the number below which it may claim: then a record that finds no room waits (`Stall`, which holds up
 /// all rings) or is dropped and counted (`Drop`). A ring in mode `Stall` that waits for its `credit_timeout` cycles drops,
 /// too, until it has credit again (`starved_o` tells when that begins). As soon as there is room after a loss, an event record
@@ -182,7 +182,7 @@ module stopbit_ring_writer
     .bresp_i
   );
 
-  // ---- where the record would stand, and what is claimed
+  // ---- the record's position, and the claim
   logic [63:0] slot_count, rest, need, want, credit, granted, step;
   logic [63:0] claim_q;  // that is being made
   logic        phase, has_grant;
@@ -257,7 +257,7 @@ module stopbit_ring_writer
   // ---- one step a cycle
   state_e state_d;
   logic   accept, publish, withdraw, drop, malformed, timed_out, stalls, breaks, written, head_written, waits, told, starves;
-  logic   drops;  // whoever finds no room
+  logic   drops;  // a record without room
   assign drops = mode == MODE_DROP || ring.starved;
 
   assign waits = !valid_i || (!last_i && !vrbh_valid);

@@ -2,7 +2,7 @@
 ///
 /// One `stopbit_vrbh_queue` per ring; they share one port that reads descriptors from memory, in turns. A read is one
 /// beat of 64 bytes, of which 16 are used. Requests are for one ring at a time, `queue_i`: a slot's address each cycle
-/// inside a segment and from one to the next, if its descriptor is there; if not, `valid_o` is low, and the one who
+/// inside a segment and from one to the next, if its descriptor has arrived; if not, `valid_o` is low, and the unit that
 /// asks waits or gives up, as with a ring that is full.
 module stopbit_vrbh #(
   parameter  int unsigned NumQueues  = 1,
@@ -85,7 +85,7 @@ module stopbit_vrbh #(
   assign first_o   = first[queue_i];
   assign idle_o    = &idle;
 
-  // Who may read next: the queue behind the last one, in turns.
+  // The next reader: the queue after the last one, in turns.
   logic [QueueWidth-1:0] turn_q, winner;
   logic                  any;
   always_comb begin

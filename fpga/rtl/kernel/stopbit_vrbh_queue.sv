@@ -2,9 +2,9 @@
 ///
 /// The ring's memory is a list of segments, wherever the host got them; the list lies in memory too, 16 bytes a segment:
 /// address (u64, a multiple of 64), slots (u32, at least 1), zero (u32). The segment in use and up to `Prefetch`
-/// following ones are held here, so that the way from one to the next costs no cycle once they are there.
+/// following ones are held here, so that the way from one to the next costs no cycle once they have arrived.
 ///
-/// `address_o` is the next slot's address while `valid_o`; `take_i` moves on. What was taken is on trial until
+/// `address_o` is the next slot's address while `valid_o`; `take_i` moves on. Slots taken are on trial until
 /// `commit_i`, which settles everything taken in earlier cycles (a take in the same cycle belongs to what follows);
 /// `revoke_i` goes back to where the last commit was, over any number of segments. `skip_i` goes to the ring's first
 /// slot; nothing may be on trial then.

@@ -59,11 +59,11 @@ package stopbit_front_pkg;
   /// How the copies of a channel's datagrams are chosen.
   typedef struct packed {
     logic       enable;    // else every datagram passes
-    logic       carousel;  // sequence number 1 behind a higher one begins a cycle
-    logic [5:0] window;    // numbers so far behind the highest are known; what is older counts as late
+    logic       carousel;  // sequence number 1 after a higher one begins a cycle
+    logic [5:0] window;    // numbers at most this far below the highest are known; older ones count as late
   } line_rule_t;
 
-  /// Numbers of a channel that nobody has sent, or that come too late: first to first + count - 1.
+  /// Numbers of a channel that were not sent, or that come too late: first to first + count - 1.
   typedef struct packed {
     logic [15:0] channel;
     logic [15:0] sender_epoch;

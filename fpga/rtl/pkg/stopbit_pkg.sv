@@ -4,7 +4,7 @@ package stopbit_pkg;
   /// isa::Capability bits of the decode core; the same as firmware::kCapabilities.
   localparam logic [31:0] Capabilities = 32'h0000_03FF;
 
-  /// What is known of a datagram before it is decoded. Stands beside its first beat and keeps until its last.
+  /// Facts about a datagram before it is decoded. Comes with its first beat and keeps until its last.
   typedef struct packed {
     logic [63:0] arrival_ns;
     logic [63:0] number;        // of the packet in its source, from 1
@@ -15,7 +15,7 @@ package stopbit_pkg;
     logic [15:0] sender_epoch;
     logic [7:0]  source;        // record::SourceLine
     logic [7:0]  time_quality;  // record::TimeQuality
-    logic        cut;           // the datagram was longer than length_bytes: error X1 behind the last message
+    logic        cut;           // the datagram was longer than length_bytes: error X1 after the last message
   } stopbit_datagram_t;
 
   localparam int unsigned BeatBytes = 16;
@@ -27,7 +27,7 @@ package stopbit_pkg;
     logic                   last;
   } stopbit_beat_t;
 
-  /// A beat of the record stream. Slots 1 to n-1 of a record come in order, slot 0 comes behind them with `last`: its
+  /// A beat of the record stream. Slots 1 to n-1 of a record come in order, slot 0 comes after them with `last`: its
   /// word 0 has the count. `aborted` has no slot: it takes back what came since the last `last`. Stamp and phase are 0.
   typedef struct packed {
     logic [511:0] data;
@@ -58,7 +58,7 @@ package stopbit_pkg;
     TABLE_PROFILES  = 4'd8   // 4 words: see profile_t; entries of the first, then of the second way
   } table_e;
 
-  // Sizes of a bank's tables, in entries; the same numbers stand in host/device/firmware/device.hpp.
+  // Sizes of a bank's tables, in entries; the same numbers are in host/device/firmware/device.hpp.
   localparam int unsigned ProgramBits  = 14;
   localparam int unsigned ConstantBits = 10;
   localparam int unsigned ByteBits     = 10;  // of 8 bytes

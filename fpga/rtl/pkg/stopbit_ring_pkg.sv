@@ -2,7 +2,7 @@
 /// compares what is written with what the software writes.
 package stopbit_ring_pkg;
 
-  localparam logic [1:0] MODE_LOSSY = 2'd1;  // waits for nobody
+  localparam logic [1:0] MODE_LOSSY = 2'd1;  // waits for nothing
   localparam logic [1:0] MODE_STALL = 2'd2;  // waits for the host's credit
   localparam logic [1:0] MODE_DROP  = 2'd3;  // without credit, drops the record
 
@@ -38,7 +38,7 @@ package stopbit_ring_pkg;
   typedef struct packed {
     logic        running;
     logic        starved;    // MODE_STALL: drops, for there was no credit for too long
-    logic [63:0] number;     // of the slot behind the last record
+    logic [63:0] number;     // of the slot after the last record
     logic [63:0] claim;
     logic [63:0] records;    // published
     logic [63:0] dropped;    // records that found no ring or no room

@@ -20,8 +20,8 @@ package stopbit_uop_pkg;
 
   localparam int unsigned KeepBits = 9;  // of 8 bytes; as many as a string slot can hold
 
-  /// A piece for the string unit: up to eight bytes of a word, which go behind the bytes of the result's word that are
-  /// there.
+  /// A piece for the string unit: up to eight bytes of a word, which go after the bytes that the result's word
+  /// already has.
   typedef struct packed {
     piece_e     from;
     logic [StringBits-1:0] read_address;  // of PIECE_SLOT and PIECE_KEPT
@@ -53,11 +53,11 @@ package stopbit_uop_pkg;
   /// What the decompressor shows: the next bytes, and where the first two entities in them end.
   typedef struct packed {
     logic [8*WindowBytes-1:0] bytes;         // byte 0 in bits 7:0
-    logic [8*WindowBytes-1:0] second_bytes;  // behind the first entity
-    logic [4:0]               available;     // bytes that are there, counted to 20
-    logic [3:0]               length;        // of the first entity; 0: it does not end in the bytes that are there
+    logic [8*WindowBytes-1:0] second_bytes;  // after the first entity
+    logic [4:0]               available;     // bytes that have arrived, counted to 20
+    logic [3:0]               length;        // of the first entity; 0: it does not end in these bytes
     logic [3:0]               second_length; // of the second; 0 as above
-    logic                     is_whole;      // no bytes come behind those that are there
+    logic                     is_whole;      // no bytes come after these
   } window_t;
 
   /// Whether the decompressor passes over the bytes before the first message.
@@ -86,8 +86,8 @@ package stopbit_uop_pkg;
     logic [7:0]  time_quality;
   } record_header_t;
 
-  /// What goes to the record packer, in the order of its bits from the top: open a block, store a word or a piece of a
-  /// string, and behind it a second word; complete the record; or give it up for an event.
+  /// Commands for the record packer, in the order of its bits from the top: open a block, store a word or a piece of a
+  /// string, and after it a second word; complete the record; or give it up for an event.
   typedef struct packed {
     logic        open_root;  // of a record: begins it
     logic        open;
@@ -115,7 +115,7 @@ package stopbit_uop_pkg;
 
   /// An integer, an exponent or a mantissa from the consume stage on. Everything but `bytes` is decided there.
   typedef struct packed {
-    // The entity: `length` bytes, the first in bits 7:0. `padded`: more stood before them, all of them sign bits of
+    // The entity: `length` bytes, the first in bits 7:0. `padded`: more came before them, all of them sign bits of
     // `negative` unless `too_wide`.
     logic [79:0] bytes;
     logic [3:0]  length;
@@ -139,10 +139,10 @@ package stopbit_uop_pkg;
     logic        is_group;
     logic [2:0]  unused_bits;
     logic        is_field;
-    logic [5:0]  field_behind;    // bits of the group behind the field
+    logic [5:0]  field_behind;    // bits of the group after the field
     logic [5:0]  field_width;
     logic        is_subtraction;  // of a string delta: what is out of range has a code of its own
-    // The error of a delta's base, which comes behind those of the delta itself.
+    // The error of a delta's base, which comes after those of the delta itself.
     logic [7:0]  base_code;
   } value_uop_t;
 
@@ -185,7 +185,7 @@ package stopbit_uop_pkg;
     logic        valid;
   } trace_t;
 
-  /// What is known of a dictionary entry besides its value.
+  /// State of a dictionary entry besides its value.
   typedef struct packed {
     logic        is_assigned;
     logic        is_empty;
@@ -222,7 +222,7 @@ package stopbit_uop_pkg;
     logic        done;         // the data-op
     logic        is_null;
     logic        wants_number; // the entity at the window's front is the length of a vector or a subtraction
-    logic        asks_number;  // it goes through the stages behind, which tell it
+    logic        asks_number;  // it goes through the later stages, which supply it
     logic        is_subtraction;
     logic        is_nullable;
     logic        checks_utf8;  // with the last piece: the string has to be UTF-8, or R2 is the code
@@ -246,7 +246,7 @@ package stopbit_uop_pkg;
 
   typedef enum logic [3:0] {
     STATE_IDLE,        // no datagram; when one comes, a message can begin at once if its dictionary is reset
-    STATE_PREAMBLE,    // what stands before the first message is passed over
+    STATE_PREAMBLE,    // the bytes before the first message are skipped
     STATE_START,       // a message begins
     STATE_RUN,         // an instruction at its beginning
     STATE_PMAP_MORE,   // the rest of a presence map of more than nine bytes
@@ -255,9 +255,9 @@ package stopbit_uop_pkg;
     STATE_SEQ_WAIT,    // the length of a sequence is on its way
     STATE_SEQ,         // the loop begins
     STATE_TID_WAIT,    // a template identifier is on its way
-    STATE_DISPATCH,    // its template is there
+    STATE_DISPATCH,    // its template has been found
     STATE_OVERFULL,    // the complete record exceeds its limit of slots
-    STATE_UNUSED_BITS, // a presence map has bits that nobody took
+    STATE_UNUSED_BITS, // a presence map has unused bits
     STATE_FINISH,      // the datagram is decoded, and what is on its way goes out
     STATE_FAILED       // an error is on its way: nothing more is done
   } consume_state_e;
@@ -268,21 +268,21 @@ package stopbit_uop_pkg;
     logic                   is_pair;
     insn_t [1:0]            insn;
     logic [ProgramBits-1:0] pc;        // of the first
-    logic [ProgramBits-1:0] foreseen;  // of what comes behind them
+    logic [ProgramBits-1:0] foreseen;  // of what comes after them
   } instructions_t;
 
-  /// What the instructions in the consume stage are with the bytes, bits and states that are there.
+  /// What the instructions in the consume stage are with the present bytes, bits and states.
   typedef struct packed {
     plan_t [1:0]      plan;
     logic [1:0][79:0] bytes;       // from the entity of each on
-    logic [1:0][3:0]  length;      // of the entity; 0: it does not end in the bytes that are there
+    logic [1:0][3:0]  length;      // of the entity; 0: it does not end in these bytes
     logic [1:0]       is_null;     // in the stream
-    logic [1:0]       is_ready;    // an integer, without an error, and all of its entity is there
+    logic [1:0]       is_ready;    // an integer, without an error, and all of its entity has arrived
     logic [1:0]       uses_entry;  // of the dictionary
     source_e [1:0]    exponent;    // before a mantissa
     logic             both;        // go at once
     logic [1:0]       bits_taken;  // of the presence map, by the data-ops that go
-    logic             skip_bit;    // behind these
+    logic             skip_bit;    // after these
   } pair_t;
 
   /// A step of the PMAP instruction.
@@ -323,12 +323,12 @@ package stopbit_uop_pkg;
     logic           push_loop;
     logic           end_element;
     logic           pop_call;
-    logic           stores_presence;  // 1 goes to the record, for a group that is there
+    logic           stores_presence;  // 1 goes to the record, for a group that is present
     logic           begins_length;    // of a sequence
-    logic           awaits_length;    // which comes from the stages behind
+    logic           awaits_length;    // which comes from the later stages
     logic           checks_length;    // it is looked at in the next cycle
     logic           uses_length;      // that was on its way: the loop begins
-    logic           awaits_template;  // an identifier that the stages behind tell
+    logic           awaits_template;  // an identifier that the later stages supply
     logic [31:0]    awaited;          // the length or identifier that came, or came before
     logic           ends_message;
     logic           releases;         // the datagram: the next one can begin
@@ -350,7 +350,7 @@ package stopbit_uop_pkg;
     logic           resets;       // the dictionary
   } start_step_t;
 
-  /// A step before the first message of a datagram, and behind its last one.
+  /// A step before the first message of a datagram, and after its last one.
   typedef struct packed {
     consume_state_e state;     // that follows
     logic [4:0]     take;      // bytes
@@ -358,7 +358,7 @@ package stopbit_uop_pkg;
     logic           releases;  // the datagram
   } datagram_step_t;
 
-  /// What is true of a datagram in the consume stage.
+  /// State of a datagram in the consume stage.
   typedef struct packed {
     logic [1:0]  number;       // of those that may be in the stages at once
     logic        is_waiting;   // the dictionary waits for a reset, which the first message may be
@@ -367,7 +367,7 @@ package stopbit_uop_pkg;
     logic [12:0] string_base;  // of the channel
   } datagram_state_t;
 
-  /// What is on top of the stacks.
+  /// The top of the stacks.
   typedef struct packed {
     logic [MaxMapBits-1:0]  map_bits;  // the next one on top
     logic                   has_more;
@@ -381,7 +381,7 @@ package stopbit_uop_pkg;
     logic [15:0]            caller;          // template
   } stacks_t;
 
-  /// What was found in a number before the last ten bytes.
+  /// Findings in a number before the last ten bytes.
   typedef struct packed {
     logic padded;    // something
     logic negative;
@@ -404,7 +404,7 @@ package stopbit_uop_pkg;
     return length == 4'd1 ? {7'b0, first_byte} : {first_byte, second_byte};
   endfunction
 
-  /// Slots that a block of so many words takes.
+  /// Slots that a block of `words` words takes.
   function automatic logic [5:0] slots_of(logic [7:0] words);
     return 6'((9'(words) + 9'(ValueWords - 1)) / 9'(ValueWords));
   endfunction

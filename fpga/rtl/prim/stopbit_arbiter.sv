@@ -1,6 +1,6 @@
 /// Round-robin arbiter for any number of requesters, as one binary tree.
 ///
-/// The grant follows the requests in the same cycle. Requesters behind the last one served come first, so that each of n
+/// The grant follows the requests in the same cycle. Requesters after the last one served come first, so that each of n
 /// constant requesters is served every n grants and none waits for more than n - 1 others. The last one served is
 /// remembered when `accept_i` takes a grant. While `stop_i` is high nothing is granted and nothing is forgotten.
 module stopbit_arbiter #(
@@ -22,10 +22,10 @@ module stopbit_arbiter #(
 
   logic [NumRequesters-1:0] behind_q;  // the requesters after the last one served
 
-  // Node n has the children 2n and 2n + 1, the root is 1, leaves come last. Each knows the best requester below it: the
-  // first one behind the last served, else the first.
+  // Node n has the children 2n and 2n + 1, the root is 1, leaves come last. Each has the best requester below it: the
+  // first one after the last served, else the first.
   logic [2*NumLeaves-1:1]                     any;
-  logic [2*NumLeaves-1:1]                     behind;  // the best one is behind the last served
+  logic [2*NumLeaves-1:1]                     behind;  // the best one is after the last served
   logic [2*NumLeaves*IndexWidth-1:IndexWidth] index;
 
   always_comb begin

@@ -27,7 +27,7 @@ module stopbit_async_fifo #(
   logic [AddressWidth:0] read_seen, write_seen;  // Gray, by the other side
   logic                  put, take;
 
-  // Full: the reader's pointer is Depth behind, which in Gray code differs in the two top bits.
+  // Full: the reader's pointer lags by Depth, which in Gray code differs in the two top bits.
   assign ready_o = write_gray_q != {~read_seen[AddressWidth:AddressWidth-1], read_seen[AddressWidth-2:0]};
   assign put     = valid_i && ready_o;
   assign write_d = write_q + (AddressWidth + 1)'(put);

@@ -1,4 +1,4 @@
-/// FIFO whose reader may drop the word behind the one shown: `double_i` with `ready_i` takes two words in a cycle.
+/// FIFO whose reader may drop the word after the one shown: `double_i` with `ready_i` takes two words in a cycle.
 ///
 /// If there is only one word, a double take takes that one and `single_o` says so in the same cycle, so that the reader
 /// drops the next word itself when it comes. Otherwise as stopbit_fifo.

@@ -1,6 +1,6 @@
 /// Memory that one side loads, and can read back, while the other side reads it.
 ///
-/// `read_data_o` and `back_data_o` are the words that stood at `read_address_i` and `write_address_i` one cycle earlier; a
+/// `read_data_o` and `back_data_o` are the words at `read_address_i` and `write_address_i` one cycle earlier; a
 /// write of the same cycle is not seen. A block RAM with two ports has both without another one.
 module stopbit_loaded_ram #(
   parameter  int unsigned Width        = 8,

@@ -2,7 +2,7 @@
 ///
 /// `mask_i` parts the RAM at run time: its set bits, from bit 0 up, count the words of a queue; the others tell queues
 /// apart. With p set bits there are 2^(AddressWidth - p) queues of 2^p words, but no more than 2^QueueWidth. A queue's
-/// number stands bit-reversed at the top of the address, so that no shifter is needed. The mask may change only while all
+/// number is bit-reversed at the top of the address, so that no shifter is needed. The mask may change only while all
 /// queues are empty (`nonempty_o` is 0).
 ///
 /// Write: `ready_o` tells in the same cycle whether `write_queue_i` has room. Read: the word comes one cycle after

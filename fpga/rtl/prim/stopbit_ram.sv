@@ -1,6 +1,6 @@
-/// Memory with one write and one read port. What was written in one cycle is read in the next.
+/// Memory with one write and one read port. A word written in one cycle is read in the next.
 ///
-/// `read_data_o` is the word that stood at `read_address_i` one cycle earlier; a write of the same cycle is not seen.
+/// `read_data_o` is the word at `read_address_i` one cycle earlier; a write of the same cycle is not seen.
 /// The clocks may differ: then the user sees to it that an address is read only when its word has long been written.
 module stopbit_ram #(
   parameter  int unsigned Width        = 8,

@@ -13,7 +13,7 @@ module stopbit_skid #(
   input  logic             ready_i,
   output logic [Width-1:0] data_o
 );
-  logic             held_q;  // a word waits behind the one shown
+  logic             held_q;  // a word waits after the one shown
   logic [Width-1:0] held_data_q;
   logic             take, move;
 

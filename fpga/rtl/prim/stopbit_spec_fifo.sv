@@ -82,7 +82,7 @@ module stopbit_spec_fifo #(
       read_spec_q  <= read_spec_d;
       write_done_q <= write_done_d;
       write_spec_q <= write_spec_d;
-      // A word of the cycle before stands in the RAM; one of this cycle does not yet.
+      // A word of the cycle before is in the RAM; one of this cycle is not yet.
       valid_o      <= read_spec_d != write_done_q;
     end
   end

@@ -262,7 +262,7 @@ class Look {
         "sysctl -w vm.nr_hugepages=256, or kernel parameters hugepagesz=1G hugepages=1");
   }
 
-  /// Huge pages that were asked for as a sum may all lie on one node.
+  /// Huge pages reserved as a total may all be on one node.
   void huge_pages_of_nodes() {
     std::size_t nodes = 0;
     std::vector<std::string> without;
@@ -293,7 +293,7 @@ class Look {
   }
 
   void page_faults() {
-    // The file is there with the call; with user faults alone, as here, its number does not matter.
+    // The file exists if the kernel has the call; only user faults are used here, so its value does not matter.
     const bool is_there = read("/proc/sys/vm/unprivileged_userfaultfd").has_value();
     add("userfaultfd", is_there ? State::Good : State::Unknown, is_there ? "there" : "", "there",
         "Without it clients of a broker cannot share files as memory.", "a kernel with CONFIG_USERFAULTFD");

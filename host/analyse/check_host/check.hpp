@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-/// What of a machine costs latency or packets, and how to change it.
+/// Settings of a machine that cost latency or packets, and how to change them.
 namespace stopbit::check {
 
 enum class State : std::uint8_t {

@@ -78,7 +78,7 @@ std::vector<Change> changes_of(const Facts& before, const Facts& after) {
   return changes;
 }
 
-/// What there is to say of something that has no other side.
+/// Describes a part that exists on one side only.
 std::string about(const Facts& facts) {
   std::string out;
   for (const auto* list : {&facts.layout, &facts.decoder}) {
@@ -192,7 +192,7 @@ class Comparison {
     }
     const std::string inner = item.path;
     if (item.kind != Kind::Changed || !item.changes.empty()) items.push_back(std::move(item));
-    // What is inside something new or gone is listed, too.
+    // The content of a new or removed part is listed, too.
     const auto range = [](const Describer& side, std::size_t index) {
       return index != kNone ? Range{index + 1, side.program().nodes[index].end} : Range{};
     };

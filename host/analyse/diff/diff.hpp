@@ -6,7 +6,7 @@
 
 #include "microcode/program.hpp"
 
-/// What has changed between two versions of a feed's templates, and whose views of records it breaks.
+/// Changes between two versions of a feed's templates, and the users whose views of records they break.
 namespace stopbit::diff {
 
 enum class Kind : std::uint8_t { Same, Changed, Added, Removed };
@@ -33,7 +33,7 @@ struct Item {
 
 struct TemplateDiff {
   Kind kind = Kind::Same;
-  std::string name;  ///< Of the new side, if it is there.
+  std::string name;  ///< Of the new side, if it exists there.
   std::uint32_t id = 0;
   std::string where_before;
   std::string where_after;

@@ -54,8 +54,8 @@ Describer::Describer(const Program& program) : program_(program) {
     std::vector<std::uint16_t>& words = addresses_[node.block];
     words.resize(std::max(words.size(), node.word + std::size_t{2}), kNoAddress);
   }
-  // Ways through the code that have different blocks open never meet where a word is written: the order of addresses
-  // tells which block is open. A template may have several entries; what is told of it comes from the first.
+  // Paths through the code with different open blocks never meet where a word is written: the order of addresses
+  // determines the open block. A template may have several entries; its facts come from the first.
   std::multimap<std::uint16_t, std::uint16_t> entries;
   for (const DispatchEntry& entry : program.dispatch) entries.emplace(entry.entry, entry.template_index);
   std::uint16_t open = kNoBlock;
@@ -65,7 +65,7 @@ Describer::Describer(const Program& program) : program_(program) {
     if (entry != entries.end()) open = program.templates[entry->second].root_block;
     if (code.control == isa::ControlOp::Block) open = code.target;
     if (code.word == isa::kNoWord || open >= addresses_.size() || code.word >= addresses_[open].size()) continue;
-    // What takes the entity of a bit group names the word of the group's first field, and writes none.
+    // The instruction that takes the entity of a bit group names the word of the group's first field, and writes none.
     if (isa::is_bits(code.op)) {
       bit_groups_.try_emplace({open, code.word}, static_cast<std::uint16_t>(address));
       continue;
@@ -189,7 +189,7 @@ void Describer::add_operators(std::size_t index, Facts& facts) const {
   if (node.kind == NodeKind::Group) {
     const isa::Instruction* const bits = bit_group(index);
     if (bits == nullptr) return;
-    // The value is of the entity, in which the fields stand to the left.
+    // The value is of the entity, in which the fields are left-aligned.
     Constant all = program_.constants[bits->constant];
     all.value >>= isa::unused_bits(all.limit);
     facts.decoder.emplace_back("bits", std::to_string(all.limit));

@@ -10,8 +10,8 @@
 
 namespace stopbit::diff {
 
-/// What is known of a template or node, as pairs of name and text: two sides are compared by them. Everything that
-/// layout_hash covers is here under `layout`.
+/// Facts about a template or node, as pairs of name and text: two sides are compared by them. Everything that
+/// layout_hash covers is under `layout`.
 struct Facts {
   using List = std::vector<std::pair<std::string, std::string>>;
   List layout;
@@ -40,7 +40,7 @@ class Describer {
   void add_operators(std::size_t index, Facts& facts) const;
   [[nodiscard]] const isa::Instruction* instruction(std::uint16_t block, std::uint8_t word) const;
 
-  /// What takes the entity of which the group's fields are; null if it is no bit group.
+  /// The instruction that takes the group's entity; null if it is no bit group.
   [[nodiscard]] const isa::Instruction* bit_group(std::size_t index) const;
 
   const Program& program_;

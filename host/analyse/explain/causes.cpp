@@ -10,9 +10,9 @@
 namespace stopbit::explain {
 namespace {
 
-/// A packet is an exception if so many of its neighbours decode.
+/// A packet is an exception if at least this share of its neighbours decodes.
 constexpr double kMost = 0.9;
-/// A framing is believed if so many do.
+/// A framing is believed if at least this share decodes.
 constexpr double kMany = 0.6;
 constexpr std::size_t kNamedIds = 5;
 

@@ -15,12 +15,12 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-/// Packets behind the one that is explained, at most, in which a cause is looked for.
+/// Packets after the explained one, at most, that are searched for a cause.
 constexpr std::size_t kPacketsBehind = 200;
 constexpr std::size_t kPacketsBefore = 200;
 constexpr std::size_t kSampleBytes = std::size_t{4} << 20;
 
-/// Ends a source behind one of its packets, and keeps that packet and some before it.
+/// Ends a source after one of its packets, and keeps that packet and some before it.
 class UntilPacket final : public ingest::PacketSource {
  public:
   UntilPacket(ingest::PacketSource& inner, std::uint64_t number) : inner_(inner), number_(number) {
@@ -150,7 +150,7 @@ struct Link {
   std::string text;
 };
 
-/// What stands before the IP header of a frame that holds an IPv4 datagram.
+/// The bytes before the IP header of a frame that holds an IPv4 datagram.
 Link link_of(net::LinkType type, Bytes frame) {
   switch (type) {
     case net::LinkType::LinuxSll: return {16, "Linux cooked", ""};
@@ -242,7 +242,7 @@ std::vector<Part> preamble_parts(const net::Framing& framing) {
 void explain_preamble(const net::Framing& framing, std::size_t end, Explanation& out) {
   std::size_t at = 0;
   for (const Part& part : preamble_parts(framing)) {
-    // A field that lies behind the first message or in another field is no row of its own.
+    // A field after the first message or inside another field gets no row of its own.
     if (part.begin < at || part.begin + part.bytes > end) continue;
     if (part.begin != at) out.rows.push_back(bytes_row(RowKind::Preamble, at, part.begin, "skipped"));
     at = part.begin + part.bytes;
@@ -260,7 +260,7 @@ void explain_preamble(const net::Framing& framing, std::size_t end, Explanation&
   if (at != end) out.rows.push_back(bytes_row(RowKind::Preamble, at, end, "skipped"));
 }
 
-/// Puts the rows of the engine's runs in the order of the bytes, and what lies before, between and behind them.
+/// Puts the rows of the engine's runs in the order of the bytes, with the bytes before, between and after them.
 void assemble(const net::Framing& framing, const net::Preamble& preamble, const Lens& lens, Recorder& recorder,
               Explanation& out) {
   const std::size_t size = out.datagram.size();

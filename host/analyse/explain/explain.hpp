@@ -12,9 +12,9 @@
 
 namespace stopbit::explain {
 
-/// Explains one packet of a source, by its number in it. The packets before are decoded first where the dictionary is
-/// not reset for each, as a replay with the same options would; of what comes behind, a part is read if there is an
-/// error whose cause is looked for. A failure if the source ends before the packet.
+/// Explains one packet of a source, by its number in it. Where the dictionary is not reset for each packet, the
+/// previous packets are decoded first, as in a replay with the same options. If there is an error whose cause is
+/// searched for, some of the following packets are read. A failure if the source ends before the packet.
 ///
 /// The schema's program must be verified. Memory is bounded: by the packet, and by a sample of its neighbours.
 [[nodiscard]] Result<Explanation> explain(const record::Schema& schema, const replay::Options& options,

@@ -10,7 +10,7 @@
 #include "host/feed/packet/packet.hpp"
 #include "microcode/program.hpp"
 
-/// What every byte of a packet means.
+/// The meaning of every byte of a packet.
 namespace stopbit::explain {
 
 enum class RowKind : std::uint8_t {
@@ -27,15 +27,15 @@ enum class RowKind : std::uint8_t {
   Element,    ///< An element of a sequence begins.
   Reference,  ///< The template of a dynamic reference begins.
   Reset,      ///< The template resets the dictionary.
-  Ignored,    ///< Bytes behind the data.
-  Undecoded,  ///< Bytes behind an error, or of a datagram that is not decoded.
+  Ignored,    ///< Bytes after the data.
+  Undecoded,  ///< Bytes after an error, or of a datagram that is not decoded.
 };
 
 /// A bit of a presence map.
 struct Bit {
   bool is_set = false;
-  bool is_implied = false;  ///< Behind the end of the map, where bits are clear.
-  std::string owner;        ///< Who took it: a field, a group, the template identifier. Empty: nobody.
+  bool is_implied = false;  ///< After the end of the map, where bits are clear.
+  std::string owner;        ///< User of the bit: a field, a group, the template identifier. Empty: unused.
 };
 
 /// Where the value went in the record. `slot` and `slot_word` count from the record's first slot.
@@ -49,7 +49,7 @@ struct RecordPlace {
 /// A line of the explanation. Texts are for people, and plain: nothing in them disturbs a terminal.
 struct Row {
   RowKind kind = RowKind::Field;
-  bool is_faulty = false;  ///< The error is here.
+  bool is_faulty = false;  ///< The row has the error.
   bool is_optional = false;
   bool is_absent = false;  ///< The field or group is not in the message.
   std::uint8_t depth = 0;  ///< Groups, sequences and references around it.
@@ -57,16 +57,16 @@ struct Row {
   std::string name;
   std::string type;      ///< "uInt32", "decimal exponent", "u32 big-endian"
   std::string op;        ///< "copy", "delta", ...; empty: no operator.
-  std::string raw;       ///< As it stands in the stream: before NULL, before the operator.
+  std::string raw;       ///< As in the stream: before NULL, before the operator.
   std::string slot;      ///< Name of the dictionary's entry.
-  std::string previous;  ///< What the entry was before: "undefined", "empty", or a value.
+  std::string previous;  ///< Previous state of the entry: "undefined", "empty", or a value.
   std::string source;    ///< "stream", "previous", "previous + 1", "initial value", "constant", "absent"
   std::string result;
   RecordPlace place;
   std::vector<Bit> bits;  ///< PresenceMap only.
 };
 
-/// Bytes of the frame in front of the datagram or behind it.
+/// Bytes of the frame before or after the datagram.
 struct FramePart {
   trace::Extent bytes;  ///< Of the frame.
   std::string name;
@@ -75,7 +75,7 @@ struct FramePart {
 
 struct Cause {
   std::string text;      ///< A sentence.
-  std::string evidence;  ///< What was tried, and what came out.
+  std::string evidence;  ///< The attempt and its result.
 };
 
 struct Explanation {
@@ -91,7 +91,7 @@ struct Explanation {
   net::Endpoint sender;
   net::Endpoint group;
 
-  std::vector<std::byte> datagram;  ///< What was decoded; of chunks: the whole message.
+  std::vector<std::byte> datagram;  ///< The decoded bytes; of chunks: the whole message.
   std::uint32_t frame_offset = 0;   ///< Of the datagram in the frame.
   bool is_joined = false;           ///< Put together from chunks.
   std::uint64_t sequence = 0;

@@ -16,10 +16,10 @@ class CodeMap {
  public:
   explicit CodeMap(const record::Schema& schema);
 
-  /// Who owns the value of a data-op; null if nobody does.
+  /// The owner of the value of a data-op; null if it has none.
   [[nodiscard]] const Node* value(std::uint16_t address) const noexcept { return values_[address]; }
   [[nodiscard]] bool is_mantissa(std::uint16_t address) const noexcept { return is_mantissa_[address]; }
-  /// The optional group behind SKIP, or the reference of CALL; null if it cannot be told.
+  /// The optional group after SKIP, or the reference of CALL; null if it is unknown.
   [[nodiscard]] const Node* structure(std::uint16_t address) const noexcept { return structures_[address]; }
   /// Rows of a node are indented so deep.
   [[nodiscard]] std::uint8_t depth(const Node& node) const noexcept { return depths_[schema_.index_of(node)]; }
@@ -41,7 +41,7 @@ class Recorder final : public trace::Observer {
  public:
   explicit Recorder(const record::Schema& schema) : schema_(schema), map_(schema) {}
 
-  /// What is told without it is not kept.
+  /// Events are ignored unless active.
   void set_active(bool is_active) noexcept { is_active_ = is_active; }
   /// After each run of the engine: ends the last row, and marks it if the run ended with an error in it.
   void finish(const Outcome& outcome, std::size_t datagram_bytes);
@@ -78,7 +78,7 @@ class Recorder final : public trace::Observer {
   };
   /// The template that runs: a message's, or one that is referred to.
   struct Frame {
-    std::size_t next_node = 0;  ///< All before it have been told.
+    std::size_t next_node = 0;  ///< All nodes before it have been reported.
     std::size_t end_node = 0;
     std::uint8_t depth = 0;
   };
@@ -95,7 +95,7 @@ class Recorder final : public trace::Observer {
   void push(Row row);
   /// Ends the row of the data-op that runs.
   void flush();
-  /// Tells what stands before the node and has no instruction: constants, and groups that are always there.
+  /// Reports the items before the node that have no instruction: constants, and groups that are always present.
   void advance_to(std::size_t node_index);
   /// The same, and the node itself.
   void pass(std::size_t node_index);
@@ -126,7 +126,7 @@ class Recorder final : public trace::Observer {
   bool has_entity_ = false;
   std::uint16_t address_ = 0;
   std::uint32_t offset_ = 0;    ///< First byte the instruction may take.
-  std::uint32_t position_ = 0;  ///< Behind the last byte it took.
+  std::uint32_t position_ = 0;  ///< After the last byte it took.
   std::int64_t exponent_ = 0;
   std::vector<Map> maps_;
   std::vector<Frame> frames_;

@@ -17,15 +17,15 @@
 namespace stopbit::guess {
 namespace {
 
-/// What a framing has to reach to be called the right one.
+/// Share that a framing must reach to be accepted.
 constexpr double kFittingShare = 0.9;
 constexpr std::uint64_t kNear = 1'000;
 constexpr std::uint32_t kMsgSeqNum = 34;
 /// More repeated values than this share of those that were sent, and the sender does not remember them.
 constexpr double kForgetfulShare = 0.02;
 constexpr std::size_t kMaxNamedIds = 5;
-constexpr double kFewIds = 0.05;      ///< Of the datagrams: so many different identifiers are no noise.
-constexpr std::size_t kClosely = 12;  ///< So many candidates are looked at for sequence numbers.
+constexpr double kFewIds = 0.05;      ///< Share of the datagrams: this many different identifiers are no noise.
+constexpr std::size_t kClosely = 12;  ///< Candidates that are searched for sequence numbers.
 
 /// The datagrams of a sample, with what their messages say about themselves.
 struct Numbered {
@@ -121,7 +121,7 @@ Sequence sequence_of(const net::Framing& framing, const std::vector<Numbered>& d
   return out;
 }
 
-/// The place of the sequence number in a preamble of so many bytes; nothing if no place has one.
+/// The position of the sequence number in a preamble of `skip` bytes; nothing if there is none.
 net::PreambleField find_sequence(std::uint32_t skip, const std::vector<Numbered>& datagrams,
                                  const std::map<std::uint64_t, std::uint64_t>& numbers) {
   net::PreambleField best;
@@ -253,7 +253,7 @@ bool differs_in_reset_only(const net::Framing& left, const net::Framing& right) 
   return left.kind == right.kind && left.skip == right.skip && left.blocks == right.blocks;
 }
 
-/// Which of the reset rules under which everything decodes equally well; with the reason.
+/// A choice among the reset rules under which everything decodes equally well; with the reason.
 struct Choice {
   ResetRule rule = ResetRule::Packet;
   std::string why;
@@ -341,7 +341,7 @@ std::string why_nothing_fits(const Guess& guess, const std::optional<Trial>& lac
   if (error == ErrorCode::None) return text;
   text += "; most of the others: " + std::string(code_meaning(error));
   if (error == ErrorCode::D9) text += " " + ids_text(best.unknown_ids);
-  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or a chance hit";
+  return text + " [" + std::string(code_text(error)) + "]: templates of another version or feed, or a coincidence";
 }
 
 }  // namespace

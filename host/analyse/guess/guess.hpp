@@ -9,8 +9,8 @@
 #include "host/analyse/guess/trial.hpp"
 #include "microcode/program.hpp"
 
-/// Which framing and reset rule a capture has: every candidate decodes the same packets, and the best is told with its
-/// evidence.
+/// Finds the framing and reset rule of a capture: every candidate decodes the same packets, and the best is reported
+/// with its evidence.
 namespace stopbit::guess {
 
 inline constexpr std::uint32_t kMaxSkip = 16;  ///< Longest preamble that is tried without a preset.
@@ -32,7 +32,7 @@ struct Sequence {
 struct Candidate {
   Trial trial;
   Sequence sequence;
-  std::string remark;  ///< Why it stands where it stands; may be empty.
+  std::string remark;  ///< The reason for its rank; may be empty.
 };
 
 struct Guess {

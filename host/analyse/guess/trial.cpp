@@ -13,7 +13,7 @@ namespace stopbit::guess {
 namespace {
 
 constexpr std::size_t kMaxUnknownIds = 1'000;
-/// A trial ends early when its packets cost so much: packets of real feeds take some hundred instructions each.
+/// A trial ends early at this many instructions: packets of real feeds take a few hundred each.
 constexpr std::uint64_t kMaxInstructions = 20'000'000;
 
 /// Notes what becomes of each packet on its way through an engine.

@@ -14,7 +14,7 @@
 
 namespace stopbit::guess {
 
-/// What decoding a sample with a framing gave.
+/// Result of decoding a sample with a framing.
 struct Trial {
   net::Framing framing;
   std::uint64_t datagrams = 0;   ///< Decoded, or tried to.

@@ -10,7 +10,7 @@
 #include "microcode/profile/add.hpp"
 #include "microcode/profile/segments.hpp"
 
-/// What the messages of a feed look like, counted: which presence maps its segments have, how long its sequences and
+/// Counts of the messages of a feed: which presence maps its segments have, how long its sequences and
 /// strings are. Parts have names, so that a profile outlives the program it was made with. README.md has the file
 /// format.
 namespace stopbit::profile {
@@ -43,7 +43,7 @@ struct Resolved {
 };
 [[nodiscard]] Resolved resolve(const Profile& profile, const Program& program);
 
-/// "MDIncRefresh_83/MDEntries", with "#2" behind the second of that name.
+/// "MDIncRefresh_83/MDEntries", with "#2" after the second of that name.
 [[nodiscard]] std::string name_text(const Name& name);
 /// The bits of a map, first bit first, up to its last set one: "1011", "0".
 [[nodiscard]] std::string map_text(std::uint64_t map);

@@ -51,7 +51,7 @@ void close_others(int socket) {
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::start(Grants grants, bool confined, std::vector<std::string>& notes) {
-  // Rights to files are given by folder, so these have to exist. Whoever needs them says what is wrong with them.
+  // Rights to files are granted by folder, so the folders have to exist. The user of a folder reports its problems.
   for (const FileSet& set : grants.sets) {
     std::error_code ignored;
     std::filesystem::create_directories(set.folder, ignored);

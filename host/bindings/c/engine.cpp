@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint16_t kMaxChannels = 1'024;
 constexpr char kNotOpen[] = "the engine is not open";
 
-/// What BufferSink calls.
+/// Called by BufferSink.
 struct ToCallback {
   stopbit_engine* engine;
   void operator()(std::span<const record::Slot> slots) const noexcept;
@@ -75,7 +75,7 @@ struct stopbit_engine {
   bool busy = false;
   bool stopped = false;
   bool freed = false;  ///< By a callback.
-  Outcome failure;     ///< Of the last datagram, until somebody asks for the words.
+  Outcome failure;     ///< Of the last datagram, until the caller requests the words.
   replay::Excerpt failure_bytes;
   capi::ErrorText error;
 };
@@ -122,7 +122,7 @@ stopbit_status stopbit_engine_open(stopbit_engine* engine, const stopbit_program
   engine->failure = {};
   return capi::guarded(engine->error, [&] {
     if (program == nullptr || program->shared == nullptr) {
-      return engine->error.set(STOPBIT_ERROR_ARGUMENT, "the program is NULL or holds nothing");
+      return engine->error.set(STOPBIT_ERROR_ARGUMENT, "the program is NULL or not loaded");
     }
     const auto whole = capi::complete(options);
     if (!whole) return engine->error.set(STOPBIT_ERROR_ARGUMENT, "options.size is not that of stopbit_options");

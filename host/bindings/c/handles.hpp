@@ -16,7 +16,7 @@
 #include "host/bindings/c/stopbit.h"
 #include "host/bindings/common/firmware.hpp"
 
-/// What the functions of stopbit.h have in common: how a C++ failure becomes a status and a text, and what a record is.
+/// Shared by the functions of stopbit.h: how a C++ failure becomes a status and a text, and what a record is.
 namespace stopbit::capi {
 
 /// The last error of a handle, in words.
@@ -74,8 +74,8 @@ stopbit_status guarded(ErrorText& error, Body&& body) noexcept {
   }
 }
 
-/// A handle is in use. Its callbacks get no other call of it through; one that frees or closes it asks for that, and
-/// the call in progress does it on its way out.
+/// A handle is in use. Its callbacks cannot make another call of it; a callback that frees or closes the handle only
+/// requests that, and the call in progress does it before it returns.
 class Busy {
  public:
   explicit Busy(bool& busy) noexcept : busy_(busy) { busy_ = true; }
@@ -137,7 +137,7 @@ struct stopbit_record {
 
   /// Walks in progress: whose record it is must leave the slots alone.
   unsigned walks = 0;
-  /// Called after the last of them, if set: frees or closes what was asked to end during the walk.
+  /// Called after the last of them, if set: frees or closes handles whose end was requested during the walk.
   void (*settle)(void* owner) noexcept = nullptr;
   void* owner = nullptr;
 };

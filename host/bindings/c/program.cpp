@@ -137,7 +137,7 @@ stopbit_status stopbit_program_read_slots(stopbit_program* program, const void* 
     capi::require(program->shared != nullptr, "what the program holds");
     capi::require(slots != nullptr, "slots");
     capi::require(callback != nullptr, "callback");
-    // A copy: they need not be aligned, and nobody else writes it.
+    // A copy: aligned, and not written by others.
     const size_t most = limits::kMaxRecordSlots;
     std::vector<record::Slot> copy(std::min(bytes / sizeof(record::Slot), most));
     if (!copy.empty()) std::memcpy(copy.data(), slots, copy.size() * sizeof(record::Slot));

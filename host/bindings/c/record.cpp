@@ -93,7 +93,7 @@ class Teller : public record::Visitor {
   bool stopped_ = false;
 };
 
-/// What an item of this record's program with that number is; null if the item was made up.
+/// The node of this record's program with that number; null if the item was made up.
 const Node* node_of(const stopbit_record& record, const stopbit_item* item) noexcept {
   if (item == nullptr || record.shared == nullptr) return nullptr;
   const Program& program = record.shared->firmware->program();

@@ -11,7 +11,7 @@ using namespace stopbit;  // NOLINT(google-build-using-namespace): the functions
 
 namespace {
 
-/// What BufferSink calls.
+/// Called by BufferSink.
 struct ToCallback {
   stopbit_replay* replay;
   void operator()(std::span<const record::Slot> slots) const noexcept;
@@ -116,7 +116,7 @@ stopbit_status stopbit_replay_open(stopbit_replay* replay, const stopbit_program
   if (replay == nullptr || replay->busy) return STOPBIT_ERROR_ARGUMENT;
   return capi::guarded(replay->error, [&] {
     if (program == nullptr || program->shared == nullptr) {
-      return replay->error.set(STOPBIT_ERROR_ARGUMENT, "the program is NULL or holds nothing");
+      return replay->error.set(STOPBIT_ERROR_ARGUMENT, "the program is NULL or not loaded");
     }
     const auto whole = capi::complete(options);
     if (!whole) return replay->error.set(STOPBIT_ERROR_ARGUMENT, "options.size is not that of stopbit_options");

@@ -38,7 +38,7 @@ struct stopbit_ring {
 
   std::optional<ring::Reader> reader;
   std::optional<uid_t> user;            ///< Whose rings are accepted, too.
-  std::span<const record::Slot> taken;  ///< What a batch has copied out of the ring and nobody has seen yet.
+  std::span<const record::Slot> taken;  ///< Copied out of the ring by a batch, not yet handed out.
   capi::SharedPtr shared;
   stopbit_record record;
   bool busy = false;

@@ -12,7 +12,7 @@
 #include "microcode/program.hpp"
 #include "templates/compiler.hpp"
 
-/// What the C library and the Python module stand on: programs, replays and rings for a caller who is not a command.
+/// Base of the C library and the Python module: programs, replays and rings for a caller that is not a command.
 /// Failures are exceptions here, because both turn them into their own kind at the edge; nothing throws while packets
 /// flow.
 namespace stopbit::consumer {
@@ -40,8 +40,8 @@ class Failed : public std::runtime_error {
   std::string path_;
 };
 
-/// A verified program with the schema of its records. Shared by whoever decodes with it or reads its records; any
-/// number of threads may use one.
+/// A verified program with the schema of its records. Shared by decoders and readers of its records; any number of
+/// threads may use one.
 class Firmware {
  public:
   /// Fault::Input if the schema cannot be used.
@@ -51,7 +51,7 @@ class Firmware {
 
   [[nodiscard]] const Program& program() const noexcept { return program_; }
   [[nodiscard]] const record::Schema& schema() const noexcept { return schema_; }
-  /// What the compiler said of the template files without refusing them; empty if nothing.
+  /// Warnings of the compiler about the template files; empty if nothing.
   [[nodiscard]] const std::string& warnings() const noexcept { return warnings_; }
 
  private:
@@ -64,12 +64,12 @@ using FirmwarePtr = std::shared_ptr<const Firmware>;
 
 /// Compiles template files as one set. All errors are in the message, with file, line and column.
 [[nodiscard]] FirmwarePtr compile(const std::vector<std::string>& paths, const templates::CompileOptions& options = {});
-/// The same for a text; `name` stands in messages.
+/// The same for a text; messages show `name`.
 [[nodiscard]] FirmwarePtr compile_text(std::string name, std::string text,
                                        const templates::CompileOptions& options = {});
 /// Reads and verifies a firmware image (.sbf).
 [[nodiscard]] FirmwarePtr load(const std::string& path);
-/// The same for an image in memory; `name` stands in messages.
+/// The same for an image in memory; messages show `name`.
 [[nodiscard]] FirmwarePtr load_image(std::span<const std::byte> image, std::string_view name);
 
 }  // namespace stopbit::consumer

@@ -47,7 +47,7 @@ class Column {
   [[nodiscard]] bool may_be_absent() const noexcept { return may_be_absent_; }
   [[nodiscard]] std::size_t item_bytes() const noexcept { return item_bytes_; }
 
-  // After finish. Whoever makes arrays of them may take them.
+  // After finish. The caller may take them to make arrays.
   [[nodiscard]] std::vector<std::byte>& bytes() noexcept { return bytes_; }
   [[nodiscard]] std::vector<std::int8_t>& exponents() noexcept { return exponents_; }
   [[nodiscard]] std::vector<double>& floats() noexcept { return floats_; }  ///< Decimals; NaN where absent.

@@ -102,7 +102,7 @@ DictMaker::DictMaker(consumer::FirmwarePtr firmware, Decimals decimals, bool wit
   for (const Template& item : program.templates) template_names_.push_back(text_of(schema.name(item.name)));
   for (const Node& node : program.nodes) {
     const bool is_constant = node.kind == NodeKind::Field && node.constant;
-    const bool is_list = node.type == FieldType::Set;  // a new one each time, for whoever changes it
+    const bool is_list = node.type == FieldType::Set;  // a new one each time, because the caller may change it
     constants_.push_back(is_constant && !is_list ? value_of(node, record::Reader::constant(schema, node))
                                                  : py::object());
   }

@@ -1,4 +1,4 @@
-// The module stopbit._core. What users see of it, and why, is in stopbit/__init__.py.
+// The module stopbit._core. Its interface for users is documented in stopbit/__init__.py.
 
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a wait may last before somebody looks whether Ctrl-C was pressed.
+/// How long a wait may last before the next check for Ctrl-C.
 constexpr auto kPatience = 50ms;
 
 class RingFailed : public std::runtime_error {
@@ -116,7 +116,7 @@ class Replay {
   }
 
  private:
-  /// Ends the replay after a call during which that was asked for.
+  /// Ends the replay after a call during which its end was requested.
   class Ending {
    public:
     explicit Ending(Replay& replay) noexcept : replay_(replay) {}
@@ -239,7 +239,7 @@ class Ring {
     for (bool has_ended = false;;) {
       py::object record = found();
       if (!record.is_none()) return record;
-      // What the writer wrote last may have come between this poll and its end: once more after it.
+      // The writer's last records may have come between this poll and its end: once more after it.
       if (has_ended) break;
       check_signals();
       const Unlocked unlocked;

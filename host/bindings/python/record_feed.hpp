@@ -18,8 +18,8 @@
 /// Knows nothing of Python.
 namespace stopbit::python {
 
-/// A replay that runs on a thread of its own, some records ahead of whoever takes them. Memory is bounded: the thread
-/// waits when two chunks are full.
+/// A replay that runs on a thread of its own, some records ahead of the consumer. Memory is bounded: the thread waits
+/// when two chunks are full.
 class RecordFeed {
  public:
   RecordFeed(consumer::FirmwarePtr firmware, const std::vector<std::string>& captures,
@@ -32,7 +32,7 @@ class RecordFeed {
   enum class Take : std::uint8_t {
     Chunk,    ///< `chunk` holds records.
     Nothing,  ///< Not yet, or a stop was requested: ask again.
-    End,      ///< None follow, and summary() is there.
+    End,      ///< None follow, and summary() is available.
   };
   /// Waits for records, but not longer than `patience`. Throws what the replay has thrown.
   [[nodiscard]] Take take(std::chrono::milliseconds patience);
@@ -73,7 +73,7 @@ class RecordFeed {
   std::exception_ptr error_;
   std::optional<replay::Summary> summary_;
 
-  std::thread thread_;  ///< Begins when all of the above is there.
+  std::thread thread_;  ///< Started last, when all members above exist.
 };
 
 }  // namespace stopbit::python

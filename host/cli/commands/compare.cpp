@@ -39,7 +39,7 @@ struct KeyHash {
   }
 };
 
-/// What a line brought.
+/// Packets of a line.
 struct LineOfCapture {
   std::unordered_map<Key, std::uint64_t, KeyHash> first_ns;  ///< First arrival of each packet.
   std::vector<Key> order;                                    ///< Of first arrivals.

@@ -30,7 +30,7 @@ profile::Profile read_profile(const std::string& path) {
   return std::move(read).value();
 }
 
-/// What programs cover, a line per segment.
+/// Coverage by programs, a line per segment.
 std::string coverage_text(const std::vector<profile::Coverage>& rows, const Program& program) {
   const profile::Names names = profile::name_parts(program);
   std::uint64_t maps = 0;
@@ -114,7 +114,7 @@ Command compile_command() {
           "so their templates may refer to each other. Every error is reported with file, line and column. Without -o "
           "and --listing the files are only checked.\n"
           "\n"
-          "Many feeds send template 120 (FastReset) and few files declare it; it is added if the files lack it.\n"
+          "Many feeds send template 120 (FastReset) and few files declare it; the compiler adds it if it is missing.\n"
           "\n" +
           fields_text(),
       .options = {{.names = "",

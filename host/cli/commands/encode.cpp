@@ -29,8 +29,8 @@ namespace {
 constexpr std::uint32_t kMsgSeqNum = 34;  ///< FIX tag.
 constexpr std::uint64_t kDefaultStartNs = 1'600'000'000'000'000'000;
 constexpr std::uint64_t kDefaultIntervalNs = 10'000;
-constexpr std::uint64_t kMaxLineShiftNs = 500;         ///< Line B is so much behind line A.
-constexpr std::uint64_t kDefaultPayloadBytes = 1'472;  ///< What an Ethernet frame of 1500 bytes leaves.
+constexpr std::uint64_t kMaxLineShiftNs = 500;         ///< Delay of line B against line A.
+constexpr std::uint64_t kDefaultPayloadBytes = 1'472;  ///< The payload of an Ethernet frame of 1500 bytes.
 constexpr std::uint64_t kMinPayloadBytes = 32;
 constexpr std::uint64_t kShownProblems = 20;
 constexpr net::Endpoint kSource = {0xC0000201, 30'001};        // 192.0.2.1, an address for examples
@@ -218,7 +218,7 @@ class Encode {
     }
     last_message_ = {lines_.number(), json_.offset_of(0, isa::kNoWord)};
     if (outcome.bytes.size() > egress::max_data_bytes(framing_) - data_.size()) {
-      // What was encoded stands on the messages before it, so it cannot move to a datagram of its own.
+      // The encoded bytes depend on the messages before them, so they cannot move to a datagram of their own.
       give_up(fmt::format("the messages of the datagram exceed {} bytes [X13]", egress::max_data_bytes(framing_)));
     }
     if (in_datagram_ == 0) sequence_ = sequence_of_record();

@@ -172,7 +172,7 @@ class Network {
     log_->flush_if_full();
   }
 
-  /// What comes out of any group by then, in the order of time.
+  /// Writes the packets that leave any group by then, in the order of time.
   void let_out(std::uint64_t until_ns) {
     for (;;) {
       impair::Impairer* first = nullptr;

@@ -49,7 +49,7 @@ struct ConstantRow {
   std::string value;
 };
 
-/// What records of a template hold, block by block.
+/// The content of a template's records, block by block.
 struct TemplateRows {
   std::vector<BlockRows> blocks;
   std::vector<ConstantRow> constants;
@@ -150,7 +150,7 @@ TemplateRows rows_of(const record::Schema& schema, std::uint16_t template_index)
   return rows;
 }
 
-/// Where a word stands in a record, if the block's first value stands at word `base` of its first slot.
+/// Position of a word in a record, if the block's first value is at word `base` of its first slot.
 struct Place {
   std::size_t slot;
   std::size_t word;

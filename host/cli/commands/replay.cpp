@@ -76,7 +76,7 @@ std::vector<std::string> inputs_of(const ReplayArguments& arguments) {
   return inputs;
 }
 
-/// What one program decodes: everything, or the channels of a feed that have one image.
+/// The part that one program decodes: everything, or the channels of a feed that have one image.
 struct Lane {
   explicit Lane(std::string lane_name, Program lane_program, replay::Options lane_options)
       : name(std::move(lane_name)),
@@ -184,7 +184,7 @@ int run_replay(const ReplayArguments& arguments) {
     throw ToolError(kExitUsage, "-o: --format none writes nothing");
   }
 
-  catch_stop_signals();  // a card leaves nothing behind if it is closed in good order
+  catch_stop_signals();  // a card that is closed in good order leaves no files
   std::unique_ptr<Card> card;
   if (wants_card(arguments.engine)) {
     EngineOptions wanted = replay::engine_options(first.options);

@@ -66,7 +66,7 @@ std::string read_token(const std::string& path) {
   return token;
 }
 
-/// What somebody should know who has opened HTTP to others; empty: nothing.
+/// A warning for an operator who has opened HTTP to others; empty: none.
 std::string exposure_of(const appliance::ControlSettings& doors) {
   constexpr std::uint32_t kLoopback = 127;
   if (!doors.http || doors.http->address >> 24 == kLoopback) return {};
@@ -78,7 +78,7 @@ std::string exposure_of(const appliance::ControlSettings& doors) {
   return {};
 }
 
-/// What clients are told; on the thread of the keeper.
+/// Answers clients; on the thread of the keeper.
 class Desk {
  public:
   Desk(std::string settings_file, appliance::Appliance& appliance, const appliance::Keeper& keeper,
@@ -91,7 +91,7 @@ class Desk {
         reader_(open_own(appliance)),
         errors_(appliance) {}
 
-  /// Does what nobody has to ask for; now and then. `refused`: clients that were turned away so far.
+  /// Periodic work. `refused`: clients that were turned away so far.
   void step(std::uint64_t refused) {
     const std::uint64_t now = os::monotonic_clock_ns();
     errors_.step();
@@ -281,7 +281,7 @@ appliance::Confinement confinement_of(const std::string& file, const appliance::
   return confinement;
 }
 
-/// What a start reads besides the settings: images, and tokens.
+/// Reads the images and tokens that a start needs besides the settings.
 int check(const appliance::Settings& settings) {
   for (const appliance::FeedSettings& feed : settings.feeds) {
     for (const feed::Image& image : feed.description.images) {

@@ -163,7 +163,7 @@ void tell(const Diagnostics& diagnostics) {
   if (diagnostics.has_errors()) throw ToolError(kExitRejected, "");
 }
 
-/// What a decoder of this feed needs: template files, and feed.toml with the channels.
+/// Writes the files that a decoder of this feed needs: template files, and feed.toml with the channels.
 void write_feed(const simulate::Settings& settings, const simulate::Preset& preset,
                 const std::vector<simulate::StreamReport>& streams, const std::string& folder) {
   std::error_code error;
@@ -193,7 +193,7 @@ void write_feed(const simulate::Settings& settings, const simulate::Preset& pres
     while (description.images[channel.image].name != image) ++channel.image;
     channel.ring = image;
     for (std::size_t line = 0; line < settings.lines.size(); ++line) {
-      // Behind a fail-over another source goes on, so none is named then.
+      // After a fail-over another source continues, so none is named then.
       const bool is_fixed = settings.lines[line].source && !settings.lines[line].backup_source;
       channel.lines[line] = feed::Line{streams[i].groups[line], std::nullopt};
       if (is_fixed) channel.lines[line]->source = settings.lines[line].source->address;

@@ -39,8 +39,8 @@ struct TailArguments {
   RemoteArguments remote;
 };
 
-/// Why the publisher gives the ring no more, if that is why it has ended; else empty. One that the publisher writes
-/// ends a moment before its word is here. A lossless one that ends without that word is not complete.
+/// Why the publisher gives the ring no more, if that is why it has ended; else empty. A ring that the publisher writes
+/// ends a moment before its reason arrives. A lossless one that ends without a confirmed end is not complete.
 std::string why_taken(const remote::RemoteRing& ring, bool is_lossless) {
   constexpr auto kMoment = std::chrono::seconds(1);
   const auto end = std::chrono::steady_clock::now() + kMoment;
@@ -72,17 +72,17 @@ class Fetched {
     ring_.reset();
     if (has_file) hide();
   }
-  /// Takes the name away, so that nothing is left however this process ends. Who has opened the ring keeps it.
+  /// Removes the name, so that no file is left however this process ends. A process that has the ring open keeps it.
   void hide() const {
     const auto found = os::open_accepted(name_, "", "ring");
     if (found) ::unlink(found.value().path.c_str());
   }
-  /// Waits until it is here. False: somebody wants us to stop.
+  /// Waits until the ring exists. False: a signal asks this process to stop.
   [[nodiscard]] bool wait() const { return ring_ && wait_until_there(*ring_, wait_); }
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
   [[nodiscard]] const remote::RemoteRing& ring() const noexcept { return *ring_; }
   [[nodiscard]] std::string why_taken() const { return tools::why_taken(*ring_, is_lossless_); }
-  /// With --lossless the publisher waits until everything was read: so many records were.
+  /// With --lossless the publisher waits until all records were read: reports how many were.
   void show_read(std::uint64_t records) noexcept { records_read_->store(records, std::memory_order_release); }
 
  private:
@@ -93,7 +93,7 @@ class Fetched {
   std::unique_ptr<remote::RemoteRing> ring_;
 };
 
-/// False if somebody wants us to stop before the ring is there.
+/// False if a signal asks this process to stop before the ring exists.
 bool wait_for_ring(const TailArguments& arguments) {
   if (const auto path = os::path_of(arguments.ring); !path) throw ToolError(kExitUsage, path.message());
   while (arguments.wait && !os::exists(arguments.ring)) {
@@ -103,8 +103,8 @@ bool wait_for_ring(const TailArguments& arguments) {
   return true;
 }
 
-/// Prints records until the writer has ended, somebody wants us to stop, or nothing can be printed any more. `remote`:
-/// where the ring comes from; or null.
+/// Prints records until the writer has ended, a signal asks this process to stop, or the output fails. `remote`: where
+/// the ring comes from; or null.
 int print_records(ring::Reader& reader, RecordPrinter& printer, const std::string& name, ring::ReaderRegistration* sign,
                   Fetched* remote) {
   constexpr std::uint64_t kShowEvery = 256;
@@ -125,7 +125,7 @@ int print_records(ring::Reader& reader, RecordPrinter& printer, const std::strin
       case ring::Poll::Damaged: print_stderr("stopbit: {}: {}\n", name, reader.damage()); return kExitRejected;
       case ring::Poll::Nothing: break;
     }
-    // What the writer wrote last may have come between this poll and its end: once more after it.
+    // The writer's last records may have come between this poll and its end: once more after it.
     if (writer_ended) break;
     printer.flush();
     if (sign != nullptr) sign->show(reader);

@@ -42,7 +42,7 @@ class RawKeys {
   ~RawKeys() {
     if (is_terminal_) ::tcsetattr(STDIN_FILENO, TCSANOW, &before_);
   }
-  /// Waits so long for a key; true if it is one that ends the program.
+  /// Waits up to `wait_ms` for a key; true if it is one that ends the program.
   [[nodiscard]] bool quits(int wait_ms) const {
     pollfd in{.fd = is_terminal_ ? STDIN_FILENO : -1, .events = POLLIN, .revents = 0};
     if (::poll(&in, 1, wait_ms) <= 0) return false;

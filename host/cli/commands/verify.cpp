@@ -57,7 +57,7 @@ Command verify_command() {
                    .target = input.get(),
                    .hint = file_hint({".sbf"}),
                    .required = true}},
-      .examples = {{"stopbit verify feed.sbf", "check an image from another person"}},
+      .examples = {{"stopbit verify feed.sbf", "check an image before you run it"}},
       .run = [input] { return verify_image(*input); },
   };
 }

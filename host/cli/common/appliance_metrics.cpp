@@ -11,7 +11,7 @@ namespace {
 using control::Extra;
 using counters::Kind;
 
-/// What the kernel's clock discipline says, which chrony, ntpd and systemd-timesyncd feed. Nothing where the kernel
+/// State of the kernel's clock discipline, which chrony, ntpd and systemd-timesyncd feed. Nothing where the kernel
 /// does not tell.
 void add_clock(std::vector<Extra>& extras) {
   timex clock{};

@@ -5,7 +5,7 @@
 #include "host/appliance/status.hpp"
 #include "host/cli/common/command.hpp"
 
-/// What the commands that look at a running appliance have in common.
+/// Shared by the commands that look at a running appliance.
 namespace stopbit::tools {
 
 /// NAME, which may be left out if one appliance has counters on this machine.

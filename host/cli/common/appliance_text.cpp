@@ -386,7 +386,7 @@ std::string screen_text(const Status& status, const Status& before, std::size_t 
   out.push_back({});
   out.push_back(fmt::format("{:<18} {:<7} {:>7} {:>7} {:>6} {:>6} {:>5} {:>8} {:>8}", "channel", "state", "A", "B",
                             "pkt/s", "msg/s", "gaps", "lost", "skew"));
-  // Those that need somebody first, then the busy ones.
+  // Channels that need attention first, then the busy ones.
   std::vector<std::size_t> order(status.channels.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {

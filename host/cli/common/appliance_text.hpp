@@ -4,7 +4,7 @@
 
 #include "host/appliance/status.hpp"
 
-/// What an appliance is doing, in words and tables.
+/// The state of an appliance, in words and tables.
 namespace stopbit::tools {
 
 /// One line per channel: lines with their ages, sequence, skew, image, state. With a heading.

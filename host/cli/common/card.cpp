@@ -78,7 +78,7 @@ class OpenCard final : public Card {
     text += line(figures.kernel.datagram_bytes, "bytes in them");
     text += line(figures.kernel.instructions, "instructions executed");
     text += line(figures.ring.records, "records written");
-    // What should not be.
+    // Counters that should be 0.
     const std::pair<std::uint64_t, std::string_view> losses[] = {
         {figures.kernel.datagrams_dropped, "datagrams dropped at the input"},
         {figures.kernel.records_withdrawn, "records given up and replaced by an event"},

@@ -41,7 +41,7 @@ class Card {
   [[nodiscard]] virtual Engine& engine() noexcept = 0;
   /// Whether it has failed, and decodes no more.
   [[nodiscard]] virtual bool failed() const noexcept = 0;
-  /// What the card counted, for the end of a summary. A ToolError if it has failed.
+  /// The card's counters, for the end of a summary. A ToolError if it has failed.
   [[nodiscard]] virtual std::string summary() = 0;
 };
 

@@ -29,7 +29,7 @@ class ToolError : public std::runtime_error {
   int status_;
 };
 
-/// What a value stands for, so that a shell can complete it.
+/// The kind of a value, so that a shell can complete it.
 struct Hint {
   enum class Kind : std::uint8_t { None, File, Folder, Choice };
   Kind kind = Kind::None;

@@ -13,7 +13,7 @@
 
 namespace stopbit::tools {
 
-/// What keeps a running appliance confined: its opener process, and the filters of its threads.
+/// Keeps a running appliance confined: its opener process, and the filters of its threads.
 class Confiner {
  public:
   /// Forks the opener, if the settings want the appliance confined. Before there are threads.
@@ -33,7 +33,7 @@ class Confiner {
 
  private:
   std::unique_ptr<opener::Client> opener_;
-  std::vector<std::string> notes_;  ///< What the opener could not give up.
+  std::vector<std::string> notes_;  ///< Privileges that the opener could not give up.
   std::optional<opener::DiskCalls> calls_;
   std::optional<disk::ReplacedCalls> replaced_;
   appliance::ThreadFilters filters_;

@@ -22,7 +22,7 @@ bool wait_to_write(int file) noexcept {
   pollfd waiting{file, POLLOUT, 0};
   for (int looks = 0; looks < kLooksAfterStop;) {
     const int ready = ::poll(&waiting, 1, kLookMs);
-    // What poll cannot say, write will.
+    // An error that poll does not show, write reports.
     if (ready > 0 || (ready < 0 && errno != EINTR)) return true;
     if (stop_requested() && ready == 0) ++looks;
   }

@@ -156,7 +156,7 @@ bool Output::is_terminal() const noexcept {
 
 void Output::write_all(std::string_view text) {
   while (!text.empty()) {
-    // A command that was asked to stop does not wait for a reader that has stopped, too.
+    // A command that must stop does not wait for a reader that has stopped, too.
     const bool stops = stop_requested();
     if (stops && !wait_to_write(file_)) fail(ETIMEDOUT);
     const ssize_t count = stops ? write_some(file_, text) : ::write(file_, text.data(), text.size());

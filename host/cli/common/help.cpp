@@ -35,7 +35,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-/// Fills lines up to kColumns, behind `indent` blanks. Lines that begin with a blank stay as they are.
+/// Fills lines up to kColumns, indented by `indent` blanks. Lines that begin with a blank stay as they are.
 std::string wrap(std::string_view text, std::size_t indent, bool indent_first = true) {
   const std::string margin(indent, ' ');
   std::string out;

@@ -91,7 +91,7 @@ void HexSource::write_headers() {
   constexpr std::size_t kPort = 1;
   put(0, 0x4500);                                           // version 4, header of five words
   put(2, frame_.size());                                    // total length
-  put(8, kUdpProtocol);                                     // behind the time to live
+  put(8, kUdpProtocol);                                     // after the time to live
   put(kIpHeaderBytes + 2, kPort);                           // destination
   put(kIpHeaderBytes + 4, frame_.size() - kIpHeaderBytes);  // UDP length
 }

@@ -23,7 +23,7 @@ bool LineReader::fill() {
   return !chunk_.empty();
 }
 
-/// The rest of a line that was told to be too long already. False at the end.
+/// Skips the rest of a line that was reported as too long. False at the end.
 bool LineReader::skip_line() {
   for (;;) {
     if (stop_requested() || (chunk_at_ == chunk_.size() && !fill())) return false;

@@ -39,10 +39,10 @@ struct Log::Shared {
     std::uint64_t refused = 0;  ///< Lines that had found no room when it came.
   };
 
-  /// A descriptor of its own: a thread that is left behind may not write to what gets the number later.
+  /// A descriptor of its own: a thread that outlives us must not write to another file that gets the number later.
   explicit Shared(int to) : file(::fcntl(to, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)) {}
 
-  /// What the thread does. With the mutex held, but for the writing.
+  /// The thread's work. Holds the mutex, except while it writes.
   void work() {
     std::unique_lock lock(mutex);
     for (;;) {
@@ -88,7 +88,7 @@ struct Log::Shared {
     while (!text.empty()) {
       const ssize_t count = ::write(file.get(), text.data(), text.size());
       if (count < 0 && errno == EINTR) continue;
-      if (count < 0 && errno == EAGAIN) {  // somebody else made the pipe so
+      if (count < 0 && errno == EAGAIN) {  // another process made the pipe so
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
         continue;
       }

@@ -42,7 +42,7 @@ class PrintingSink final : public record::RecordSink {
   Place place_;
 };
 
-/// A pipeline with all that stands between its ends.
+/// A pipeline with everything between its ends.
 class Running {
  public:
   explicit Running(const Pipeline& pipeline)

@@ -19,7 +19,7 @@ using Sources = std::vector<std::unique_ptr<ingest::PacketSource>>;
 [[nodiscard]] std::unique_ptr<ingest::PacketSource> open_capture(const std::string& path);
 [[nodiscard]] Sources open_captures(const std::vector<std::string>& paths);
 
-/// What becomes of the packets of some sources.
+/// How the packets of some sources are processed.
 struct Pipeline {
   const Program& program;  ///< Verified.
   Engine& engine;          ///< Made for these options.

@@ -10,7 +10,7 @@
 #include "host/feed/framing/framing.hpp"
 #include "microcode/program.hpp"
 
-/// What commands that decode have in common: where the program comes from, and the framing.
+/// Shared by the commands that decode: where the program comes from, and the framing.
 namespace stopbit::tools {
 
 /// How template files are compiled.
@@ -18,7 +18,7 @@ struct TemplateArguments {
   std::optional<std::uint64_t> template_id;
   bool session_control = false;
   std::optional<std::uint64_t> string_capacity;
-  std::optional<std::string> fields;  ///< What records hold: names, or @ and a file of names; none: everything.
+  std::optional<std::string> fields;  ///< Content of records: names, or @ and a file of names; none: everything.
   std::optional<std::uint64_t> max_file_bytes;
   std::optional<std::uint64_t> max_nesting;
   std::optional<std::uint64_t> max_templates;
@@ -55,7 +55,7 @@ void require_verified(const Program& program, const std::string& name);
 /// A verified program from whatever `source` names.
 [[nodiscard]] Program load_program(const ProgramSource& source);
 
-/// What readers of its records need of the program, which must outlive the schema.
+/// The part of the program that readers of its records need, which must outlive the schema.
 [[nodiscard]] record::Schema schema_of(const Program& program);
 
 [[nodiscard]] Option framing_option(std::string& target);

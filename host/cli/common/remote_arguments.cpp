@@ -9,7 +9,7 @@
 namespace stopbit::tools {
 namespace {
 
-/// Throws, unless somebody wants us to stop.
+/// Throws, unless a signal asks this process to stop.
 void report(const remote::RingFailure& failure) {
   using Kind = remote::RingFailure::Kind;
   switch (failure.kind) {

@@ -12,7 +12,7 @@
 /// Published rings, as requested on the command line (host/remote/remote_ring.hpp). Failures are ToolErrors.
 namespace stopbit::tools {
 
-/// What the command line says of one.
+/// Arguments for one, from the command line.
 struct RemoteArguments {
   std::vector<std::string> filter;
   bool from_start = false;

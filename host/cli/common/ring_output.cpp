@@ -22,7 +22,7 @@ constexpr std::uint64_t kReplayRingSlots = 524'288;
 constexpr double kNsPerSecond = 1e9;
 constexpr double kLongestNs = 3600 * kNsPerSecond;
 
-/// The smallest ring that keeps so many slots, whatever the writer claims ahead and pads.
+/// The smallest ring that keeps `slots` slots, whatever the writer claims ahead and pads.
 std::uint64_t slots_to_hold(std::uint64_t slots, const Program& program) {
   const std::uint64_t with_longest = slots + 2 * std::uint64_t{program.max_record_slots};
   const std::uint64_t least = std::max({with_longest + with_longest / (ring::kMarks - 1) + 1, ring::kMinSlotCount,

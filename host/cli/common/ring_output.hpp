@@ -13,7 +13,7 @@
 
 namespace stopbit::tools {
 
-/// What the command line says of the ring that records go to.
+/// Arguments for the ring that records go to.
 struct RingArguments {
   std::string name;  ///< Empty: no ring.
   std::optional<std::uint64_t> slots;

@@ -71,7 +71,7 @@ class Constants {
     return index_of(out);
   }
 
-  /// The slot column of an instruction. A field of a bit group: the bits of the group behind it, and its width.
+  /// The slot column of an instruction. A field of a bit group: the bits of the group after it, and its width.
   [[nodiscard]] std::uint16_t slot_of_instruction(std::size_t address) const {
     const isa::Instruction& in = program_.code[address];
     if (!isa::is_bit(in.op)) return in.slot;
@@ -149,7 +149,7 @@ class Constants {
   std::vector<std::uint64_t> words_;
 };
 
-/// Where something may stand in a way: as `place` of stopbit_tables.sv.
+/// Index of an entry in a way: as `place` of stopbit_tables.sv.
 std::size_t place_of(std::uint32_t id, unsigned way) {
   const std::uint32_t x = way == 0 ? id : id ^ std::rotl(id, 6) ^ id >> 4;
   return (x ^ x >> 9 ^ x >> 18 ^ x >> 27) & (kTemplatesPerWay - 1);
@@ -290,7 +290,7 @@ std::vector<std::string> obstacles(const Program& program, const EngineOptions& 
   }
   if (!place_templates(program)) {
     out.push_back("templates: " + std::to_string(program.dispatch.size()) +
-                  " identifiers find no places in two ways of " + std::to_string(kTemplatesPerWay));
+                  " identifiers do not fit into two ways of " + std::to_string(kTemplatesPerWay));
   }
   return out;
 }
@@ -378,7 +378,7 @@ Result<std::vector<Word>> device_words(const Program& program, const EngineOptio
                {program.max_record_slots | static_cast<std::uint32_t>(nesting) << 16, options.limits.elements,
                 options.limits.empty_elements, options.limits.string_bytes,
                 (device.pairs ? 0U : 1U) | (options.strict ? 2U : 0U), 0, 0, 0});
-  // Without profile programs nothing is looked up in what stands there.
+  // Without profile programs these entries are never looked up.
   for (unsigned way = 0; !profiles.empty() && way < profile_ways.size(); ++way) {
     for (std::size_t i = 0; i < kTemplatesPerWay; ++i) {
       const DeviceProfile* const profile = profile_ways[way][i];

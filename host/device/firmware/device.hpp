@@ -10,15 +10,15 @@
 #include "microcode/base/result.hpp"
 #include "microcode/program.hpp"
 
-/// What the host makes of a verified program for the hardware: words for addresses, so that hardware needs no parser.
-/// The tables and their entries stand in fpga/rtl/pkg/stopbit_pkg.sv, which has the same numbers.
+/// Translates a verified program for the hardware: words for addresses, so that hardware needs no parser. The tables
+/// and their entries are defined in fpga/rtl/pkg/stopbit_pkg.sv, which has the same numbers.
 namespace stopbit::firmware {
 
 /// Room of one bank, in entries. Channels, their dictionary entries and strings are shared by the banks.
 inline constexpr std::size_t kMaxConstants = 1U << 10;
 inline constexpr std::size_t kMaxConstantWords = 1U << 10;  ///< Eight bytes of a string constant.
 inline constexpr std::size_t kMaxBlocks = 1U << 12;
-inline constexpr std::size_t kTemplatesPerWay = 1U << 9;  ///< A template of a table stands in one of two ways.
+inline constexpr std::size_t kTemplatesPerWay = 1U << 9;  ///< Each template of a table is in one of two ways.
 inline constexpr unsigned kTableBits = 10;                ///< As many tables as there are places for templates.
 inline constexpr std::size_t kMaxEntries = 1U << 12;
 inline constexpr std::size_t kMaxStringWords = 1U << 13;  ///< Eight bytes of a string slot.
@@ -42,7 +42,7 @@ struct Word {
   bool operator==(const Word&) const = default;
 };
 
-/// What a program takes of something that the device has so much of.
+/// Required and available amount of a resource of the device.
 struct Need {
   std::string_view what;
   std::size_t wanted = 0;
@@ -54,7 +54,7 @@ struct Need {
 /// can. `program` has passed verify::check.
 [[nodiscard]] std::vector<std::string> obstacles(const Program& program, const EngineOptions& options);
 
-/// What the device does to be fast. Records are the same without.
+/// Optimisations of the device. Records are the same without.
 struct DeviceOptions {
   bool pairs = true;     ///< Instructions with the pair bit issue together with the next.
   bool profiles = true;  ///< Presence maps of elements and groups are looked up for profile programs.

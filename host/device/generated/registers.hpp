@@ -19,7 +19,7 @@ inline constexpr std::uint32_t kInterfaceVersion = 0x014;
 inline constexpr std::uint32_t kCapabilities = 0x018;
 /// What the kernel does.
 inline constexpr std::uint32_t kControl = 0x020;
-/// What comes to s_axis_rx is taken; else it is dropped there and counted.
+/// Packets on s_axis_rx are taken; else they are dropped there and counted.
 inline constexpr std::uint32_t kControlReceive = 1U << 0;
 /// How it is.
 inline constexpr std::uint32_t kStatus = 0x024;
@@ -50,7 +50,7 @@ inline constexpr std::uint32_t kIntakeFrames = 1U << 0;
 inline constexpr std::uint32_t kIntakeFcs = 1U << 1;
 /// Frames: one whose IPv4 header has a wrong checksum is dropped.
 inline constexpr std::uint32_t kIntakeCheckHeader = 1U << 2;
-/// Frames: one that finds no room is dropped and counted; else s_axis_rx waits.
+/// A frame without room is dropped and counted; else s_axis_rx waits.
 inline constexpr std::uint32_t kIntakeDropWhenFull = 1U << 3;
 /// Frames: the first bytes go on before the last has come; a bad frame ends as a datagram that was cut.
 inline constexpr std::uint32_t kIntakeCutThrough = 1U << 4;
@@ -78,11 +78,11 @@ inline constexpr std::uint32_t kGroupTargetPortShift = 0;
 inline constexpr std::uint32_t kGroupTargetChannelShift = 16;
 /// Writes an entry of the table of groups. The first entry that fits a frame counts.
 inline constexpr std::uint32_t kGroupWrite = 0x05C;
-/// Which entry.
+/// Index of the entry.
 inline constexpr std::uint32_t kGroupWriteIndexShift = 0;
 /// record::SourceLine of its datagrams.
 inline constexpr std::uint32_t kGroupWriteLineShift = 8;
-/// Whoever sends; group_source does not matter.
+/// From any source; group_source does not matter.
 inline constexpr std::uint32_t kGroupWriteAnySource = 1U << 16;
 /// Else the entry is empty.
 inline constexpr std::uint32_t kGroupWriteValid = 1U << 17;
@@ -102,7 +102,7 @@ inline constexpr std::uint32_t kFramingFieldsLengthBytesShift = 22;
 inline constexpr std::uint32_t kFramingFieldsLengthBigEndian = 1U << 26;
 /// Writes the framing of a channel, of which nothing may be on its way, and forgets its sender.
 inline constexpr std::uint32_t kFramingWrite = 0x064;
-/// Which.
+/// Number of the channel.
 inline constexpr std::uint32_t kFramingWriteChannelShift = 0;
 /// 0: fields at fixed places; 1: b3; 2: t7.
 inline constexpr std::uint32_t kFramingWriteKindShift = 8;
@@ -112,13 +112,13 @@ inline constexpr std::uint32_t kFramingWriteValid = 1U << 10;
 inline constexpr std::uint32_t kFramingWriteSkipShift = 16;
 /// Writes how the copies of a channel's datagrams are chosen, and forgets its numbers.
 inline constexpr std::uint32_t kRuleWrite = 0x068;
-/// Which.
+/// Number of the channel.
 inline constexpr std::uint32_t kRuleWriteChannelShift = 0;
 /// The first copy of each sequence number passes; else all datagrams pass.
 inline constexpr std::uint32_t kRuleWriteEnable = 1U << 8;
-/// Number 1 behind a higher one begins a cycle.
+/// Number 1 after a higher one begins a cycle.
 inline constexpr std::uint32_t kRuleWriteCarousel = 1U << 9;
-/// Numbers this far behind the highest, at most, are known; what is older counts as late.
+/// Numbers at most this far below the highest are known; older ones count as late.
 inline constexpr std::uint32_t kRuleWriteWindowShift = 16;
 /// To which rings records go. Changed only while status.idle.
 inline constexpr std::uint32_t kRouting = 0x06C;
@@ -126,7 +126,7 @@ inline constexpr std::uint32_t kRouting = 0x06C;
 inline constexpr std::uint32_t kRoutingFilter = 1U << 0;
 /// What no filter wants goes to ring 0; else nowhere, and is counted.
 inline constexpr std::uint32_t kRoutingUnmatched = 1U << 1;
-/// Nanoseconds a cycle, as a fixed-point number with 24 bits behind the point. 0 stops the clock.
+/// Nanoseconds a cycle, as a fixed-point number with 24 fractional bits. 0 stops the clock.
 inline constexpr std::uint32_t kClockRate = 0x034;
 /// Nanoseconds, signed: what is added to the counted time. The host disciplines the clock with rate and offset.
 inline constexpr std::uint32_t kClockOffset = 0x038;
@@ -145,7 +145,7 @@ inline constexpr std::uint32_t kFirmwareCrc = 0x08C;
 inline constexpr std::uint32_t kFirmwareWords = 0x090;
 /// Clears firmware_crc, firmware_words and verified_crc.
 inline constexpr std::uint32_t kFirmwareClear = 0x094;
-/// Reads so many words back, from firmware_address on, out of the memories that the decode core runs from.
+/// Reads this many words back, from firmware_address on, from the memories that the decode core runs from.
 inline constexpr std::uint32_t kFirmwareVerify = 0x098;
 /// Words that are still to be read back.
 inline constexpr std::uint32_t kVerifyLeft = 0x09C;
@@ -173,7 +173,7 @@ inline constexpr std::uint32_t kChunks = 0x138;
 inline constexpr std::uint32_t kLinePassed = 0x140;
 /// copies of what had passed,
 inline constexpr std::uint32_t kLineDuplicates = 0x148;
-/// and what came behind a higher number. Both are dropped.
+/// and packets after a higher number. Both are dropped.
 inline constexpr std::uint32_t kLineLate = 0x150;
 /// Runs of sequence numbers that were missing: an event record for each.
 inline constexpr std::uint32_t kGaps = 0x158;
@@ -203,7 +203,7 @@ constexpr std::uint32_t base(std::uint32_t index) {
 inline constexpr std::uint32_t kCommand = 0x000;
 /// Begins it, with the values below. Its memory is zero, its header filled in.
 inline constexpr std::uint32_t kCommandStart = 1U << 0;
-/// Ends it. What is on its way is still written: wait for status.idle.
+/// Ends it. Records on their way are still written: wait for status.idle.
 inline constexpr std::uint32_t kCommandStop = 1U << 1;
 /// How the ring is.
 inline constexpr std::uint32_t kState = 0x004;
@@ -222,7 +222,7 @@ inline constexpr std::uint32_t kSegments = 0x018;
 inline constexpr std::uint32_t kSlotsLog2 = 0x01C;
 /// Of the longest record, at most an eighth of the ring.
 inline constexpr std::uint32_t kMaxRecordSlots = 0x020;
-/// Whom it waits for: 1 nobody; 2 the host's credit, records wait; 3 the host's credit, records are dropped.
+/// What it waits for: 1 nothing; 2 the host's credit, records wait; 3 the host's credit, records are dropped.
 inline constexpr std::uint32_t kMode = 0x024;
 /// Slots below this number may be claimed, in modes 2 and 3: what the reader is at, plus the ring's slots. Only grows.
 inline constexpr std::uint32_t kCredit = 0x028;
@@ -232,7 +232,7 @@ inline constexpr std::uint32_t kTimeout = 0x030;
 /// Mode 2: cycles that a record waits for credit; then the ring drops until there is some. 0 waits for ever, and with
 /// it everything.
 inline constexpr std::uint32_t kCreditTimeout = 0x034;
-/// Number of the slot behind the last record.
+/// Number of the slot after the last record.
 inline constexpr std::uint32_t kNumber = 0x040;
 /// Slots below this number may be written at any time.
 inline constexpr std::uint32_t kClaim = 0x048;

@@ -10,7 +10,7 @@
 
 namespace stopbit::sim {
 
-/// Stands before each packet that goes through a feed's socket. Little-endian.
+/// Precedes each packet in a feed's socket. Little-endian.
 struct FeedHeader {
   std::uint64_t arrival_ns;
   std::uint16_t socket;
@@ -25,7 +25,7 @@ inline constexpr std::size_t kMaxFeedBytes = 65'536;  ///< Of a packet.
 class Feed {
  public:
   [[nodiscard]] static Result<Feed> connect(const std::string& path);
-  /// False, with errno, if the card is gone.
+  /// False, with errno, if the card has closed.
   [[nodiscard]] bool send(std::span<const std::byte> packet, std::uint16_t socket, std::uint64_t arrival_ns);
 
  private:

@@ -12,7 +12,7 @@ namespace stopbit::device {
 struct XrtOptions {
   std::uint32_t card = 0;    ///< As `xbutil examine` counts them.
   std::string xclbin;        ///< File that holds the kernel.
-  std::uint32_t kernel = 0;  ///< Which of several in it.
+  std::uint32_t kernel = 0;  ///< Index, if there are several.
   /// Memory group of the ring: the host's, which cards call HOST[0]. The number among the xclbin's memories.
   std::uint32_t memory = 0;
 };

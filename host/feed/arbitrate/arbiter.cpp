@@ -345,7 +345,7 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
   const bool restarts = is_restart(packet);
-  // What a line brings near where it is was delayed, or is a copy, even if it differs.
+  // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!line.heard || distance(sequence, line.highest) >= least) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
@@ -601,7 +601,7 @@ std::uint64_t Arbiter::silent_enough_at(const Stranger& stranger) const noexcept
 }
 
 std::uint64_t Arbiter::acceptable_at(const Stranger& stranger) const noexcept {
-  // What the run outlives is late, or a copy.
+  // A packet that the run outlives is late, or a copy.
   if (stranger.fit != Fit::Ahead && stranger.last_t_ns < alive_t_ns_) return kNever;
   // Numbers that were given up are late ones, but if they go on when the run does not.
   if (stranger.is_late && stranger.last_t_ns < alive_t_ns_ + options_.switch_silence_ns / 2) return kNever;
@@ -659,7 +659,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::uint64_t last = slots_[stranger.last].packet.preamble.sequence;
   const OldRun* goes_on = nullptr;
   for (const OldRun& old : old_runs()) {
-    // What it dropped below the place is not missing there: it was another stranger's.
+    // Packets dropped below the place are not missing there: they were another stranger's.
     const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;
     const std::int64_t from_old = dropped_others ? 0 : distance(begin, old.next);
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
@@ -675,7 +675,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     if (goes_on == nullptr || (is_long(old) != is_long(*goes_on) ? is_long(old) : is_closer)) goes_on = &old;
   }
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
-    // What passed meanwhile; the numbers of a leap were declared with it.
+    // Numbers that passed meanwhile; the numbers of a leap were declared with it.
     const bool is_told = stranger.is_late || goes_on->is_leap;
     const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
     const std::uint64_t next = is_told || passed > 0 ? sequence : goes_on->next;
@@ -716,7 +716,7 @@ void Arbiter::lose_dropped(std::uint64_t sequence, const Packet& shown_by, Sink&
   give_up_to(last, sink);
 }
 
-/// The run is another one, or somewhere else: a stranger that was ahead of it may be behind.
+/// The run has changed or moved: a stranger that was ahead of it may now be late.
 void Arbiter::refit(Stranger& stranger) noexcept {
   if (stranger.fit == Fit::InRun) return;
   const std::int64_t ahead = distance(slots_[stranger.first].packet.preamble.sequence, next_);
@@ -841,18 +841,18 @@ bool Arbiter::admit_to_cycle(const Packet& packet, Sink& sink) noexcept {
   } else if (is_in_step) {
     return true;
   } else if (is_first && magnitude(distance(sequence, next_)) <= options_.window_packets) {
-    return joins(true);  // it stands about where the leader stands
+    return joins(true);  // it is about where the leader is
   } else if ((opens || (is_first && sequence == 1)) && apart(now_ns, cycle_began_ns_) <= options_.window_ns) {
-    // One that began long before is of a line that is read late: an earlier cycle, which has been delivered.
+    // A cycle that began long before is of a line that is read late: an earlier cycle, which has been delivered.
     return joins(true);
   }
   if (is_first) line.cycle = cycle_ - 1;  // its next cycle will tell
   return opens && since(now_ns, alive_t_ns_) >= options_.switch_silence_ns ? begin() : false;
 }
 
-/// Whether the line begins a cycle with this packet: it is back at a number that it has left behind, with other bytes
-/// or after a pause. What is only delayed, or a second copy, comes within the window. Of a number in several chunks
-/// only the first tells.
+/// Whether the line begins a cycle with this packet: it is back at a number that it has passed, with other bytes or
+/// after a pause. A delayed packet or a second copy comes within the window. Of a number in several chunks only the
+/// first counts.
 bool Arbiter::opens_cycle(const Packet& packet, Match match, bool is_in_step) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
@@ -863,8 +863,8 @@ bool Arbiter::opens_cycle(const Packet& packet, Match match, bool is_in_step) no
   const bool was_silent = since(packet.t_ns, line.cycle_t_ns) >= options_.window_ns;
   // The same bytes: a copy, but for a cycle that repeats its data.
   if (is_in_step && match == Match::Same ? is_far && was_silent : is_far || was_silent) return true;
-  // A second copy of the first packet has the same bytes. One that was overtaken by the next few comes when there was
-  // none.
+  // A second copy of the first packet has the same bytes. If the next few packets overtook the first one, no first
+  // packet has been seen.
   return sequence == 1 && line.first_hash != 0 && line.cycle_highest > 1 &&
          (line.first_hash != hash_of(packet.payload) || since(packet.t_ns, line.first_packet_ns) > options_.window_ns);
 }
@@ -898,7 +898,7 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
     ++epoch_;
     leave_run(entered);
   } else {
-    // What came before the first number was malformed; it stays in sight.
+    // Packets before the first number were malformed; they stay in sight.
     for (std::size_t line = 0; line < kLines; ++line) carried.received[line] += run_.packets.received[line];
     carried.malformed = run_.packets.malformed;
     run_ = {};
@@ -937,7 +937,7 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
   has_known_ = false;
 }
 
-/// Remembers where the run that is left would go on. What is gone back to is left no more.
+/// Remembers where the run that is left would go on. A run that is entered again is no longer remembered.
 void Arbiter::leave_run(const OldRun* entered) noexcept {
   const std::uint64_t resumed = entered != nullptr ? entered->packets : 0;
   if (entered != nullptr) {

@@ -237,7 +237,7 @@ class Arbiter {
     Behind,
     OtherSender,
   };
-  /// What the bytes of a packet are to those of its number in the present run.
+  /// How the bytes of a packet compare with those of its number in the present run.
   enum class Match : std::uint8_t { Unknown, Same, Other };
   /// Packets that may be of another run.
   struct Stranger {
@@ -295,7 +295,7 @@ class Arbiter {
   [[nodiscard]] Entry& entry(std::uint64_t number) noexcept { return entries_[number & (options_.history - 1)]; }
   [[nodiscard]] ChunkMasks& masks(std::uint64_t number) noexcept { return masks_[number & (options_.history - 1)]; }
 
-  // What a packet belongs to.
+  // The run or group that a packet belongs to.
   [[nodiscard]] Fit fit_of(const Packet& packet) noexcept;
   [[nodiscard]] Fit fit_of_same_sender(const Packet& packet) noexcept;
   [[nodiscard]] bool has_checks() const noexcept {
@@ -427,7 +427,7 @@ class Arbiter {
   bool has_announced_ = false;
   std::uint64_t announced_ = 0;
   std::uint64_t announced_t_ns_ = 0;
-  bool has_known_ = false;  ///< What another process delivered.
+  bool has_known_ = false;  ///< Numbers that another process delivered.
   std::uint64_t known_sender_ = 0;
   std::uint64_t known_last_ = 0;
 

@@ -42,7 +42,7 @@ void ChannelDecoder::take(arbitrate::Line line, const Received& received) noexce
   if (packet.preamble.error != ErrorCode::None) take_malformed(packet);
 }
 
-/// What the feed has said of its numbers in a message that was just decoded.
+/// Announcement of the feed about its numbers, in a message that was just decoded.
 void ChannelDecoder::hear_session() noexcept {
   if (target_.session == nullptr) return;
   const auto announced = target_.session->take();

@@ -4,7 +4,7 @@
 
 namespace stopbit::feed {
 
-/// What feed.toml does not say of a channel. The same defaults for live feeds and replays.
+/// Settings of a channel outside feed.toml. The same defaults for live feeds and replays.
 struct ChannelOptions {
   std::uint32_t stale_after = 3;  ///< Datagrams in a row that do not decode; 0: never stale.
 };

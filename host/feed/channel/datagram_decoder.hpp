@@ -15,7 +15,7 @@ namespace stopbit::feed {
 
 class SessionStage;
 
-/// What decodes the datagrams of some channels, and where their records go. Its owner may change it between two
+/// The engine of the datagrams of some channels, and where their records go. Its owner may change it between two
 /// datagrams, for another image; then each channel calls invalidate().
 struct Target {
   Engine* engine = nullptr;            ///< Made with engine_rule() of the channels' framing.
@@ -47,7 +47,7 @@ class DatagramDecoder {
   DatagramDecoder(const net::Framing& framing, std::uint16_t channel, const Target& target, Counts& counts,
                   Watcher& watcher, std::uint32_t stale_after = 0);
 
-  /// What became of a datagram.
+  /// Outcome of a datagram.
   struct Answer {
     bool is_good = true;         ///< It decoded, waits for other chunks, or waits for a reset.
     std::uint32_t messages = 0;  ///< Published, before an error if there was one.

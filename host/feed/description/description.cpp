@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 2> kModes = {"fast", "ordered"};
 constexpr std::array<std::string_view, 2> kLineNames = {"a", "b"};
 constexpr std::uint64_t kMinWindowNs = 1'000;
 
-/// What [defaults] says for channels that do not say it themselves.
+/// Values of [defaults], for channels that do not set their own.
 struct Defaults {
   std::optional<std::string> framing;
   std::optional<std::string> image;
@@ -216,7 +216,7 @@ std::string_view to_text(Mode mode) noexcept {
 }
 
 Window default_window(Role role) noexcept {
-  // Nobody trades on what comes round again: there is time to wait for the other line.
+  // Data that repeats is not traded on: there is time to wait for the other line.
   return role == Role::Incremental ? Window{} : Window{.packets = 1'024, .time_ns = 100'000'000};
 }
 

@@ -12,7 +12,7 @@
 #include "host/feed/packet/packet.hpp"
 #include "microcode/base/diagnostic.hpp"
 
-/// What a feed consists of: which channels come on which multicast groups, how they are framed and decoded, and what
+/// Description of a feed: which channels come on which multicast groups, how they are framed and decoded, and what
 /// their records go to. Plain data; feed.toml is its text (host/feed/README.md). Nothing here does I/O.
 namespace stopbit::feed {
 
@@ -25,7 +25,7 @@ inline constexpr std::uint64_t kMinSwitchSilenceNs = 1'000'000;
 inline constexpr std::uint64_t kMaxSwitchSilenceNs = 3'600'000'000'000;
 inline constexpr std::uint32_t kMaxHeldDatagramBytes = 65'535;
 
-/// What a channel carries; sets the defaults of its window, and what a sequence number of 1 means.
+/// The content of a channel; sets the defaults of its window, and what a sequence number of 1 means.
 enum class Role : std::uint8_t {
   Incremental,
   Snapshot,
@@ -59,7 +59,7 @@ struct Line {
   bool operator==(const Line&) const = default;
 };
 
-/// What messages are decoded with: template files, compiled as one set, or firmware.
+/// Source of the program that decodes messages: template files, compiled as one set, or firmware.
 struct Image {
   std::string name;
   std::vector<std::string> templates;  ///< Paths; relative ones begin at the folder of the feed's file.

@@ -46,7 +46,7 @@ class FeedVisitor : public record::Visitor {
     if (schema_.name(node.name) == "Feeds") in_feeds_ = false;
   }
 
-  /// The product's name may stand behind its feeds.
+  /// The product's name may come after its feeds.
   void finish() {
     for (std::size_t i = first_; i < feeds_.size(); ++i) feeds_[i].product = product_;
   }

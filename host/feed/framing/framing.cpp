@@ -285,7 +285,7 @@ std::optional<BlockReader::Block> BlockReader::next() noexcept {
   bool stopped = false;
   while (!stopped && at_ < datagram_.size()) {
     const auto byte = static_cast<std::uint8_t>(datagram_[at_++]);
-    // Overlong sizes are legal. One that exceeds the datagram stays so: larger is only refused later.
+    // Overlong sizes are legal. The bound keeps a size that exceeds the datagram too large: it is refused below.
     size = std::min<std::uint64_t>(size << 7 | (byte & 0x7F), std::uint64_t{1} << 32);
     stopped = (byte & 0x80) != 0;
   }

@@ -10,8 +10,8 @@
 
 namespace stopbit::net {
 
-/// What a datagram belongs to, by its destination and, where an entry has one, its source address. Filled at set-up; a
-/// look-up costs one probe as a rule, and never allocates. Of two entries of one group that both fit, the first wins.
+/// Finds the target of a datagram, by its destination and, where an entry has one, its source address. Filled at start;
+/// a look-up usually costs one probe, and never allocates. Of two entries of one group that both fit, the first wins.
 template <class Target>
 class GroupTable {
  public:

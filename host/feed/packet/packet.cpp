@@ -64,7 +64,7 @@ Verdict parse_ipv4(IpPacket ip, Datagram& datagram) noexcept {
   return Verdict::Accepted;
 }
 
-/// `at` is where the EtherType stands; what it announces comes right behind it, or at `body` if that is given.
+/// `at` is the position of the EtherType; its payload follows at once, or is at `body` if that is given.
 Verdict parse_ether_type(Bytes frame, std::size_t missing, std::size_t at, std::size_t body,
                          Datagram& datagram) noexcept {
   const IpPacket whole{frame, missing};

@@ -26,7 +26,7 @@ struct Endpoint {
 /// "224.0.31.1"
 [[nodiscard]] std::string address_text(std::uint32_t address);
 
-/// What a frame begins with. The values are our own; link_type_from_dlt translates those of capture files.
+/// Link layer of a frame. The values are our own; link_type_from_dlt translates those of capture files.
 enum class LinkType : std::uint8_t {
   Ethernet,   ///< Ethernet II, up to four VLAN tags (802.1Q, 802.1ad, 0x9100, 0x9200).
   LinuxSll,   ///< Linux "cooked" capture, 16 bytes.
@@ -39,7 +39,7 @@ enum class LinkType : std::uint8_t {
 /// The link type for libpcap's DLT_ (and the file formats' LINKTYPE_) number; nothing if we cannot read it.
 [[nodiscard]] std::optional<LinkType> link_type_from_dlt(int dlt) noexcept;
 
-/// What became of a frame; the list with its texts is verdict.def.
+/// Outcome of a frame; the list with its texts is verdict.def.
 enum class Verdict : std::uint8_t {
 #define STOPBIT_VERDICT(enumerator, verdict_class, text) enumerator,
 #include "host/feed/packet/verdict.def"

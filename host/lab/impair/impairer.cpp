@@ -6,7 +6,7 @@
 namespace stopbit::impair {
 namespace {
 
-/// Streams of random numbers that do not disturb each other: what one line is asked to do leaves the others as they
+/// Independent streams of random numbers: the settings of one line leave the other lines as they
 /// are.
 std::uint64_t stream(std::uint64_t seed, std::uint64_t number) {
   Random random(seed + number * 0xD1B54A32D192ED03U);

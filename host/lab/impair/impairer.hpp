@@ -26,12 +26,12 @@ struct Loss {
   double mean_burst = 1;  ///< Mean number of packets lost in a row; 1 = each packet by itself.
 };
 
-/// What happens on one line.
+/// Impairments of one line.
 struct LineOptions {
   Loss loss;
   double duplicate = 0;               ///< Part of the packets that come twice.
   double reorder = 0;                 ///< Part of the copies that are held back,
-  std::uint32_t reorder_depth = 1;    ///< behind 1 to so many later ones.
+  std::uint32_t reorder_depth = 1;    ///< after 1 to this many later ones.
   double corrupt = 0;                 ///< Part of the copies of which a bit is turned.
   std::uint64_t delay_ns = 0;         ///< Of every packet of the line.
   std::uint64_t dies_at = kNever;     ///< From this packet on (they count from 0) nothing comes,
@@ -46,7 +46,7 @@ struct Options {
   std::size_t corrupt_from = 0;  ///< Bits before this byte are never turned. A packet without later bytes stays whole.
 };
 
-/// What the impairer did. Together the events tell everything that goes in and comes out.
+/// An action of the impairer. Together the events account for all input and output.
 struct Event {
   enum class Kind : std::uint8_t {
     Lost,        ///< On this line.
@@ -60,7 +60,7 @@ struct Event {
   Kind kind = Kind::Out;
   std::uint8_t line = 0;
   std::uint32_t detail = 0;
-  std::uint64_t packet = 0;  ///< Which one that went in, from 0.
+  std::uint64_t packet = 0;  ///< Number of the input packet, from 0.
   std::uint64_t time_ns = 0;
 };
 [[nodiscard]] const char* to_text(Event::Kind kind) noexcept;
@@ -107,7 +107,7 @@ class Impairer {
   };
   struct HeldBack {
     Copy copy;
-    std::uint32_t left = 0;  ///< So many copies are still to overtake it.
+    std::uint32_t left = 0;  ///< Copies that have yet to overtake it.
   };
   struct Line {
     Line(const LineOptions& line_options, std::uint64_t seed);

@@ -63,7 +63,7 @@ class Writer {
   std::vector<std::byte> data_;
 };
 
-/// What a channel trades.
+/// The instruments of a channel.
 struct Instrument {
   std::uint64_t id = 0;
   std::string symbol;
@@ -536,7 +536,7 @@ class Box final : public Exchange {
                    stream.report.groups[line], std::move(payload)});
   }
 
-  /// What comes out of the network.
+  /// Takes the packets that leave the network.
   void collect(const Channel& channel, Stream& stream) {
     while (const impair::Copy* const copy = stream.network->pop(impair::kNever)) {
       put(channel, stream, copy->line, copy->time_ns, std::make_shared<const std::vector<std::byte>>(copy->bytes));

@@ -20,13 +20,13 @@ namespace stopbit::simulate {
 struct Sent {
   std::uint64_t time_ns = 0;  ///< Since the epoch, by the simulated clock. Never goes back.
   std::size_t line = 0;       ///< 0 = A, 1 = B.
-  bool from_backup = false;   ///< Behind a fail-over.
+  bool from_backup = false;   ///< After a fail-over.
   net::Endpoint source;
   net::Endpoint group;
   std::span<const std::byte> payload;  ///< Valid until the next call of next().
 };
 
-/// What the network did to a stream's datagrams, by line.
+/// Impairments of a stream's datagrams, by line.
 struct ImpairReport {
   std::array<std::uint64_t, impair::kMaxLines> lost{};  ///< Lost on this line, on all at once, or while it was dead.
   std::array<std::uint64_t, impair::kMaxLines> doubled{};
@@ -34,7 +34,7 @@ struct ImpairReport {
   std::array<std::uint64_t, impair::kMaxLines> damaged{};
 };
 
-/// What a stream of a channel has sent.
+/// Counts of a channel's stream.
 struct StreamReport {
   std::uint64_t channel = 0;  ///< From 1.
   Role role = Role::Incremental;

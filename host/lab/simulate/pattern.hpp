@@ -10,7 +10,7 @@
 
 namespace stopbit::simulate {
 
-/// What a message can tell: the simulated exchange fills it in, patterns write it out.
+/// Variables of a message: the simulated exchange fills it in, patterns write it out.
 struct Facts {
   std::uint64_t sequence = 0;  ///< Of the packet.
   std::uint64_t time_ns = 0;   ///< Since the epoch.
@@ -31,7 +31,7 @@ struct Facts {
   std::uint64_t orders = 0;
   bool first = false;  ///< Fragment of a snapshot.
   bool final = false;
-  std::string_view entries;  ///< What the inner pattern gave, joined by commas.
+  std::string_view entries;  ///< Output of the inner pattern, joined by commas.
 };
 
 /// A JSON line with variables in it: `{"MsgSeqNum":$seq,"Symbol":"$symbol"}`.
@@ -50,7 +50,7 @@ class Pattern {
   /// Text, then a variable.
   struct Piece {
     std::string text;
-    std::size_t variable = 0;  ///< Into the list; behind its end = none.
+    std::size_t variable = 0;  ///< Into the list; its size = none.
   };
   std::vector<Piece> pieces_;
 };

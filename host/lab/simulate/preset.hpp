@@ -20,7 +20,7 @@ enum class Role : std::uint8_t {
 };
 [[nodiscard]] std::string_view role_text(Role role) noexcept;
 
-/// What goes to one group (on each line): framing, templates, and what its messages look like.
+/// Traffic of one group (on each line): framing, templates, and the form of its messages.
 struct StreamModel {
   Role role = Role::Incremental;
   net::Framing framing;
@@ -49,7 +49,7 @@ struct Preset {
 };
 
 /// A preset that comes with the program ("cme"), or one's own: the name of a file that ends in .toml, whose template
-/// files stand beside it. Everything that is wrong is in `diagnostics`.
+/// files are in the same folder. All errors are in `diagnostics`.
 [[nodiscard]] std::optional<Preset> load_preset(const std::string& name, Diagnostics& diagnostics);
 
 /// Names of those that come with the program.

@@ -17,7 +17,7 @@ struct LineSettings {
   std::optional<net::Endpoint> source;         ///< Nothing: the kernel's choice.
   std::optional<net::Endpoint> backup_source;  ///< After a fail-over; nothing: the same.
   std::string interface;                       ///< That it leaves through.
-  std::optional<impair::LineOptions> impair;   ///< What the network does to it; the delay is the line's skew.
+  std::optional<impair::LineOptions> impair;   ///< Impairments of the line; the delay is the line's skew.
 };
 
 /// When something happens, and to which channel (nothing: to all).
@@ -41,7 +41,7 @@ struct Settings {
   std::uint64_t burst_every_ns = 0;      ///< 0 = none.
   std::uint64_t burst_packets = 0;
   std::uint64_t burst_gap_ns = 0;      ///< Between the packets of a burst.
-  std::uint64_t skew_ns = 0;           ///< Line B is so much behind line A.
+  std::uint64_t skew_ns = 0;           ///< Delay of line B against line A.
   std::uint64_t carousel_skew_ns = 0;  ///< The same of carousels: up to a cycle.
   std::vector<Moment> resets;
   std::vector<Moment> failovers;

@@ -27,7 +27,7 @@ std::string suffix_of(const std::string& family, Unit unit, Kind kind) {
   return kind == Kind::Counter ? suffix + "_total" : suffix;
 }
 
-/// What a metric was called in the release before: without `_bytes` and `_total`.
+/// Name of a metric in the previous release: without `_bytes` and `_total`.
 std::string old_suffix_of(Unit unit) {
   return scale_of(unit) != 1 ? "_seconds" : "";
 }

@@ -37,12 +37,12 @@ constexpr std::chrono::milliseconds kMaxPoll{20};
 /// How long a client of the Unix socket that has its answer may take for another command.
 constexpr std::chrono::nanoseconds kNextCommand = std::chrono::milliseconds(500);
 
-/// What all clients share.
+/// Shared by all clients.
 struct Shared {
   Answer answer;
   Pages pages;
   std::vector<std::uint32_t> users;
-  std::vector<std::string> authorizations;  ///< Any of these; none: nobody is asked.
+  std::vector<std::string> authorizations;  ///< Any of these; none: all clients are accepted.
   HostRule hosts;
   Limits limits;
   std::uint64_t refused = 0;
@@ -55,10 +55,10 @@ struct Shared {
   }
 };
 
-/// Whoever has come in by a door, as long as nobody needs the place.
+/// A client of a socket, until another one needs its slot.
 class Client {
  public:
-  /// The last guest of this door from now on.
+  /// The newest client of this socket.
   explicit Client(std::list<Client*>& door) : door_(door), place_(door_.insert(door_.end(), this)) {}
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
@@ -83,7 +83,7 @@ class Client {
 };
 using Door = std::list<Client*>;  ///< The oldest guest first.
 
-/// What somebody is told whose place another gets, if there is room for it without waiting.
+/// Tells a client that another gets its slot, if there is room for the text without waiting.
 template <class Socket>
 void say_come_back(Socket& socket, std::string_view text) {
   boost::system::error_code ignored;
@@ -309,7 +309,7 @@ using TlsClient = HttpClient<beast::ssl_stream<beast::tcp_stream>>;
 std::vector<std::string> authorizations_of(const std::string& token) {
   if (token.empty()) return {};
   const std::string pair = "stopbit:" + token;
-  std::string basic(4 * ((pair.size() + 2) / 3) + 1, '\0');  // and the zero that OpenSSL puts behind it
+  std::string basic(4 * ((pair.size() + 2) / 3) + 1, '\0');  // and the zero that OpenSSL appends
   const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(basic.data()),
                                    reinterpret_cast<const unsigned char*>(pair.data()), static_cast<int>(pair.size()));
   basic.resize(static_cast<std::size_t>(size));
@@ -407,7 +407,7 @@ struct Server::Parts {
     return {};
   }
 
-  /// Who has been there the longest makes room: clients that mean well have their answer by then.
+  /// The oldest client makes room: well-behaved clients have their answer by then.
   template <class Guest, class Socket, class... More>
   void let_in(Door& door, Socket socket, More&... more) {
     if (door.size() >= shared.limits.clients) {

@@ -42,7 +42,7 @@ struct Options {
   Limits limits;
 };
 
-/// What a client is given for a command. One line, which the server ends.
+/// Returns the answer to a client's command. One line, which the server ends.
 using Answer = std::function<std::string(const Command&)>;
 /// The body for a path of HTTP and its type; nothing: there is no such page.
 struct Page {
@@ -66,7 +66,7 @@ class Server {
   Server& operator=(const Server&) = delete;
   ~Server();
 
-  /// Handles pending work without waiting, for about 20 ms at most; the rest is left to the next call.
+  /// Handles pending work without waiting, for 20 ms at most; the rest is left to the next call.
   void poll();
   /// The port of HTTP, 0 if there is none; for callers that requested port 0.
   [[nodiscard]] std::uint16_t http_port() const noexcept;

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What a segment of counters looks like in memory. README.md has the same as tables, and a test compares the two.
+/// Layout of a segment of counters in memory. README.md has the same as tables, and a test compares the two.
 /// Little-endian; words that change are read and written as whole 64-bit atomics.
 namespace stopbit::counters {
 

@@ -29,7 +29,7 @@ bool take(std::string_view& text, char c) {
   return true;
 }
 
-/// What stands between quotes, its escapes undone.
+/// Takes a quoted text, with its escapes undone.
 std::optional<std::string> take_quoted(std::string_view& text) {
   if (!take(text, '"')) return std::nullopt;
   std::string value;

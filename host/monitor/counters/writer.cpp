@@ -110,7 +110,7 @@ struct Plan {
   std::size_t bytes = 0;
 };
 
-/// What can be wrong with a schema is our own doing, or a configuration beyond every bound.
+/// Errors in a schema are mistakes of this program, or a configuration beyond every bound.
 Result<Plan> plan_segment(std::span<const Schema::Item> items) {
   if (items.size() > kMaxEntries) return Failure{"more than " + std::to_string(kMaxEntries) + " counters"};
   Plan plan;

@@ -84,7 +84,7 @@ std::optional<Nla> Atu::register_paged(Vpid owner, PagedMemory& memory, Access a
   return std::nullopt;
 }
 
-/// Null: it is of no unpinned memory, or behind its end.
+/// Null: the page belongs to no unpinned memory, or is after its end.
 Atu::Paged* Atu::paged_of(std::uint64_t page) noexcept {
   const std::uint64_t table = (page >> kEntryBits) - options_.tables;
   if (page >> kEntryBits < options_.tables || table >= paged_.size()) return nullptr;

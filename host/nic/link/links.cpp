@@ -27,7 +27,7 @@ constexpr std::size_t kReceivedBytes = sizeof(std::uint64_t);
 constexpr std::size_t kChecksumBytes = sizeof(std::uint32_t);
 static_assert(sizeof(LinkHeader) + kReceivedBytes + kChecksumBytes <= kLinkBytes);
 constexpr std::size_t kFramesPerStep = 64;
-/// In times after which a packet goes again: so long the other node may be silent before it is asked.
+/// In resend intervals: how long the other node may be silent before we ask for a sign of life.
 constexpr std::uint64_t kPatience = 4;
 constexpr std::size_t kReceivedPerStep = 65'536;  // bytes: the ports here are not to wait for what others send
 
@@ -66,7 +66,7 @@ BasicLinks<kSize>::BasicLinks(Transport& transport, const LinkOptions& options)
       buffer_(whole_lines(transport.frame_bytes())) {
   const std::size_t set = kWindow * stride_;
   const std::size_t bytes = peers_.size() * kChannels * 2 * set;
-  memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));  // pages that nobody touches take no memory
+  memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));  // pages that are never touched take no memory
   if (!memory_) throw std::bad_alloc();
   std::span<std::byte> rest(memory_.get(), bytes);
   if (::getrandom(&random_, sizeof(random_), 0) != sizeof(random_)) {
@@ -186,7 +186,7 @@ bool BasicLinks<kSize>::transmit(NodeId to, std::size_t channel, std::byte* pack
   const Peer& peer = peers_[to];
   if (!peer.is_up) return false;
   Window& window = this->window(to, channel);
-  // From the set of numbers modulo 64 to the 63 numbers behind `acknowledged`.
+  // From the set of numbers modulo 64 to the 63 numbers after `acknowledged`.
   const std::uint64_t received = turn<kWindow>(window.here & ~bit_of(window.cursor), 0 - (window.cursor + 1));
   if (received != 0) flags |= kLinkHasReceived;
   const LinkHeader header{
@@ -206,7 +206,7 @@ void BasicLinks<kSize>::transmit_session(NodeId to, std::uint8_t flags, std::uin
   (void)transport_.send(to, frame(place.data() + sizeof(header), 0, header, 0));
 }
 
-/// Whether the node is there, and has begun the session.
+/// Whether the node is up and has begun the session.
 template <std::uint32_t kSize>
 void BasicLinks<kSize>::ask(NodeId to, std::uint64_t now_ns) {
   Peer& peer = peers_[to];
@@ -272,7 +272,7 @@ bool BasicLinks<kSize>::take_session(const LinkHeader& header, PacketSink& sink,
   if (header.session != 0 && header.peer_session == peer.fresh && header.source != node_) {
     begin(header.source, header.session, sink, now_ns);
     peer.is_confirmed = !is_offer;
-    // It hears at once that the session has begun here; who only offered it must say that it knows.
+    // The node learns at once that the session has begun here; if it only offered the session, it must confirm.
     transmit_session(header.source, is_offer ? kAsks : 0, peer.own, peer.theirs);
     peer.asked_ns = now_ns;
     return !is_offer;
@@ -282,8 +282,8 @@ bool BasicLinks<kSize>::take_session(const LinkHeader& header, PacketSink& sink,
     transmit_session(header.source, 0, peer.own, peer.theirs);
     return false;
   }
-  // Who does not know us, or knows us by a session that it alone has left, is shown how to begin. Everybody else sent
-  // this before the session we have.
+  // A node that does not know us, or knows us by a session that it alone has left, is shown how to begin. Any other
+  // node sent this before the session we have.
   if (header.session != 0 && (header.peer_session == 0 || !peer.is_up || header.peer_session == peer.own)) {
     transmit_session(header.source, kIsOffer, peer.fresh, header.session);
     if (header.peer_session == 0) return false;
@@ -305,8 +305,8 @@ bool BasicLinks<kSize>::wants_look(const Window& window, std::uint64_t now_ns) c
          (window.waits != 0 && (window.is_stalled || now_ns >= window.look_ns)) || must_ask(window, now_ns);
 }
 
-/// Whether the other node has said of all packets that they are there, and for long of none that it has taken it: the
-/// frame that said so may be lost, and it says so once.
+/// Whether the other node has reported all packets as received, but for long none as taken: the frame with that report
+/// may be lost, and it is sent only once.
 template <std::uint32_t kSize>
 bool BasicLinks<kSize>::must_ask(const Window& window, std::uint64_t now_ns) const noexcept {
   return window.waits == 0 && window.base != window.next &&
@@ -346,7 +346,7 @@ std::size_t BasicLinks<kSize>::step(PacketSink& sink, std::uint64_t now_ns) {
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::give_out_own(PacketSink& sink) {
   std::size_t work = 0;
-  // What is delivered on one channel may be answered on the other.
+  // A packet delivered on one channel may be answered on the other.
   for (std::size_t count = 1; count != 0 && work < kFramesPerStep; work += count) {
     count = 0;
     for (std::size_t channel = kChannels; channel-- > 0;) count += give_out_own(channel, sink);
@@ -448,7 +448,7 @@ void BasicLinks<kSize>::take(std::span<const std::byte> frame, PacketSink& sink,
   if ((header.flags & kIsEarly) != 0) {
     arrived.early_status = sink.early(header.source, static_cast<Channel>(header.channel), packet);
   }
-  // Only what cannot be given out at once is kept.
+  // Only a packet that cannot be delivered at once is kept.
   if (ahead == 0 && deliver_one(header.source, header.channel, sink, packet)) {
     (void)deliver(header.source, header.channel, sink);
   } else {
@@ -463,7 +463,7 @@ void BasicLinks<kSize>::take_acknowledgement(Window& to, std::uint32_t acknowled
   if (released > under_way) return;  // older than what is known, or nonsense
   for (; to.base != acknowledged; ++to.base) to.waits &= ~bit_of(to.base);
   to.taken_count += released;
-  // The last bit would be `acknowledged` itself. What was never sent waits for nothing, so its bits change nothing.
+  // The last bit would be `acknowledged` itself. Bits of packets that were never sent change nothing.
   to.waits &= ~turn<kWindow>(received << 1U, acknowledged);
 }
 
@@ -536,8 +536,8 @@ void BasicLinks<kSize>::expect_less(NodeId node) noexcept {
   if (peers_[node].expected != 0) --peers_[node].expected;
 }
 
-/// Of a node that owes answers: whether it is still there. Its silence counts from the first time it was asked, so that
-/// it had a chance to speak, also if this process stood still.
+/// Whether a node that owes answers is alive. Its silence counts from the first time we asked it, so that it had a
+/// chance to speak, also if this process was stopped.
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::look_for_answers(NodeId id, PacketSink& sink, std::uint64_t now_ns) {
   Peer& peer = peers_[id];
@@ -582,7 +582,7 @@ std::size_t BasicLinks<kSize>::look_after(NodeId peer, PacketSink& sink, std::ui
 template <std::uint32_t kSize>
 std::size_t BasicLinks<kSize>::look_after(NodeId peer, std::size_t channel, PacketSink& sink, std::uint64_t now_ns) {
   Window& window = this->window(peer, channel);
-  // What was held up is delivered: its sender has room again.
+  // The blocked packets are delivered: their sender has room again.
   std::size_t work = deliver(peer, channel, sink);
   if (work != 0 && window.owed == 0) window.owed_since_ns = now_ns;
   window.owed += static_cast<std::uint32_t>(work);

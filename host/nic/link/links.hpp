@@ -196,7 +196,7 @@ class BasicLinks {
     bool has_asked = false;
     std::uint32_t own = 0;
     std::uint32_t theirs = 0;
-    std::uint32_t fresh = 0;  ///< Who repeats it begins a session: drawn at random, and not used for any yet.
+    std::uint32_t fresh = 0;  ///< A node that repeats it begins a session: random, not yet in use.
     std::uint64_t asked_ns = 0;
     std::uint64_t begun_ns = 0;
     std::uint32_t expected = 0;        ///< Answers that it owes,

@@ -127,7 +127,7 @@ MessageUnit::Sending MessageUnit::send(Vpid origin, const Message& message, std:
     const auto group = groups_.find(message.target);
     if (group == groups_.end()) return {Outcome::Refused, Error::TargetVpid};
     if (group->second.domain != packet.domain) return {Outcome::Refused, Error::Domain};
-    // To all of its nodes or to none, so that a copy is never sent twice. A lost one counts for nobody.
+    // To all of its nodes or to none, so that a copy is never sent twice. A lost node does not count.
     for (const NodeId node : group->second.nodes) {
       if (!is_lost_[node] && links_.room(node, channel_of(message.priority)) == 0) return {Outcome::Busy, Error::None};
     }
@@ -280,7 +280,7 @@ MessageUnit::Delivery MessageUnit::put(Vpid target, Priority priority, const Mes
     ++counters_.held;
   }
   if (now_ns_ - *ring.held_since_ns < ring.writer->hold_ns()) return {Error::None, true};
-  // Whoever holds others up does it once: it must take something before it may again.
+  // A port may hold others up only once: it must take something before it may again.
   ring.held_since_ns.reset();
   ring.has_dropped = true;
   return {Error::Full};

@@ -81,13 +81,13 @@ class MessageUnit final : public PacketSink {
   [[nodiscard]] bool open(Vpid vpid, const Page& page, const MessagePort& port);
   /// The port gets no more notifications.
   void close(Vpid vpid);
-  /// From now on messages of this priority go to segments that the port posts (segments.hpp), instead of its page; a
-  /// ring that there was has ended. ERR_OVPID_INV: no such port; else as VrbhQueue::check. `atu` must outlive the port.
-  /// A ring that ends by itself is told to its port (Teller::Supervisor), with the number of the descriptor, and what
-  /// comes then is refused with the ring's error until this is called again. The port's count of descriptors must be 0
+  /// Sends messages of this priority to segments that the port posts (segments.hpp) from now on, instead of its page; a
+  /// previous ring has ended. ERR_OVPID_INV: no such port; else as VrbhQueue::check. `atu` must outlive the port. When
+  /// a ring ends by itself, its port gets a notification (Teller::Supervisor) with the number of the descriptor; later
+  /// messages are refused with the ring's error until this is called again. The port's count of descriptors must be 0
   /// before (SegmentReader makes it so). Allocates.
   [[nodiscard]] Error start_ring(Vpid vpid, Priority priority, const SegmentRing& ring, Atu& atu);
-  /// Back to the page. What was not read stays where it is.
+  /// Returns to the page. Unread messages stay where they are.
   void stop_ring(Vpid vpid, Priority priority) noexcept;
   /// Null: the mailbox has none.
   [[nodiscard]] const SegmentWriter* ring(Vpid vpid, Priority priority) const noexcept;

@@ -9,7 +9,7 @@ namespace stopbit::nic {
 SegmentWriter::Put SegmentWriter::put(const MessageHead& head, std::span<const std::byte> payload) noexcept {
   const std::size_t slots = slots_of(payload.size(), ring_.slot_bytes);
   if (queue_.has_ended()) return Put::Ended;
-  // Who asks again and again is answered without another look at all segments.
+  // Cached, so that polling does not rescan all segments.
   if (late_slots_ != 0 && slots >= late_slots_ && queue_.posted() == late_posted_) return Put::Late;
   std::array<SlotPlace, slots_of(kMaxMessageBytes, 16)> places;
   Nla page_address = ~Nla{0};
@@ -55,7 +55,7 @@ SegmentReader::SegmentReader(const Page& page, Priority priority, std::span<Segm
 bool SegmentReader::add(Nla address, std::span<std::byte> memory) noexcept {
   const std::size_t slots = std::min<std::size_t>(memory.size() / slot_bytes_, kMaxSegmentSlots);
   if (slots == 0 || segments() >= list_.size()) return false;
-  // What stands there from before must not look like a message.
+  // Old content must not look like a message.
   for (std::size_t i = 1; i <= slots; ++i) {
     std::atomic_ref(*reinterpret_cast<std::uint64_t*>(memory.data() + i * slot_bytes_ - sizeof(std::uint64_t)))
         .store(0, std::memory_order_relaxed);
@@ -84,7 +84,7 @@ void SegmentReader::go_on(std::size_t slots) noexcept {
 
 std::optional<MessageHead> SegmentReader::poll(std::span<std::byte, kMaxMessageBytes> into) noexcept {
   for (;;) {
-    // Slots are asked for from the first one on, so the place of the next one is at hand.
+    // Slots are requested from the first one on, so the position of the next one is at hand.
     std::uint64_t number = reading_;
     std::uint32_t before = 0;  // slots of the segments between
     const auto at = [&](std::size_t i) -> SlotPlace {

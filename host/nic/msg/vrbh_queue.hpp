@@ -40,10 +40,10 @@ struct SegmentRing {
 
 /// Hands out the addresses of one ring's slots, segment after segment, as far as the port has posted descriptors.
 ///
-/// The segment in use and up to kPrefetch following ones are held here. What was taken is on trial until `commit`;
-/// `revoke` goes back to where the last commit was, over any number of segments. A descriptor that makes no sense ends
-/// the queue: no slot is handed out that the list does not name. Everything in memory is the port's, and so are the
-/// rights by which it is read: each descriptor is copied once and then checked. One thread. Never allocates.
+/// Holds the segment in use and up to kPrefetch following ones. Slots taken are on trial until `commit`; `revoke` goes
+/// back to where the last commit was, over any number of segments. A descriptor that makes no sense ends the queue: no
+/// slot is handed out that the list does not name. Everything in memory is the port's, and so are the rights by which
+/// it is read: each descriptor is copied once and then checked. One thread. Never allocates.
 class VrbhQueue {
  public:
   static constexpr std::size_t kPrefetch = 4;
@@ -64,8 +64,8 @@ class VrbhQueue {
   [[nodiscard]] std::optional<Slot> take() noexcept;
   void commit() noexcept;
   void revoke() noexcept;
-  /// Fetches descriptors ahead, if a segment has been used up since this was called last: behind a message, not in its
-  /// way.
+  /// Fetches descriptors ahead, if a segment has been used up since the last call: after a message, so that the message
+  /// is not delayed.
   void prefetch() noexcept;
 
   /// Ends it, for a reason that the queue does not see itself.
@@ -83,9 +83,9 @@ class VrbhQueue {
   struct Counters {
     std::uint64_t taken = 0;     ///< Slots handed out, on trial or not.
     std::uint64_t fetched = 0;   ///< Descriptors.
-    std::uint64_t late = 0;      ///< No descriptor was there when a slot was asked for.
+    std::uint64_t late = 0;      ///< Slots requested before a descriptor had come.
     std::uint64_t revoked = 0;   ///< Trials that were taken back.
-    std::uint64_t switched = 0;  ///< Segments begun whose descriptor was here already.
+    std::uint64_t switched = 0;  ///< Segments begun whose descriptor had arrived in time.
   };
   [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 

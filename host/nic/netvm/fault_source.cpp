@@ -78,7 +78,7 @@ bool FaultSource::read(FaultEvent& event) noexcept {
         event = {FaultEvent::Kind::Moved, message.arg.remap.from, message.arg.remap.from + message.arg.remap.len,
                  message.arg.remap.to};
         return true;
-      default: break;  // none that was asked for
+      default: break;  // an event that was not requested
     }
   }
 }

@@ -22,9 +22,9 @@ struct FaultEvent {
   std::uintptr_t target = 0;
 };
 
-/// A userfaultfd: who registers memory with it gives the pages of that memory, and hears of what is done to it. Threads
-/// that touch a missing page wait until it is given; system calls that touch one fail with EFAULT, so nobody needs a
-/// privilege.
+/// A userfaultfd: the process that registers memory with it supplies the pages of that memory, and receives events of
+/// changes to it. A thread that touches a missing page waits until it is supplied; a system call that touches one fails
+/// with EFAULT, so no privilege is needed.
 class FaultSource {
  public:
   enum class Given : std::uint8_t { Yes, WasThere, Again, Failed };
@@ -33,7 +33,7 @@ class FaultSource {
   [[nodiscard]] bool open() noexcept;
   /// Page-aligned shared anonymous memory. `protects`: protect() will be used on it. False, with errno.
   [[nodiscard]] bool watch(std::byte* memory, std::size_t bytes, bool protects) noexcept;
-  /// The page at `to` becomes a copy of the one at `from`, at once for everybody. Again: read events first.
+  /// The page at `to` becomes a copy of the one at `from`, for all threads at once. Again: read events first.
   [[nodiscard]] Given give(std::byte* to, const std::byte* from) noexcept;
   /// From now on, or no longer, who writes to the page has to wait; it need not be here yet. Failed: nothing is mapped
   /// there.

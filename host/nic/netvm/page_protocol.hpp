@@ -8,8 +8,8 @@
 /// no change of it is lost. Templates over the memory, so that a test can run them under every interleaving.
 namespace stopbit::nic {
 
-/// The words that both share. A frame is a place for one page that is here; a row has the frames of the pages whose
-/// numbers fall on it, from its first slot on, and ends with an empty slot or when it is full.
+/// The words that both share. A frame is a slot for one resident page; a row has the frames of the pages whose numbers
+/// fall on it, from its first slot on, and ends with an empty slot or when it is full.
 ///
 /// Each word has one writer, so neither side needs an atomic change: the pager writes pages, rows and `host_dirty`, the
 /// interface writes `lock` and `nic_dirty`.
@@ -34,8 +34,8 @@ struct PageTableLayout {
   }
 };
 
-// `Memory` has load and store (sequentially consistent: nothing behind a store is done before everybody sees it and
-// what was stored before) and publish (release).
+// `Memory` has load and store (sequentially consistent: nothing after a store is done before all threads see it and all
+// earlier stores) and publish (release).
 //
 // Lock and unmap are Dekker's exclusion: each stores its own word first and looks at the other's then. So never both
 // succeed; it may be that neither does, and then both try again.
@@ -73,8 +73,8 @@ void unlock_page_dirty(Memory& memory, const PageTableLayout& layout, std::size_
   memory.publish(layout.lock(frame), 0);
 }
 
-/// The pager: whether the interface has changed the page since this was asked last. Whoever reads the page behind this
-/// has every change that it told about; a later one is told next time.
+/// The pager: whether the interface has changed the page since the last call. A read of the page after this call sees
+/// every change reported; a later change is reported next time.
 template <class Memory>
 bool take_dirty(Memory& memory, const PageTableLayout& layout, std::size_t frame) {
   const std::uint64_t seen = memory.load(layout.nic_dirty(frame));
@@ -93,7 +93,7 @@ bool unmap_page(Memory& memory, const PageTableLayout& layout, std::size_t frame
   return false;
 }
 
-/// The pager: the page, whose bytes are there, lies in the frame. It is found when it stands in its row, too.
+/// The pager: the page, whose bytes have arrived, is in the frame. It is found once it is in its row, too.
 template <class Memory>
 void map_page(Memory& memory, const PageTableLayout& layout, std::size_t frame, std::uint64_t page_number) {
   memory.publish(layout.page(frame), page_number + 1);
@@ -110,8 +110,8 @@ bool enter_row(Memory& memory, const PageTableLayout& layout, std::size_t row, s
   return has_room;
 }
 
-/// The pager: takes it out again, if it is there. Who reads the row meanwhile may miss the frame that moves up, never
-/// find a wrong one: the page's word decides.
+/// The pager: removes it again, if present. A reader of the row may meanwhile miss the frame that moves up, but never
+/// finds a wrong one: the page's word decides.
 template <class Memory>
 void leave_row(Memory& memory, const PageTableLayout& layout, std::size_t row, std::uint8_t& count, std::size_t frame) {
   for (std::size_t index = 0; index < count; ++index) {

@@ -36,7 +36,7 @@ std::optional<std::size_t> PageTable::take_frame(std::uint64_t page) {
 
 void PageTable::map(std::size_t frame) noexcept {
   const std::size_t row = layout_.row_of(page_of_[frame]);
-  leave_row(words_, layout_, row, row_counts_[row], frame);  // it may stand there already
+  leave_row(words_, layout_, row, row_counts_[row], frame);  // it may already be in the row
   if (is_crowded_out_[frame]) ++restored_;
   is_crowded_out_[frame] = false;
   map_page(words_, layout_, frame, page_of_[frame]);

@@ -24,9 +24,9 @@ class PageWords {
   std::unique_ptr<std::atomic<std::uint64_t>[]> words_;
 };
 
-/// Which pages are here: as large as the memory they may take, however large what they are pages of. The interface's
-/// side (lock, unlock) and the pager's side (all else) belong to one thread each. The pager's side allocates, within
-/// the number of frames.
+/// The set of resident pages: sized by the memory they may take, not by what they are pages of. The interface's side
+/// (lock, unlock) and the pager's side (all else) belong to one thread each. The pager's side allocates, within the
+/// number of frames.
 class PageTable {
  public:
   explicit PageTable(std::size_t frames);

@@ -79,7 +79,7 @@ bool PagedMemory::set_up() noexcept {
       ::munmap(mapped, length);
       return nullptr;
     }
-    // A child would see zeros where nobody gives it pages; and nobody wants a core of this size.
+    // A child would see zeros, because no pager serves it; and a core dump of this size is useless.
     (void)::madvise(mapped, length, MADV_DONTFORK);
     (void)::madvise(mapped, length, MADV_DONTDUMP);
     return static_cast<std::byte*>(mapped);
@@ -229,7 +229,7 @@ std::size_t PagedMemory::step() {
   return work;
 }
 
-/// Takes in what the kernel says. What is done to the view counts at once; threads that wait are served later.
+/// Takes in events of the kernel. Changes to the view count at once; threads that wait are served later.
 void PagedMemory::hear() {
   for (FaultEvent event; faults_.read(event);) {
     if (event.kind == FaultEvent::Kind::Missing || event.kind == FaultEvent::Kind::Write) {
@@ -331,7 +331,7 @@ bool PagedMemory::fetch(std::uint64_t page, bool is_missing) {
     (void)table_.take_dirty(*frame);  // what was changed has been thrown away
     state = {};
   } else if (!was_here) {
-    state.is_written = true;  // bytes that nobody knows of: they are the memory's
+    state.is_written = true;  // bytes of unknown origin: they are the memory's
   }
   state.is_doubtful = false;
   table_.map(*frame);
@@ -392,14 +392,14 @@ bool PagedMemory::evict(std::size_t frame) {
   return true;
 }
 
-/// An unmapped frame: its bytes are gone, for everybody.
+/// Takes an unmapped frame: its bytes are lost to all threads.
 void PagedMemory::drop(std::size_t frame) {
   (void)::fallocate(memory_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                     static_cast<off_t>(table_.page_in(frame) * kPageBytes), kPageBytes);
   table_.give_back(frame);
 }
 
-/// Writes the page back if somebody has changed it. False: it could not be written, and counts as changed.
+/// Writes the page back if it was changed. False: it could not be written, and counts as changed.
 bool PagedMemory::clean(std::size_t frame) {
   FrameState& state = states_[frame];
   if (!allows(options_.access, Access::Write) || state.is_filler) return true;
@@ -449,7 +449,7 @@ bool PagedMemory::read_file(std::uint64_t page) noexcept {
   return true;
 }
 
-/// Who writes to the page in the view waits, so that it is seen.
+/// A thread that writes to the page in the view waits, so that the write is noticed.
 void PagedMemory::protect(std::uint64_t page) {
   if (!allows(options_.access, Access::Write)) return;
   for (int i = 0; i < kTriesWhileItChanges; ++i) {

@@ -31,9 +31,9 @@ struct PagedOptions {
 
 struct PagedCounters {
   // Of the interface.
-  std::uint64_t held = 0;      ///< Pages that were here.
+  std::uint64_t held = 0;      ///< Resident pages found.
   std::uint64_t absent = 0;    ///< Looked for, and not here.
-  std::uint64_t asked = 0;     ///< The pager was asked for one.
+  std::uint64_t asked = 0;     ///< Requests to the pager.
   std::uint64_t restarts = 0;  ///< A page went in the moment in which the interface took it.
   // Of the pager.
   std::uint64_t fetched = 0;
@@ -41,7 +41,7 @@ struct PagedCounters {
   std::uint64_t written = 0;        ///< Pages, back into the file.
   std::uint64_t in_use = 0;         ///< Should have been evicted, but the interface was using it.
   std::uint64_t faults = 0;         ///< Of threads that use the view.
-  std::uint64_t events = 0;         ///< Somebody unmapped, moved or threw away a part of the view.
+  std::uint64_t events = 0;         ///< Parts of the view unmapped, moved or discarded.
   std::uint64_t crowded = 0;        ///< Lost their place in a full row of the table,
   std::uint64_t restored = 0;       ///< and got one again.
   std::uint64_t read_failures = 0;  ///< The file does not have the page (any more).
@@ -56,13 +56,13 @@ struct HeldPage {
   std::size_t frame = 0;
 };
 
-/// Memory with the bytes of a file that may be far larger than what of it is here: unpinned memory. Pages are fetched
-/// when somebody needs them, and evicted when others need the room.
+/// Memory with the bytes of a file that may be far larger than its resident part: unpinned memory. Pages are fetched on
+/// first use, and evicted when others need the room.
 ///
-/// The interface (one thread, the node's) never waits: a page that is not here is asked for, and looked for again
-/// later. While it holds one, that page stays. The pager (one thread) reads and writes the file, with system calls, so
-/// a file that is cut off gives an error, not a signal. Local threads may use view() like any memory; they wait for
-/// missing pages in the kernel, which tells the pager (userfaultfd).
+/// The interface (one thread, the node's) never waits: it requests a missing page and looks again later. While it holds
+/// a page, that page stays. The pager (one thread) reads and writes the file, with system calls, so a file that is cut
+/// off gives an error, not a signal. Local threads may use view() like any memory; they wait for missing pages in the
+/// kernel, which notifies the pager (userfaultfd).
 ///
 /// The file belongs to this object meanwhile: what others write into it is seen only in pages that are fetched later.
 /// Changes are in the file after flush(), or the destructor.
@@ -71,7 +71,7 @@ class PagedMemory {
   /// The first `bytes` of a regular file, all of them if 0. Failure: no such file, or a kernel without userfaultfd.
   [[nodiscard]] static Result<std::unique_ptr<PagedMemory>> open(os::Descriptor file, std::uint64_t bytes,
                                                                  const PagedOptions& options);
-  /// Nobody may use it any more. Writes back what has changed.
+  /// No thread may use it any more. Writes back changed pages.
   ~PagedMemory();
   PagedMemory(const PagedMemory&) = delete;
   PagedMemory& operator=(const PagedMemory&) = delete;
@@ -83,7 +83,7 @@ class PagedMemory {
 
   // The interface. No call waits. A system call only to wake a pager that sleeps.
 
-  /// Absent: it was asked for. Failed: the file does not have it; each further call asks again.
+  /// Absent: the page was requested. Failed: the file does not have it; each further call requests it again.
   [[nodiscard]] HeldPage hold(std::uint64_t page) noexcept;
   /// `is_changed`: bytes were written.
   void release(const HeldPage& page, bool is_changed) noexcept;
@@ -92,9 +92,9 @@ class PagedMemory {
 
   // Others.
 
-  /// For threads of this process: may be read, and written if the memory may. Unmapping, moving and throwing away parts
-  /// of it harms nobody else; what is thrown away comes back as the file has it. Of a page that the file does not have
-  /// they see zeros. System calls that get an address in it may fail with EFAULT.
+  /// For threads of this process: may be read, and written if the memory may. Unmapping, moving and discarding parts of
+  /// it harms no other process; a discarded part comes back as the file has it. A page that the file does not have
+  /// reads as zeros. System calls that get an address in it may fail with EFAULT.
   [[nodiscard]] std::span<std::byte> view() const noexcept;
   /// Any thread. All changes until now are in the file. Empty, or why some are not.
   [[nodiscard]] std::string flush();
@@ -102,9 +102,9 @@ class PagedMemory {
   void shrink(std::size_t pages) noexcept;
   /// The pager's thread, if it is none of this object's. Returns how much it did.
   std::size_t step();
-  /// For an end that keeps nobody waiting: the pager writes back what has changed and ends. True once it has; then the
-  /// destructor has nothing left to do that takes long. Nobody may use the memory any more. Ask again and again, from
-  /// one thread.
+  /// For an end without waiting: the pager writes back changed pages and ends. True once it has; then the destructor
+  /// has nothing left to do that takes long. No thread may use the memory any more. Call it repeatedly, from one
+  /// thread.
   [[nodiscard]] bool finish();
   /// Any thread.
   [[nodiscard]] PagedCounters counters() const noexcept;
@@ -160,7 +160,7 @@ class PagedMemory {
   os::Descriptor memory_;
   os::Descriptor bell_;
   FaultSource faults_;
-  std::byte* alias_ = nullptr;  ///< The interface's own mapping: nobody else knows it.
+  std::byte* alias_ = nullptr;  ///< The interface's own, private mapping.
   std::byte* view_ = nullptr;
   PageTable table_;
 
@@ -183,7 +183,7 @@ class PagedMemory {
   // The pager's.
   struct FrameState {
     bool is_written = false;   ///< By threads, through the view.
-    bool is_doubtful = false;  ///< Somebody may have thrown its bytes away.
+    bool is_doubtful = false;  ///< Its bytes may have been discarded.
     bool is_filler = false;    ///< Zeros, which the file does not have.
   };
   std::vector<FrameState> states_;

@@ -30,7 +30,7 @@ constexpr std::size_t kMaxGroups = 65'536;
 constexpr std::size_t kUnpinned = 64;  // memories, each of which has a thread
 constexpr std::size_t kUnpinnedOfClient = 8;
 constexpr std::size_t kPassedAtOnce = 4;  // descriptors that are taken out of a packet, to close them
-constexpr std::size_t kRegions = 256;     // of a client: each is a mapping, of which a process has some 65,000
+constexpr std::size_t kRegions = 256;     // of a client: each is a mapping, and Linux allows a process 65,530
 constexpr std::size_t kBroughtInPerTurn = 4U << 20U;  // bytes of shared memory; more of it comes when it is used
 
 /// Whether reading a file there waits for nothing but a disk.
@@ -77,7 +77,7 @@ BrokerReply refusal(Error error, std::string_view why) {
   return reply;
 }
 
-/// Takes all descriptors out of what came with a packet: those that nobody asked for are closed.
+/// Takes all descriptors that came with a packet; closes those that were not requested.
 std::vector<os::Descriptor> passed_with(msghdr& message) {
   std::vector<os::Descriptor> passed;
   for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr; header = CMSG_NXTHDR(&message, header)) {
@@ -116,7 +116,7 @@ bool send_reply(int socket, const BrokerReply& reply, int to_pass) noexcept {
   return send_packet(socket, &reply, sizeof(reply), to_pass) == static_cast<ssize_t>(sizeof(reply));
 }
 
-/// Whether somebody listens at the socket.
+/// Whether a process listens at the socket.
 bool is_answered(const sockaddr_un& address) {
   const os::Descriptor probe(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   return probe.ok() &&
@@ -199,7 +199,7 @@ Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string&
     return Failure{os::system_error("open", path)};
   }
   if (!S_ISREG(status.st_mode) || status.st_size == 0) return Failure{"'" + path + "' is not a segment"};
-  // Whoever can write to it can make it shorter, and so kill the node that reads it.
+  // A user who can write to it can make it shorter, and so kill the node that reads it.
   if ((status.st_uid != ::geteuid() && status.st_uid != 0) || (status.st_mode & S_IWOTH) != 0) {
     return Failure{"'" + path + "' must belong to this user or root, and not be writable by all"};
   }
@@ -363,7 +363,7 @@ bool Broker::accept() {
   };
   if (client->may == nullptr) return turn_away(Error::Domain, "the user has no entitlement");
   if (clients_.size() >= options_.clients) return turn_away(Error::Full, "the broker has its maximum of clients");
-  // Who connects and does not open a port takes nobody else's place.
+  // Clients that connect without opening a port use up only their own user's share.
   const auto of_user = static_cast<std::size_t>(
       std::count_if(clients_.begin(), clients_.end(), [&](const auto& other) { return other->user == client->user; }));
   if (of_user >= client->may->ports + kUnopened) {
@@ -490,7 +490,7 @@ BrokerReply Broker::share(Client& client, const BrokerRequest& request, os::Desc
   if (!region->memory.map(std::move(passed), bytes, is_written ? SharedMemory::Use::Write : SharedMemory::Use::Read)) {
     return refusal(Error::PostedInvalid, "must be anonymous memory sealed against shrinking");
   }
-  // What it costs to bring in is up to the client: nobody else waits for all of it.
+  // The client decides how much there is to bring in, so it is done in parts: other clients do not wait for all of it.
   const std::size_t now = std::min(bytes, to_bring_in_);
   to_bring_in_ -= now;
   if (now != 0) {

@@ -228,7 +228,7 @@ class Broker {
   std::vector<std::unique_ptr<Region>> flushing_;
   std::size_t to_bring_in_ = 0;  ///< Bytes of shared memory in this turn.
   BrokerCounters counters_;
-  PagingUse paging_;  ///< What there is now; pages of memories that are gone.
+  PagingUse paging_;  ///< Current state, and pages of closed memories.
   Uses uses_;         ///< Gets and bytes of attachments that have ended.
 };
 

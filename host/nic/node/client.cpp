@@ -67,7 +67,7 @@ ssize_t receive_reply(int socket, BrokerReply& reply, os::Descriptor& passed) {
   message.msg_control = control.data();
   message.msg_controllen = control.size();
   ssize_t got = -1;
-  // ECONNRESET: closed before it has read the request; its reply lies behind that news.
+  // ECONNRESET: the broker closed before it read the request; its reply is queued after this error.
   for (int i = 0; i < 3 && got < 0; ++i) {
     got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0 && errno != ECONNRESET && errno != EINTR) return got;
@@ -81,7 +81,7 @@ ssize_t receive_reply(int socket, BrokerReply& reply, os::Descriptor& passed) {
   return got;
 }
 
-/// One request and its reply. The descriptor that comes with it goes to `passed`; if none is asked for, it is closed.
+/// One request and its reply. A descriptor that comes with it goes to `passed`, or is closed if `passed` is null.
 Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pass, os::Descriptor* passed,
                              unsigned patience_ms) {
   // A broker that has turned us away has closed its side, but its reply may lie here.
@@ -100,8 +100,8 @@ Result<BrokerReply> exchange(int socket, const BrokerRequest& request, int to_pa
       return Failure{"the broker speaks version " + std::to_string(reply.version) + ", this program supports " +
                      std::to_string(kBrokerVersion)};
     }
-    // Who is turned away, or spoke nonsense, is told so without a number. Any other number is that of a request that
-    // nobody waits for any more.
+    // A reply without a number says that the client is turned away or sent nonsense. Any other number is that of a
+    // request that has been given up.
     const bool is_farewell = reply.id == 0 && reply.error != Error::None;
     if (reply.id != request.id && !is_farewell) continue;
     if (reply.error != Error::None) {
@@ -142,7 +142,7 @@ Result<std::unique_ptr<Client>> Client::open(const std::string& socket, std::siz
   std::memcpy(address.sun_path, socket.c_str(), socket.size() + 1);
   Opened opened;
   opened.socket = os::Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  // A broker that accepts nobody must not keep us for ever.
+  // A broker that does not accept must not block us for ever.
   const timeval patience{static_cast<std::time_t>(patience_ms / 1000),
                          static_cast<suseconds_t>(patience_ms % 1000 * 1000)};
   if (!opened.socket.ok() ||
@@ -241,7 +241,7 @@ PartSender::Taken PartSender::append(std::span<const std::byte> bytes) noexcept 
   Taken taken;
   while (taken.reply == Reply::NoError) {
     if (is_part()) {
-      // What is buffered stays, and is tried again by the next call.
+      // Bytes in the buffer stay; the next call tries again.
       taken.reply = send_part();
     } else if (taken.accepted == bytes.size()) {
       break;
@@ -258,7 +258,7 @@ PartSender::Taken PartSender::append(std::span<const std::byte> bytes) noexcept 
 
 Reply PartSender::abort() noexcept {
   if (head_.offset == 0) {
-    buffered_ = 0;  // nobody has heard of it
+    buffered_ = 0;  // no part has been sent
     return Reply::NoError;
   }
   Command command = command_;

@@ -51,7 +51,7 @@ void Node::close_port(Vpid vpid) {
   if (found == open_.end()) return;
   Port& port = **found;
   port.page.word(PageWord::State).store(static_cast<std::uint64_t>(PortState::Closed), std::memory_order_release);
-  // Who was to get a message that has begun hears that nothing comes any more, if there is room for that.
+  // Tells the receiver of a partial message that it was cut short, if its mailbox has room.
   for (Ring& ring : port.rings) {
     const bool is_high = &ring == &port.rings.front();
     const auto send_last = [&](const std::optional<Combined>& message) {
@@ -213,7 +213,7 @@ Node::Done Node::send_combined(Port& port, const Combined& message, bool is_high
 
 Node::Done Node::send_expired(Port& port, Ring& ring, bool is_high, std::uint64_t now_ns) {
   while (ring.expired || (ring.expired = ring.combiner.expire(now_ns))) {
-    // Its sender is told what became of it, and nothing else.
+    // Its sender gets the outcome, and nothing else.
     ring.expired->header.modifiers &= static_cast<std::uint8_t>(~(kAcknowledge | kNotifyRequester));
     if (send_combined(port, *ring.expired, is_high, now_ns) == Done::Later) return Done::Later;
     tell(port.vpid, ring.expired->header, Error::Truncated);

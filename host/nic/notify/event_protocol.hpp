@@ -63,7 +63,7 @@ void arm_event(Memory& memory, std::size_t event) {
   memory.fetch_or(EventLayout::kReady, bit);
 }
 
-/// From now on nobody rings for the event. What happened until now stays to be taken.
+/// Disarms the event: no occurrence rings from now on. Earlier occurrences can still be taken.
 template <class Memory>
 void disarm_event(Memory& memory, std::size_t event) {
   memory.fetch_and(EventLayout::kArmed, ~(std::uint64_t{1} << event));
@@ -94,8 +94,8 @@ std::size_t dispatch_events(Memory& memory, std::uint64_t* taken, const Handler&
   return calls;
 }
 
-/// Takes one occurrence of an armed event and gives its number; 0: there is none. In turn, from behind `last` on.
-/// `ready` holds the bits that were collected and not looked at: a bit goes when its event has nothing left, and one
+/// Takes one occurrence of an armed event and returns its number; 0: none. In turn, starting after `last`. `ready`
+/// holds the bits that were collected and not looked at: a bit is cleared when its event has nothing left, and a bit
 /// that comes back later was set later.
 template <class Memory>
 std::size_t next_event(Memory& memory, std::uint64_t* taken, std::uint64_t& ready, std::size_t last,

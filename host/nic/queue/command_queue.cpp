@@ -32,7 +32,7 @@ constexpr std::size_t slot_at(const RingPlace& place, std::uint64_t number) noex
 #if defined(__x86_64__)
 /// The whole command with one store of 64 bytes (MOVDIR64B), which no reader sees in part.
 __attribute__((target("movdir64b"))) void store_line(void* line, const Command& command) noexcept {
-  _mm_sfence();  // it is not ordered behind earlier stores by itself: what the command speaks of must be there first
+  _mm_sfence();  // not ordered after earlier stores by itself: the command's data must be visible first
   _movdir64b(line, &command);
 }
 bool has_line_store() noexcept {

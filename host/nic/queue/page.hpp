@@ -53,12 +53,12 @@ struct PageLayout {
   static constexpr std::size_t kBytes = kEventsAt + kPageBytes;
 };
 
-/// The three rings in which a port asks: messages of either priority, and transfers, which may take long. What waits in
-/// one never holds up another. With the two mailboxes these are the five rings of a network interface in memory.
+/// The three command rings of a port: messages of either priority, and transfers, which may take long. A ring that
+/// waits never holds up another. With the two mailboxes these are the five rings of a network interface in memory.
 enum class CommandRing : std::uint8_t { Low = 0, High = 1, Transfer = 2 };
 inline constexpr std::size_t kCommandRings = 3;
 
-/// Where a ring lies and what is told about it.
+/// Location of a ring, and where its positions are reported.
 struct RingPlace {
   std::size_t at;
   PageWord claimed;

@@ -23,8 +23,8 @@ enum class QueueStep : std::uint8_t {
   StoreSeen,    ///< Passes that on.
   Claim,        ///< Only the number of the slot.
   StoreWord,    ///< Of a command,
-  StoreNumber,  ///< which is there from now on.
-  LoadNumber,   ///< Who sees it sees the command.
+  StoreNumber,  ///< Publishes the command.
+  LoadNumber,   ///< A node that sees it sees the command.
   LoadWord,
   StoreTaken,  ///< The slots have been read.
 };
@@ -51,7 +51,7 @@ struct ClaimedSlots {
 template <class Memory>
 ClaimedSlots claim_slots(Memory& memory, std::uint64_t wanted, bool is_whole) {
   constexpr std::uint64_t kSlots = Memory::kSlots;
-  // `claimed` is read before `taken`: if it has not changed when it is exchanged, at least so many slots are free.
+  // `claimed` is read before `taken`: if it is unchanged when it is exchanged, at least the computed slots are free.
   std::uint64_t claimed = memory.template load<QueueStep::LoadClaimed>();
   for (;;) {
     std::uint64_t taken = memory.template load<QueueStep::LoadSeen>();
@@ -81,7 +81,7 @@ void fill_slot(Memory& memory, std::uint64_t number, const std::uint64_t* words)
   memory.template store_slot<QueueStep::StoreNumber>(number, Memory::kWords - 1, number + 1);
 }
 
-/// The node copies slot `number` out, if its command is there.
+/// The node copies slot `number` out, if its command has been published.
 template <class Memory>
 bool read_slot(Memory& memory, std::uint64_t number, std::uint64_t* words) {
   if (memory.template load_slot<QueueStep::LoadNumber>(number, Memory::kWords - 1) != number + 1) return false;

@@ -238,7 +238,7 @@ bool Rma::advance(Vpid vpid, std::uint64_t now_ns) {
     end_command(vpid, Error::RouteBroken);
     return true;
   }
-  if (port.must_leave[to]) return false;  // who had this name before is still to be seen off
+  if (port.must_leave[to]) return false;  // that node must first hear that this VPID's previous owner closed
   if (port.late[to] != 0 && !may_pass_gets(command)) return false;
   if (needs_answer(command) && !port.has_slot) {
     const auto free = std::find_if_not(port.slots.begin(), port.slots.end(), [](const auto& s) { return s.is_used; });
@@ -301,7 +301,7 @@ bool Rma::send_piece(Vpid vpid, std::uint64_t now_ns) {
   return true;
 }
 
-/// The target has some of its bytes, and must not wait for the others. The port starts nothing before that is told.
+/// The target has some of its bytes, and must not wait for the others. The port starts nothing before it is notified.
 void Rma::abandon_put(Vpid vpid, Error error) {
   PortState& port = ports_state_[vpid];
   const Command& command = port.command;
@@ -509,7 +509,7 @@ void Rma::lost(NodeId peer) {
   }
   for (std::size_t vpid = 0; vpid < ports_state_.size(); ++vpid) {
     PortState& port = ports_state_[vpid];
-    port.may_lock[peer] = false;  // its locks are gone with the session
+    port.may_lock[peer] = false;  // its locks ended with the session
     if (port.abandoned_at == peer) port.has_abandoned = false;
     if (port.must_leave[peer]) --farewells_;
     port.must_leave[peer] = false;
@@ -525,7 +525,7 @@ void Rma::lost(NodeId peer) {
   }
 }
 
-// What comes from other nodes: answers (high), requests (low).
+// Packets of other nodes: answers (high), requests (low).
 
 std::uint8_t Rma::early(NodeId from, Channel, std::span<const std::byte> packet) {
   if (packet.size() < sizeof(RmaHeader)) return static_cast<std::uint8_t>(Error::Command);
@@ -653,8 +653,8 @@ bool Rma::serve(NodeId from, const RmaHeader& header, std::uint8_t early_status)
     ++counters_.malformed;
     return true;
   }
-  // What an earlier get reads is read first: who gets data, and then the word that says if they are whole.
-  // Others' gets go on beside it.
+  // Reads of earlier gets come first: one get may fetch data, and the next the word that says whether they are whole.
+  // Gets of other ports continue meanwhile.
   Jobs& jobs = jobs_[from];
   const bool waits = std::any_of(jobs.all.begin(), jobs.all.end(),
                                  [&](const Job& job) { return job.request.source_vpid == header.source_vpid; });
@@ -738,8 +738,8 @@ Error Rma::execute_lock(NodeId from, const RmaHeader& header) {
   return Error::None;
 }
 
-/// One word, in one piece for everybody: the processes of this host may use the processor's own atomics on it at the
-/// same time.
+/// One word, atomic for all processes: those of this host may use the processor's own atomics on it at the same
+/// time.
 Error Rma::change_word(const RmaHeader& header, std::byte* memory, Given& given) noexcept {
   auto& [value, more, success] = given;
   const auto operation = static_cast<Operation>(header.kind);
@@ -877,7 +877,7 @@ Moved Rma::move_words(Vpid who, Nla nla, const RmaHeader& header, std::span<std:
   return Moved::Done;
 }
 
-/// The rest of a put will not come. Its owner is told if it would have been told of the data.
+/// The rest of a put will not come. Notifies its owner if the owner would have been notified of the data.
 void Rma::put_was_abandoned(NodeId from, const RmaHeader& header) {
   const bool is_known = header.error != Error::None && static_cast<std::uint8_t>(header.error) < kErrors;
   const Error error = is_known ? header.error : Error::Command;
@@ -889,7 +889,7 @@ void Rma::put_was_abandoned(NodeId from, const RmaHeader& header) {
   (void)note(header.target_vpid, Teller::Completer, from, put, 0, error);
 }
 
-/// Whoever held them is gone.
+/// Their holder has closed or died.
 void Rma::free_locks(NodeId node, Vpid holder) noexcept {
   for (Window& window : windows_) {
     if (window.is_locked && window.holder_node == node && window.holder == holder) window.is_locked = false;
@@ -901,7 +901,7 @@ void Rma::free_locks(NodeId node, Vpid holder) noexcept {
 bool Rma::pump(NodeId to, Job& job, bool& is_done) {
   const RmaHeader& request = job.request;
   if (links_.room(to, Channel::High) == 0) return false;
-  // What an earlier one has read was read first: who gets data, and then the word that says if they are whole.
+  // Reads of earlier gets come first: one may fetch data, and the next the word that says whether they are whole.
   if (job.done == 0) order_reads();
   if (static_cast<Operation>(request.kind) == Operation::GetWords) {
     Given given;
@@ -1039,11 +1039,11 @@ void Rma::take_result(NodeId from, const RmaHeader& header) {
     return;
   }
   Error error = static_cast<std::uint8_t>(header.error) < kErrors ? header.error : Error::Command;
-  if (slot->command.operation == Operation::Get && error == Error::None) error = Error::Command;  // data were asked for
+  if (slot->command.operation == Operation::Get && error == Error::None) error = Error::Command;  // it needs data
   finish(header.target_vpid, *slot, error, {header.word, {header.more, header.tag}, header.window == 1});
 }
 
-/// Of a command that nobody waits for: the port is told, if it is still the same.
+/// For a command that waits for no answer: notifies the port, if it is still the same.
 void Rma::take_refusal(NodeId from, const RmaHeader& header) {
   const auto operation = static_cast<Operation>(header.word);
   const bool is_known = header.word <= static_cast<std::uint64_t>(kLastOperation) && is_transfer(operation) &&

@@ -32,7 +32,7 @@ struct RmaHeader {
   std::uint64_t capability = 0;
   std::uint64_t offset = 0;  ///< Where the whole begins in the window,
   std::uint32_t length = 0;  ///< how long it is,
-  std::uint32_t at = 0;      ///< and where in it the data behind this header belong. PutWords: the mask.
+  std::uint32_t at = 0;      ///< and the position in it of the data after this header. PutWords: the mask.
   std::uint64_t word = 0;
   std::uint64_t more = 0;  ///< Of a result, word, this and the tag are what GetWords asked for.
 };
@@ -43,13 +43,13 @@ inline constexpr std::uint8_t kPortGone = 0x41;    ///< The port is closed: noth
 inline constexpr std::uint8_t kAnswerData = 0x80;  ///< A piece of what a get asked for.
 inline constexpr std::uint8_t kAnswerResult = 0x81;  ///< Of everything else, and of a get that was refused.
 inline constexpr std::uint8_t kAnswerRefusal =
-    0x82;  ///< Of what nobody waits for (kNotifyRefusal); its word is the kind.
+    0x82;  ///< Of a command that waits for no answer (kNotifyRefusal); its word is the kind.
 
 struct RmaOptions {
   std::size_t windows = 1024;    ///< Of the node, at most 65536.
   std::size_t outstanding = 64;  ///< Commands of a port that wait for an answer; a further one waits. At most 65536.
-  /// How many bytes of longer transfers go away in one step, of all ports: half of it is for puts, half for answers to
-  /// gets. Who has several packets to send takes turns with the others.
+  /// Bytes of longer transfers sent in one step, of all ports: half for puts, half for answers to gets. A port with
+  /// several packets to send takes turns with the others.
   std::size_t step_bytes = 16'384;
 };
 
@@ -71,27 +71,27 @@ struct RmaCounters {
   std::uint64_t bounced = 0;                       ///< Packets for a page that was not here,
   std::uint64_t held_up = 0;                       ///< and tries of anything that found none.
   std::uint64_t malformed = 0;                     ///< Packets that no honest node sends.
-  std::uint64_t stale = 0;                         ///< Answers that nobody waits for (any more).
+  std::uint64_t stale = 0;                         ///< Answers that no command waits for (any more).
 };
 
 /// The unit of remote memory access of a node: requester, responder and completer.
 ///
 /// A window is a piece of a port's registered memory that others may reach: ports of its owner's protection domain, or
-/// of the one that it was opened to, with its capability, inside its bounds, with its rights, and unless another has
-/// locked it. What is refused changes nothing.
+/// of the one that it was opened to, with its capability, inside its bounds, with its rights, and unless another port
+/// has locked it. A refused command changes nothing.
 ///
 /// Order, for commands of one port to one target node: requests take effect in the order in which they were issued,
-/// except that the bytes of a Put may be written earlier (each packet as it arrives). So whatever is told about a put,
-/// or stands behind it (a word, a notification, an event, a get), never overtakes its data; and what must not be
-/// overwritten by a later Put needs a Fence between. Between nodes there is no order without a Fence.
+/// except that the bytes of a Put may be written earlier (each packet as it arrives). So a report about a put, or a
+/// later command (a word, a notification, an event, a get), never overtakes its data; data that a later Put must not
+/// overwrite need a Fence in between. Between nodes there is no order without a Fence.
 ///
 /// Answers to gets take many steps, in which the target serves other ports. So a request leaves its port only when all
 /// gets that the port sent there before are answered. Other gets do not wait, and Puts do not: those may be written,
 /// and told, before an earlier get has been read.
 ///
-/// Full notification rings drop and count. An error of a command is always told to its port; one that the target finds
-/// in a put, word, notification or signal without kAcknowledge or kNotifyRefusal is only counted there. One thread.
-/// Allocates in the constructor only.
+/// Full notification rings drop and count. A port always gets the errors of its commands; an error that the target
+/// finds in a put, word, notification or signal without kAcknowledge or kNotifyRefusal is only counted there. One
+/// thread. Allocates in the constructor only.
 class Rma final : public PacketSink {
  public:
   Rma(Links& links, Atu& atu, Ports& ports, const RmaOptions& options);
@@ -106,7 +106,7 @@ class Rma final : public PacketSink {
   [[nodiscard]] std::size_t windows(Vpid owner) const noexcept;
   /// Of an open window of the owner; else nothing has been done.
   [[nodiscard]] WindowUse use(Vpid owner, std::uint16_t id) const noexcept;
-  /// The owner takes the lock away from whoever has it; false if nobody has, or the window is not the owner's.
+  /// The owner takes the lock from its holder; false if it is not held, or the window is not the owner's.
   bool break_lock(Vpid owner, std::uint16_t id) noexcept;
   /// Closes the windows on these pages and revokes them at the translation unit. The owner's commands that use them do
   /// not go on: OriginWindow.
@@ -159,7 +159,7 @@ class Rma final : public PacketSink {
   };
   struct PortState {
     bool is_busy = false;
-    bool is_listed = false;  ///< Stands in `busy_`.
+    bool is_listed = false;  ///< It is in `busy_`.
     bool has_slot = false;
     std::uint32_t request = 0;  ///< Of the current command, if it has a slot.
     std::uint32_t sent = 0;     ///< Bytes of it.
@@ -167,7 +167,7 @@ class Rma final : public PacketSink {
     std::uint32_t reading = 0;  ///< and of these, those that wait for what is read.
     std::uint32_t life = 0;     ///< How often it was closed: what a refusal must know.
     Command command;
-    bool has_abandoned = false;  ///< A put has ended in the middle, and its target must still be told:
+    bool has_abandoned = false;  ///< A put has ended in the middle, and its target does not know yet:
     NodeId abandoned_at = 0;     ///< where it went,
     RmaHeader abandoned;         ///< and what to say.
     std::vector<Outstanding> slots;
@@ -250,7 +250,7 @@ class Rma final : public PacketSink {
   std::vector<Jobs> jobs_;         ///< Of each node.
   std::size_t jobs_count_ = 0;     ///< Of all nodes.
   std::size_t first_node_ = 0;     ///< Whose jobs are first in the next step.
-  std::size_t first_busy_ = 0;     ///< In `busy_`: who is first in the next step.
+  std::size_t first_busy_ = 0;     ///< Index in `busy_` of the first one in the next step.
   std::size_t step_bytes_;         ///< RmaOptions, half of it.
   std::size_t left_ = 0;           ///< Bytes of those that may still be sent in this step.
   std::vector<Error> put_errors_;  ///< Of the put under way, of each port of each node.

@@ -16,16 +16,16 @@ struct BarrierMember {
   Vpid vpid = 0;
 };
 
-/// Nobody passes before all have arrived: a barrier of up to 256 ports of one host or of several, made of signals
+/// No member passes before all have arrived: a barrier of up to 256 ports of one host or of several, made of signals
 /// alone.
 ///
-/// In round k each member signals the one 2^k behind it and waits for the one 2^k before it, so all are through after
-/// as many rounds as the number of members has bits. Each round has an event of its own at every member, `first_event`
-/// and those behind it, used for nothing else. Events are counted and none is lost, so the next barrier may begin at
+/// In round k each member signals the one 2^k after it and waits for the one 2^k before it, so all are through after as
+/// many rounds as the number of members has bits. Each round has an event of its own at every member, `first_event` and
+/// the following ones, used for nothing else. Events are counted and none is lost, so the next barrier may begin at
 /// once.
 ///
-/// A member that is gone is told by its node (kNotifyRefusal, with `tag`), in the port's notifications; nobody passes
-/// any more. One thread. Allocates in the constructor only. `events` must outlive it.
+/// When a member has died, its node reports it (kNotifyRefusal, with `tag`) in the port's notifications; no member
+/// passes any more. One thread. Allocates in the constructor only. `events` must outlive it.
 class Barrier {
  public:
   static constexpr std::size_t kMaxMembers = 256;
@@ -36,10 +36,10 @@ class Barrier {
 
   /// How many events it uses at each member.
   [[nodiscard]] static std::size_t rounds_of(std::size_t members) noexcept;
-  /// Whether members and events are within bounds; nobody passes one that is not.
+  /// Whether members and events are within bounds; an unsound barrier never lets a member pass.
   [[nodiscard]] bool is_sound() const noexcept { return is_sound_; }
 
-  /// This member is there; `step` goes on. Only when the last one is through.
+  /// This member has arrived; `step` continues. Call it only when the last barrier is complete.
   void arrive() noexcept;
   /// Goes on as far as it can, without waiting. True: all have arrived.
   [[nodiscard]] bool step() noexcept;

@@ -11,9 +11,9 @@
 ///
 /// `Wire` has
 ///   change(SyncRequest)              asks the home; answered,
-///   tell(MemberId, Word, uint64)     writes a word of another member, and for a grant signals its event behind it,
+///   tell(MemberId, Word, uint64)     writes a word of another member, and for a grant signals its event afterwards,
 ///   tell_surely(MemberId, Word, uint64)  the same; answered,
-///   probe(MemberId)                  asks whether a member is still there; answered,
+///   probe(MemberId)                  asks whether a member is still alive; answered,
 ///   load(Word), store(Word, uint64)  a word of one's own,
 ///   take_event()                     takes one occurrence of one's own event, if there is one,
 ///   is_home()                        whether the home is at the own node,
@@ -21,15 +21,15 @@
 /// "Answered": `answer` is called, later, once. There is one such command at a time.
 namespace stopbit::nic {
 
-/// The words of a member at an object, in its own memory, behind a window of its own.
+/// The words of a member at an object, in its own memory, in a window of its own.
 enum class MemberWord : std::uint8_t {
-  Next = 0,       ///< Written by who stands behind it: a SyncLink.
-  EvenGrant = 1,  ///< Written by who wakes it: a SyncGrant, of an even epoch,
+  Next = 0,       ///< Written by the member queued after it: a SyncLink.
+  EvenGrant = 1,  ///< Written by the member that wakes it: a SyncGrant, of an even epoch,
   OddGrant = 2,   ///< or an odd one; so a late one does not cover that of the next epoch.
 };
 inline constexpr std::size_t kMemberWords = 3;
 
-/// Who stands behind a member.
+/// The member queued after another.
 struct SyncLink {
   MemberId member = 0;
   std::uint8_t reserved = 0;
@@ -39,7 +39,7 @@ struct SyncLink {
 /// That a member has been woken.
 struct SyncGrant {
   std::uint8_t is_there = 0;
-  std::uint8_t waiting = 0;  ///< Queue: how many stand behind it.
+  std::uint8_t waiting = 0;  ///< Queue: members queued after it.
   std::uint16_t epoch = 0;
   std::uint32_t serial = 0;  ///< Lock: as its link said.
 };
@@ -49,7 +49,7 @@ static_assert(sizeof(SyncLink) == sizeof(std::uint64_t) && sizeof(SyncGrant) == 
   return epoch % 2 == 0 ? MemberWord::EvenGrant : MemberWord::OddGrant;
 }
 
-/// What came back for a command.
+/// The result of a command.
 struct SyncAnswer {
   Error error = Error::None;
   std::uint64_t word = 0;  ///< Of a change: the word before it.
@@ -61,12 +61,12 @@ struct SyncAnswer {
          error == Error::TargetTranslation;
 }
 
-/// One member at a lock (8.2). Granted in the order in which the home saw the attempts, as long as nobody dies.
+/// One member at a lock (8.2). Granted in the order in which the home saw the attempts, as long as no member dies.
 ///
-/// A holder that dies is found by whoever waits: in `grow_impatient` it asks the home who holds the lock, and that
-/// one's node whether it is still there. Then the lock is broken, once: it begins a new epoch, free, and all that wait
-/// queue again, as soon as they grow impatient, in any order. A holder that is alive is never overtaken, but for its
-/// owner breaking the lock; it learns that at its release.
+/// A waiting member finds a holder that died: in `grow_impatient` it asks the home who holds the lock, and that
+/// holder's node whether it is alive. Then the lock is broken, once: it begins a new epoch, free, and all waiting
+/// members queue again, as soon as they grow impatient, in any order. A holder that is alive is never overtaken, unless
+/// the owner breaks the lock; it learns that at its release.
 class LockCore {
  public:
   enum class State : std::uint8_t {
@@ -78,7 +78,7 @@ class LockCore {
     Breaking,  ///< or BreakLock.
     Held,
     Releasing,     ///< Release is under way.
-    AwaitingNext,  ///< Somebody stands behind it who has not said so yet.
+    AwaitingNext,  ///< A member queued after it has not said so yet.
     BreakingOwn,   ///< It never did: so all queue again.
     Leaving,       ///< Disband is under way, so as to be in the queue no more.
     Recovering,    ///< An answer was lost: Look is under way,
@@ -89,7 +89,7 @@ class LockCore {
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_held() const noexcept { return state_ == State::Held; }
-  /// Nothing will happen before somebody else does something.
+  /// Only another member can end this state.
   [[nodiscard]] bool is_waiting() const noexcept { return state_ == State::Waiting; }
   /// Why the last attempt or release did not work: what the home's node said.
   [[nodiscard]] Error error() const noexcept { return error_; }
@@ -122,7 +122,7 @@ class LockCore {
     state_ = State::Leaving;
     wire.change({SyncStep::Disband, self_, 0, 0, epoch_, 0});
   }
-  /// The answer that it waits for will not come, or must not be taken any more. What was asked may have been done.
+  /// The expected answer will not come, or must not be taken any more. The command may have been carried out.
   template <class Wire>
   void answer_lost(Wire& wire) {
     switch (state_) {
@@ -137,7 +137,7 @@ class LockCore {
       case State::Disbanding: break;
       default: return;  // it waits for none
     }
-    // Behind what was asked: the word shows what came of it.
+    // After the command: the word shows its result.
     state_ = State::Recovering;
     wire.change({SyncStep::Look, 0, 0, 0, 0, 0});
   }
@@ -187,7 +187,7 @@ class LockCore {
       case State::Asking: take_asked(wire, word); break;
       case State::Looking: take_look(wire, word); break;
       case State::Breaking: {
-        // Somebody else was faster, or it lives after all: look again.
+        // Another member was faster, or the holder is alive after all: look again.
         state_ = State::Waiting;
         if (word.head == self_) {
           hold(word);
@@ -243,7 +243,7 @@ class LockCore {
   void take_look(Wire& wire, const SyncState& word) {
     state_ = State::Waiting;
     if (word.head == self_) {
-      hold(word);  // whoever should have said so is dead, or slow
+      hold(word);  // the member that should have said so is dead, or slow
     } else if (word.epoch != epoch_) {
       ask(wire);
     } else if (word.head != 0) {
@@ -315,12 +315,12 @@ class LockCore {
 };
 
 /// One member at a wait queue (8.3) or a semaphore (8.4). Woken in the order in which the home saw them come, as long
-/// as nobody dies. Each wake-up is one event of the member, so none is lost or doubled, whatever else happens.
+/// as no member dies. Each wake-up is one event of the member, so none is lost or doubled, whatever else happens.
 ///
-/// A queue that somebody's death has torn (it was woken and did not say who is next, or it cannot be told) is broken by
-/// whoever finds that: those that wait leave it as soon as they grow impatient. At a semaphore they queue again, and no
-/// count is lost; at a wait queue they are woken for nothing, and must look at what they wait for again anyhow.
-/// What is lost: the wake-up of a member that dies between having made it and having told of it.
+/// A death can tear a queue: a member was woken and did not say who is next, or it cannot be reached. The member that
+/// finds this breaks the queue: waiting members leave it as soon as they grow impatient. At a semaphore they queue
+/// again, and no count is lost; at a wait queue they are woken for nothing, and must check their condition again
+/// anyhow. Lost: the wake-up of a member that dies between making it and reporting it.
 class QueueCore {
  public:
   enum class State : std::uint8_t {
@@ -330,10 +330,10 @@ class QueueCore {
     Looking,       ///< The same; Look is under way,
     Breaking,      ///< or BreakQueue,
     Returning,     ///< or a V for a wake-up of an older epoch.
-    AwaitingNext,  ///< Woken; who stands behind it has not said so yet.
+    AwaitingNext,  ///< Woken; the next member has not said so yet.
     Heading,       ///< NewHead is under way.
-    Telling,       ///< Another one is being told that it was woken.
-    Tearing,       ///< It is gone: BreakQueue is under way,
+    Telling,       ///< Waking another member.
+    Tearing,       ///< The next one died: BreakQueue is under way,
     Repeating,     ///< then a V for the one that it did not get.
     Signalling,    ///< Dequeue or V is under way.
     Leaving,       ///< BreakQueue is under way, so as to be in the queue no more.
@@ -345,13 +345,13 @@ class QueueCore {
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] bool is_idle() const noexcept { return state_ == State::Idle; }
-  /// Nothing will happen before somebody else does something.
+  /// Only another member can end this state.
   [[nodiscard]] bool is_waiting() const noexcept { return state_ == State::Waiting; }
   [[nodiscard]] Error error() const noexcept { return error_; }
   /// Queue: the last wait ended because the queue was broken.
   [[nodiscard]] bool was_broken() const noexcept { return was_broken_; }
 
-  /// Only when Idle: stands in the queue, or counts the semaphore down. When it is Idle again, it has been woken.
+  /// Only when Idle: joins the queue, or counts the semaphore down. When it is Idle again, it has been woken.
   template <class Wire>
   void wait(Wire& wire) {
     error_ = Error::None;
@@ -373,23 +373,23 @@ class QueueCore {
     wire.change(signal_request());
   }
   /// Only when Waiting in a queue that is no semaphore: leaves it before its turn. The others are woken for nothing, as
-  /// soon as they grow impatient. Idle at the end.
-  /// Of a semaphore nobody can leave: a count may be on its way, which only the member that waited can take.
+  /// soon as they grow impatient. Idle at the end. A member cannot leave a semaphore: a count may be on its way, which
+  /// only the member that waited can take.
   template <class Wire>
   void leave(Wire& wire) {
     state_ = State::Leaving;
     wire.change({SyncStep::BreakQueue, 0, 0, 0, epoch_, 0});
   }
-  /// The answer that it waits for will not come, or must not be taken any more. What was asked may have been done: the
-  /// queue is broken, so that nobody waits for what was not told, and the call ends with ERR_QUEUE_FULL. Of a semaphore
-  /// a count may be lost.
+  /// The expected answer will not come, or must not be taken any more. The command may have been carried out: the queue
+  /// is broken, so that no member waits for a lost wake-up, and the call ends with ERR_QUEUE_FULL. A semaphore may lose
+  /// a count.
   template <class Wire>
   void answer_lost(Wire& wire) {
     switch (state_) {
       case State::Looking:
       case State::Breaking: state_ = State::Waiting; return;  // it looks again
       case State::Tearing: tear(wire, torn_epoch_, repeats_); return;
-      case State::Telling:  // it was told, or is gone
+      case State::Telling:  // it was woken, or has died
         error_ = Error::Full;
         state_ = then_;
         return;
@@ -436,7 +436,7 @@ class QueueCore {
       if (is_gone(answer.error)) {
         tear(wire, told_epoch_, is_semaphore_);
       } else {
-        error_ = answer.error;  // a lost node was told, or not
+        error_ = answer.error;  // a lost node got it, or not
       }
       return;
     }
@@ -506,7 +506,7 @@ class QueueCore {
       state_ = grant.waiting == 0 ? State::Idle : State::AwaitingNext;
       looks_ = 0;
     } else if (is_semaphore_) {
-      // A wake-up of an older epoch: somebody else may have it.
+      // A wake-up of an older epoch: another member may have it.
       state_ = State::Returning;
       then_ = State::Waiting;
       wire.change(signal_request());
@@ -516,7 +516,7 @@ class QueueCore {
   void take_look(Wire& wire, const SyncState& word) {
     state_ = State::Waiting;
     if (word.epoch != epoch_) return leave_broken(wire);
-    // Nobody has become the head in all that time, though somebody waits: this one.
+    // No member has become the head in all that time, though this one waits.
     const bool is_torn = word.head == 0 && has_looked_ && word == looked_;
     has_looked_ = true;
     looked_ = word;
@@ -530,7 +530,7 @@ class QueueCore {
     state_ = State::Idle;
     if (is_semaphore_ && !wire.take_event()) insert(wire);
   }
-  /// What came of a wake-up, one's own or one that was owed.
+  /// The result of a wake-up, one's own or one that was owed.
   template <class Wire>
   void take_wake_up(Wire& wire, const SyncChange& change) {
     state_ = then_;

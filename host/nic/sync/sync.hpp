@@ -15,7 +15,7 @@
 /// Locks, wait queues, semaphores and monitors between ports of one host or of several. README.md says how they work.
 namespace stopbit::nic {
 
-/// Words behind a window that others may read and write.
+/// Words in a window that others may read and write.
 struct SyncPlace {
   NodeId node = 0;
   Vpid vpid = 0;
@@ -31,7 +31,7 @@ struct SyncMember {
 
 /// A lock, a queue or a semaphore, as all its members must know it. At most 255 members; number 1 is the first.
 struct SyncObject {
-  SyncPlace home;  ///< Its word (sync/word.hpp): 0, or to_word of a count, before anybody uses it.
+  SyncPlace home;  ///< Its word (sync/word.hpp): 0, or to_word of a count, before its first use.
   std::vector<SyncMember> members;
 };
 
@@ -87,8 +87,8 @@ class SyncWire {
   [[nodiscard]] bool flush(SyncAnswer& answer) noexcept;
   /// Whether the notification is the answer that is waited for.
   [[nodiscard]] bool take(const Notification& notification, SyncAnswer& answer) noexcept;
-  /// An answer is waited for, and the port has lost notifications since that was asked: it may not come. Then it is not
-  /// waited for any more.
+  /// The port has lost notifications since the pending command was sent, so its answer may not come. Gives up waiting
+  /// for it.
   [[nodiscard]] bool give_up_answer() noexcept;
 
  private:
@@ -115,15 +115,15 @@ class SyncWire {
   std::size_t waiting_count_ = 0;
 };
 
-/// How long a thread is patient: it spins for `spin`, then it sleeps; every `look` it looks whether anybody died.
+/// How long a thread is patient: it spins for `spin`, then it sleeps; every `look` it checks for dead members.
 struct SyncPatience {
   std::chrono::nanoseconds spin = std::chrono::microseconds(20);
   std::chrono::nanoseconds look = std::chrono::milliseconds(100);
 };
 
-/// What the members of all objects have in common. `object`, `words` (registered memory of the port, behind the window
-/// that `object` names for this member) and `port` must outlive it. One thread, that of the port. Allocates in the
-/// constructor only. May be moved nowhere; make all users of a port before any is used, and destroy none before the
+/// Base of the members of all objects. `object`, `words` (registered memory of the port, in the window that
+/// `object` names for this member) and `port` must outlive it. One thread, that of the port. Allocates in the
+/// constructor only. Cannot be moved; make all users of a port before any is used, and destroy none before the
 /// last.
 class SyncUser {
  public:
@@ -132,7 +132,7 @@ class SyncUser {
 
   /// Goes on as far as it can, without waiting: for those who have a loop of their own.
   void step() noexcept;
-  /// Looks whether anybody died, and whether an answer was dropped; to be called now and then while it waits.
+  /// Looks for dead members and dropped answers; call it from time to time while waiting.
   void grow_impatient() noexcept;
 
  protected:
@@ -167,8 +167,8 @@ class SyncLock final : public SyncUser {
            const SyncPatience& patience = {})
       : SyncUser(port, object, self, words, patience), core_(self) {}
 
-  /// False: not in this time, or `error` says why not. Whoever ran out of time still stands in the queue: it must go on
-  /// with `acquire`, and release the lock when it has it, or `leave`.
+  /// False: timed out, or `error` says why not. After a timeout the member is still in the queue: it must go on with
+  /// `acquire`, and release the lock when it has it, or `leave`.
   [[nodiscard]] bool acquire(std::chrono::nanoseconds timeout) noexcept;
   /// Of the holder. False: not in this time (go on with `release`), or `error` says why not, or the lock had been
   /// broken.
@@ -192,7 +192,7 @@ class SyncLock final : public SyncUser {
   LockCore core_;
 };
 
-/// A wait queue, whose signals are lost when nobody waits, or a semaphore (QueueCore).
+/// A wait queue, whose signals are lost without a waiting member, or a semaphore (QueueCore).
 class SyncQueue final : public SyncUser {
  public:
   enum class Kind : std::uint8_t { Queue, Semaphore };
@@ -201,17 +201,17 @@ class SyncQueue final : public SyncUser {
             Kind kind, const SyncPatience& patience = {})
       : SyncUser(port, object, self, words, patience), core_(self, kind == Kind::Semaphore), kind_(kind) {}
 
-  /// Until it is woken, or the semaphore was counted down. False: not in this time, or `error` says why not. Whoever
-  /// ran out of time still stands in the queue: it must go on with `wait`, or `leave`. ERR_QUEUE_FULL: an answer was
-  /// dropped, as the port's notification ring was full; whether it was done, nobody can say.
+  /// Waits until woken, or the semaphore was counted down. False: timed out, or `error` says why not. After a timeout
+  /// the member is still in the queue: it must go on with `wait`, or `leave`. ERR_QUEUE_FULL: an answer was dropped
+  /// because the port's notification ring was full; whether the command was carried out is unknown.
   [[nodiscard]] bool wait(std::chrono::nanoseconds timeout) noexcept;
   /// Wakes the first one, or counts up. False: not in this time, or `error` says why not.
   [[nodiscard]] bool signal(std::chrono::nanoseconds timeout) noexcept;
-  /// Stands in the queue, and comes back: to be followed by `wait`. What is signalled from now on is not lost.
+  /// Joins the queue and returns; call `wait` next. Signals from now on are not lost.
   [[nodiscard]] bool insert(std::chrono::nanoseconds timeout) noexcept;
 
-  /// Out of a queue before its turn; the others are woken for nothing when they grow impatient. False: not in this time
-  /// (go on with `leave`), `error` says why not, or it is a semaphore, which nobody can leave (QueueCore::leave).
+  /// Leaves a queue before its turn; the others are woken for nothing when they grow impatient. False: timed out (go on
+  /// with `leave`), `error` says why not, or it is a semaphore, which no member can leave (QueueCore::leave).
   [[nodiscard]] bool leave(std::chrono::nanoseconds timeout) noexcept;
 
   /// Begin it; `step` goes on. Only when idle.
@@ -230,8 +230,8 @@ class SyncQueue final : public SyncUser {
   bool is_inserted_ = false;
 };
 
-/// A monitor of Mesa's kind (8.3.1): a lock, and wait queues as its conditions. Whoever comes back from `wait` must
-/// look again at what it waited for.
+/// A monitor of Mesa's kind (8.3.1): a lock, and wait queues as its conditions. After `wait` returns, the caller must
+/// check its condition again.
 class SyncMonitor {
  public:
   explicit SyncMonitor(SyncLock& lock) noexcept : lock_(lock) {}

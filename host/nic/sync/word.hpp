@@ -8,8 +8,8 @@
 /// asker makes the same step with that and so knows everything.
 ///
 /// The steps are those of network virtual memory (8.2 to 8.4), whose wait queue and semaphore lose wake-ups as printed;
-/// the corrections are marked. New here: the epoch, by which a broken queue is told from the one before, and the holder
-/// of a lock, without which nobody could see that it is dead.
+/// the corrections are marked. New here: the epoch, which distinguishes a broken queue from the one before, and the
+/// holder of a lock, without which its death could not be noticed.
 namespace stopbit::nic {
 
 /// Number of a member: 1 to 255, 0 is none. A member is one thread that may wait.
@@ -18,8 +18,8 @@ using MemberId = std::uint8_t;
 /// The word, field by field.
 struct SyncState {
   std::uint16_t epoch = 0;   ///< How often it was broken.
-  MemberId head = 0;         ///< Lock: the holder. Queue: who is woken next; 0 while nobody has said who that is.
-  MemberId tail = 0;         ///< Who came last.
+  MemberId head = 0;         ///< Lock: the holder. Queue: the next to be woken; 0 while that is unknown.
+  MemberId tail = 0;         ///< The newest member.
   std::uint8_t waiting = 0;  ///< Queue: members in it, those included who are owed a wake-up.
   std::uint8_t pending = 0;  ///< Queue: wake-ups that wait for a head.
   std::uint16_t count = 0;   ///< Semaphore.
@@ -39,15 +39,15 @@ inline constexpr std::uint16_t kMaxCount = 65'000;
 
 enum class SyncStep : std::uint8_t {
   Look = 0,        ///< Changes nothing.
-  Acquire = 1,     ///< Lock: `member` gets it, or stands behind the tail.
-  Release = 2,     ///< Lock, by its holder: `other` is who stands behind it, 0 if nobody has said so yet.
-  BreakLock = 3,   ///< Lock, if `member` holds it: free, everybody queues again.
-  Enqueue = 4,     ///< Queue: `member` stands last.
+  Acquire = 1,     ///< Lock: `member` gets it, or queues after the tail.
+  Release = 2,     ///< Lock, by its holder: `other` is the next member, 0 if that is unknown.
+  BreakLock = 3,   ///< Lock, if `member` holds it: free, all members queue again.
+  Enqueue = 4,     ///< Queue: `member` becomes the last.
   Dequeue = 5,     ///< Queue: the first one leaves, if there is one.
-  NewHead = 6,     ///< Queue, by who has left: `other` is the first one now.
+  NewHead = 6,     ///< Queue, by a member that has left: `other` is the first one now.
   SemaphoreP = 7,  ///< Counts down, or enqueues `member`.
   SemaphoreV = 8,  ///< Dequeues, or counts up.
-  BreakQueue = 9,  ///< Queue, semaphore: empty, everybody queues again; pending wake-ups are counted.
+  BreakQueue = 9,  ///< Queue, semaphore: empty, all members queue again; pending wake-ups are counted.
   Disband = 10,    ///< Lock, if it is held, and not by `member`: the holder keeps it, all who wait queue again.
 };
 [[nodiscard]] const char* to_text(SyncStep step) noexcept;
@@ -68,13 +68,13 @@ static_assert(sizeof(SyncRequest) == sizeof(std::uint64_t));
 enum class SyncOutcome : std::uint8_t {
   Seen,         ///< Look.
   Granted,      ///< The lock is held; the semaphore was counted down.
-  Behind,       ///< The asker waits behind `member`; behind nobody if that is 0.
+  Behind,       ///< The asker waits after `member`; first in line if that is 0.
   Freed,        ///< The lock is free.
-  Passed,       ///< `member` holds the lock now, and must be told.
-  NextMissing,  ///< Somebody stands behind the holder, who has not said so yet: again, when it has.
-  Woken,        ///< `member` has left the queue and must be told; `waiting` stand behind it.
+  Passed,       ///< `member` holds the lock now, and must be woken.
+  NextMissing,  ///< A member queued after the holder has not said so yet: repeat when it has.
+  Woken,        ///< `member` has left the queue and must be woken; `waiting` follow it.
   Banked,       ///< A wake-up waits for the next head.
-  Empty,        ///< Nobody waits: nothing happened.
+  Empty,        ///< The queue is empty: nothing happened.
   Counted,      ///< The semaphore was counted up.
   Headed,       ///< There is a head again.
   Broken,       ///< A new epoch has begun.
@@ -147,7 +147,7 @@ constexpr SyncChange dequeue(SyncState state) noexcept {
         state.head = state.tail = 0;
         return {state, SyncOutcome::Freed};
       }
-      // Who stood behind it before the queue was disbanded may be elsewhere by now.
+      // The member after it before the queue was disbanded may be elsewhere by now.
       if (request.other == 0 || request.epoch != state.epoch) return refuse(SyncOutcome::NextMissing);
       state.head = request.other;
       return {state, SyncOutcome::Passed, request.other};

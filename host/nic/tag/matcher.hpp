@@ -12,7 +12,7 @@ namespace stopbit::nic {
 
 struct MatcherOptions {
   std::size_t receives = 1024;    ///< That can be posted at once,
-  std::size_t unexpected = 1024;  ///< and records that nobody waited for.
+  std::size_t unexpected = 1024;  ///< and records without a matching receive.
 };
 
 /// The tag matching unit of one port: fixed stores of receives and of unexpected records.
@@ -40,10 +40,10 @@ class TagMatcher {
   [[nodiscard]] std::optional<TagReceive> take_receive(const TagHeader& header) noexcept;
   /// The oldest unexpected record for this receive, taken out.
   [[nodiscard]] std::optional<TagRecord> take_record(const TagReceive& receive) noexcept;
-  /// False: no such receive is here.
+  /// False: no such receive exists.
   bool cancel(std::uint64_t id) noexcept;
 
-  /// Takes everything out, oldest first, behind what is there. Allocates if there is not enough room reserved.
+  /// Takes everything out, oldest first, and appends it. Allocates if there is not enough room reserved.
   void dump(std::vector<Stamped<TagReceive>>& receives, std::vector<Stamped<TagRecord>>& records);
 
  private:

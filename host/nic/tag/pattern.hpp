@@ -11,7 +11,7 @@ struct TagHeader {
   std::uint64_t value = 0;
 };
 
-/// Which bits of a header a receive looks at; 0 in all bits of a field is a wildcard.
+/// The bits of a header that a receive compares; 0 in all bits of a field is a wildcard.
 struct TagMask {
   std::uint32_t channel = ~std::uint32_t{0};
   std::uint32_t template_id = ~std::uint32_t{0};

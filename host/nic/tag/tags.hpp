@@ -17,13 +17,13 @@ struct TagOptions {
 
 struct TagCounters {
   std::uint64_t matched = 0;     ///< Records that were handed to a receive.
-  std::uint64_t unexpected = 0;  ///< Records that nobody waited for when they came.
+  std::uint64_t unexpected = 0;  ///< Records that came before a matching receive.
   std::uint64_t dropped = 0;     ///< Of these: not stored, because they are only counted or there was no room.
   std::uint64_t handed_to_software = 0;
   std::uint64_t handed_back = 0;
 };
 
-/// Who gets what was matched.
+/// Receives the matches.
 class TagSink {
  public:
   TagSink() = default;

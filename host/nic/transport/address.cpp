@@ -86,7 +86,7 @@ Result<AddressPrefix> parse_prefix(std::string_view text) {
   }
   if (slash == std::string_view::npos) return prefix;
   const std::string_view number = text.substr(slash + 1);
-  // One that is written as IPv6 counts its bits so, also if it is mapped IPv4.
+  // A prefix written as IPv6 counts bits as IPv6, even if the address is mapped IPv4.
   const bool is_ipv4 = host.find(':') == std::string::npos;
   const unsigned most = is_ipv4 ? 32 : 128;
   unsigned bits = 0;

@@ -41,7 +41,7 @@ bool fill_hole(const siginfo_t& info) noexcept {
   if (range == nullptr) return false;
   const std::uintptr_t from = at & ~(kPageBytes - 1);
   const std::uintptr_t to = range->end.load(std::memory_order_relaxed);
-  range->is_broken.store(true, std::memory_order_relaxed);  // before anybody can see a zero
+  range->is_broken.store(true, std::memory_order_relaxed);  // before any thread can see a zero
   std::atomic_signal_fence(std::memory_order_seq_cst);
   // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of the fault
   return ::mmap(reinterpret_cast<void*>(from), to - from, PROT_READ | PROT_WRITE,

@@ -38,14 +38,14 @@ std::string owner_text(const struct stat& status) {
   return status.st_uid == ::geteuid() ? "" : " (it belongs to " + user_text(status.st_uid) + ")";
 }
 
-/// A segment whose writer is gone, or that is the caller's own.
+/// A segment whose writer has died, or that is the caller's own.
 struct Old {
   Descriptor file;
-  bool is_held = false;  ///< By us, alone. Else readers have locked it: somebody else may want to replace it, too.
+  bool is_held = false;  ///< By us, alone. Else readers have locked it: another process may want to replace it, too.
 };
 
-/// Holds the lock of the segment behind the name, whose writer is gone or who is `kind.own`. Who holds it may replace
-/// or remove it: nobody else will. Nothing on success, else why not; `again` if the name has changed meanwhile.
+/// Locks the segment of this name, whose writer has died or is `kind.own`. The holder of the lock may replace or remove
+/// it; no other process will. Nothing on success, else why not; `again` if the name has changed meanwhile.
 Status hold_dead(const std::string& path, const SegmentKind& kind, Old& old, bool& again) {
   const std::string noun(kind.noun);
   old.file = Descriptor(::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -58,7 +58,7 @@ Status hold_dead(const std::string& path, const SegmentKind& kind, Old& old, boo
   std::uint64_t magic = 0;
   const bool is_file = ::fstat(old.file.get(), &opened) == 0 && S_ISREG(opened.st_mode);
   const bool is_held_by_us = is_file && kind.own != nullptr && is_same_file(*kind.own, opened);
-  // Somebody of our user has made it shorter: no other can put a file there.
+  // A process of our user has truncated it: other users cannot put a file there.
   const bool is_rest = is_file && opened.st_size == 0 && opened.st_uid == ::geteuid() && is_in_own_folder(path);
   const bool is_ours =
       is_held_by_us || is_rest ||
@@ -76,13 +76,13 @@ Status hold_dead(const std::string& path, const SegmentKind& kind, Old& old, boo
   struct stat named {};
   if (::lstat(path.c_str(), &named) != 0 || named.st_ino != opened.st_ino || named.st_dev != opened.st_dev) {
     again = true;
-    return Failure{"the " + noun + " '" + path + "' changes all the time"};
+    return Failure{"the " + noun + " '" + path + "' keeps changing"};
   }
   return Done{};
 }
 
-/// Takes the name of a segment that could not be held. The two files change names, and who finds that it has taken the
-/// name from another successor gives it back.
+/// Takes the name of a segment that could not be locked. The two files change names, and a caller that finds that it
+/// has taken the name from another successor gives it back.
 Status exchange(const std::string& name, const std::string& path, const Old& old, bool& again) {
   const auto change_names = [&] {
     return ::renameat2(AT_FDCWD, name.c_str(), AT_FDCWD, path.c_str(), RENAME_EXCHANGE) == 0;
@@ -93,14 +93,14 @@ Status exchange(const std::string& name, const std::string& path, const Old& old
   }
   if (!is_at(old.file, name)) {
     again = change_names();
-    return Failure{"'" + path + "' changes all the time"};
+    return Failure{"'" + path + "' keeps changing"};
   }
   ::unlink(name.c_str());
   return Done{};
 }
 
-/// What makers that died have left: PATH.new-NUMBER, which nobody holds. One that is alive and has not locked its file
-/// yet cannot name it then, which it could not anyway: the name is ours.
+/// Removes files that dead makers left: PATH.new-NUMBER, locked by no process. A live maker that has not locked its
+/// file yet can then not name it, which it could not anyway: the name is ours.
 void remove_unfinished(const std::string& path) {
   const fs::path name(path);
   const std::string begins = name.filename().string() + std::string(kNew);
@@ -120,7 +120,7 @@ void remove_unfinished(const std::string& path) {
   for (const fs::path& file : dead) fs::remove(file, error);  // those of others stay
 }
 
-/// Of 64 bits that nobody can guess.
+/// Returns 64 unpredictable bits as digits.
 std::string random_digits() {
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) number = static_cast<std::uint64_t>(::getpid());

@@ -44,7 +44,7 @@ Mapping::~Mapping() {
   if (data_ != nullptr) ::munmap(data_, bytes_);
 }
 
-/// What is mapped belongs to this object from here on, guarded.
+/// The mapping belongs to this object from here on, guarded.
 bool Mapping::take(void* data, std::size_t bytes) noexcept {
   GuardedRange* const range = guard(static_cast<std::byte*>(data), bytes);
   if (range == nullptr) {

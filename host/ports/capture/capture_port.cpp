@@ -76,7 +76,7 @@ class CapturePort final : public Port {
     return text;
   }
 
-  /// Makes packet_ the next one to be played. The source keeps its frame until it is asked for another.
+  /// Makes packet_ the next one to be played. The source keeps its frame until the next one is requested.
   bool fetch() noexcept {
     if (has_packet_) return true;
     if (ended_) return false;

@@ -31,17 +31,17 @@ namespace {
 constexpr std::uint16_t kMaxBurst = 512;
 constexpr unsigned kPoolCache = 256;
 constexpr std::uint64_t kLooksPerSecond = 10;                   ///< At the card's own counters.
-constexpr std::uint64_t kReportSeconds = 60;                    ///< Between two IGMP reports that nobody asked for.
+constexpr std::uint64_t kReportSeconds = 60;                    ///< Between two unsolicited IGMP reports.
 constexpr std::uint64_t kPlausibleStampNs = 10 * kNsPerSecond;  ///< A driver's UTC is this close to ours.
 constexpr std::size_t kPrefetchAhead = 4;
 constexpr std::size_t kReportFrameBytes = 1'518;
-/// What a driver may have in the buffer beside the frame: VLAN tags, a header of its own (virtio). Without room for it
-/// virtio refuses the queue.
+/// Space that a driver may need in the buffer beside the frame: VLAN tags, a header of its own (virtio). Without room
+/// for it virtio refuses the queue.
 constexpr std::size_t kDriverBytes = 64;
 /// At the end, for what is still to be sent: stopping a card forgets it, and groups would be left without a word.
 constexpr unsigned kLastFramesUs = 10'000;
 constexpr std::uint32_t kAllHosts = 0xE0000001;  ///< 224.0.0.1: where routers ask who is in which group.
-constexpr int kBurstsForOthers = 8;              ///< So many bursts in a poll may belong to other queues altogether.
+constexpr int kBurstsForOthers = 8;              ///< Bursts in a poll that may belong entirely to other queues.
 
 std::string rte_error(int error) {
   return rte_strerror(error < 0 ? -error : error);
@@ -188,7 +188,7 @@ Status Device::set_up_queues(const DpdkPortOptions& options, const rte_eth_dev_i
   if (const int error = rte_eth_dev_adjust_nb_rx_tx_desc(number_, &receive, &send); error != 0) {
     return failure("descriptors", error);
   }
-  // What the card may hold, what is between two queues, what a poll hands out, and what stays in the caches of threads.
+  // Frames that the card holds, those between two queues, those of a poll, and those in the caches of threads.
   const std::uint32_t between = queues_ > 1 ? receive : 0;
   const std::uint32_t needed =
       queues_ * (std::uint32_t{receive} + between + send + options.burst) + (queues_ + 2U) * kPoolCache;
@@ -378,7 +378,7 @@ class QueuePort final : public Port {
     return 0;
   }
 
-  /// What has been received, as arrivals; without what belongs to other queues. @returns how many.
+  /// Received packets as arrivals, without those of other queues. @returns how many.
   std::size_t hand_out(std::span<Arrival> batch, Handover* handover) noexcept {
     if (held_ == 0) return 0;
     const std::uint64_t before = os::monotonic_clock_ns();
@@ -450,7 +450,7 @@ class QueuePort final : public Port {
     held_ = 0;
   }
 
-  /// What is not of every packet: the card's counters and IGMP.
+  /// Work that is not needed for every packet: the card's counters and IGMP.
   void look_around(std::uint64_t ticks) noexcept {
     next_look_ = ticks + look_ticks_;
     const std::uint64_t missed = queue_ == 0 ? device_->missed() : 0;

@@ -12,7 +12,7 @@
 /// Ports of DPDK. Built if libdpdk is found (then STOPBIT_DPDK is defined for targets that link stopbit_ingest_dpdk).
 namespace stopbit::ingest {
 
-/// What a process needs before its first port. Once per process.
+/// Set-up of a process before its first port. Once per process.
 struct DpdkOptions {
   /// Huge pages must have been reserved (`stopbit check-host`). Without them it works at half the speed or less.
   bool huge_pages = true;

@@ -45,7 +45,7 @@ class Handover {
   void give(std::uint16_t from, std::uint16_t to, rte_mbuf* buffer) noexcept;
   /// On the thread of `to`: takes the datagrams passed to it, at most the size of the span. @returns their number.
   [[nodiscard]] std::size_t take(std::uint16_t to, std::span<rte_mbuf*> buffers) noexcept;
-  /// What found no room on its way to this queue.
+  /// Datagrams without room on their way to this queue.
   [[nodiscard]] std::uint64_t dropped(std::uint16_t to) const noexcept;
 
  private:

@@ -14,7 +14,7 @@ namespace stopbit::ingest {
 
 using MacAddress = std::array<std::uint8_t, 6>;
 
-/// What a report says about its groups.
+/// Content of a report about its groups.
 enum class GroupReport : std::uint8_t {
   Current,  ///< The answer to a query, and what is repeated now and then.
   Leave,

@@ -132,7 +132,7 @@ class PcapngSource final : public PacketSource {
     const bool is_section = std::equal(kPcapngMagic.begin(), kPcapngMagic.end(), head.begin());
     std::size_t at = 0;
     if (is_section) {
-      // Its byte order stands behind the length.
+      // Its byte order follows the length.
       type = kSection;
       body_.resize(4);
       if (stream_->read(body_.data(), 4) != 4) return cut();
@@ -223,7 +223,7 @@ class PcapngSource final : public PacketSource {
   std::vector<Interface> interfaces_;
   std::vector<std::byte> body_;  ///< Of the block, with the length at its end.
   Packet packet_;
-  std::optional<Next> waiting_;  ///< What begin() has found.
+  std::optional<Next> waiting_;  ///< Result of begin().
   std::uint64_t begin_ = 0;      ///< Of the block.
   std::uint64_t packets_ = 0;
   bool ended_ = false;

@@ -82,7 +82,7 @@ Archive::~Archive() {
   if (file_) close();
 }
 
-/// What an earlier run has left counts, and its numbers are not used again. Its times are unknown: they are taken to be
+/// Files of an earlier run count, and their numbers are not used again. Its times are unknown: they are taken to be
 /// older than anything.
 void Archive::find_files() {
   std::vector<std::pair<std::uint64_t, Closed>> found;

@@ -54,7 +54,7 @@ class Archive {
     std::uint64_t frozen_files = 0;
     std::uint64_t refused_freezes =
         0;                   ///< Files that were not frozen because frozen_bytes were full, or the disk failed.
-    std::string last_error;  ///< What the system said; empty if nothing went wrong.
+    std::string last_error;  ///< Error text of the system; empty if there was none.
   };
   [[nodiscard]] const Counts& counts() const noexcept { return counts_; }
   /// Writing has failed, and no bytes have reached the disk since.

@@ -70,7 +70,7 @@ void PcapngWriter::put_bytes(std::span<const std::byte> bytes) {
   block_.resize((block_.size() + 3) / 4 * 4);
 }
 
-/// The length stands at both ends of a block.
+/// The length is at both ends of a block.
 void PcapngWriter::end_block() {
   const auto length = static_cast<std::uint32_t>(block_.size() + 4);
   put(length);

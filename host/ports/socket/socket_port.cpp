@@ -28,7 +28,7 @@
 namespace stopbit::ingest {
 namespace {
 
-/// Up to so many sockets each is asked whether it has something; beyond, the kernel is asked which of them have.
+/// Up to this number, each socket is polled for datagrams; with more, the kernel reports which of them have some.
 constexpr std::size_t kDirectSockets = 4;
 constexpr std::size_t kEventsPerLook = 64;
 /// Room for the three time stamps and the drop counter of a datagram.
@@ -156,7 +156,7 @@ class SocketPort final : public Port {
     if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
   }
 
-  /// A socket that somebody else has opened and joined.
+  /// A socket that another process has opened and joined.
   Status adopt(const Membership& membership) {
     std::vector<std::string> notes;
     const Result<int> opened = options_.open_socket(membership, notes);
@@ -325,7 +325,7 @@ class SocketPort final : public Port {
       if (is_stamped) {
         const ArrivalClock::Mapped mapped = clock_.map(arrival.arrival_ns, socket.arrivals, counters_.clamped);
         arrival.t_ns = mapped.t_ns;
-        // What lies behind a datagram of which nobody knows when it came may have come before.
+        // Datagrams after one with an uncertain time may have come before it.
         if (!mapped.is_clamped) socket.read_to_ns = mapped.t_ns;
       }
       if ((message.msg_hdr.msg_flags & MSG_TRUNC) != 0) continue;
@@ -379,7 +379,7 @@ class SocketPort final : public Port {
     socket.drops = drops;
   }
 
-  /// A datagram tells of the drops before it; those behind the last one of a burst have to be asked for.
+  /// A datagram reports the drops before it; those after the last one of a burst have to be polled.
   void look_for_drops(GroupSocket& socket) noexcept {
     std::array<std::uint32_t, SK_MEMINFO_VARS> info{};
     socklen_t size = sizeof(info);

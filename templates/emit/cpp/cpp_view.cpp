@@ -14,8 +14,8 @@
 namespace stopbit::emit {
 namespace {
 
-/// Nodes of one body (of a template, an element or a group) that stand in one block, up to and with the one behind
-/// which another block begins. Nodes that are not stored are in no part.
+/// Nodes of one body (of a template, an element or a group) in one block, up to and with the one after which another
+/// block begins. Nodes that are not stored are in no part.
 struct Part {
   std::uint16_t block = kNoBlock;  ///< None if nothing of it has a word.
   std::vector<std::size_t> nodes;
@@ -23,7 +23,7 @@ struct Part {
   std::size_t leaver = 0;  ///< because this node left the block; it is not one of `nodes` if it is not stored.
 };
 
-/// What every struct declares beside the names of the feed.
+/// Names that every struct declares besides those of the feed.
 const std::set<std::string> kStructNames = {"kBase",         "kBlock",         "kEndNode", "kFirstNode", "kTemplateId",
                                             "kTemplateName", "kTemplateIndex", "place",    "header",     "from"};
 const std::set<std::string> kNamespaceNames = {"Feed", "detail", "label", "std", "stopbit", "text"};
@@ -46,7 +46,7 @@ class CppView {
     tables();
     for (const Template& item : program_.templates) {
       templates_.push_back(names_.unique(text(item.name)));
-      // A template that may stand in a dynamic reference has two bases: its view is a template of C++, too.
+      // A template that a dynamic reference may hold has two bases: its view is a template of C++, too.
       structs_.push_back(has_references_ ? names_.unique(templates_.back() + "At") : templates_.back());
     }
     enumerations();
@@ -81,7 +81,7 @@ class CppView {
            !node(index + 1).optional && !node(index + 1).unstored;
   }
 
-  /// Whether a sequence or reference stands in the nodes: it ends the block.
+  /// Whether the nodes contain a sequence or reference: it ends the block.
   [[nodiscard]] bool leaves_block(std::size_t first, std::size_t end) const {
     return std::any_of(program_.nodes.begin() + static_cast<std::ptrdiff_t>(first),
                        program_.nodes.begin() + static_cast<std::ptrdiff_t>(end), [](const Node& inner) {
@@ -91,7 +91,7 @@ class CppView {
 
   [[nodiscard]] bool is_flat(std::size_t index) const { return !leaves_block(index + 1, node(index).end); }
 
-  /// The block that the first word among the nodes stands in; none if a reference comes before it.
+  /// The block of the first word among the nodes; none if a reference comes before it.
   [[nodiscard]] std::optional<std::uint16_t> first_block(std::size_t first, std::size_t end) const {
     for (std::size_t i = first; i < end; i = node(i).end) {
       const Node& item = node(i);
@@ -196,7 +196,7 @@ class CppView {
 
   void node_row(std::size_t index) {
     const Node& item = node(index);
-    // What is not stored is passed over, with all that is inside: a constant takes no place either.
+    // A node that is not stored is skipped, with its content: a constant has no slot either.
     const bool is_field = item.kind == NodeKind::Field || item.unstored;
     const bool has_elements =
         item.kind == NodeKind::Field && (item.type == FieldType::Enum || item.type == FieldType::Set);
@@ -216,7 +216,7 @@ class CppView {
   }
 
   void tables() {
-    line("/// What checks and walks go by.");
+    line("/// The schema as tables, for checks and walks.");
     line("namespace detail {{");
     line("namespace v = ::stopbit::view;");
     table("Node", "kNodes", program_.nodes.size(), [&](std::size_t i) { node_row(i); });
@@ -272,7 +272,7 @@ class CppView {
     }
     line("}};");
     element_texts(name, "text", "The FIX value.", info, &Element::name);
-    element_texts(name, "label", "What people call it.", info, &Element::label);
+    element_texts(name, "label", "The name for people.", info, &Element::label);
   }
 
   void element_texts(const std::string& name, std::string_view function, std::string_view what, const TypeInfo& info,
@@ -466,7 +466,7 @@ class CppView {
   void after(const Part& part, std::uint16_t next_block, std::string_view type, std::string_view name) {
     const std::size_t index = part.leaver;
     const Node& item = node(index);
-    line("/// What follows.");
+    line("/// The view of the part that follows.");
     std::string where;
     if (item.unstored) {
       where = fmt::format("{{place.block + {}, place.strings}}", slots_of(part.block));
@@ -480,7 +480,7 @@ class CppView {
     getter(type, name, fmt::format("{}{{{}}}", type, where));
   }
 
-  /// The struct of a body's first part; those of the others stand in it.
+  /// The struct of a body's first part, which contains those of the others.
   void structs(const std::string& name, std::size_t first, std::size_t end, std::uint16_t open_block,
                const std::vector<std::string>& head, std::size_t template_index = SIZE_MAX) {
     const std::vector<Part> parts = split(first, end, open_block);
@@ -540,7 +540,7 @@ class CppView {
 
   void message_members(std::size_t index) {
     blank();
-    line("/// Of a checked record; nothing if that is of another template.");
+    line("/// The view of a checked record; nothing if the record is of another template.");
     line(
         "[[nodiscard]] static ::std::optional<{0}> from(::std::span<const ::stopbit::record::Slot> checked) noexcept "
         "{{",
@@ -548,7 +548,7 @@ class CppView {
     line("  if (::stopbit::record::HeaderView(checked[0]).template_index() != kTemplateIndex) return ::std::nullopt;");
     line("  return {}{{::stopbit::view::root_of(checked)}};", structs_[index]);
     line("}}");
-    line("/// Of the record.");
+    line("/// The header of the record.");
     line("[[nodiscard]] ::stopbit::record::HeaderView header() const noexcept {}{{",
          has_references_ ? "requires(kBase == ::stopbit::record::kHeaderWords) " : "");
     line("  return ::stopbit::record::HeaderView(place.block[0]);");

@@ -14,7 +14,7 @@ constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Keywords of C++23, and macros that headers everybody includes define.
+/// Keywords of C++23, and macros that common headers define.
 bool is_taken_by_language(std::string_view name) {
   static const std::set<std::string_view> kWords = {
       "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char",

@@ -9,8 +9,8 @@
 /// generated text as it is.
 namespace stopbit::emit {
 
-/// An identifier made of the name: letters and digits stay, every run of anything else becomes one underscore, a digit
-/// in front gets a `v` before it, and a C++ keyword or a usual macro an underscore behind it. Never empty, never
+/// An identifier made of the name: letters and digits stay, every run of anything else becomes one underscore, a
+/// leading digit gets a `v` before it, and a C++ keyword or a usual macro an underscore after it. Never empty, never
 /// reserved to the implementation.
 [[nodiscard]] std::string identifier(std::string_view name);
 
@@ -32,7 +32,7 @@ class Scope {
 
   const std::set<std::string>* reserved_ = nullptr;
   std::set<std::string> taken_;
-  std::map<std::string, unsigned> last_;  ///< Number last given, by what stands before it.
+  std::map<std::string, unsigned> last_;  ///< Last number used, by the text before it.
 };
 
 /// A string literal with quotes, of any bytes.

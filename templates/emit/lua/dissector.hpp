@@ -11,8 +11,8 @@
 /// A dissector of Wireshark for the messages of a program.
 namespace stopbit::emit {
 
-/// What stands before the first message of a datagram, and what resets the dictionary. The meaning of everything here
-/// is that of host/feed/framing/framing.hpp and decoder/engine/engine.hpp, which this part does not know.
+/// The bytes before the first message of a datagram, and the events that reset the dictionary. The meaning of all
+/// members is that of host/feed/framing/framing.hpp and decoder/engine/engine.hpp, which this part does not know.
 struct DissectorFraming {
   enum class Kind : std::uint8_t { Fixed, B3, T7 };
   enum class Reset : std::uint8_t { Packet, Template, Never };
@@ -58,9 +58,9 @@ struct DissectorOptions {
 
 /// Filter names of the nodes of a program, without the protocol's name: "Template.Field".
 ///
-/// A name is made of letters, digits and underscores; whatever else stands in the template file becomes an underscore.
-/// Groups and sequences do not count: what is inside them has the template before it, as what is beside them. Nodes of
-/// one name and type in a template share a name, so one filter finds all of them; another type makes it `Name_2`.
+/// A name is made of letters, digits and underscores; any other character of the template file becomes an underscore.
+/// Groups and sequences do not count: nodes in them have the template before their name, as nodes beside them have.
+/// Nodes of one name and type in a template share a name: one filter finds all of them; another type makes it `Name_2`.
 struct FilterNames {
   std::vector<std::string> templates;
   std::vector<std::string> nodes;  ///< By index of the node.

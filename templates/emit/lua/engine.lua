@@ -58,8 +58,8 @@ end
 local function give_up() error(setmetatable({ too_much_work = true }, Failure), 0) end
 
 -- ---------------------------------------------------------------------------------------------------------------------
--- The dictionary. `m.entries` belongs to the channel. While `m.inputs` is there, it collects what the datagram found in
--- the dictionary: with just that, it can be decoded again at any time.
+-- The dictionary. `m.entries` belongs to the channel. While `m.inputs` is set, it collects the values that the datagram
+-- found in the dictionary: with just that, it can be decoded again at any time.
 
 local function entry_of(m, slot)
   local entry = m.entries[slot]
@@ -376,7 +376,7 @@ local function integer_field(m, step)
   store(m, step, value, source)
 end
 
--- Takes the entity of a bit group; the BIT instructions behind take the fields out of it.
+-- Takes the entity of a bit group; the following BIT instructions extract the fields.
 local function bits_field(m, step)
   local value, source
   if step.operator == "DEL" then
@@ -705,7 +705,7 @@ end
 -- A channel: what lives on from datagram to datagram.
 function engine.new_channel() return { entries = {}, waits = nil } end
 
--- Whether the first message names, in so many bytes, a template that resets the dictionary.
+-- Whether the first message explicitly names a template that resets the dictionary.
 local function begins_with_reset(m)
   if m.options.reset ~= "template" then return false end
   local ok, id = pcall(function()

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 40;
 
-/// What dissector.lua itself calls fields and experts of the protocol.
+/// Names of dissector.lua's own fields and experts of the protocol.
 const std::set<std::string> kOwnNames = {"sequence",  "chunk",   "chunks",     "sender",    "sending_time",
                                          "pmap",      "error",   "template",   "undecoded", "template_id",
                                          "malformed", "dropped", "incomplete", "not_shown", "cut"};
@@ -24,7 +24,7 @@ std::string sanitised(std::string_view name) {
   return out.empty() ? "unnamed" : out;
 }
 
-/// What makes two fields of Wireshark the same.
+/// Properties by which two fields of Wireshark are the same.
 using FieldKind = std::tuple<NodeKind, FieldType, std::uint16_t>;
 
 FieldKind kind_of(const Node& node) {
@@ -74,7 +74,7 @@ FilterNames filter_names(const Program& program) {
       const Node& node = program.nodes[i];
       const std::string_view text =
           node.kind == NodeKind::Reference ? std::string_view("templateRef") : program.name(node.name);
-      // The values of a vector of integers have no name; their filter follows that of the vector, which stands before.
+      // The values of a vector of integers have no name; their filter follows that of the vector, the previous node.
       const bool is_vector_value = node.kind == NodeKind::Field && text.empty() && i > item.first_node;
       names.nodes[i] =
           is_vector_value ? names.nodes[i - 1] + ".value" : name + "." + inside.name_of(sanitised(text), kind_of(node));

@@ -1,4 +1,4 @@
--- What stands before the first message of a datagram, as host/feed/framing/framing reads it.
+-- The bytes before the first message of a datagram, as host/feed/framing/framing reads it.
 --
 -- A framing: kind "fixed", with skip, sequence and length {offset, bytes, "be" or "le"}, blocks; kind "b3"; kind "t7".
 -- The preamble of a datagram: first and last byte of its data; sequence, if it has one, and its bytes; more by kind.
@@ -67,7 +67,7 @@ local function read_b3(data)
   return preamble
 end
 
--- A stop-bit entity of at most five bytes from `at`: its value, and the place behind it.
+-- A stop-bit entity of at most five bytes from `at`: its value, and the position after it.
 local function short_entity(data, at)
   local value = 0
   for i = at, math.min(at + 4, #data) do

@@ -83,7 +83,7 @@ function integer.text(value)
   local high, low = value[1], value[2]
   local digits = ""
   while high > 0 do
-    -- Long division by a million: each remainder with 32 bits behind it still is an exact number.
+    -- Long division by a million: each remainder, followed by 32 bits, is still an exact number.
     local rest = high % 1000000 * WORD + low
     high = floor(high / 1000000)
     low = floor(rest / 1000000)

@@ -157,7 +157,7 @@ function walk_nodes(walk, parent, items, item)
   end
 end
 
--- The item of a message that engine.decode gave, with at most so many items in it; nil if it ended before its template
+-- The item of a message that engine.decode gave, with at most `items_left` items in it; nil if it ended before its template
 -- was known. @returns the item, and how many items may still be made
 function record.read(feed, message, items_left)
   local template = message.template and feed.templates[message.template]
@@ -177,7 +177,7 @@ function record.read(feed, message, items_left)
   return item, walk.items_left
 end
 
--- Name of the field at the place of a failure, behind the names of the groups and sequences around it, and the line of
+-- Name of the field at the place of a failure, after the names of the groups and sequences around it, and the line of
 -- the template file. Nil if the failure is not in a field.
 function record.place(feed, failure)
   if not failure.word then return nil end

@@ -61,7 +61,7 @@ local function escaped(character)
   return ESCAPES[code] or format("\\u%04x", code)
 end
 
--- A string as in JSON, but quotes stay as they are, and DEL does not. What is not UTF-8 becomes U+FFFD; in ASCII strings
+-- A string as in JSON, but quotes stay as they are, and DEL does not. Invalid UTF-8 becomes U+FFFD; in ASCII strings
 -- it is escaped.
 function text.string(bytes, is_ascii)
   if not bytes:find("[%c\\\128-\255]") then return bytes end

@@ -33,7 +33,7 @@ Json object(Json required, const Json& optional = Json::object()) {
           {"additionalProperties", false}};
 }
 
-/// Without a look whether the key is there: that would take longer the more there are.
+/// Without checking whether the key exists, which would take longer with each key.
 void append(Json& object, const std::string& name, Json value) {
   object.get_ref<Json::object_t&>().push_back({name, std::move(value)});
 }
@@ -245,7 +245,7 @@ class JsonSchema {
   }
 
   static std::string utf8(std::string_view bytes) {
-    // What is not UTF-8 becomes U+FFFD, in the printer and here.
+    // Invalid UTF-8 becomes U+FFFD, in the printer and here.
     return Json::parse(Json(std::string(bytes)).dump(-1, ' ', false, Json::error_handler_t::replace))
         .get<std::string>();
   }

@@ -1,4 +1,4 @@
-/* What was traded of each symbol, with the C library: out of a ring, or from a capture.
+/* Trades of each symbol, with the C library: from a ring, or from a capture.
  *
  *   trades RING                            as given to `stopbit replay ... --ring RING`
  *   trades CAPTURE TEMPLATES FRAMING       day.pcap templates.xml cme

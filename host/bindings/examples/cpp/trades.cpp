@@ -1,4 +1,4 @@
-// What was traded of each symbol: reads the sample feed's records out of a ring in shared memory.
+// Trades of each symbol: reads the sample feed's records from a ring in shared memory.
 //
 //   trades RING      as given to `stopbit replay ... --ring RING`
 
@@ -14,7 +14,7 @@
 
 namespace ring = stopbit::ring;
 
-/// What is called for each record: write such a function for every template of interest, and no others.
+/// Called for each record: write such a function for every template of interest, and no others.
 struct Trades {
   struct Sum {
     std::uint64_t trades = 0;

@@ -1,4 +1,4 @@
-"""What was traded of each symbol in a capture, from numpy columns.
+"""Trades of each symbol in a capture, from numpy columns.
 
 usage: trades.py CAPTURE TEMPLATES FRAMING
 """

@@ -13,8 +13,8 @@
 
 namespace stopbit::nic {
 
-/// The memory of frames: slots of one length, of which the first `receive` are for those that come, and the others for
-/// those that go, `FabricOptions::tx_slots` to each node and as many for who is none.
+/// The memory of frames: slots of one length. The first `receive` are for incoming frames, the others for outgoing
+/// ones: `FabricOptions::tx_slots` for each node, and as many for receivers that are not nodes.
 struct FabricSlots {
   explicit FabricSlots(const FabricOptions& options) noexcept
       : receive(options.rx_slots),

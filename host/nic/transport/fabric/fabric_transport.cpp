@@ -71,8 +71,8 @@ class FabricTransport::Parts {
     return membership->problem();
   }
 
-  /// Takes in what has come, as far as there is room; no more than that, for who sends only what is dropped may be as
-  /// fast as this.
+  /// Takes in frames that have arrived, as far as there is room; no more than that, because a peer that sends only
+  /// frames that are dropped may be as fast as this loop.
   void poll() {
     const std::uint64_t now = os::monotonic_clock_ns();
     FabricPool::Arrived arrived;
@@ -114,7 +114,7 @@ class FabricTransport::Parts {
 FabricTransport::FabricTransport(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 FabricTransport::~FabricTransport() {
-  // What comes now is nobody's; but the provider may need to be asked to send the goodbye.
+  // Frames that come now are dropped; but the provider may need polling to send the goodbye.
   parts_->membership->leave();
   FabricPool::Arrived arrived;
   for (const std::uint64_t end = os::monotonic_clock_ns() + kGoodbyeNs;

@@ -85,7 +85,7 @@ FabricRead read_head(std::span<const std::byte> frame) noexcept {
     return read;
   }
   read.body = frame;
-  // Nobody refuses anybody in the bare version: its node 0 can read no Join of ours.
+  // The bare version has no refusals: its node 0 cannot read our Join.
   const bool is_bare = read.head.version == kFabricBareVersion && read.head.kind == FabricKind::Join;
   if (read.head.kind != FabricKind::Data && !is_bare) {
     if (frame.size() < sizeof(FabricHead) + kFabricChecksumBytes) return read;

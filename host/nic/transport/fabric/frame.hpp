@@ -123,7 +123,7 @@ struct FabricRead {
 /// Looks at the head and the checksum, and whether the frame is as long as its kind wants it. A Join or a Refused of
 /// another version is no fault, of the bare one a Join without a checksum; any other frame of one is.
 [[nodiscard]] FabricRead read_head(std::span<const std::byte> frame) noexcept;
-/// The address behind a Join or Peer that read_head found no fault in; of its body.
+/// The address after a Join or Peer in whose body read_head found no fault.
 [[nodiscard]] std::span<const std::byte> address_in(std::span<const std::byte> body) noexcept;
 /// Content after `body`.
 [[nodiscard]] std::uint32_t fabric_checksum(std::span<const std::byte> body) noexcept;

@@ -14,10 +14,10 @@ void find(void* library, const char* name, Function& function, std::string& prob
 }
 
 FabricLibrary load() {
-  // Two of the libraries behind it take over the signals of crashes unless they are told not to.
+  // Two libraries that libfabric loads install handlers for crash signals unless this is set.
   ::setenv("IPATH_NO_BACKTRACE", "1", 0);
   ::setenv("HFI_NO_BACKTRACE", "1", 0);
-  // The connection of an address that is removed is closed: nobody speaks for its successor.
+  // Closes the connection of a removed address, so that no other process speaks for its successor.
   ::setenv("FI_AV_REMOVE_CLEANUP", "1", 0);
   FabricLibrary result;
   void* const library = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);

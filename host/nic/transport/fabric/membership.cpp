@@ -10,12 +10,12 @@ namespace stopbit::nic {
 namespace {
 
 constexpr std::uint64_t kAskEveryNs = 20'000'000;
-constexpr std::uint64_t kOfferNs = 2'000'000'000;    // an offer that nobody takes
+constexpr std::uint64_t kOfferNs = 2'000'000'000;    // an offer that no node takes
 constexpr std::uint64_t kRefusalNs = 1'000'000'000;  // for the connection, and for the frame to arrive
 
 std::uint64_t draw() noexcept {
   std::uint64_t number = 0;
-  // Without random numbers nobody is let in: a ticket of 0 fits nothing.
+  // Without random numbers no node is admitted: a ticket of 0 fits nothing.
   if (::getrandom(&number, sizeof(number), 0) != sizeof(number)) return 0;
   return number;
 }
@@ -106,7 +106,7 @@ std::optional<NodeId> Membership::take(FabricHandle source, std::span<const std:
   const bool is_from_host = head.kind == FabricKind::Refused || head.kind == FabricKind::Offer ||
                             head.kind == FabricKind::Peer || (head.kind == FabricKind::Alive && !is_host());
   if (is_from_host) {
-    // No handle is nobody's, even while there is none for node 0.
+    // kNoHandle belongs to no node, even while there is no handle for node 0.
     if (is_host() || (self_.knows_sources && (source == kNoHandle || source != host_))) {
       ++counters_.forged;
       return std::nullopt;
@@ -162,8 +162,8 @@ void Membership::step(std::uint64_t now_ns) {
   }
 }
 
-/// A connection on which bits were lost stands still for ever: its reader waits for the rest of a frame that never was
-/// so long. So who does not answer gets another one. And so does whose address could not be added.
+/// A connection on which bits were lost is stuck: its reader waits for the rest of a frame of a wrong length. So a node
+/// that does not answer gets a new connection, and so does one whose address could not be added.
 void Membership::renew_silent(std::uint64_t now_ns) {
   for (Place& place : places_) {
     if (place.asked_ns == 0 || now_ns - place.asked_ns < options_.lease_ns / 4) continue;
@@ -175,7 +175,7 @@ void Membership::renew_silent(std::uint64_t now_ns) {
     if (handle != kNoHandle) wires_.remove(handle);
     handle = wires_.add(is_to_host ? std::span<const std::byte>(self_.host) : place.where());
     if (place.state == State::Member) place.handle = handle;
-    if (handle == kNoHandle) place.asked_ns = now_ns;  // not now: nobody else would ask for it again
+    if (handle == kNoHandle) place.asked_ns = now_ns;  // not now: nothing else would try it again
     ++counters_.renewed;
   }
 }
@@ -195,7 +195,7 @@ void Membership::take_join(FabricHandle source, std::span<const std::byte> frame
   if (const FabricRefusal reason = judge(join); reason != FabricRefusal::None) {
     return refuse(join, address, reason, now_ns);
   }
-  // Who has a place at this address already: it asks again, or it has started again at the same address.
+  // A node that has a slot at this address already: it asks again, or has started again at the same address.
   const auto same = std::find_if(places_.begin(), places_.end(), [&](const Place& place) {
     return place.state != State::Free && std::ranges::equal(place.where(), address);
   });
@@ -379,8 +379,8 @@ void Membership::take_refused(const FabricRefused& refused, std::uint64_t now_ns
     ++counters_.stale;
     return;
   }
-  // The one that holds the place may be dead, and node 0 does not know it yet. But our own is given away for good, if
-  // that is no offer which nobody takes.
+  // The holder of the slot may be dead without node 0 knowing it yet. But our own slot is lost for good, unless it is
+  // in an offer that no node takes.
   last_refusal_ = refused.reason;
   if (refused.reason == FabricRefusal::Taken || refused.reason == FabricRefusal::Full) {
     if (taken_ns_ == 0 || now_ns - refused_ns_ >= kOfferNs) taken_ns_ = now_ns;
@@ -403,7 +403,7 @@ void Membership::take_offer(const FabricOffer& offer, std::uint64_t now_ns) {
   if (offer.ticket == ticket_) return;
   if (places_[0].incarnation != offer.head.incarnation) stamp_ = 0;  // another table than the one we knew
   node_ = offer.node;
-  if (places_[node_].state == State::Member) clear(places_[node_]);  // who had the place before
+  if (places_[node_].state == State::Member) clear(places_[node_]);  // clears the previous owner of the slot
   ticket_ = offer.ticket;
   taken_ns_ = 0;
   places_[0].state = State::Member;
@@ -429,7 +429,7 @@ void Membership::take_peer(std::span<const std::byte> frame, std::uint64_t now_n
     ++counters_.stale;
     return;
   }
-  // One that is missing comes again, with all behind it.
+  // A missing entry is sent again, with all after it.
   if (peer.after > stamp_ || peer.stamp <= stamp_) return;
   stamp_ = peer.stamp;
   if (peer.node == 0 || peer.node == node_) return;
@@ -441,7 +441,7 @@ void Membership::take_peer(std::span<const std::byte> frame, std::uint64_t now_n
   clear(place);
   if (peer.incarnation == 0) return;
   set_place(place, State::Member, peer.incarnation, address, wires_.add(address));
-  // Node 0 will not say it again, so the address is kept, and tried again. Others are told of meanwhile.
+  // Node 0 does not repeat it, so the address is kept, and tried again. Meanwhile the list goes on.
   if (place.handle == kNoHandle) place.asked_ns = now_ns;
 }
 
@@ -461,7 +461,7 @@ void Membership::ask() {
 }
 
 void Membership::step_member(std::uint64_t now_ns) {
-  if (ticket_ != 0 && now_ns - heard_ns_ >= options_.lease_ns) {  // it has forgotten us, or is gone
+  if (ticket_ != 0 && now_ns - heard_ns_ >= options_.lease_ns) {  // it has forgotten us, or has died
     ticket_ = 0;
     is_in_ = false;
     if (!has_been_in_) {  // nothing here goes by the number that was offered, and another node may have it by now

@@ -159,7 +159,7 @@ class Membership {
   std::uint64_t heard_ns_ = 0;
   std::uint64_t said_ns_ = 0;
   std::uint64_t refused_ns_ = 0;
-  std::uint64_t taken_ns_ = 0;  ///< Since when the own place is another's; 0: it is not, or nobody has said so.
+  std::uint64_t taken_ns_ = 0;  ///< Since when node 0 says that our slot is taken; 0: it does not.
 };
 
 }  // namespace stopbit::nic

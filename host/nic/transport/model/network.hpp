@@ -32,7 +32,7 @@ class ModelNetwork {
   void set_address(NodeId node, const HostAddress& address) { addresses_[node] = address; }
   /// From now on nothing leaves or reaches the node.
   void cut(NodeId node);
-  /// No more. What is on its way still arrives.
+  /// Ends the cut. Frames under way still arrive.
   void mend(NodeId node);
   /// Frames that were given to the network.
   [[nodiscard]] std::uint64_t frames() const noexcept { return frames_; }

@@ -50,8 +50,8 @@ extern const StepCosts kExtoll;
 /// ULTRA on PCI-66, its units at 100 MHz (section 4.4.3): crossbar and cable are what the source leaves of its 1198 ns.
 extern const StepCosts kUltra;
 
-/// How long pieces take that go through stages one behind the other, each stage one piece at a time (appendix A of the
-/// network virtual memory): bytes of each piece, MB/s of each stage; in us.
+/// How long pieces take through a sequence of stages, each stage one piece at a time (appendix A of the network virtual
+/// memory): bytes of each piece, MB/s of each stage; in us.
 [[nodiscard]] double pipeline_us(std::span<const double> pieces, std::span<const double> stages);
 
 }  // namespace stopbit::nic

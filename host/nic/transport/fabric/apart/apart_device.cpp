@@ -13,14 +13,14 @@ namespace stopbit::nic {
 namespace {
 
 constexpr std::uint64_t kOpeningNs = 30'000'000'000;  // libfabric looks at all hardware
-constexpr std::uint64_t kLongLifeNs = 2'000'000'000;  // who has lived so long is replaced at once
+constexpr std::uint64_t kLongLifeNs = 2'000'000'000;  // a server that lived this long is replaced at once
 constexpr std::uint64_t kFirstPauseNs = 10'000'000;
 constexpr std::uint64_t kLongestPauseNs = 500'000'000;
 constexpr std::size_t kStampAt = 32;  // in a handle, above the number of the line
 
 using Said = ApartMemory::State;
 
-/// Of at most its length, and printable: it comes from who may be anybody.
+/// At most the array's length, and printable: the text comes from an untrusted process.
 std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
   const std::array<char, ApartMemory::kTextBytes> copy = from;
   std::string text(copy.data(), ::strnlen(copy.data(), copy.size()));
@@ -51,7 +51,7 @@ Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& opti
   while (!device->is_open()) {
     device->step(os::monotonic_clock_ns());
     if (device->deaths_.count != 0) return Failure{device->deaths_.why};
-    if (device->state_ == State::Ending) return Failure{device->why_};  // whoever does not obey is not waited for
+    if (device->state_ == State::Ending) return Failure{device->why_};  // a server that does not obey is not waited for
     ::nanosleep(&kPause, nullptr);
   }
   return device;
@@ -70,7 +70,7 @@ ApartDevice::ApartDevice(const FabricOptions& options, const std::string& host, 
       pause_ns_(kFirstPauseNs) {}
 
 void ApartDevice::step(std::uint64_t now_ns) {
-  // Who was stopped itself cannot tell how long the server has stood still: it may have been stopped, too.
+  // If this process was stopped itself, it cannot judge how long the server did nothing: both may have been stopped.
   if (now_ns - now_ns_ >= options_.hung_ns / 2) beat_ns_ = now_ns;
   now_ns_ = now_ns;
   if (const std::optional<std::string> how = process_->ended(); how && state_ != State::Ended) end(*how);
@@ -100,7 +100,7 @@ void ApartDevice::want() {
   memory_.wanted() = wanted;
 }
 
-/// A process, in memory that nobody else has now.
+/// A process, in memory that no other process uses now.
 void ApartDevice::begin() {
   const std::span<std::byte> control = memory_.control();
   std::fill(control.begin(), control.end(), std::byte{0});
@@ -120,7 +120,7 @@ void ApartDevice::begin() {
   beat_ns_ = now_ns_;
   is_asked_ = false;
   first_.reset();
-  // The addresses first: what comes from one that is not known yet is from nobody.
+  // The addresses first: a frame from an address that is not yet known has no sender.
   for (std::size_t i = 0; i < lines_.size(); ++i) tell(i);
   for (std::size_t slot = 0; slot < memory_.slots().receive; ++slot) {
     // There is room for all of them, and for the addresses.
@@ -196,7 +196,7 @@ void ApartDevice::condemn(const std::string& why) {
 }
 
 void ApartDevice::end(const std::string& how) {
-  // Whoever cannot open its endpoint says why, and ends.
+  // A server that cannot open its endpoint says why, and ends.
   if (why_.empty() && memory_.state().load(std::memory_order_acquire) == static_cast<std::uint32_t>(Said::Failed)) {
     why_ = text_of(memory_.answer().problem);
   }

@@ -51,7 +51,7 @@ class ApartDevice final : public FabricDevice {
   enum class State : std::uint8_t { Opening, Serving, Ending, Ended };
   /// A line of the table of addresses.
   struct Line {
-    enum class State : std::uint8_t { Free, Adding, Known, Removing };  ///< -ing: the server is to be told of it.
+    enum class State : std::uint8_t { Free, Adding, Known, Removing };  ///< -ing: not yet sent to the server.
     State state = State::Free;
     std::uint32_t stamp = 0;  ///< So that each handle is used once.
     std::uint64_t freed = 0;  ///< When it became free, by a count of such moments.
@@ -84,7 +84,7 @@ class ApartDevice final : public FabricDevice {
   std::string why_;  ///< Why the process has to go.
   std::vector<Line> lines_;
   std::uint64_t freed_ = 0;        ///< Lines that became free.
-  std::size_t untold_ = 0;         ///< Lines of which the server is to be told.
+  std::size_t untold_ = 0;         ///< Lines whose change the server does not know yet.
   std::vector<bool> is_there_;     ///< Of slots: the server has it.
   std::size_t broken_ = 0;         ///< Slots before this one are no more with a server that has ended.
   std::vector<std::byte> frames_;  ///< Received frames, copied.

@@ -29,8 +29,8 @@ Status confine_server() {
       SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep), SCMP_SYS(clock_gettime), SCMP_SYS(futex), SCMP_SYS(sched_yield),
       SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getrandom), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
       SCMP_SYS(rt_sigreturn), SCMP_SYS(sigaltstack), SCMP_SYS(restart_syscall), SCMP_SYS(exit), SCMP_SYS(exit_group)};
-  // It has the user of the process it serves, and may be somebody else's: no sockets of this host's other programs,
-  // whose doors know the user, and no signals to them, also not by way of F_SETOWN and F_SETSIG.
+  // It runs as the user of the process it serves, and may be taken over: no sockets of this host's other programs,
+  // which trust that user, and no signals to them, also not by way of F_SETOWN and F_SETSIG.
   constexpr std::uint64_t kInt = 0xFFFF'FFFF;
   constexpr std::uint64_t kSocketType = 0xF;
   const std::array kLimited = {

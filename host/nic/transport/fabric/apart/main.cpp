@@ -1,5 +1,5 @@
-// stopbit-fabric: runs libfabric for another process, apart from it. What comes over the network reaches libfabric's
-// code, which believes it; so this process has nothing that is worth having, and may die.
+// stopbit-fabric: runs libfabric for another process, isolated from it. Data from the network reaches libfabric's
+// code, which trusts it; so this process holds nothing of value, and may die.
 //
 // The one who starts it gives it two descriptors: the memory of frames (memory.hpp), and the socket of its supervisor.
 

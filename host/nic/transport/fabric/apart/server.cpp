@@ -162,7 +162,7 @@ void FabricServer::remove(Line& line) {
   line = Line();
 }
 
-/// Behind those that wait for the same line: frames go in order.
+/// Queues the frame after those that wait for the same line: frames go in order.
 void FabricServer::wait(Line& line, const FabricTask& task) {
   waiting_[task.slot] = {.next = kNone, .length = task.length};
   if (line.first == kNone) {
@@ -174,8 +174,8 @@ void FabricServer::wait(Line& line, const FabricTask& task) {
   ++waits_;
 }
 
-/// Each time that the provider is asked to send to who is not there it tries to connect: so it is asked less and less
-/// often.
+/// Every attempt to send to an absent node makes the provider connect, so the pauses between attempts
+/// grow.
 std::size_t FabricServer::send(Line& line, std::uint64_t now_ns) {
   if (line.first == kNone || now_ns < line.again_ns) return 0;
   std::size_t sent = 0;

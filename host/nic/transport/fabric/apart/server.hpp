@@ -15,7 +15,7 @@ namespace stopbit::nic {
 /// tells in the other what has happened. One thread; nothing but libfabric allocates after `open`.
 class FabricServer {
  public:
-  /// What is wanted, as it stands in shared memory.
+  /// Options that the supervising process wrote to shared memory.
   [[nodiscard]] static FabricOptions wanted(std::span<const std::byte> memory);
 
   explicit FabricServer(std::span<std::byte> memory);
@@ -34,7 +34,7 @@ class FabricServer {
     std::uint32_t first = kNone;        ///< Slots that wait for being sent there.
     std::uint32_t last = kNone;
     std::uint64_t refused_ns = 0;  ///< Since when the provider takes none of them; 0: it does.
-    std::uint64_t again_ns = 0;    ///< When it is asked again.
+    std::uint64_t again_ns = 0;    ///< Time of the next attempt.
   };
   struct Waiting {
     std::uint32_t next = kNone;

@@ -61,7 +61,7 @@ class Spawning {
   posix_spawnattr_t attributes_{};
 };
 
-/// The same file behind a number that the new process has no other use for.
+/// Duplicates the file to a number that the new process does not use otherwise.
 os::Descriptor above(int file) {
   return os::Descriptor(::fcntl(file, F_DUPFD_CLOEXEC, kServerSocket + 1));
 }
@@ -98,13 +98,13 @@ SupervisedProcess::~SupervisedProcess() {
   for (int i = 0; i <= kPatience; ++i, ::nanosleep(&kPause, nullptr)) {
     if (i == kPatience) ::kill(supervisor_, SIGKILL);
     const pid_t ended = ::waitpid(supervisor_, nullptr, i == kPatience ? 0 : WNOHANG);
-    // One that is confined cannot wait; the system does it then.
+    // A confined process may not wait; the system does it then.
     if (ended == supervisor_ || (ended < 0 && errno != EINTR)) return;
   }
 }
 
 void SupervisedProcess::say(SupervisorWord word) noexcept {
-  // If it is gone, ended() tells.
+  // If it has exited, ended() says so.
   (void)::send(socket_.get(), &word, sizeof(word), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -125,7 +125,7 @@ bool hangs(const ServerFacts& first, const ServerFacts& last, std::uint64_t pati
   const std::uint64_t passed_ns = last.at_ns - first.at_ns;
   if (last.state == '?') return passed_ns >= patience_ns;  // nothing but the clock is known
   const std::uint64_t ran_ns = last.ran_ns - first.ran_ns;
-  // The wait of one that is runnable has no end yet, so nobody has counted it: what it has used is its time.
+  // The wait of a runnable process has not ended, so no counter has it yet: only its running time is certain.
   if (last.state == 'R') return ran_ns >= patience_ns;
   const std::uint64_t waited_ns = last.waited_ns - first.waited_ns;
   return passed_ns >= waited_ns && passed_ns - waited_ns >= patience_ns;

@@ -116,7 +116,7 @@ const char* supervise(int socket, const char* program) {
         (void)::send(socket, &how, sizeof(how), MSG_NOSIGNAL);
       }
     } else if (word == static_cast<char>(SupervisorWord::Kill) && server.pid != 0) {
-      ::kill(server.pid, SIGKILL);  // its end is told when it comes
+      ::kill(server.pid, SIGKILL);  // its end is reported when it comes
     } else if (word == static_cast<char>(SupervisorWord::Look)) {
       const ServerFacts facts = look_at(server);
       (void)::send(socket, &facts, sizeof(facts), MSG_NOSIGNAL);

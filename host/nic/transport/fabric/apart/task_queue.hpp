@@ -21,8 +21,8 @@ struct FabricTask {
     Post = 2,    ///< Receive into `slot`.
     Submit = 3,  ///< Send `length` bytes of `slot` to `handle`.
     // From it.
-    Arrived = 4,    ///< `slot` has `length` bytes from `handle`, or from who is not known.
-    Oversized = 5,  ///< What came for `slot` was longer than a frame.
+    Arrived = 4,    ///< `slot` has `length` bytes from `handle`, or from an unknown sender.
+    Oversized = 5,  ///< The frame for `slot` was longer than the slot.
     Sent = 6,
     Broken = 7,  ///< `slot` could not be sent, or received into.
   };
