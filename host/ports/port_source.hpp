@@ -77,13 +77,8 @@ struct PortPlace {
   std::span<const PortAbove> above;
 };
 
-/// Reads `kind` and the keys of the kind. Reports errors to the table; never returns null.
+/// Reads `kind` and the keys of the kind, by read_NAME_port of its folder, which has the same arguments. Reports errors
+/// to the table; never returns null.
 [[nodiscard]] std::unique_ptr<PortSource> read_port(config::Table& table, const PortPlace& place);
-
-/// The same of each kind.
-#define STOPBIT_PORT_KIND(name) \
-  [[nodiscard]] std::unique_ptr<PortSource> read_##name##_port(config::Table& table, const PortPlace& place);
-#include "host/ports/port_kinds.def"
-#undef STOPBIT_PORT_KIND
 
 }  // namespace stopbit::ingest
