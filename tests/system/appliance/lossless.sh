@@ -14,8 +14,8 @@ enter_namespace "" "$@"
 make_workplace lossless
 ip link set lo up
 
-# A minute, of which the ring has room for not two seconds: it ends long after the test.
-write_settings --rate 3000 --seconds 60 --sends lo --receives lo
+# Three minutes, of which the ring has room for not two seconds: they end long after the test, on a busy machine as well.
+write_settings --rate 3000 --seconds 180 --sends lo --receives lo
 "$bin/stopbit" simulate sim.toml -o day.pcap -q
 write_publisher --capture "$folder/day.pcap" --templates "$folder/made/cme.xml" \
   --groups 'a = { group = "239.30.1.1", port = 30001 }' --head '[rings]
