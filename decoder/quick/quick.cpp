@@ -438,6 +438,17 @@ class Quick final : public stopbit::Engine {
   bool run_message() noexcept;
 
   /// Goes on in the profile program of the map, if it has one.
+  /// NOP and PMAP; the others have no short way.
+  template <DataOp Op>
+  STOPBIT_INLINE bool special([[maybe_unused]] Machine& m, [[maybe_unused]] Registers& r,
+                              [[maybe_unused]] const Step& in) const noexcept {
+    if constexpr (Op == DataOp::Pmap) {
+      if (!push_map(m, r)) return false;
+      if (in.profiles != 0) enter_profile(m, r, in);
+    }
+    return Op == DataOp::Nop || Op == DataOp::Pmap;
+  }
+
   void enter_profile(const Machine& m, Registers& r, const Step& in) const noexcept {
     const auto segment = static_cast<std::uint16_t>(in.profiles - 1);
     const engine::Profiles::Entry* const entry = core_.profiles().find(segment, r.bits);
@@ -481,13 +492,11 @@ bool Quick::run_message() noexcept {
       if (done) r = after;                                                                                  \
     }                                                                                                       \
     break;
+#define STOPBIT_SPECIAL_OP(enumerator, ...)        \
+  case DataOp::enumerator:                         \
+    done = special<DataOp::enumerator>(m, r, *in); \
+    break;
 #include "microcode/isa/opcodes.def"
-      case DataOp::Nop: done = true; break;
-      case DataOp::Pmap:
-        done = push_map(m, r);
-        if (done && in->profiles != 0) enter_profile(m, r, *in);
-        break;
-      case DataOp::Tid: break;
       default: __builtin_unreachable();  // no verified program has another
     }
     if (!done && !ask(&Core::take)) break;

@@ -108,7 +108,9 @@ void Appliance::plan_places(const Topology& topology) {
     if (agent.core) place.node = topology.node_of_core(*agent.core);
     for (const PortSettings& port : settings_.ports) {
       if (port.agent != a) continue;
-      const auto node = port.source->node(topology);
+      const ingest::Attachment device = port.source->attachment();
+      auto node = topology.node_of_interface(device.interface);
+      if (!node) node = topology.node_of_pci(device.pci_address);
       if (!place.node) place.node = node;
       if (node && node != place.node) {
         note("agent '" + agent.name + "' has its memory on NUMA node " + std::to_string(*place.node) + ", and port '" +

@@ -31,8 +31,9 @@ class ThreadFilters;
 /// Opens a port according to the settings. Adds to `notes` a sentence for each requested feature that is not available.
 using OpenPort =
     std::function<Result<std::unique_ptr<ingest::Port>>(const PortSettings& port, std::vector<std::string>& notes)>;
-/// Opens ports by their source (port_source.hpp); DPDK, where it is built, takes `dpdk_memory` bytes. Paced captures
-/// follow the clock. The ports of a process come from one of these. `opener`, if there is one, opens the sockets.
+/// Opens ports by their source (host/ports/port_source.hpp); DPDK, where it is built, takes `dpdk_memory` bytes. Paced
+/// captures follow the clock. The ports of a process come from one of these. `opener`, if there is one, opens the
+/// sockets.
 [[nodiscard]] OpenPort standard_ports(Clock monotonic, std::uint64_t dpdk_memory, opener::Client* opener = nullptr);
 
 /// Opens the card of the settings.

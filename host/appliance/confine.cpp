@@ -88,8 +88,8 @@ ThreadKind agent_kind(const Settings& settings, std::size_t agent) {
     return std::any_of(settings.ports.begin(), settings.ports.end(),
                        [&](const PortSettings& port) { return port.agent == agent && what(*port.source); });
   };
-  if (!has([](const PortSource& source) { return !source.is_live(); })) return ThreadKind::SocketAgent;
-  const bool has_sockets = has([](const PortSource& source) { return source.sockets().has_value(); });
+  if (!has([](const ingest::PortSource& source) { return !source.is_live(); })) return ThreadKind::SocketAgent;
+  const bool has_sockets = has([](const ingest::PortSource& source) { return source.sockets().has_value(); });
   return has_sockets ? ThreadKind::MixedAgent : ThreadKind::CaptureAgent;
 }
 

@@ -16,10 +16,6 @@
 
 namespace stopbit::appliance {
 
-std::string in_folder(const std::string& folder, const std::string& path) {
-  return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
-}
-
 namespace {
 
 constexpr std::uint64_t kHour = 3'600 * kNsPerSecond;
@@ -66,7 +62,7 @@ class SettingsReader {
   Settings read() {
     settings_.name = root_.text("name");
     check_name(root_, "name", settings_.name);
-    settings_.state_folder = in_folder(folder_, root_.text("state"));
+    settings_.state_folder = config::in_folder(folder_, root_.text("state"));
     settings_.keep_days = static_cast<std::uint32_t>(root_.integer("keep_days", {1, 366}, settings_.keep_days));
     read_engine();
     settings_.lock_memory = root_.flag("lock_memory", false);
@@ -118,7 +114,7 @@ class SettingsReader {
   CardSettings read_card(config::Table& table) const {
     CardSettings card;
     card.xclbin = table.text("xclbin");
-    if (card.xclbin != "sim") card.xclbin = in_folder(folder_, card.xclbin);
+    if (card.xclbin != "sim") card.xclbin = config::in_folder(folder_, card.xclbin);
     card.index = static_cast<std::uint32_t>(table.integer("index", {0, 0xFFFF}, 0));
     card.fallback = table.flag("fallback", true);
     table.finish();
@@ -144,7 +140,7 @@ class SettingsReader {
   void read_control() {
     ControlSettings& control = settings_.control;
     if (auto table = root_.table("control")) {
-      control.socket = in_folder(folder_, table->text("socket"));
+      control.socket = config::in_folder(folder_, table->text("socket"));
       for (const std::uint64_t user : table->integers("users", {0, 0xFFFF'FFFE}, {.least = 0, .most = 64})) {
         control.users.push_back(static_cast<std::uint32_t>(user));
       }
@@ -158,16 +154,16 @@ class SettingsReader {
       } else if (!listen.empty()) {
         table->error("listen", endpoint.message());
       }
-      control.token_file = in_folder(folder_, table->text("token_file", ""));
+      control.token_file = config::in_folder(folder_, table->text("token_file", ""));
       control.allowed_hosts = table->texts("allowed_hosts", {.least = 0, .most = 64});
       for (const std::string& host : control.allowed_hosts) {
         if (!is_host(host)) {
           table->error("allowed_hosts", "'" + host + "' is not a host name or address; give it without a port");
         }
       }
-      control.certificate = in_folder(folder_, table->text("certificate", ""));
-      control.key = in_folder(folder_, table->text("key", ""));
-      control.client_ca = in_folder(folder_, table->text("client_ca", ""));
+      control.certificate = config::in_folder(folder_, table->text("certificate", ""));
+      control.key = config::in_folder(folder_, table->text("key", ""));
+      control.client_ca = config::in_folder(folder_, table->text("client_ca", ""));
       if (control.certificate.empty() != control.key.empty()) {
         table->error(control.key.empty() ? "certificate" : "key", "TLS needs both a certificate and its key");
       }
@@ -190,7 +186,7 @@ class SettingsReader {
     if (!table) return;
     RecorderSettings& recorder = settings_.recorder.emplace();
     constexpr std::uint64_t kMaxBytes = 1ULL << 50;
-    recorder.folder = in_folder(folder_, table->text("folder"));
+    recorder.folder = config::in_folder(folder_, table->text("folder"));
     recorder.file_bytes = table->bytes("file", {1U << 20, 1ULL << 40}, recorder.file_bytes);
     recorder.line_bytes = table->bytes("line", {2U << 20, kMaxBytes}, recorder.line_bytes);
     recorder.frozen_bytes = table->bytes("frozen", {0, kMaxBytes}, recorder.frozen_bytes);
@@ -245,7 +241,7 @@ class SettingsReader {
         table.error("name", "two agents have the name '" + agent.name + "'");
       }
       read_thread(table, agent);
-      agent.batch = table.integer("batch", {1, kMaxBatch}, agent.batch);
+      agent.batch = table.integer("batch", {1, ingest::kMaxBatch}, agent.batch);
       table.finish();
     }
   }
@@ -268,6 +264,8 @@ class SettingsReader {
 
   void read_ports() {
     for (config::Table& table : root_.tables("port", {.least = 1, .most = kMaxPorts})) {
+      std::vector<ingest::PortAbove> above;
+      for (const PortSettings& other : settings_.ports) above.push_back({.name = other.name, .source = *other.source});
       PortSettings port;
       port.name = table.text("name");
       check_name(table, "name", port.name);
@@ -277,14 +275,7 @@ class SettingsReader {
       }
       port.agent =
           table.has("agent") || settings_.agents.size() != 1 ? find(table, "agent", settings_.agents, "agent") : 0;
-      const std::size_t kind = table.choice("kind",
-                                            {
-#define STOPBIT_PORT_KIND(name) #name,
-#include "host/appliance/sources/port_kinds.def"
-#undef STOPBIT_PORT_KIND
-                                            },
-                                            0);
-      port.source = port_kinds()[kind].read(table, {.folder = folder_, .above = settings_.ports});
+      port.source = ingest::read_port(table, {.folder = folder_, .above = above});
       table.finish();
       settings_.ports.push_back(std::move(port));
     }
@@ -313,7 +304,7 @@ class SettingsReader {
     std::map<std::string, std::size_t> agent_of_ring;
     for (config::Table& table : root_.tables("feed", {.least = 1, .most = kMaxFeeds})) {
       FeedSettings& feed = settings_.feeds.emplace_back();
-      feed.file = in_folder(folder_, table.text("file"));
+      feed.file = config::in_folder(folder_, table.text("file"));
       feed.ports[0] = find(table, "a", settings_.ports, "port");
       feed.ports[1] = table.has("b") ? find(table, "b", settings_.ports, "port") : feed.ports[0];
       feed.channels = table.texts("channels", {.least = 0, .most = feed::kMaxChannels});
@@ -385,7 +376,7 @@ class SettingsReader {
         table.error("as", "two rings are published as '" + published.name + "'");
       }
       read_ways(table, nic, published);
-      published.token_file = in_folder(folder_, table.text("token_file", ""));
+      published.token_file = config::in_folder(folder_, table.text("token_file", ""));
       read_admission(table, nic, published);
       table.finish();
       nic.publish.push_back(std::move(published));
@@ -467,7 +458,7 @@ class SettingsReader {
     nic.thread.name = "nic";
     read_thread(*table, nic.thread);
     if (!diagnostics_.has_errors()) nic.rings = offered_rings(*table);
-    nic.broker = in_folder(folder_, table->text("broker", ""));
+    nic.broker = config::in_folder(folder_, table->text("broker", ""));
     nic.clients = table->integer("clients", {1, 1'024}, nic.clients);
     nic.resident_bytes = table->bytes("resident", {64U << 10, 1ULL << 36}, nic.resident_bytes);
     nic.listen = table->text("listen", "");
@@ -480,7 +471,7 @@ class SettingsReader {
     nic.subscribers_per_address = table->integer("subscribers_per_address", {0, 256}, nic.subscribers_per_address);
     nic.requests_per_second =
         static_cast<std::uint32_t>(table->integer("requests_per_second", {0, 1'000'000}, nic.requests_per_second));
-    nic.entitlements_file = in_folder(folder_, table->text("entitlements", ""));
+    nic.entitlements_file = config::in_folder(folder_, table->text("entitlements", ""));
     if (nic.broker.empty() != nic.entitlements_file.empty()) {
       table->error(nic.broker.empty() ? "entitlements" : "broker", "'broker' and 'entitlements' need each other");
     }

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "decoder/select/make_engine.hpp"
-#include "host/appliance/port_source.hpp"
 #include "host/feed/channel/channel_options.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/nic/node/broker.hpp"
+#include "host/ports/port_source.hpp"
 #include "microcode/base/diagnostic.hpp"
 
 /// An appliance: ports, threads, feeds and rings, as appliance.toml says. doc/appliance-settings.md has every key.
@@ -24,10 +24,6 @@ namespace stopbit::appliance {
 inline constexpr std::size_t kMaxAgents = 64;
 inline constexpr std::size_t kMaxPorts = 64;
 inline constexpr std::size_t kMaxFeeds = 64;
-inline constexpr std::size_t kMaxBatch = 512;
-
-/// A path of appliance.toml, which is relative to its folder.
-[[nodiscard]] std::string in_folder(const std::string& folder, const std::string& path);
 
 /// What a thread does when there is nothing to do.
 enum class Idle : std::uint8_t {
@@ -47,8 +43,9 @@ struct AgentSettings {
 
 struct PortSettings {
   std::string name;
-  std::size_t agent = 0;               ///< Index of Settings::agents.
-  std::shared_ptr<PortSource> source;  ///< Never null. Copies of the settings share it; nothing changes it later.
+  std::size_t agent = 0;  ///< Index of Settings::agents.
+  std::shared_ptr<ingest::PortSource>
+      source;  ///< Never null. Copies of the settings share it; nothing changes it later.
 };
 
 struct FeedSettings {

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 #include "host/config/nearest.hpp"
@@ -225,6 +226,10 @@ std::string real_text(double value) {
 }
 
 }  // namespace
+
+std::string in_folder(const std::string& folder, const std::string& path) {
+  return path.empty() || path.front() == '/' ? path : (std::filesystem::path(folder) / path).string();
+}
 
 Document::Document(std::shared_ptr<const SourceBuffer> source, std::unique_ptr<Node> root, Diagnostics& diagnostics,
                    bool ok)

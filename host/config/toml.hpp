@@ -33,6 +33,9 @@ inline constexpr std::size_t kMaxKeyParts = 16;  ///< "a.b.c" has three.
 struct Node;
 class Table;
 
+/// A path in a file of settings: relative to the file's folder.
+[[nodiscard]] std::string in_folder(const std::string& folder, const std::string& path);
+
 /// Bounds of a number, both legal.
 template <class T>
 struct Range {

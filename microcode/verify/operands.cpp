@@ -170,10 +170,10 @@ class OperandCheck {
   }
 
   void check_word(const Instruction& in) {
-    if (in.op == DataOp::Pmap || in.op == DataOp::Tid) {
-      require(in.word == isa::kNoWord, "word-unused", "the instruction stores nothing");
-    } else if (in.op == DataOp::Nop) {
+    if (in.op == DataOp::Nop) {
       require(in.word == isa::kNoWord || in.control == ControlOp::Skip, "word-unused", "NOP has a word only with SKIP");
+    } else if (isa::is_special(in.op)) {
+      require(in.word == isa::kNoWord, "word-unused", "the instruction stores nothing");
     } else {
       require(in.word != isa::kNoWord, "word-missing", "the value needs a word");
     }

@@ -312,11 +312,34 @@ class Soak:
         promise(answer.returncode == 0, f"stat: {answer.stderr}")
         return json.loads(answer.stdout)
 
-    def wait_for_first_packet(self):
+    @staticmethod
+    def wait_for(state, otherwise):
         end = time.monotonic() + 60
-        while self.status()["channels"][0]["packets"]["delivered"] == 0:
-            promise(time.monotonic() < end, "the appliance delivers nothing of the exchange")
+        while not state():
+            promise(time.monotonic() < end, otherwise)
             time.sleep(0.05)
+
+    def wait_for_first_packet(self):
+        self.wait_for(lambda: self.status()["channels"][0]["packets"]["delivered"] > 0,
+                      "the appliance delivers nothing of the exchange")
+
+    def wait_until_all_is_read(self):
+        """Sockets are empty when a turn of each agent finds nothing; then counters are written, and no gap is waited for."""
+        def idle():
+            return [agent["turns"] - agent["busy_turns"] for agent in self.status()["agents"]]
+
+        def turns(status):
+            return [agent["last_turn_ns"] for agent in status["agents"]]
+
+        before = idle()
+        self.wait_for(lambda: all(now > then for now, then in zip(idle(), before)), "the appliance does not get to the end")
+        written = turns(self.status())
+
+        def is_decided():
+            status = self.status()
+            return (all(now != then for now, then in zip(turns(status), written)) and
+                    all(channel["packets"]["held"] == 0 for channel in status["channels"]))
+        self.wait_for(is_decided, "the appliance holds packets back")
 
     def check_accounts(self, status):
         channel = status["channels"][0]
@@ -516,14 +539,11 @@ entitlements = "entitlements.toml"
         self.hold_attackers()
         promise(victims.poll() is not None or not self.is_alone, "the machine is too busy: readers outlive the exchange")
         self.judge_victims(victims)
-        time.sleep(1)
-        relay.terminate()
+        relay.terminate()  # it sends what has arrived
         promise(relay.wait(timeout=60) == 0, "the relay failed")
-        received = -1
-        while received != (received := self.status()["channels"][0]["packets"]["received"]):
-            time.sleep(1)
+        self.wait_until_all_is_read()
         self.end_appliance(child, process, kill=False)
-        time.sleep(0.5)
+        self.wait_for(lambda: self.count("witness.jsonl", '"life"') >= self.starts, "the witness does not see the end")
         witness.terminate()
         promise(witness.wait(timeout=60) == 0, "the witness failed")
         return self.judge()

@@ -167,13 +167,18 @@ int kills(std::uint64_t wanted, std::uint64_t seed) {
   }
   if (is_good) witness.value().reset();
   for (const std::uint64_t end = clock_ns() + kPatienceNs; broker.clients() > 0 && clock_ns() < end;) ::usleep(1000);
-  ::usleep(100'000);
   is_over = true;
   thread.join();
-  for (int quiet = 0; quiet < 3;) quiet = node.step(clock_ns()) + broker.step() == 0 ? quiet + 1 : 0;
   const BrokerCounters& counters = broker.counters();
-  is_good = is_good && broker.clients() == 0 && broker.unflushed() == 0 && counters.shared_bytes == 0 &&
-            counters.opened == counters.gone && open_files() == files && node.is_idle();
+  const auto is_clean = [&] {
+    return broker.clients() == 0 && broker.unflushed() == 0 && counters.shared_bytes == 0 &&
+           counters.opened == counters.gone && open_files() == files && node.is_idle();
+  };
+  for (const std::uint64_t end = clock_ns() + kPatienceNs; !is_clean() && clock_ns() < end;) {
+    (void)node.step(clock_ns());
+    (void)broker.step();
+  }
+  is_good = is_good && is_clean();
   std::printf(
       "{\"soak\":\"nic "
       "kills\",\"seed\":%llu,\"kills\":%llu,\"ports_opened\":%llu,\"ticks\":%llu,\"other_messages\":%llu,"

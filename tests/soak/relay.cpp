@@ -1,7 +1,7 @@
 // stopbit_relay: a bad network between two interfaces of one namespace. Joins the lines A and B of a channel on one,
-// does to each what host/lab/impair does from a seed, and sends what is left out of the other, to the same groups. Its log
-// says which numbers did not go out on which line, and which came only after a later number had been there for longer
-// than a window, so whoever listens behind it can be asked for exactly the others.
+// does to each what host/lab/impair does from a seed, and sends what is left out of the other, to the same groups. Its
+// log says which numbers did not go out on which line, and which came only after a later number had been there for
+// longer than a window, so whoever listens behind it can be asked for exactly the others.
 
 #include <signal.h>
 #include <time.h>
@@ -28,6 +28,7 @@ namespace {
 
 constexpr std::uint64_t kNsPerMs = 1'000'000;
 constexpr long kIdleNs = 50'000;
+constexpr int kLastPolls = 100;
 constexpr std::array<char, 2> kLineNames = {'A', 'B'};
 
 volatile sig_atomic_t stop_asked = 0;
@@ -239,8 +240,10 @@ int relay(const Arguments& arguments) {
   fmt::print(stderr, "stopbit_relay: started\n");
 
   std::vector<ingest::Arrival> batch(64);
-  while (stop_asked == 0) {
+  // When it is asked to stop it still sends what has arrived: until so many polls in a row have found nothing.
+  for (int empty_polls = 0; stop_asked == 0 || empty_polls < kLastPolls;) {
     const std::size_t count = port.value()->poll(batch);
+    empty_polls = count == 0 ? empty_polls + 1 : 0;
     const std::uint64_t now = now_ns();
     for (const ingest::Arrival& arrival : std::span(batch).first(count)) {
       for (const auto& line : lines) {

@@ -168,13 +168,13 @@ kill -9 "${bad[@]:2}" 2>/dev/null || true
 # The whole capture, at everybody who is to have it.
 packets=$(packets_of "$capture")
 wait_for '[[ $(stat "status[\"ports\"][0][\"frames\"]") == "$packets" ]]'
-# The counter of frames is the first that says so, and a gap may still be waited for.
-stands_still() {
-  records=$(stat "status['rings'][0]['records']")
-  sleep 0.5
-  [[ $(stat "status['rings'][0]['records']") == "$records" ]]
-}
-wait_for stands_still
+# The counters of ports are written before those of channels; when all have been written again, no packet is held for a
+# gap.
+turn() { stat "status['agents'][0]['last_turn_ns']"; }
+held() { stat "sum(c['packets']['held'] for c in status['channels'])"; }
+at_end=$(turn)
+wait_for '[[ $(turn) != "$at_end" && $(held) == 0 ]]'
+records=$(stat "status['rings'][0]['records']")
 ((at_restart < records)) || echo "note: the capture had ended before the last subscriber came"
 # What is there now: nobody waits for the ring's end.
 records_of() { "$slots" "$1" 0 2>/dev/null | wc -l; }

@@ -43,7 +43,21 @@ for _ in $(seq 120); do
   sleep 0.5
 done
 kill -CONT $reader
-sleep 6
+# What the page is to show: the loss of the reader, the explained error, and gaps between two points of the charts.
+has_all() {
+  python3 - $kHttpPort <<'PYTHON'
+import json, sys, urllib.request
+def ask(page):
+    with urllib.request.urlopen(f"http://127.0.0.1:{sys.argv[1]}/{page}", timeout=10) as answer:
+        return json.load(answer)
+status, history, errors = ask("status.json"), ask("history.json"), ask("errors.json")
+gaps = [point[3] for point in history["points"]]
+is_drawn = history["gaps"] and any(before < after for before, after in zip(gaps, gaps[1:]))
+is_counted = any(drop["place"] == "overrun" and drop["count"] > 0 for drop in status["drops"])
+sys.exit(not (is_drawn and is_counted and errors and all(error.get("explanation") for error in errors)))
+PYTHON
+}
+wait_for has_all
 
 # browse OUTPUT OPTION...: a browser that is short of time may end without a word; then it is asked again.
 browse() {

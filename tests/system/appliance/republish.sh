@@ -72,10 +72,11 @@ said=$(answer)
 publish_at 10.91.0.1:7708 <<<''
 said=$(answer)
 [[ $said == "error: nothing changed: 'listen' of [nic] cannot change"* ]] || { echo "another address: $said"; exit 1; }
-sleep 0.5
+# Each goes on: more records than can have been on their way.
+lines_of() { wc -l <"$1.jsonl"; }
 for process in left near right extra; do
-  reader=${process}_reader
-  kill -0 "${!reader}" 2>/dev/null || { echo "$process has ended"; cat "$process.log" log; exit 1; }
+  had=$(lines_of "$process")
+  wait_for "((\$(lines_of $process) > $had + 50))"
 done
 
 # The right host and `extra` are out, `new` is in.

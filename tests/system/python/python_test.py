@@ -571,8 +571,13 @@ class Ring(unittest.TestCase):
         writer = self.start_writer("--ring-slots", "32768", "--lossless", "1")
         lines = expected(SAMPLE_CAPTURE, SAMPLE_FEED)
         reader = stopbit.ring(self.name)
+        watch = stopbit.ring(self.name, lossless=False)
         self.assertEqual([next(reader) for _ in range(1000)], lines[:1000])
-        time.sleep(0.2)
+        looks = 0  # in a row that saw no new record: the ring is full
+        while looks < 50:
+            looks = 0 if watch.batch(10**9) else looks + 1
+            time.sleep(0.001)
+        self.assertIsNone(writer.poll())
         self.assertEqual(list(reader), lines[1000:])
         self.assertEqual(reader.lost, 0)
         self.assertEqual(writer.wait(), 0)
@@ -756,6 +761,22 @@ class Close(unittest.TestCase):
 class Interrupts(unittest.TestCase):
     """Ctrl-C ends what waits or works, with KeyboardInterrupt."""
 
+    @staticmethod
+    def wait_until_inside(pid):
+        """Until the process has slept at ten looks in a row, or used 0.1 s of a processor: it waits, or works."""
+        def look():
+            with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+                fields = file.read().rpartition(")")[2].split()
+            return fields[0], int(fields[11]) / os.sysconf("SC_CLK_TCK")
+
+        begin, asleep = look()[1], 0
+        while asleep < 10:
+            state, used = look()
+            if used - begin > 0.1:
+                return
+            asleep = asleep + 1 if state == "S" else 0
+            time.sleep(0.005)
+
     def interrupt(self, text):
         script = "import stopbit\nprint('ready', flush=True)\n" + textwrap.dedent(text)
         python = subprocess.Popen([sys.executable, "-c", script, SAMPLE_CAPTURE, SAMPLE_FEED["templates"], COMMAND, SCRATCH],
@@ -763,7 +784,7 @@ class Interrupts(unittest.TestCase):
         self.addCleanup(python.kill)
         self.assertEqual(python.stdout.readline(), "ready\n")
         self.assertEqual(python.stdout.readline(), "working\n")
-        time.sleep(0.3)
+        self.wait_until_inside(python.pid)
         python.send_signal(signal.SIGINT)
         _, errors = python.communicate(timeout=60)
         self.assertEqual(python.returncode, -signal.SIGINT, errors)

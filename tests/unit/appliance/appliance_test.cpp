@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <set>
 
-#include "host/appliance/sources/socket.hpp"
 #include "host/lab/impair/impairer.hpp"
+#include "host/ports/socket/source.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 
 namespace stopbit::appliance_test {
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 /// Gives a port of sockets another interface.
 void set_interface(appliance::Settings& settings, std::size_t port, const std::string& interface) {
-  dynamic_cast<appliance::SocketSource&>(*settings.ports[port].source).interface = interface;
+  dynamic_cast<ingest::SocketSource&>(*settings.ports[port].source).interface = interface;
 }
 
 std::vector<AgentEvent> notices(OneChannel& one) {

@@ -299,7 +299,7 @@ TEST_F(Ring, a_lossless_replay_waits_for_its_readers) {
                              shell_quoted(sample + "/templates.xml") + " --framing cme -q";
   const Finished finished = run_script("cd " + shell_quoted(scratch_.path("")) + R"(
 "$stopbit" tail --wait ./ring >one & one=$!
-"$stopbit" tail --wait ./ring | (sleep 0.2; cat) >two & two=$!
+"$stopbit" tail --wait ./ring | (until [[ -s one ]]; do sleep 0.05; done; cat) >two & two=$!
 )" + replay + R"( --ring ./ring --ring-slots 32768 --lossless 2 || echo "writer $?"
 wait $one || echo "one $?"
 wait $two || echo "two $?"

@@ -582,6 +582,7 @@ TEST_P(Calls, of_a_barrier_sleep_until_the_last_one_has_come) {
     });
   }
   while (asleep != kMembers - 1) ::usleep(1000);
+  // A time, not a state: what is measured is how much of a processor they use meanwhile.
   std::this_thread::sleep_for(kAsleep);
   is_last_there = true;
   Barrier last = barrier(kMembers - 1);

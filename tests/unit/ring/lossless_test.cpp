@@ -1,6 +1,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <atomic>
 #include <chrono>
 #include <fstream>
 #include <mutex>
@@ -274,8 +275,12 @@ TEST_F(LosslessRing, has_sixteen_seats) {
   std::vector<Reader> readers;
   for (std::size_t i = 0; i < kSeats; ++i) readers.push_back(attach_to(writer));
   Result<Reader> one_more = Failure{""};
-  std::thread thread([&] { one_more = Reader::attach(name_, 30'000'000); });
-  for (int i = 0; i < 100; ++i) {
+  std::atomic<bool> is_answered = false;
+  std::thread thread([&] {
+    one_more = Reader::attach(name_, 30'000'000);
+    is_answered = true;
+  });
+  while (!is_answered) {
     writer.beat(0);
     std::this_thread::sleep_for(1ms);
   }

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <string>
 
-#include "host/appliance/port_source.hpp"
+#include "host/ports/port_source.hpp"
 
-namespace stopbit::appliance {
+namespace stopbit::ingest {
 
 /// Sockets of the kernel, one for each group.
 struct SocketSource final : PortSource {
@@ -15,8 +15,8 @@ struct SocketSource final : PortSource {
   std::uint64_t busy_poll_us = 50;
 
   [[nodiscard]] OpenedPort open(PortContext& context, std::vector<std::string>& notes) const override;
-  [[nodiscard]] std::optional<std::uint32_t> node(const Topology& topology) const override;
-  [[nodiscard]] std::optional<ingest::SocketPortOptions> sockets() const override;
+  [[nodiscard]] Attachment attachment() const override { return {.interface = interface}; }
+  [[nodiscard]] std::optional<SocketPortOptions> sockets() const override;
 };
 
-}  // namespace stopbit::appliance
+}  // namespace stopbit::ingest

@@ -1,24 +1,23 @@
 #include <utility>
 
-#include "host/appliance/port_source.hpp"
-#include "host/appliance/settings.hpp"
 #include "host/config/toml.hpp"
 #include "host/ports/capture/capture_port.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
+#include "host/ports/port_source.hpp"
 
-namespace stopbit::appliance {
+namespace stopbit::ingest {
 namespace {
 
 /// A capture file, at its own speed or another.
 class CaptureSource final : public PortSource {
  public:
   CaptureSource(config::Table& table, const PortPlace& place)
-      : file_(in_folder(place.folder, table.text("file"))), speed_(table.real("speed", {0, 1'000'000}, 0)) {}
+      : file_(config::in_folder(place.folder, table.text("file"))), speed_(table.real("speed", {0, 1'000'000}, 0)) {}
 
   [[nodiscard]] OpenedPort open(PortContext& context, std::vector<std::string>& /*notes*/) const override {
-    Result<std::unique_ptr<ingest::PacketSource>> source = ingest::open_capture(file_);
+    Result<std::unique_ptr<PacketSource>> source = open_capture(file_);
     if (!source) return Failure{source.message()};
-    return ingest::make_capture_port(std::move(source).value(), {.speed = speed_, .clock = context.clock});
+    return make_capture_port(std::move(source).value(), {.speed = speed_, .clock = context.clock});
   }
   [[nodiscard]] bool is_live() const noexcept override { return false; }
 
@@ -33,4 +32,4 @@ std::unique_ptr<PortSource> read_capture_port(config::Table& table, const PortPl
   return std::make_unique<CaptureSource>(table, place);
 }
 
-}  // namespace stopbit::appliance
+}  // namespace stopbit::ingest

@@ -1,7 +1,7 @@
-#include "host/appliance/sources/dpdk.hpp"
+#include "host/ports/dpdk/source.hpp"
 
-#include "host/appliance/settings.hpp"
 #include "host/config/toml.hpp"
+#include "host/feed/description/description.hpp"
 
 #ifdef STOPBIT_DPDK
 #include <algorithm>
@@ -12,7 +12,7 @@
 #include "host/ports/dpdk/dpdk_port.hpp"
 #endif
 
-namespace stopbit::appliance {
+namespace stopbit::ingest {
 namespace {
 
 constexpr std::size_t kMaxQueues = 16;
@@ -26,7 +26,7 @@ bool has_huge_pages(std::uint32_t memory_mb) {
 }
 
 /// The queues of devices. The first queue that is asked for opens its device with all of them.
-using Devices = std::map<std::string, std::vector<std::unique_ptr<ingest::Port>>>;
+using Devices = std::map<std::string, std::vector<std::unique_ptr<Port>>>;
 
 Devices& devices_of(PortContext& context) {
   std::shared_ptr<void>& shared = context.shared["dpdk"];
@@ -43,22 +43,22 @@ std::unique_ptr<PortSource> read_dpdk_port(config::Table& table, const PortPlace
   auto port = std::make_unique<QueueSource>();
   port->device = table.text("device");
   std::vector<QueueSource*> others;
-  const PortSettings* first_port = nullptr;
-  for (const PortSettings& above : place.above) {
-    auto* const other = dynamic_cast<QueueSource*>(above.source.get());
+  std::string first_port;
+  for (const PortAbove& above : place.above) {
+    auto* const other = dynamic_cast<QueueSource*>(&above.source);
     if (other == nullptr || other->device_name() != port->device_name()) continue;
-    if (others.empty()) first_port = &above;
+    if (others.empty()) first_port = above.name;
     others.push_back(other);
   }
   if (!others.empty()) {
     const QueueSource& first = *others.front();
     if (first.device != port->device) {
-      table.error("device", "port '" + first_port->name + "' is also a queue of this device, with other arguments: '" +
+      table.error("device", "port '" + first_port + "' is also a queue of this device, with other arguments: '" +
                                 first.device + "'");
     }
     for (const char* key : {"descriptors", "max_frame", "address"}) {
       if (table.has(key)) {
-        table.error(key, "belongs to the whole device: set it at its first queue, port '" + first_port->name + "'");
+        table.error(key, "belongs to the whole device: set it at its first queue, port '" + first_port + "'");
       }
     }
     port->descriptors = first.descriptors;
@@ -82,30 +82,26 @@ std::unique_ptr<PortSource> read_dpdk_port(config::Table& table, const PortPlace
   return port;
 }
 
-std::optional<std::uint32_t> QueueSource::node(const Topology& topology) const {
-  return topology.node_of_pci(device_name());
-}
-
 #ifdef STOPBIT_DPDK
 
 OpenedPort QueueSource::open(PortContext& context, std::vector<std::string>& notes) const {
   const auto memory_mb = static_cast<std::uint32_t>(context.dpdk_memory >> 20);
   // Once a process.
   static const bool huge_pages = has_huge_pages(memory_mb);
-  static const auto started = ingest::start_dpdk({.huge_pages = huge_pages, .memory_mb = memory_mb});
+  static const auto started = start_dpdk({.huge_pages = huge_pages, .memory_mb = memory_mb});
   if (!started) return Failure{started.message()};
   const std::string note = "DPDK runs without huge pages, at half its speed";
   if (!huge_pages && std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
   auto& ports = devices_of(context)[device];
   if (ports.empty()) {
-    ingest::DpdkPortOptions options;
+    DpdkPortOptions options;
     options.device = device;
     options.queues = queues;
     options.descriptors = descriptors;
     options.burst = static_cast<std::uint16_t>(kMaxBatch);
     options.max_frame_bytes = max_frame;
     options.address = address;
-    auto opened = ingest::open_dpdk_ports(options);
+    auto opened = open_dpdk_ports(options);
     if (!opened) return Failure{opened.message()};
     ports = std::move(opened).value();
   }
@@ -120,4 +116,4 @@ OpenedPort QueueSource::open(PortContext& /*context*/, std::vector<std::string>&
 
 #endif
 
-}  // namespace stopbit::appliance
+}  // namespace stopbit::ingest

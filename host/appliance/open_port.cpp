@@ -1,0 +1,40 @@
+#include <cstring>
+#include <utility>
+
+#include "host/appliance/appliance.hpp"
+#include "host/appliance/opener/client.hpp"
+
+namespace stopbit::appliance {
+namespace {
+
+Result<int> socket_of_opener(opener::Client& opener, const std::string& interface, const ingest::Membership& membership,
+                             std::vector<std::string>& notes) {
+  const std::string group = "group " + net::to_text(membership.group) + ": ";
+  const auto index = opener.socket_of(interface, membership);
+  if (!index) return Failure{group + "it is not in the settings"};
+  opener::Outcome opened = opener.ask({.kind = opener::Kind::Socket, .index = *index});
+  if (opened.error == 0 && opened.file.ok()) {
+    opener::add_lines(opened.notes, notes);
+    return opened.file.release();
+  }
+  return Failure{opened.notes.empty() ? group + std::strerror(opened.error) : opened.notes};
+}
+
+}  // namespace
+
+OpenPort standard_ports(Clock clock, std::uint64_t dpdk_memory, opener::Client* opener) {
+  const auto context = std::make_shared<ingest::PortContext>();
+  context->clock = std::move(clock);
+  context->dpdk_memory = dpdk_memory;
+  if (opener != nullptr) {
+    context->open_socket = [opener](const std::string& interface, const ingest::Membership& membership,
+                                    std::vector<std::string>& notes) {
+      return socket_of_opener(*opener, interface, membership, notes);
+    };
+  }
+  return [context](const PortSettings& settings, std::vector<std::string>& notes) {
+    return settings.source->open(*context, notes);
+  };
+}
+
+}  // namespace stopbit::appliance
