@@ -1352,11 +1352,11 @@ int main(int argc, char** argv) {
   const std::size_t rounds = arguments.quick ? 3 : 11;
   try {
     std::vector<Way> ways = {shm("shm", 2), shm("local", 1)};
-    if (const std::string why = FabricTransport::why_not(); why.empty()) {
+    if (const stopbit::Status has = FabricTransport::available(); has) {
       ways.push_back(fabric("fabric-shm", "shm", kRoundTrips));
       ways.push_back(fabric("fabric-tcp", "tcp;ofi_rxm", 200));
     } else {
-      report.note("nic/fabric: " + why);
+      report.note("nic/fabric: " + has.message());
     }
     for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
     using enum stopbit::remote::SubscriberOptions::Way;

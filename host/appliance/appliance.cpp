@@ -55,21 +55,24 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const Make
   std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clocks));
   made->opener_ = options.opener;
   made->plan_places(options.topology);
-  std::string problem = made->make_outlets(diagnostics);
-  if (problem.empty()) problem = made->lock_folders();
-  if (problem.empty()) made->plan_recording();
-  if (problem.empty()) problem = made->make_counters(options.has_private_counters);
-  if (problem.empty() && made->recording_) problem = made->recording_->open(made->places_);
-  if (problem.empty()) problem = made->open_card(options.open_card ? options.open_card : device::Card::open);
-  if (problem.empty()) problem = made->start_loads();
-  if (problem.empty() && made->distribution_) problem = made->distribution_->open();
-  if (problem.empty()) {
-    problem = made->make_agents(
-        options.open_port ? options.open_port
-                          : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory, options.opener));
+  if (const Status done = made->make_outlets(diagnostics); !done) return done.failure();
+  if (const Status done = made->lock_folders(); !done) return done.failure();
+  made->plan_recording();
+  if (const Status done = made->make_counters(options.has_private_counters); !done) return done.failure();
+  if (made->recording_) {
+    if (const Status done = made->recording_->open(made->places_); !done) return done.failure();
   }
-  if (problem.empty() && made->settings_.lock_memory) made->lock_memory();
-  if (!problem.empty()) return Failure{std::move(problem)};
+  const OpenCard& open_card = options.open_card ? options.open_card : device::Card::open;
+  if (const Status done = made->open_card(open_card); !done) return done.failure();
+  if (const Status done = made->start_loads(); !done) return done.failure();
+  if (made->distribution_) {
+    if (const Status done = made->distribution_->open(); !done) return done.failure();
+  }
+  const OpenPort& open_port =
+      options.open_port ? options.open_port
+                        : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory, options.opener);
+  if (const Status done = made->make_agents(open_port); !done) return done.failure();
+  if (made->settings_.lock_memory) made->lock_memory();
   return made;
 }
 
@@ -85,18 +88,17 @@ void Appliance::note(std::string text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
 }
 
-std::string Appliance::lock_folders() {
+Status Appliance::lock_folders() {
   std::vector<std::string> folders = {settings_.state_folder};
   if (settings_.recorder) folders.push_back(settings_.recorder->folder);
   for (const std::string& folder : folders) {
     if (std::any_of(locks_.begin(), locks_.end(), [&](const FolderLock& lock) { return lock.is_of(folder); })) continue;
-    std::string problem;
-    auto lock = FolderLock::take(folder, settings_.name, problem);
-    if (!lock) return lock.message();
-    if (!problem.empty()) note(std::move(problem));
+    auto lock = FolderLock::take(folder, settings_.name);
+    if (!lock) return Failure{lock.message()};
+    if (!lock.value().warning().empty()) note(lock.value().warning());
     locks_.push_back(std::move(lock).value());
   }
-  return {};
+  return Done{};
 }
 
 /// The memory of an agent comes from the node of its core; of one without a core, from the node of its ports.
@@ -123,7 +125,7 @@ void Appliance::plan_places(const Topology& topology) {
 }
 
 /// Compiles the images, and finds out which channels share a ring, hence a program and engines.
-std::string Appliance::make_outlets(Diagnostics& diagnostics) {
+Status Appliance::make_outlets(Diagnostics& diagnostics) {
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
     const FeedSettings& feed = settings_.feeds[f];
     auto& programs = programs_.emplace_back(feed.description.images.size());
@@ -132,7 +134,7 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
       const feed::Channel& channel = feed.description.channels[c];
       if (programs[channel.image] == nullptr) {
         auto program = load_image(feed.description.images[channel.image], diagnostics);
-        if (!program) return "the image '" + feed.description.images[channel.image].name + "' cannot be used";
+        if (!program) return Failure{"the image '" + feed.description.images[channel.image].name + "' cannot be used"};
         programs[channel.image] = std::make_shared<const Program>(std::move(*program));
       }
       const auto [found, is_new] = known.try_emplace({channel.ring, channel.image}, outlets_.size());
@@ -167,7 +169,7 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
           {.description = &channel, .feed = feed.description.name, .outlet = found->second, .tally = {}});
     }
   }
-  return {};
+  return Done{};
 }
 
 void Appliance::plan_recording() {
@@ -181,7 +183,7 @@ void Appliance::plan_recording() {
   }
 }
 
-std::string Appliance::make_counters(bool is_private) {
+Status Appliance::make_counters(bool is_private) {
   TallyBuilder builder;
   agent_tallies_.resize(settings_.agents.size());
   port_tallies_.resize(settings_.ports.size());
@@ -244,21 +246,21 @@ std::string Appliance::make_counters(bool is_private) {
     }
   }
   Result<counters::Segment> segment = builder.build(is_private ? "" : settings_.name);
-  if (!segment) return segment.message();
+  if (!segment) return Failure{segment.message()};
   segment_.emplace(std::move(segment).value());
   for (const counters::Counter& info : infos_) info.set(1);
-  return {};
+  return Done{};
 }
 
-std::string Appliance::open_card(const OpenCard& open) {
-  if (!settings_.card) return {};
+Status Appliance::open_card(const OpenCard& open) {
+  if (!settings_.card) return Done{};
   auto card = open({.xclbin = settings_.card->xclbin, .index = settings_.card->index});
-  if (!card) return "[card]: " + card.message();
+  if (!card) return Failure{"[card]: " + card.message()};
   card_ = std::move(card).value();
-  return {};
+  return Done{};
 }
 
-device::Card* Appliance::card_for(std::size_t outlet, std::string& problem) {
+Result<device::Card*> Appliance::card_for(std::size_t outlet) {
   if (card_ == nullptr) return nullptr;
   std::string why;
   if (on_card_ != nullptr) {
@@ -266,50 +268,43 @@ device::Card* Appliance::card_for(std::size_t outlet, std::string& problem) {
   } else {
     const OutletEntry& entry = outlet_entries_[outlet];
     auto said = outlets_[outlet]->why_not_on(*card_, *programs_[entry.feed][entry.image]);
-    if (!said) {
-      problem = "[card]: " + said.message();
-      return nullptr;
-    }
+    if (!said) return Failure{"[card]: " + said.message()};
     why = std::move(said).value();
   }
   if (why.empty()) return card_.get();
   why = "the card does not decode '" + outlets_[outlet]->label() + "': " + why;
-  if (settings_.card->fallback) {
-    note(why + "; it is decoded in software");
-  } else {
-    problem = std::move(why);
-  }
+  if (!settings_.card->fallback) return Failure{std::move(why)};
+  note(why + "; it is decoded in software");
   return nullptr;
 }
 
-std::string Appliance::start_loads() {
+Status Appliance::start_loads() {
   for (std::size_t o = 0; o < outlets_.size(); ++o) {
     const OutletEntry& entry = outlet_entries_[o];
     const Visit visit(places_[entry.agent]);
-    std::string what;
-    device::Card* const card = card_for(o, what);
-    if (!what.empty()) return what;
+    const Result<device::Card*> card = card_for(o);
+    if (!card) return card.failure();
     auto load = outlets_[o]->prepare(image_of(static_cast<std::uint32_t>(o)), programs_[entry.feed][entry.image],
-                                     entry.generation, what, card);
-    if (!load) return load.message();
-    if (card != nullptr) {
+                                     entry.generation, card.value());
+    if (!load) return Failure{load.message()};
+    if (card.value() != nullptr) {
       on_card_ = load.value()->on_card;
       card_outlet_ = o;
       on_card_text_ = outlets_[o]->label();
     }
-    if (!what.empty()) note(what);
+    if (!load.value()->note.empty()) note(load.value()->note);
     if (const std::string place = misplaced(load.value()->ring, places_[entry.agent]); !place.empty()) note(place);
     (void)outlets_[o]->start(std::move(load).value(), clocks_.wall());
   }
-  return {};
+  return Done{};
 }
 
-std::string Appliance::make_agents(const OpenPort& open_port) {
+Status Appliance::make_agents(const OpenPort& open_port) {
   std::vector<std::unique_ptr<ingest::Port>> ports;
   for (const PortSettings& settings : settings_.ports) {
     const Visit visit(settings.source->places_itself() ? Place{} : places_[settings.agent]);
     Result<std::unique_ptr<ingest::Port>> port = open_port(settings, notes_);
-    if (!port) return "port '" + settings.name + "': " + port.message();
+    if (!port) return Failure{"port '" + settings.name + "': " + port.message()};
     ports.push_back(std::move(port).value());
   }
   for (const FeedSettings& feed : settings_.feeds) {
@@ -318,7 +313,7 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
         if (!channel.lines[line]) continue;
         const auto joined =
             ports[feed.ports[line]]->join({.group = channel.lines[line]->group, .source = channel.lines[line]->source});
-        if (!joined) return "channel '" + channel.name + "': " + joined.message();
+        if (!joined) return Failure{"channel '" + channel.name + "': " + joined.message()};
       }
     }
   }
@@ -369,7 +364,7 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       }
     }
   }
-  return {};
+  return Done{};
 }
 
 /// Groups that any host can send to: the next number of a stranger is believed there.
@@ -420,7 +415,7 @@ void Appliance::run(std::size_t agent, ThreadFilters* filters) {
   running_.fetch_sub(1, std::memory_order_release);
 }
 
-stopbit::Status Appliance::start(ThreadFilters* filters) {
+Status Appliance::start(ThreadFilters* filters) {
   const auto as = [filters](ThreadKind kind) -> std::function<void()> {
     if (filters == nullptr) return {};
     return [filters, kind] { filters->apply(kind); };
@@ -491,8 +486,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
         OutletEntry& entry = outlet_entries_[o];
         if (entry.feed != f || entry.image != i) continue;
         const Visit visit(places_[entry.agent]);
-        std::string what;
-        auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1), what);
+        auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1));
         if (!load) return Failure{load.message() + "; the previous image remains in use"};
         loads.emplace_back(o, std::move(load).value());
       }
@@ -529,9 +523,8 @@ std::string Appliance::take_card_failure() {
   if (!settings_.card->fallback) return why + "; its channels are dropped";
   const OutletEntry& entry = outlet_entries_[card_outlet_];
   const Visit visit(places_[entry.agent]);
-  std::string unused;
   auto load = outlets_[card_outlet_]->prepare(image_of(static_cast<std::uint32_t>(card_outlet_)), entry.program,
-                                              static_cast<std::uint16_t>(entry.generation + 1), unused);
+                                              static_cast<std::uint16_t>(entry.generation + 1));
   if (!load) return why + "; software cannot take over: " + load.message();
   return push(card_outlet_, std::move(load).value()) ? why + "; software takes over"
                                                      : why + "; its channels are dropped";

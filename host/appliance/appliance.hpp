@@ -80,7 +80,7 @@ class Appliance {
 
   /// A thread for each agent, pinned and idle as the settings say. The failure names the agent. Each thread begins
   /// with its filter; `filters` outlive the appliance.
-  [[nodiscard]] stopbit::Status start(ThreadFilters* filters = nullptr);
+  [[nodiscard]] Status start(ThreadFilters* filters = nullptr);
   /// All agents have seen the end of all their ports.
   [[nodiscard]] bool ended() const noexcept;
   /// Ends the threads, and the channels in good order. Without threads: only the latter. Once.
@@ -146,18 +146,18 @@ class Appliance {
   };
 
   Appliance(Settings settings, Clocks clocks);
-  [[nodiscard]] std::string make_outlets(Diagnostics& diagnostics);
-  [[nodiscard]] std::string lock_folders();
+  [[nodiscard]] Status make_outlets(Diagnostics& diagnostics);
+  [[nodiscard]] Status lock_folders();
   void plan_recording();
-  [[nodiscard]] std::string make_counters(bool is_private);
+  [[nodiscard]] Status make_counters(bool is_private);
   void plan_places(const Topology& topology);
-  [[nodiscard]] std::string open_card(const OpenCard& open);
-  /// The card, if the outlet's program is to run there; null if software runs it. `problem` is set if it may not.
-  [[nodiscard]] device::Card* card_for(std::size_t outlet, std::string& problem);
-  [[nodiscard]] std::string start_loads();
+  [[nodiscard]] Status open_card(const OpenCard& open);
+  /// The card, if the outlet's program is to run there; null if software runs it. Fails if software may not.
+  [[nodiscard]] Result<device::Card*> card_for(std::size_t outlet);
+  [[nodiscard]] Status start_loads();
   /// To the agent of the outlet. False if too many are waiting there.
   [[nodiscard]] bool push(std::size_t outlet, std::unique_ptr<Load> load);
-  [[nodiscard]] std::string make_agents(const OpenPort& open_port);
+  [[nodiscard]] Status make_agents(const OpenPort& open_port);
   void note_open_groups();
   void open_runs();
   void run(std::size_t agent, ThreadFilters* filters);

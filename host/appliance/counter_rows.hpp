@@ -28,10 +28,10 @@ enum class Table : std::uint8_t {
 };
 
 /// A counter of a group: its handle, its value in the status, and where it is shown.
-template <class Tally, class Status>
+template <class Tally, class Shown>
 struct CounterRow {
   counters::Counter Tally::*counter;  ///< Null: derived from other counters.
-  std::uint64_t Status::*value;       ///< Null: not in the status.
+  std::uint64_t Shown::*value;        ///< Null: not in the status.
   counters::Kind kind;
   counters::Unit unit;
   const char* name;
@@ -42,19 +42,19 @@ struct CounterRow {
   const char* drop = "";
 };
 
-#define STOPBIT_ROW(Tally, Status, member, kind, unit, name, help, json, table, heading, drop) \
-  CounterRow<Tally, Status>{&Tally::member,                                                    \
-                            &Status::member,                                                   \
-                            counters::Kind::kind,                                              \
-                            counters::Unit::unit,                                              \
-                            name,                                                              \
-                            help,                                                              \
-                            json,                                                              \
-                            Table::table,                                                      \
-                            heading,                                                           \
-                            drop},
+#define STOPBIT_ROW(Tally, Shown, member, kind, unit, name, help, json, table, heading, drop) \
+  CounterRow<Tally, Shown>{&Tally::member,                                                    \
+                           &Shown::member,                                                    \
+                           counters::Kind::kind,                                              \
+                           counters::Unit::unit,                                              \
+                           name,                                                              \
+                           help,                                                              \
+                           json,                                                              \
+                           Table::table,                                                      \
+                           heading,                                                           \
+                           drop},
 #define STOPBIT_METRIC_ROW(Tally, member, kind, unit, name, help) \
-  CounterRow<Tally, Status>{&Tally::member, nullptr, counters::Kind::kind, counters::Unit::unit, name, help},
+  CounterRow<Tally, StatusReport>{&Tally::member, nullptr, counters::Kind::kind, counters::Unit::unit, name, help},
 
 inline constexpr CounterRow<AgentTally, AgentStatus> kAgentRows[] = {
 #define STOPBIT_AGENT(...) STOPBIT_ROW(AgentTally, AgentStatus, __VA_ARGS__)
@@ -90,19 +90,19 @@ inline constexpr CounterRow<RecorderTally, RecorderStatus> kRecorderRows[] = {
 #define STOPBIT_RECORDER(...) STOPBIT_ROW(RecorderTally, RecorderStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<KeeperTally, Status> kKeeperRows[] = {
-#define STOPBIT_KEEPER(...) STOPBIT_ROW(KeeperTally, Status, __VA_ARGS__)
+inline constexpr CounterRow<KeeperTally, StatusReport> kKeeperRows[] = {
+#define STOPBIT_KEEPER(...) STOPBIT_ROW(KeeperTally, StatusReport, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 inline constexpr CounterRow<NicTally, NicStatus> kNicRows[] = {
 #define STOPBIT_NIC(...) STOPBIT_ROW(NicTally, NicStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<UnitsTally, Status> kUnitsRows[] = {
+inline constexpr CounterRow<UnitsTally, StatusReport> kUnitsRows[] = {
 #define STOPBIT_UNITS(...) STOPBIT_METRIC_ROW(UnitsTally, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<FabricTally, Status> kFabricRows[] = {
+inline constexpr CounterRow<FabricTally, StatusReport> kFabricRows[] = {
 #define STOPBIT_FABRIC(...) STOPBIT_METRIC_ROW(FabricTally, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };

@@ -63,20 +63,20 @@ void Distribution::add_counters(TallyBuilder& builder) {
   for (std::size_t i = 0; i < settings_.rings.size(); ++i) builder.offer(offer_tallies_[i], settings_.rings[i].name);
 }
 
-std::string Distribution::open() {
-  std::string problem = open_ways();
+Status Distribution::open() {
+  Status opened = open_ways();
   for (const std::unique_ptr<Way>& way : ways_) {
-    if (problem.empty()) problem = open_publisher(*way);
+    if (opened) opened = open_publisher(*way);
   }
-  // Behind the publishers: subscribers know these by the first port of a node.
-  if (problem.empty() && !settings_.broker.empty()) problem = open_broker();
-  return problem.empty() ? problem : "[nic]: " + problem;
+  // After the publishers: subscribers know these by the first port of a node.
+  if (opened && !settings_.broker.empty()) opened = open_broker();
+  return opened ? opened : Failure{"[nic]: " + opened.message()};
 }
 
-std::string Distribution::open_ways() {
+Status Distribution::open_ways() {
   auto local =
       nic::ShmTransport::open({.network = settings_.network, .node = 0, .nodes = nic::ShmOptions::kUsualNodes});
-  if (!local) return local.message();
+  if (!local) return Failure{local.message()};
   ways_[0]->carrier = std::move(local).value();
   sweep();
   if (!settings_.listen.empty()) {
@@ -85,11 +85,11 @@ std::string Distribution::open_ways() {
     options.listen = settings_.listen;
     if (nic::leaves_host(options.provider)) {
       auto program = nic::find_fabric_program();
-      if (!program) return program.message();
+      if (!program) return Failure{program.message()};
       options.program = std::move(program).value();
     }
     auto fabric = nic::FabricTransport::listen(options);
-    if (!fabric) return fabric.message();
+    if (!fabric) return Failure{fabric.message()};
     address_ = fabric.value()->address();
     fabric_ = fabric.value().get();
     ways_[1]->carrier = std::move(fabric).value();
@@ -97,7 +97,7 @@ std::string Distribution::open_ways() {
   for (const std::unique_ptr<Way>& way : ways_) {
     way->node = std::make_unique<nic::Node>(*way->carrier, node_options());
   }
-  return {};
+  return Done{};
 }
 
 /// What these settings publish this way, and the rings that the broker's clients may have near.
@@ -111,7 +111,7 @@ Result<std::vector<remote::PublishedRing>> Distribution::rings_of(const Way& way
   return rings;
 }
 
-std::string Distribution::open_publisher(Way& way) {
+Status Distribution::open_publisher(Way& way) {
   remote::PublisherOptions options;
   options.domain = kPublishDomain;
   options.subscribers = settings_.subscribers;
@@ -120,16 +120,16 @@ std::string Distribution::open_publisher(Way& way) {
   options.stuck_ns = kPatienceNs;
   options.log = [this, &way](const std::string& line) { say(way.voice, way.name + ": " + line); };
   Result<std::vector<remote::PublishedRing>> rings = rings_of(way, settings_);
-  if (!rings) return rings.message();
+  if (!rings) return Failure{rings.message()};
   options.rings = std::move(rings).value();
   for (const OfferedRing& ring : settings_.rings) options.reserved.push_back(ring.ring);
   auto publisher = remote::Publisher::open(*way.node, options);
-  if (!publisher) return publisher.message();
+  if (!publisher) return Failure{publisher.message()};
   way.publisher = std::move(publisher).value();
-  return {};
+  return Done{};
 }
 
-std::string Distribution::open_broker() {
+Status Distribution::open_broker() {
   nic::BrokerOptions options;
   options.socket = settings_.broker;
   options.entitlements = settings_.entitlements;
@@ -139,16 +139,16 @@ std::string Distribution::open_broker() {
   options.log = [this](const std::string& line) { say(broker_voice_, line); };
   options.log_refusal = [this](const std::string& line) { say(refusal_voice_, line); };
   auto broker = nic::Broker::open(*ways_[0]->node, options);
-  if (!broker) return broker.message();
+  if (!broker) return Failure{broker.message()};
   broker_ = std::move(broker).value();
   for (const OfferedRing& ring : settings_.rings) {
     const Result<std::string> path = os::path_of(ring.ring);
-    if (!path) return path.message();
+    if (!path) return Failure{path.message()};
     const auto [device, inode] = file_at(path.value());
-    if (std::string problem = broker_->add_feed(ring.name, path.value()); !problem.empty()) return problem;
+    if (Status added = broker_->add_feed(ring.name, path.value()); !added) return added;
     offers_.push_back({.ring = ring, .path = path.value(), .device = device, .inode = inode});
   }
-  return {};
+  return Done{};
 }
 
 void Distribution::start(const std::function<void()>& begin) {
@@ -257,11 +257,11 @@ void Distribution::look_at_rings() {
   for (Offer& offer : offers_) {
     const auto [device, inode] = file_at(offer.path);
     if (inode == 0 || (device == offer.device && inode == offer.inode)) continue;
-    const std::string problem = broker_->replace_feed(offer.ring.name, offer.path);
+    const Status replaced = broker_->replace_feed(offer.ring.name, offer.path);
     offer.device = device;
     offer.inode = inode;
     say(broker_voice_,
-        "feed '" + offer.ring.name + "' " + (problem.empty() ? "was replaced" : "was not replaced: " + problem));
+        "feed '" + offer.ring.name + "' " + (replaced ? "was replaced" : "was not replaced: " + replaced.message()));
   }
 }
 
@@ -287,13 +287,12 @@ void Distribution::entitle(std::vector<nic::Entitlement> entitlements) {
 }
 
 Result<std::string> Distribution::republish(const NicSettings& settings) {
-  if (std::string why = why_not_republish(settings_, settings); !why.empty()) return Failure{std::move(why)};
+  if (const Status can = can_republish(settings_, settings); !can) return can.failure();
   Publications publications;
   for (const std::unique_ptr<Way>& way : ways_) {
     Result<std::vector<remote::PublishedRing>> rings = rings_of(*way, settings);
     if (!rings) return Failure{rings.message()};
-    std::string problem = remote::Publisher::problem_of(rings.value());
-    if (!problem.empty()) return Failure{std::move(problem)};
+    if (const Status good = remote::Publisher::check(rings.value()); !good) return good.failure();
     publications.push_back(std::move(rings).value());
   }
   std::string names;

@@ -40,8 +40,8 @@ class Distribution {
 
   /// The counters, in the thread's part of the segment.
   void add_counters(TallyBuilder& builder);
-  /// Nodes, publishers, the broker with its socket. The rings must be there. Empty on success.
-  [[nodiscard]] std::string open();
+  /// Nodes, publishers, the broker with its socket. The rings must exist.
+  [[nodiscard]] Status open();
 
   /// `begin` is called by the thread, before anything else.
   void start(const std::function<void()>& begin = {});
@@ -108,10 +108,10 @@ class Distribution {
     ino_t inode = 0;
   };
 
-  [[nodiscard]] std::string open_ways();
+  [[nodiscard]] Status open_ways();
   [[nodiscard]] Result<std::vector<remote::PublishedRing>> rings_of(const Way& way, const NicSettings& settings) const;
-  [[nodiscard]] std::string open_publisher(Way& way);
-  [[nodiscard]] std::string open_broker();
+  [[nodiscard]] Status open_publisher(Way& way);
+  [[nodiscard]] Status open_broker();
   [[nodiscard]] Farewell look_at_subscribers() const;
   void run();
   void say(Voice& voice, std::string line);

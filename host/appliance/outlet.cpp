@@ -28,7 +28,7 @@ Result<std::string> Outlet::why_not_on(device::Card& card, const Program& progra
 }
 
 Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<const Program> program,
-                                              std::uint16_t generation, std::string& note, device::Card* card) const {
+                                              std::uint16_t generation, device::Card* card) const {
   auto load = std::make_unique<Load>();
   load->name = std::move(name);
   load->generation = generation;
@@ -43,7 +43,8 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
       continue;
     }
     MadeEngine made = make_engine(*program, engine_options(rule, generation), plan_.engine);
-    if (!made.why_not_native.empty()) note = "the interpreter is used instead of native code: " + made.why_not_native;
+    if (!made.why_not_native.empty())
+      load->note = "the interpreter is used instead of native code: " + made.why_not_native;
     load->engines[rule] = std::move(made.engine);
   }
   record::RecordSink* last = nullptr;

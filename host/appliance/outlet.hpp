@@ -43,6 +43,7 @@ class TallyStage final : public feed::Stage {
 /// to the thread that decodes, between two datagrams.
 struct Load {
   std::string name;  ///< For people.
+  std::string note;  ///< Why native code cannot run here; empty: it runs, or nobody wants it.
   std::shared_ptr<const Program> program;
   std::uint16_t generation = 0;
   std::uint64_t layout_hash = 0;
@@ -75,11 +76,10 @@ class Outlet {
   Outlet(OutletPlan plan, std::string label) : plan_(std::move(plan)), label_(std::move(label)) {}
 
   /// Prepares a load of a verified program. Its ring replaces the present one by name; readers of the present ring
-  /// continue until it ends. Sets `note` if native code cannot run here. With `card` the program runs on the card;
+  /// continue until it ends. With `card` the program runs on the card;
   /// why_not_on must be empty. Any thread.
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::string name, std::shared_ptr<const Program> program,
-                                                      std::uint16_t generation, std::string& note,
-                                                      device::Card* card = nullptr) const;
+                                                      std::uint16_t generation, device::Card* card = nullptr) const;
   /// Why the card cannot run the program for these channels; empty if it can.
   [[nodiscard]] Result<std::string> why_not_on(device::Card& card, const Program& program) const;
 

@@ -57,10 +57,10 @@ void Recording::add_counters(TallyBuilder& builder, const std::vector<AgentSetti
   }
 }
 
-std::string Recording::open(std::span<const Place> places) {
+Status Recording::open(std::span<const Place> places) {
   std::error_code error;
   std::filesystem::create_directories(settings_.folder, error);
-  if (error) return settings_.folder + ": " + error.message();
+  if (error) return Failure{settings_.folder + ": " + error.message()};
   for (std::size_t a = 0; a < plans_.size(); ++a) {
     const Visit visit(a < places.size() ? places[a] : Place{});
     std::vector<recorder::ArchiveOptions> lines;
@@ -75,7 +75,7 @@ std::string Recording::open(std::span<const Place> places) {
     }
     recorders_.push_back(std::make_unique<recorder::Recorder>(std::move(lines), settings_.queue_bytes));
   }
-  return {};
+  return Done{};
 }
 
 void Recording::start(const std::function<void()>& begin) {

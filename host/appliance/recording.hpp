@@ -14,6 +14,7 @@
 #include "host/appliance/settings.hpp"
 #include "host/appliance/tally.hpp"
 #include "host/ports/recorder/recorder.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::appliance {
 
@@ -38,8 +39,8 @@ class Recording {
   /// The counters, in the writing thread's part of the segment.
   void add_counters(TallyBuilder& builder, const std::vector<AgentSettings>& agents);
   /// Makes the folder and looks at what an earlier run has left. The queue of each agent lies at its place, if `places`
-  /// has one. Empty on success.
-  [[nodiscard]] std::string open(std::span<const Place> places = {});
+  /// has one.
+  [[nodiscard]] Status open(std::span<const Place> places = {});
   /// How the files of the lines begin, of all that were added.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 

@@ -144,7 +144,7 @@ struct RecorderStatus {
   std::string problem;  ///< What the system said last; empty: nothing was wrong so far.
 };
 
-struct Status {
+struct StatusReport {
   std::string name;
   std::string state_folder;
   std::uint64_t now_ns = 0;
@@ -170,12 +170,12 @@ struct Status {
 
 /// From the counters, and from the signs of readers at the rings. Ages are counted to `now`. With
 /// `watch` the signs are what it has seen last, and no folder is read here.
-[[nodiscard]] Status read_status(const counters::Reader& reader, const Now& now,
-                                 const class ReaderWatch* watch = nullptr);
+[[nodiscard]] StatusReport read_status(const counters::Reader& reader, const Now& now,
+                                       const class ReaderWatch* watch = nullptr);
 /// From the counters alone: rings have no readers.
-[[nodiscard]] Status read_counters(const counters::Reader& reader, const Now& now);
+[[nodiscard]] StatusReport read_counters(const counters::Reader& reader, const Now& now);
 /// Where the rings of an appliance lie, in their order, for ring::find_readers.
-[[nodiscard]] std::vector<std::string> ring_places(const Status& status, const counters::Reader& reader);
+[[nodiscard]] std::vector<std::string> ring_places(const StatusReport& status, const counters::Reader& reader);
 
 /// A window for a channel, from what its lines have been seen to do.
 struct ProposedWindow {
@@ -193,6 +193,6 @@ struct ProposedWindow {
 /// A distinct error, as `to_json` has it.
 [[nodiscard]] nlohmann::json error_json(const counters::SeenError& error);
 /// All of it as JSON, one object.
-[[nodiscard]] std::string to_json(const Status& status);
+[[nodiscard]] std::string to_json(const StatusReport& status);
 
 }  // namespace stopbit::appliance

@@ -20,11 +20,10 @@ constexpr std::string_view kOwner = "state/.stopbit-owner";
 class FolderLockTest : public ::testing::Test {
  protected:
   [[nodiscard]] Result<FolderLock> take(const std::string& name) {
-    return FolderLock::take(scratch_.path("state"), name, problem_);
+    return FolderLock::take(scratch_.path("state"), name);
   }
 
   testing::Scratch scratch_;
-  std::string problem_;
 };
 
 TEST_F(FolderLockTest, keeps_others_out_as_long_as_it_lives) {

@@ -109,7 +109,7 @@ class CounterList : public ::testing::Test {
   counters::Counter info_;
   std::optional<counters::Segment> segment_;
   std::optional<counters::Reader> reader_;
-  Status status_;
+  StatusReport status_;
   json json_;
 };
 
@@ -192,7 +192,7 @@ TEST_F(CounterList, is_in_the_metrics_with_names_that_promtool_accepts) {
 
 TEST(SkewText, has_each_window_as_it_is_and_as_it_is_proposed) {
   constexpr std::uint64_t kSkew = 400'000;
-  Status status;
+  StatusReport status;
   status.started_ns = 1;
   status.heartbeat_ns = status.started_ns + 10'000'000'000;
   for (const char* name : {"both", "alone"}) {

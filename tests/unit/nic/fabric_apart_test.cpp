@@ -60,7 +60,7 @@ std::string status_line(pid_t process, const std::string& key) {
 class FabricApart : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+    if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
     options_.nodes = 2;
     options_.frame_bytes = 1024;
     options_.lease_ns = 2'000'000'000;
@@ -302,7 +302,7 @@ TEST_F(FabricApart, serves_a_member_while_bits_are_turned_on_the_way_of_another)
 }
 
 TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
-  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   FabricOptions options;
   options.listen = "127.0.0.1:0";
   options.program = "/nowhere/stopbit-fabric";
@@ -326,7 +326,7 @@ TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
 }
 
 TEST(FabricProgram, that_is_as_fast_as_its_process_does_not_hold_it) {
-  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   FabricOptions options;
   options.listen = "127.0.0.1:0";
   options.program = STOPBIT_FABRIC_FLOOD;

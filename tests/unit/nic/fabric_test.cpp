@@ -43,7 +43,7 @@ class Fabric : public ::testing::TestWithParam<Way> {
   using Node = std::unique_ptr<FabricTransport>;
 
   void SetUp() override {
-    if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+    if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   }
   [[nodiscard]] bool is_shm() const { return GetParam().provider == std::string("shm"); }
   [[nodiscard]] FabricOptions options() const {

@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/lib/why.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
@@ -448,7 +449,7 @@ TEST_F(RemoteFar, who_has_another_node_goes_on_where_it_was) {
   net->cut(1);
   for (std::uint32_t i = 0; i < 30; ++i) feed.tick(100 + i);
   run(10);
-  ASSERT_EQ(here.move_to(net->node(2)), "");
+  ASSERT_EQ(testing::why(here.move_to(net->node(2))), "");
   net->mend(1);
   net->restart(1);  // the one so far is gone
   until([&] { return here.counters().sessions == 2 && here.state() == SubscriberState::Live; }, "it is back");
@@ -461,7 +462,7 @@ TEST_F(RemoteFar, who_has_another_node_goes_on_where_it_was) {
   // What is not there any more is told.
   net->cut(2);
   for (std::uint32_t i = 0; i < 2 * kRingSlots; ++i) feed.tick(i);
-  ASSERT_EQ(here.move_to(net->node(1)), "");
+  ASSERT_EQ(testing::why(here.move_to(net->node(1))), "");
   net->mend(2);
   until([&] { return here.counters().sessions == 3 && here.state() == SubscriberState::Live; }, "it is back again");
   EXPECT_GT(here.counters().lost, 0U);
@@ -1144,7 +1145,7 @@ TEST_F(RemoteNear, has_a_ring_at_another_node_too) {
   until_live(here);
   feed.tick(1);
   until_records(here, 1);
-  ASSERT_EQ(here.move_to(net->node(2)), "");
+  ASSERT_EQ(testing::why(here.move_to(net->node(2))), "");
   net->restart(1);
   until_live(here);
   feed.tick(2);

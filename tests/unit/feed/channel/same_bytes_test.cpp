@@ -93,7 +93,7 @@ class ScriptedPort final : public ingest::Port {
   explicit ScriptedPort(const std::vector<Arrived>& script) : script_(script) {}
 
   void release() { is_released_ = true; }
-  [[nodiscard]] stopbit::Status join(const ingest::Membership& /*membership*/) override { return Done{}; }
+  [[nodiscard]] Status join(const ingest::Membership& /*membership*/) override { return Done{}; }
   [[nodiscard]] std::size_t poll(std::span<ingest::Arrival> batch) noexcept override {
     if (!std::exchange(is_released_, false)) return 0;
     const Arrived& datagram = script_[at_++];

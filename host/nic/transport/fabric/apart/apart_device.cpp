@@ -136,7 +136,7 @@ void ApartDevice::watch() {
       if (now_ns_ - begun_ns_ >= kOpeningNs) condemn("it cannot open an endpoint");
       return;
     }
-    if (std::string problem = learn_names(); !problem.empty()) return condemn(problem);
+    if (const Status learnt = learn_names(); !learnt) return condemn(learnt.message());
     state_ = State::Serving;
   }
   const std::uint64_t beat = memory_.beat().load(std::memory_order_relaxed);
@@ -167,14 +167,14 @@ bool ApartDevice::is_hung() {
   return !is_asked_ && silent_ns >= options_.hung_ns;
 }
 
-std::string ApartDevice::learn_names() {
+Status ApartDevice::learn_names() {
   ApartMemory::Answer answer;
   std::memcpy(&answer, &memory_.answer(), sizeof(answer));
   const auto bytes_of = [](const auto& address, std::size_t length) {
     return std::vector<std::byte>(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(length));
   };
   if (answer.own_bytes == 0 || answer.own_bytes > kFabricAddressBytes || answer.host_bytes > kFabricAddressBytes) {
-    return "it has no address";
+    return Failure{"it has no address"};
   }
   FabricNames names;
   names.own = bytes_of(answer.own, answer.own_bytes);
@@ -183,9 +183,10 @@ std::string ApartDevice::learn_names() {
   names.knows_sources = answer.knows_sources != 0;
   names.has_text_addresses = answer.has_text_addresses != 0;
   // Others know it by its address. The rest is as it was.
-  if (is_open()) return names.own == names_.own ? "" : "it has another address";
+  if (is_open() && names.own != names_.own) return Failure{"it has another address"};
+  if (is_open()) return Done{};
   names_ = std::move(names);
-  return {};
+  return Done{};
 }
 
 /// The process has to go. What it says from now on is not looked at.

@@ -64,7 +64,7 @@ class ApartDevice final : public FabricDevice {
   void condemn(const std::string& why);
   void watch();
   [[nodiscard]] bool is_hung();
-  [[nodiscard]] std::string learn_names();
+  [[nodiscard]] Status learn_names();
   void tell(std::size_t index);
   void free(Line& line) noexcept;
   [[nodiscard]] FabricHandle handle_of(std::size_t index) const noexcept;

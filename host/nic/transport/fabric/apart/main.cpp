@@ -58,7 +58,7 @@ int serve() {
   }
   limit();
   nic::FabricServer server(memory.span());
-  if (!server.open().empty()) return 1;  // the other process says it
+  if (!server.open()) return 1;  // the other process says it
   if (const Status done = nic::confine_server(); !done) return failed(done.message().c_str());
   ::close(STDERR_FILENO);  // the log of the process that it serves
   server.begin();

@@ -47,14 +47,14 @@ FabricServer::FabricServer(std::span<std::byte> memory)
   unposted_.reserve(memory_.slots().receive);
 }
 
-std::string FabricServer::open() {
-  std::string problem = fabric_library().problem;
-  if (problem.empty()) problem = endpoint_.open(options_, text_of(memory_.wanted().host), memory_.slot_memory());
+Status FabricServer::open() {
+  Status opened = fabric_library().loaded;
+  if (opened) opened = endpoint_.open(options_, text_of(memory_.wanted().host), memory_.slot_memory());
   ApartMemory::Answer& answer = memory_.answer();
-  if (!problem.empty()) {
-    store(problem, answer.problem);
+  if (!opened) {
+    store(opened.message(), answer.problem);
     memory_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Failed), std::memory_order_release);
-    return problem;
+    return opened;
   }
   const FabricNames& names = endpoint_.names();
   answer.own_bytes = static_cast<std::uint32_t>(names.own.size());
@@ -64,7 +64,7 @@ std::string FabricServer::open() {
   store(names.text, answer.text);
   answer.knows_sources = names.knows_sources ? 1 : 0;
   answer.has_text_addresses = names.has_text_addresses ? 1 : 0;
-  return {};
+  return Done{};
 }
 
 void FabricServer::begin() {

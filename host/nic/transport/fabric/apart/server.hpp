@@ -19,8 +19,8 @@ class FabricServer {
   [[nodiscard]] static FabricOptions wanted(std::span<const std::byte> memory);
 
   explicit FabricServer(std::span<std::byte> memory);
-  /// Opens the endpoint, and answers. "" or what is wrong.
-  [[nodiscard]] std::string open();
+  /// Opens the endpoint, and answers.
+  [[nodiscard]] Status open();
   /// Its endpoint is used from here on.
   void begin();
   /// @returns how much it did.
