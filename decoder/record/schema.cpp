@@ -108,7 +108,9 @@ class Check {
 }  // namespace
 
 Result<Schema> Schema::make(const Program& program) {
-  if (const Status good = Check(program).run(); !good) return good.failure();
+  if (const Status good = Check(program).run(); !good) {
+    return Failure{"the records of this program cannot be read: " + good.message()};
+  }
   return Schema(program);
 }
 

@@ -5,6 +5,7 @@
 #include "host/appliance/status.hpp"
 #include "host/appliance/tally.hpp"
 #include "host/monitor/counters/layout.hpp"
+#include "host/remote/subscription_state.hpp"
 
 /// counters.def as tables: what makes, reads and shows counters goes through these rows.
 namespace stopbit::appliance {

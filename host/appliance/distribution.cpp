@@ -436,7 +436,7 @@ void Distribution::publish_subscribers(Way& way) {
     tally.filtered.set(status.filtered);
     tally.lost.set(status.lost);
     tally.behind.set(status.behind);
-    tally.state_code.set(1 + static_cast<std::uint64_t>(status.state));
+    tally.state_code.set(static_cast<std::uint64_t>(status.state));
   }
 }
 

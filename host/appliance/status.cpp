@@ -172,11 +172,11 @@ PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
       return is_text ? index.reader.text(*found->second) : std::string();
     };
     const std::uint64_t state = value("subscriber_state");
-    if (state == 0 || state > static_cast<std::uint64_t>(SubscriberState::Slowed)) continue;
+    if (state == 0 || state > static_cast<std::uint64_t>(remote::SubscriptionState::Slowed)) continue;
     SubscriberStatus& subscriber = status.subscribers.emplace_back();
     subscriber.who = text("subscriber");
     subscriber.ring = text("subscriber_ring");
-    subscriber.state = static_cast<SubscriberState>(state);
+    subscriber.state = static_cast<remote::SubscriptionState>(state);
     read_rows(kSubscriberRows, subscriber, value);
   }
   return status;
@@ -217,17 +217,6 @@ nlohmann::json buckets(const counters::Distribution& distribution) {
 }
 
 }  // namespace
-
-std::string_view to_text(SubscriberState state) noexcept {
-  switch (state) {
-    case SubscriberState::None: return "none";
-    case SubscriberState::Running: return "running";
-    case SubscriberState::Waiting: return "waiting";
-    case SubscriberState::Ending: return "ending";
-    case SubscriberState::Slowed: return "slowed";
-  }
-  return "unknown";
-}
 
 bool ChannelStatus::is_balanced() const noexcept {
   return received() == delivered + duplicate + late + held + malformed + incomplete &&

@@ -13,6 +13,7 @@
 #include "host/appliance/clocks.hpp"
 #include "host/appliance/tally.hpp"
 #include "host/monitor/counters/reader.hpp"
+#include "host/remote/subscription_state.hpp"
 #include "host/ring/reader_registration.hpp"
 
 /// What the counters of an appliance say, put together by channel, line, port and ring. Everything that shows an
@@ -96,19 +97,9 @@ struct OfferStatus {
 #include "host/appliance/counters.def"
 };
 
-/// What a publisher is doing for a subscriber.
-enum class SubscriberState : std::uint8_t {
-  None = 0,
-  Running = 1,
-  Waiting = 2,  ///< There are records for it, but it has no room for them.
-  Ending = 3,   ///< The ring has ended.
-  Slowed = 4,   ///< It has had as many bytes as it may in this time.
-};
-[[nodiscard]] std::string_view to_text(SubscriberState state) noexcept;
-
 struct SubscriberStatus {
   std::string who, ring;
-  SubscriberState state = SubscriberState::None;
+  remote::SubscriptionState state = remote::SubscriptionState::None;
 #define STOPBIT_SUBSCRIBER(member, ...) std::uint64_t member = 0;
 #include "host/appliance/counters.def"
 };

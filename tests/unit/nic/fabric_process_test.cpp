@@ -186,8 +186,7 @@ void ask_in_another_version(const std::string& address, const Say& say) {
   FabricCounters counters;
   FabricPool endpoint;
   const FabricOptions how = options();
-  std::string problem = endpoint.open(how, address, counters);
-  if (!problem.empty()) return say(problem);
+  if (const Status opened = endpoint.open(how, address, counters); !opened) return say(opened.message());
   const FabricHandle host = endpoint.add(endpoint.names().host);
   FabricJoin join;
   join.head.version = 3;

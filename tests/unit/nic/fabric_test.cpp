@@ -17,6 +17,7 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
 #include "host/nic/transport/fabric/pool.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -267,7 +268,7 @@ TEST_P(Fabric, believes_no_frame_of_who_is_no_member_and_no_frame_that_is_wrong)
   how.program.clear();
   how.frame_bytes = 4000;  // longer than those of the network
   if (is_shm()) how.listen = "stopbit-liar-" + std::to_string(::getpid());
-  ASSERT_EQ(liar.open(how, host->address(), counters), "");
+  ASSERT_EQ(testing::why(liar.open(how, host->address(), counters)), "");
   const FabricHandle to = liar.add(liar.names().host);
   ASSERT_NE(to, kNoHandle);
   std::mt19937_64 random(4);

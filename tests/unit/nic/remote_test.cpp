@@ -387,7 +387,7 @@ TEST_F(RemoteFar, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
     feed.tick(i, std::string(i % 70, 'b'));
     if (i % 4 == 0) step();
   }
-  EXPECT_EQ(publisher->status().at(0).state, SubscriptionStatus::State::Waiting);
+  EXPECT_EQ(publisher->status().at(0).state, SubscriptionState::Waiting);
   EXPECT_GT(publisher->status().at(0).behind, 100U);
   subscribers.back() = std::move(asleep);
   until([&] { return publisher->status().at(0).behind == 0; }, "it has caught up");
@@ -586,13 +586,11 @@ TEST_P(RemoteBoth, a_reader_that_is_waited_for_stops_the_writer_and_loses_nothin
   wanted.records_read = read;
   Subscriber& here = subscribe(1, wanted);
   until(
-      [&] {
-        return publisher->status().size() == 1 && publisher->status().at(0).state == SubscriptionStatus::State::Waiting;
-      },
+      [&] { return publisher->status().size() == 1 && publisher->status().at(0).state == SubscriptionState::Waiting; },
       "the publisher waits");
   run(120'000);  // 1.2 s: the reader takes nothing, but is there
   ASSERT_EQ(publisher->status().size(), 1U);
-  EXPECT_EQ(publisher->status().at(0).state, SubscriptionStatus::State::Waiting);
+  EXPECT_EQ(publisher->status().at(0).state, SubscriptionState::Waiting);
   // Half of the ring, and what was sent beside.
   EXPECT_LE(here.counters().slots, kLosslessSlots * 3 / 4);
   EXPECT_GT(here.counters().slots, kLosslessSlots / 4);
@@ -968,7 +966,7 @@ TEST_F(RemoteNearLossless, a_subscriber_that_sleeps_stops_the_writer_and_loses_n
   std::thread writing([&] {
     for (; written < kRecords && goes_on; ++written) ring::test::write_record(made, 4, written);
   });
-  until([&] { return publisher->status().at(0).state == SubscriptionStatus::State::Waiting; }, "the publisher waits");
+  until([&] { return publisher->status().at(0).state == SubscriptionState::Waiting; }, "the publisher waits");
   run(20'000);  // 0.2 s
   EXPECT_LE(publisher->status().at(0).slots, kLosslessSlots / 2);
   EXPECT_GT(publisher->status().at(0).slots, kLosslessSlots / 4);
@@ -1464,7 +1462,7 @@ TEST_F(Remote, a_subscriber_gets_no_more_bytes_in_a_second_than_it_may) {
   for (std::uint32_t i = 0; net->now() - begin_ns < 400'000'000; ++i) {
     if (i % 2 == 0) feed.tick(i);  // 64 bytes each 20 us: three times as much
     step();
-    was_slowed = was_slowed || publisher->status()[0].state == SubscriptionStatus::State::Slowed;
+    was_slowed = was_slowed || publisher->status()[0].state == SubscriptionState::Slowed;
   }
   const std::uint64_t bytes = (publisher->status()[0].slots - slots_before) * record::kSlotBytes;
   EXPECT_TRUE(was_slowed);

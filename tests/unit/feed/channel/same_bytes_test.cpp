@@ -141,8 +141,7 @@ Decoded live(const std::shared_ptr<const Program>& program, const Traffic& traff
   const auto segment = builder.build("");
   EXPECT_TRUE(segment) << segment.message();
 
-  std::string note;
-  auto load = std::move(outlet.prepare("image", program, kGeneration, note)).value();
+  auto load = std::move(outlet.prepare("image", program, kGeneration)).value();
   load->memory = std::make_unique<KeepingSink>(program->max_record_slots, Keep{&decoded});
   load->sink = &load->stages.connect(*load->memory);
   (void)outlet.start(std::move(load), 0);
