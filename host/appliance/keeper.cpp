@@ -141,7 +141,7 @@ void Keeper::take(const AgentEvent& notice) {
   if (notice.kind == AgentEvent::Kind::Image) {
     tell_({Level::Info,
            "layout changed",
-           {{"ring", appliance_.outlets().at(notice.channel)->label()},
+           {{"ring", appliance_.outputs().at(notice.channel)->label()},
             {"image", appliance_.image_of(notice.channel)},
             {"generation", std::to_string(notice.first)}}});
     return;
@@ -260,7 +260,7 @@ void Keeper::watch(const std::string& what, const char* key, const std::string& 
 }
 
 void Keeper::look_at_gap_log() {
-  appliance_.keeper_tally().gaps_not_written.set(gaps_.lost());
+  appliance_.keeper_counter_set().gaps_not_written.set(gaps_.lost());
   if (gaps_.is_failing() == gap_log_fails_) return;
   gap_log_fails_ = gaps_.is_failing();
   if (gap_log_fails_) {
@@ -288,7 +288,7 @@ void Keeper::look_at_agents(const StatusReport& status, std::uint64_t now) {
       tell_({Level::Info, "agent goes on", {{"agent", agent.name}}});
     }
   }
-  appliance_.keeper_tally().agents_stalled.set(stalled);
+  appliance_.keeper_counter_set().agents_stalled.set(stalled);
   const auto live = std::count_if(status.channels.begin(), status.channels.end(),
                                   [](const ChannelStatus& channel) { return channel.state == ChannelState::Live; });
   summary_ = std::to_string(live) + " of " + std::to_string(status.channels.size()) + " channels live";

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "host/appliance/clocks.hpp"
-#include "host/appliance/tally.hpp"
+#include "host/appliance/counter_set.hpp"
 #include "host/monitor/counters/reader.hpp"
 #include "host/remote/subscription_state.hpp"
 #include "host/ring/reader_registration.hpp"

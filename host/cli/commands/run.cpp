@@ -95,7 +95,7 @@ class Desk {
   void step(std::uint64_t refused) {
     const std::uint64_t now = os::monotonic_clock_ns();
     errors_.step();
-    appliance_.keeper_tally().log_lines_lost.set(log_.lost());
+    appliance_.keeper_counter_set().log_lines_lost.set(log_.lost());
     if (take_hangup()) log_.tell({appliance::Change::Level::Info, "signal ignored", {{"name", "SIGHUP"}}});
     if (history_.is_due(now)) history_.add(look(), now);
     if (refused == refused_ || now < next_refusal_ns_) return;

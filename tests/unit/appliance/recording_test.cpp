@@ -191,7 +191,7 @@ TEST(Recording, names_files_by_channels_in_letters_that_every_file_system_takes)
     channel.name = "..:Feed:1";
     channel.lines[1].reset();
     EXPECT_THAT(recording.add(0, channel), ElementsAre(2U, kNotRecorded));
-    TallyBuilder builder;
+    CounterSetBuilder builder;
     recording.add_counters(builder, agents);
     auto built = builder.build("");
     ASSERT_TRUE(built) << built.message();

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "host/nic/transport/fabric/apart/apart_device.hpp"
 #include "host/nic/transport/fabric/endpoint.hpp"
+#include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -16,7 +16,7 @@ constexpr int kEventsPerPoll = 16;
 
 Status FabricPool::open(const FabricOptions& options, const std::string& host, FabricCounters& counters) {
   if (!options.program.empty() && leaves_host(options.provider)) {
-    auto device = ApartDevice::open(options, host);
+    auto device = IsolatedDevice::open(options, host);
     if (!device) return Failure{device.message()};
     use(options, std::move(device).value(), counters);
     return Done{};

@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "host/nic/node/shared_memory.hpp"
-#include "host/nic/transport/fabric/apart/confine.hpp"
-#include "host/nic/transport/fabric/apart/server.hpp"
-#include "host/nic/transport/fabric/apart/supervisor.hpp"
+#include "host/nic/transport/fabric/isolated/confine.hpp"
+#include "host/nic/transport/fabric/isolated/server.hpp"
+#include "host/nic/transport/fabric/isolated/supervisor.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STOPBIT_SANITIZED
