@@ -68,8 +68,8 @@
 #include "host/nic/queue/command_queue.hpp"
 #include "host/nic/rma/memory.hpp"
 #include "host/nic/sync/word.hpp"
-#include "host/nic/transport/fabric/apart/apart_device.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
+#include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 #include "host/nic/transport/shm/shm_transport.hpp"
 #include "host/remote/publisher.hpp"
 #include "host/remote/subscriber.hpp"
@@ -1253,7 +1253,7 @@ class Echo final : public ServerProcess {
   [[nodiscard]] std::optional<std::string> ended() override { return std::nullopt; }
 };
 /// Sends everything back at once.
-void echo(const ApartMemory& memory, const std::atomic<bool>& is_over) {
+void echo(const IsolatedMemory& memory, const std::atomic<bool>& is_over) {
   TaskQueue from = memory.to_server();
   TaskQueue to = memory.from_server();
   std::vector<std::uint32_t> posted;
@@ -1283,13 +1283,13 @@ void measure_apart(const TickClock& clock, const Arguments& arguments, std::pair
   struct alignas(kPageBytes) PageOfBytes {
     std::byte bytes[kPageBytes];
   };
-  std::vector<PageOfBytes> pages(ApartMemory::bytes(options) / kPageBytes + 1);
+  std::vector<PageOfBytes> pages(IsolatedMemory::bytes(options) / kPageBytes + 1);
   const std::span<std::byte> bytes(reinterpret_cast<std::byte*>(pages.data()), pages.size() * kPageBytes);
-  const ApartMemory memory(bytes, options);
-  ApartDevice device(options, "", bytes, std::make_unique<Echo>());
+  const IsolatedMemory memory(bytes, options);
+  IsolatedDevice device(options, "", bytes, std::make_unique<Echo>());
   device.step(1);
   memory.answer().own_bytes = 16;
-  memory.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+  memory.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Serves));
   device.step(2);
   const std::array<std::byte, 16> address{};
   const FabricHandle peer = device.add(address);
@@ -1352,11 +1352,11 @@ int main(int argc, char** argv) {
   const std::size_t rounds = arguments.quick ? 3 : 11;
   try {
     std::vector<Way> ways = {shm("shm", 2), shm("local", 1)};
-    if (const std::string why = FabricTransport::why_not(); why.empty()) {
+    if (const stopbit::Status has = FabricTransport::available(); has) {
       ways.push_back(fabric("fabric-shm", "shm", kRoundTrips));
       ways.push_back(fabric("fabric-tcp", "tcp;ofi_rxm", 200));
     } else {
-      report.note("nic/fabric: " + why);
+      report.note("nic/fabric: " + has.message());
     }
     for (const Way& way : ways) Contest(arguments, way, rounds).run(clock, *processors, report);
     using enum stopbit::remote::SubscriberOptions::Way;

@@ -23,17 +23,17 @@ class Native final : public Engine {
   Native(const Program& program, const EngineOptions& options)
       : core_(program, options, nobody), index_(core_.max_datagram_bytes()), memory_(room_for(program)) {}
 
-  /// Empty on success.
-  std::string make_code(const Program& program, const EngineOptions& options) {
+  Status make_code(const Program& program, const EngineOptions& options) {
     constexpr const char* kNoMemory = "the system refuses memory for code";
-    if (memory_.data() == nullptr) return kNoMemory;
+    if (memory_.data() == nullptr) return Failure{kNoMemory};
     const Hooks hooks{this, &open_block, &take, &take_text, &steer};
     try {
       code_ = emit(program, options, {core_.message_code(), core_.reference_code()}, hooks, memory_);
     } catch (const Xbyak::Error& error) {
-      return std::string("the program cannot be compiled to machine code: ") + error.what();
+      return Failure{std::string("the program cannot be compiled to machine code: ") + error.what()};
     }
-    return memory_.seal(code_.bytes) ? std::string() : kNoMemory;
+    if (!memory_.seal(code_.bytes)) return Failure{kNoMemory};
+    return Done{};
   }
 
   Outcome decode(std::span<const std::byte> datagram, const PacketInfo& info,
@@ -120,16 +120,16 @@ class Native final : public Engine {
   Code code_;
 };
 
-/// Why this processor cannot run the code; empty if it can.
-std::string missing_feature() {
+/// Whether this processor can run the code.
+Status check_processor() {
   using Xbyak::util::Cpu;
   const Cpu cpu;
   const std::pair<Cpu::Type, const char*> needed[] = {
       {Cpu::tBMI1, "BMI1"}, {Cpu::tBMI2, "BMI2"}, {Cpu::tAVX2, "AVX2"}, {Cpu::tMOVBE, "MOVBE"}};
   for (const auto& [feature, name] : needed) {
-    if (!cpu.has(feature)) return std::string("this processor has no ") + name;
+    if (!cpu.has(feature)) return Failure{std::string("this processor has no ") + name};
   }
-  return {};
+  return Done{};
 }
 
 }  // namespace
@@ -137,10 +137,10 @@ std::string missing_feature() {
 
 Result<std::unique_ptr<Engine>> make_native(const Program& program, const EngineOptions& options,
                                             jit::Figures* figures) {
-  if (const std::string missing = jit::missing_feature(); !missing.empty()) return Failure{missing};
+  if (const Status can = jit::check_processor(); !can) return can.failure();
   const auto begin = std::chrono::steady_clock::now();
   auto native = std::make_unique<jit::Native>(program, options);
-  if (const std::string problem = native->make_code(program, options); !problem.empty()) return Failure{problem};
+  if (const Status made = native->make_code(program, options); !made) return made.failure();
   if (figures != nullptr) {
     *figures = {program.code.size(), native->code().bytes, native->code().rare_bytes,
                 std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};

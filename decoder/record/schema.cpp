@@ -13,26 +13,26 @@ class Check {
  public:
   explicit Check(const Program& program) : program_(program) {}
 
-  /// Empty if all is well.
-  std::string run() {
+  Status run() {
     if (program_.templates.size() > limits::kMaxTemplates || program_.nodes.size() > limits::kMaxFields) {
-      return "the schema has more templates or nodes than allowed";
+      return Failure{"the schema has more templates or nodes than allowed"};
     }
-    if (schema_work(program_) > limits::kMaxImageBytes) return "the schema's texts and types are larger than allowed";
+    if (schema_work(program_) > limits::kMaxImageBytes)
+      return Failure{"the schema's texts and types are larger than allowed"};
     std::size_t first = 0;
     for (std::size_t i = 0; i < program_.templates.size(); ++i) {
       const Template& item = program_.templates[i];
       if (item.first_node != first || item.end_node < first || item.end_node > program_.nodes.size()) {
-        return "the nodes of template " + std::to_string(i) + " are out of order";
+        return Failure{"the nodes of template " + std::to_string(i) + " are out of order"};
       }
       first = item.end_node;
       if (item.root_block >= program_.blocks.size()) {
-        return "template " + std::to_string(i) + " has no root block";
+        return Failure{"template " + std::to_string(i) + " has no root block"};
       }
       const std::string_view problem = tree(item.first_node, item.end_node);
-      if (!problem.empty()) return "node " + std::to_string(at_) + ": " + std::string(problem);
+      if (!problem.empty()) return Failure{"node " + std::to_string(at_) + ": " + std::string(problem)};
     }
-    return {};
+    return Done{};
   }
 
  private:
@@ -108,8 +108,9 @@ class Check {
 }  // namespace
 
 Result<Schema> Schema::make(const Program& program) {
-  std::string problem = Check(program).run();
-  if (!problem.empty()) return Failure{std::move(problem)};
+  if (const Status good = Check(program).run(); !good) {
+    return Failure{"the records of this program cannot be read: " + good.message()};
+  }
   return Schema(program);
 }
 

@@ -27,7 +27,7 @@ Agent::Agent(Parts parts, Clocks clocks)
       retired_(kLoads),
       shared_{.notices = notices_,
               .evidence = evidence_,
-              .tally = *parts_.tally,
+              .counter_set = *parts_.counter_set,
               .channel_options = parts_.channel_options,
               .recorder = parts_.recorder},
       set_(feed::kMaxChannels),
@@ -38,11 +38,11 @@ Agent::Agent(Parts parts, Clocks clocks)
       std::all_of(parts_.ports.begin(), parts_.ports.end(), [](const auto& port) { return port.is_live; });
 }
 
-void Agent::add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
-                const RecordLines& record_as, KnownRun* run) {
-  channels_.push_back(std::make_unique<Channel>(description, index, outlet, tally, shared_, run));
+void Agent::add(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
+                const ChannelCounterSet& counter_set, const RecordLines& record_as, KnownRun* run) {
+  channels_.push_back(std::make_unique<Channel>(description, index, output, counter_set, shared_, run));
   channels_.back()->record_as = record_as;
-  outlet_of_.push_back(&outlet);
+  output_of_.push_back(&output);
   set_.add(channels_.back()->decoder());
   dirty_.reserve(channels_.size());  // which never has a channel twice
 }
@@ -58,7 +58,7 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
     const ingest::Arrival& arrival = batch_[i];
     const feed::LineTarget* target = set_.find(arrival.destination, arrival.source.address);
     if (target == nullptr) {
-      port.tally->foreign.add();
+      port.counter_set->foreign.add();
       record_as_[i] = kNotRecorded;
       continue;
     }
@@ -78,11 +78,11 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
     record_as_[i] = channel.record_as[static_cast<std::size_t>(target->line)];
     mark_dirty(target->channel);
   }
-  parts_.tally->batch.add(count);
+  parts_.counter_set->batch.add(count);
   if (port.is_live) {
     const std::uint64_t now = clocks_.monotonic();
     const std::uint64_t arrived = batch_[0].t_ns;
-    parts_.tally->latency.add(now > arrived ? now - arrived : 0);
+    parts_.counter_set->latency.add(now > arrived ? now - arrived : 0);
   }
   if (parts_.recorder != nullptr) record(count);
   return count;
@@ -102,8 +102,8 @@ void Agent::note_stall(std::uint64_t now) noexcept {
   const std::uint64_t last = std::exchange(last_turn_ns_, now);
   if (last == 0 || now - last < kStallNs) return;
   shared_.stalls[shared_.stall_count++ % shared_.stalls.size()] = {.begin_ns = last, .end_ns = now};
-  parts_.tally->stalls.add();
-  parts_.tally->longest_stall_ns.set(std::max(parts_.tally->longest_stall_ns.value(), now - last));
+  parts_.counter_set->stalls.add();
+  parts_.counter_set->longest_stall_ns.set(std::max(parts_.counter_set->longest_stall_ns.value(), now - last));
 }
 
 /// After the whole batch is decoded, so that recording adds no latency to its records.
@@ -125,8 +125,8 @@ std::size_t Agent::do_work() noexcept {
   close_windows(feed::Timeline::Present);
   close_windows(feed::Timeline::Capture);
   const std::uint64_t now = shared_.now_ns;
-  parts_.tally->turns.add();
-  if (count != 0) parts_.tally->busy_turns.add();
+  parts_.counter_set->turns.add();
+  if (count != 0) parts_.counter_set->busy_turns.add();
   if (now >= next_publish_ns_) publish(now);
   return count;
 }
@@ -155,15 +155,15 @@ void Agent::start_loads() noexcept {
   Exchange exchange;
   while (loads_.pop(exchange)) {
     const std::uint64_t now = clocks_.wall();
-    Outlet& outlet = *parts_.outlets[exchange.outlet];
-    exchange.load = outlet.start(std::move(exchange.load), now);
+    RecordOutput& output = *parts_.outputs[exchange.output];
+    exchange.load = output.start(std::move(exchange.load), now);
     for (std::size_t i = 0; i < channels_.size(); ++i) {
-      if (outlet_of_[i] == &outlet) channels_[i]->decoder().image_changed();
+      if (output_of_[i] == &output) channels_[i]->decoder().image_changed();
     }
     notices_.push({.kind = AgentEvent::Kind::Image,
-                   .channel = outlet.plan().index,
+                   .channel = output.plan().index,
                    .time_ns = now,
-                   .first = outlet.generation()});
+                   .first = output.generation()});
     retired_.push(std::move(exchange));
   }
 }
@@ -185,19 +185,19 @@ void Agent::publish(std::uint64_t now) noexcept {
     channels_[index]->publish(now);
   }
   dirty_.clear();
-  parts_.tally->last_turn_ns.set(clocks_.wall());
-  parts_.tally->last_alive_ns.set(now);
-  parts_.tally->notices_lost.set(notices_.lost());
+  parts_.counter_set->last_turn_ns.set(clocks_.wall());
+  parts_.counter_set->last_alive_ns.set(now);
+  parts_.counter_set->notices_lost.set(notices_.lost());
   if (now < next_beat_ns_) return;
   next_beat_ns_ = now + kBeatNs;
   const std::uint64_t wall = clocks_.wall();
-  for (Outlet* outlet : parts_.outlets) outlet->beat(wall);
+  for (RecordOutput* output : parts_.outputs) output->beat(wall);
 }
 
 void Agent::publish_ports() noexcept {
   for (const AgentPort& port : parts_.ports) {
     const ingest::PortCounters& from = port.port->counters();
-    const PortTally& to = *port.tally;
+    const PortCounterSet& to = *port.counter_set;
     to.frames.set(from.frames.value());
     to.bytes.set(from.bytes.value());
     to.nic.set(from.dropped_by_nic.value());
@@ -228,12 +228,12 @@ void Agent::finish() noexcept {
   shared_.now_ns = now.monotonic_ns;
   publish_ports();
   for (const auto& channel : channels_) channel->finish();
-  parts_.tally->last_turn_ns.set(now.wall_ns);
-  parts_.tally->last_alive_ns.set(now.monotonic_ns);
-  parts_.tally->notices_lost.set(notices_.lost());
-  for (Outlet* outlet : parts_.outlets) {
-    outlet->beat(now.wall_ns);
-    outlet->finish();
+  parts_.counter_set->last_turn_ns.set(now.wall_ns);
+  parts_.counter_set->last_alive_ns.set(now.monotonic_ns);
+  parts_.counter_set->notices_lost.set(notices_.lost());
+  for (RecordOutput* output : parts_.outputs) {
+    output->beat(now.wall_ns);
+    output->finish();
   }
 }
 

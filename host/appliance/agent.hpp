@@ -17,7 +17,7 @@ namespace stopbit::appliance {
 /// A port of an agent.
 struct AgentPort {
   std::unique_ptr<ingest::Port> port;
-  const PortTally* tally = nullptr;
+  const PortCounterSet* counter_set = nullptr;
   bool is_live = true;        ///< Its arrival times are of this moment: latency can be measured.
   std::uint64_t dropped = 0;  ///< By card and kernel, at the last look.
 };
@@ -25,7 +25,7 @@ struct AgentPort {
 /// A load that is to run from the next datagram on, and where the one before is left. Filled and emptied by another
 /// thread, in turns.
 struct Exchange {
-  std::size_t outlet = 0;  ///< Of the agent.
+  std::size_t output = 0;  ///< Of the agent.
   std::unique_ptr<Load> load;
 };
 
@@ -37,18 +37,19 @@ class Agent {
  public:
   struct Parts {
     std::vector<AgentPort> ports;
-    std::vector<Outlet*> outlets;
-    const AgentTally* tally = nullptr;
+    std::vector<RecordOutput*> outputs;
+    const AgentCounterSet* counter_set = nullptr;
     std::size_t batch = 32;
     feed::ChannelOptions channel_options = {};
     recorder::Recorder* recorder = nullptr;  ///< Takes every datagram of a channel; null: nothing is recorded.
   };
   Agent(Parts parts, Clocks clocks);
 
-  /// At set-up: a channel of an outlet, with its lines. `run` is where the number that was delivered last is kept;
+  /// At set-up: a channel of an output, with its lines. `run` is where the number that was delivered last is kept;
   /// null: nowhere.
-  void add(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
-           const RecordLines& record_as = {kNotRecorded, kNotRecorded}, KnownRun* run = nullptr);
+  void add(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
+           const ChannelCounterSet& counter_set, const RecordLines& record_as = {kNotRecorded, kNotRecorded},
+           KnownRun* run = nullptr);
 
   /// At set-up: see feed::ChannelDecoder::resume_after.
   void resume_after(std::size_t channel, std::uint64_t sender, std::uint64_t last_sequence) noexcept {
@@ -111,8 +112,8 @@ class Agent {
   os::SpscQueue<Exchange> retired_;
   Shared shared_;
   std::vector<std::unique_ptr<Channel>> channels_;
-  std::vector<Outlet*> outlet_of_;  ///< By channel.
-  feed::ChannelSet set_;            ///< The decoders of channels_, in the same order.
+  std::vector<RecordOutput*> output_of_;  ///< By channel.
+  feed::ChannelSet set_;                  ///< The decoders of channels_, in the same order.
   std::vector<ingest::Arrival> batch_;
   std::vector<std::uint32_t> record_as_;  ///< By place in the batch.
   std::vector<std::uint32_t> dirty_;      ///< Channels whose counters are behind.

@@ -20,7 +20,7 @@ struct AgentEvent {
     Image,      ///< Another image is used from here on.
   };
   Kind kind = Kind::Gap;
-  std::uint32_t channel = 0;  ///< Index in the appliance. Image: index of the outlet.
+  std::uint32_t channel = 0;  ///< Index in the appliance. Image: index of the output.
   std::uint64_t time_ns = 0;  ///< Wall clock; 0: when it is read, as a capture has times of its own.
   std::uint64_t first = 0;  ///< Gap, Late, Run, Conflict: sequence number; of Late, the gap's first. Image: generation.
   std::uint64_t count = 0;  ///< Gap, Late: numbers, so far. Stale: datagrams. Blind: ns.

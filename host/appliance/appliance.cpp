@@ -55,21 +55,24 @@ Result<std::unique_ptr<Appliance>> Appliance::make(Settings settings, const Make
   std::unique_ptr<Appliance> made(new Appliance(std::move(settings), options.clocks));
   made->opener_ = options.opener;
   made->plan_places(options.topology);
-  std::string problem = made->make_outlets(diagnostics);
-  if (problem.empty()) problem = made->lock_folders();
-  if (problem.empty()) made->plan_recording();
-  if (problem.empty()) problem = made->make_counters(options.has_private_counters);
-  if (problem.empty() && made->recording_) problem = made->recording_->open(made->places_);
-  if (problem.empty()) problem = made->open_card(options.open_card ? options.open_card : device::Card::open);
-  if (problem.empty()) problem = made->start_loads();
-  if (problem.empty() && made->distribution_) problem = made->distribution_->open();
-  if (problem.empty()) {
-    problem = made->make_agents(
-        options.open_port ? options.open_port
-                          : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory, options.opener));
+  if (const Status done = made->make_outputs(diagnostics); !done) return done.failure();
+  if (const Status done = made->lock_folders(); !done) return done.failure();
+  made->plan_recording();
+  if (const Status done = made->make_counters(options.has_private_counters); !done) return done.failure();
+  if (made->recording_) {
+    if (const Status done = made->recording_->open(made->places_); !done) return done.failure();
   }
-  if (problem.empty() && made->settings_.lock_memory) made->lock_memory();
-  if (!problem.empty()) return Failure{std::move(problem)};
+  const OpenCard& open_card = options.open_card ? options.open_card : device::Card::open;
+  if (const Status done = made->open_card(open_card); !done) return done.failure();
+  if (const Status done = made->start_loads(); !done) return done.failure();
+  if (made->distribution_) {
+    if (const Status done = made->distribution_->open(); !done) return done.failure();
+  }
+  const OpenPort& open_port =
+      options.open_port ? options.open_port
+                        : standard_ports(options.clocks.monotonic, made->settings_.dpdk_memory, options.opener);
+  if (const Status done = made->make_agents(open_port); !done) return done.failure();
+  if (made->settings_.lock_memory) made->lock_memory();
   return made;
 }
 
@@ -85,18 +88,17 @@ void Appliance::note(std::string text) {
   if (std::find(notes_.begin(), notes_.end(), text) == notes_.end()) notes_.push_back(std::move(text));
 }
 
-std::string Appliance::lock_folders() {
+Status Appliance::lock_folders() {
   std::vector<std::string> folders = {settings_.state_folder};
   if (settings_.recorder) folders.push_back(settings_.recorder->folder);
   for (const std::string& folder : folders) {
     if (std::any_of(locks_.begin(), locks_.end(), [&](const FolderLock& lock) { return lock.is_of(folder); })) continue;
-    std::string problem;
-    auto lock = FolderLock::take(folder, settings_.name, problem);
-    if (!lock) return lock.message();
-    if (!problem.empty()) note(std::move(problem));
+    auto lock = FolderLock::take(folder, settings_.name);
+    if (!lock) return Failure{lock.message()};
+    if (!lock.value().warning().empty()) note(lock.value().warning());
     locks_.push_back(std::move(lock).value());
   }
-  return {};
+  return Done{};
 }
 
 /// The memory of an agent comes from the node of its core; of one without a core, from the node of its ports.
@@ -125,7 +127,7 @@ void Appliance::plan_places(const Topology& topology) {
 }
 
 /// Compiles the images, and finds out which channels share a ring, hence a program and engines.
-std::string Appliance::make_outlets(Diagnostics& diagnostics) {
+Status Appliance::make_outputs(Diagnostics& diagnostics) {
   for (std::size_t f = 0; f < settings_.feeds.size(); ++f) {
     const FeedSettings& feed = settings_.feeds[f];
     auto& programs = programs_.emplace_back(feed.description.images.size());
@@ -134,13 +136,13 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
       const feed::Channel& channel = feed.description.channels[c];
       if (programs[channel.image] == nullptr) {
         auto program = load_image(feed.description.images[channel.image], diagnostics);
-        if (!program) return "the image '" + feed.description.images[channel.image].name + "' cannot be used";
+        if (!program) return Failure{"the image '" + feed.description.images[channel.image].name + "' cannot be used"};
         programs[channel.image] = std::make_shared<const Program>(std::move(*program));
       }
-      const auto [found, is_new] = known.try_emplace({channel.ring, channel.image}, outlets_.size());
+      const auto [found, is_new] = known.try_emplace({channel.ring, channel.image}, outputs_.size());
       if (is_new) {
-        OutletPlan plan;
-        plan.index = static_cast<std::uint32_t>(outlets_.size());
+        RecordOutputPlan plan;
+        plan.index = static_cast<std::uint32_t>(outputs_.size());
         plan.ring = channel.ring;
         plan.slots = settings_.slots_of(channel.ring);
         if (const auto patience = settings_.nic ? settings_.nic->patience_ns(channel.ring) : std::nullopt) {
@@ -158,18 +160,18 @@ std::string Appliance::make_outlets(Diagnostics& diagnostics) {
         const std::string& image = feed.description.images[channel.image].name;
         // Of feeds that share a file, the first channel tells which one it is.
         const std::string part = feed.channels.empty() ? "" : " " + channel.name;
-        outlets_.push_back(std::make_unique<Outlet>(
+        outputs_.push_back(std::make_unique<RecordOutput>(
             std::move(plan),
             channel.ring.empty() ? "(none) " + feed.description.name + " " + image + part : channel.ring));
-        outlet_entries_.push_back(
+        output_entries_.push_back(
             {.program = programs[channel.image], .feed = f, .image = channel.image, .agent = feed.agent});
       }
-      outlet_of_[{f, c}] = found->second;
+      output_of_[{f, c}] = found->second;
       channels_.push_back(
-          {.description = &channel, .feed = feed.description.name, .outlet = found->second, .tally = {}});
+          {.description = &channel, .feed = feed.description.name, .output = found->second, .counter_set = {}});
     }
   }
-  return {};
+  return Done{};
 }
 
 void Appliance::plan_recording() {
@@ -183,32 +185,32 @@ void Appliance::plan_recording() {
   }
 }
 
-std::string Appliance::make_counters(bool is_private) {
-  TallyBuilder builder;
-  agent_tallies_.resize(settings_.agents.size());
-  port_tallies_.resize(settings_.ports.size());
+Status Appliance::make_counters(bool is_private) {
+  CounterSetBuilder builder;
+  agent_counter_sets_.resize(settings_.agents.size());
+  port_counter_sets_.resize(settings_.ports.size());
   infos_.resize(channels_.size() + 1);
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
-    builder.agent(agent_tallies_[a], settings_.agents[a].name);
+    builder.agent(agent_counter_sets_[a], settings_.agents[a].name);
     for (std::size_t p = 0; p < settings_.ports.size(); ++p) {
-      if (settings_.ports[p].agent == a) builder.port(port_tallies_[p], settings_.ports[p].name);
+      if (settings_.ports[p].agent == a) builder.port(port_counter_sets_[p], settings_.ports[p].name);
     }
-    for (std::size_t o = 0; o < outlets_.size(); ++o) {
-      if (outlet_entries_[o].agent != a) continue;
-      Outlet& outlet = *outlets_[o];
-      builder.outlet(outlet.tally(), outlet.label());
-      const Program& program = *programs_[outlet_entries_[o].feed][outlet_entries_[o].image];
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+      if (output_entries_[o].agent != a) continue;
+      RecordOutput& output = *outputs_[o];
+      builder.output(output.counter_set(), output.label());
+      const Program& program = *programs_[output_entries_[o].feed][output_entries_[o].image];
       for (const Template& item : program.templates) {
         const std::string name(program.name(item.name));
         if (name.empty() || name.size() > counters::kTextBytes) continue;
-        const auto [counter, is_new] = outlet.templates().try_emplace(name);
-        if (is_new) builder.templates(counter->second, outlet.label(), counter->first);
+        const auto [counter, is_new] = output.templates().try_emplace(name);
+        if (is_new) builder.templates(counter->second, output.label(), counter->first);
       }
     }
     std::size_t c = 0;
     for (const FeedSettings& feed : settings_.feeds) {
       for (const feed::Channel& channel : feed.description.channels) {
-        if (feed.agent == a) builder.channel(channels_[c].tally, channel.name, channel.lines[1].has_value());
+        if (feed.agent == a) builder.channel(channels_[c].counter_set, channel.name, channel.lines[1].has_value());
         ++c;
       }
     }
@@ -220,7 +222,7 @@ std::string Appliance::make_counters(bool is_private) {
   }
   builder.clock_steps(clock_steps_);
   builder.writer();
-  builder.keeper(keeper_tally_);
+  builder.keeper(keeper_counter_set_);
   builder.info(infos_[0], "appliance_info",
                {{"name", settings_.name},
                 {"state", settings_.state_folder},
@@ -246,72 +248,65 @@ std::string Appliance::make_counters(bool is_private) {
     }
   }
   Result<counters::Segment> segment = builder.build(is_private ? "" : settings_.name);
-  if (!segment) return segment.message();
+  if (!segment) return Failure{segment.message()};
   segment_.emplace(std::move(segment).value());
   for (const counters::Counter& info : infos_) info.set(1);
-  return {};
+  return Done{};
 }
 
-std::string Appliance::open_card(const OpenCard& open) {
-  if (!settings_.card) return {};
+Status Appliance::open_card(const OpenCard& open) {
+  if (!settings_.card) return Done{};
   auto card = open({.xclbin = settings_.card->xclbin, .index = settings_.card->index});
-  if (!card) return "[card]: " + card.message();
+  if (!card) return Failure{"[card]: " + card.message()};
   card_ = std::move(card).value();
-  return {};
+  return Done{};
 }
 
-device::Card* Appliance::card_for(std::size_t outlet, std::string& problem) {
+Result<device::Card*> Appliance::card_for(std::size_t output) {
   if (card_ == nullptr) return nullptr;
   std::string why;
   if (on_card_ != nullptr) {
-    why = "it runs one program at a time, and runs that of '" + outlets_[card_outlet_]->label() + "'";
+    why = "it runs one program at a time, and runs that of '" + outputs_[card_output_]->label() + "'";
   } else {
-    const OutletEntry& entry = outlet_entries_[outlet];
-    auto said = outlets_[outlet]->why_not_on(*card_, *programs_[entry.feed][entry.image]);
-    if (!said) {
-      problem = "[card]: " + said.message();
-      return nullptr;
-    }
+    const RecordOutputEntry& entry = output_entries_[output];
+    auto said = outputs_[output]->why_not_on(*card_, *programs_[entry.feed][entry.image]);
+    if (!said) return Failure{"[card]: " + said.message()};
     why = std::move(said).value();
   }
   if (why.empty()) return card_.get();
-  why = "the card does not decode '" + outlets_[outlet]->label() + "': " + why;
-  if (settings_.card->fallback) {
-    note(why + "; it is decoded in software");
-  } else {
-    problem = std::move(why);
-  }
+  why = "the card does not decode '" + outputs_[output]->label() + "': " + why;
+  if (!settings_.card->fallback) return Failure{std::move(why)};
+  note(why + "; it is decoded in software");
   return nullptr;
 }
 
-std::string Appliance::start_loads() {
-  for (std::size_t o = 0; o < outlets_.size(); ++o) {
-    const OutletEntry& entry = outlet_entries_[o];
+Status Appliance::start_loads() {
+  for (std::size_t o = 0; o < outputs_.size(); ++o) {
+    const RecordOutputEntry& entry = output_entries_[o];
     const Visit visit(places_[entry.agent]);
-    std::string what;
-    device::Card* const card = card_for(o, what);
-    if (!what.empty()) return what;
-    auto load = outlets_[o]->prepare(image_of(static_cast<std::uint32_t>(o)), programs_[entry.feed][entry.image],
-                                     entry.generation, what, card);
-    if (!load) return load.message();
-    if (card != nullptr) {
+    const Result<device::Card*> card = card_for(o);
+    if (!card) return card.failure();
+    auto load = outputs_[o]->prepare(image_of(static_cast<std::uint32_t>(o)), programs_[entry.feed][entry.image],
+                                     entry.generation, card.value());
+    if (!load) return Failure{load.message()};
+    if (card.value() != nullptr) {
       on_card_ = load.value()->on_card;
-      card_outlet_ = o;
-      on_card_text_ = outlets_[o]->label();
+      card_output_ = o;
+      on_card_text_ = outputs_[o]->label();
     }
-    if (!what.empty()) note(what);
+    if (!load.value()->note.empty()) note(load.value()->note);
     if (const std::string place = misplaced(load.value()->ring, places_[entry.agent]); !place.empty()) note(place);
-    (void)outlets_[o]->start(std::move(load).value(), clocks_.wall());
+    (void)outputs_[o]->start(std::move(load).value(), clocks_.wall());
   }
-  return {};
+  return Done{};
 }
 
-std::string Appliance::make_agents(const OpenPort& open_port) {
+Status Appliance::make_agents(const OpenPort& open_port) {
   std::vector<std::unique_ptr<ingest::Port>> ports;
   for (const PortSettings& settings : settings_.ports) {
     const Visit visit(settings.source->places_itself() ? Place{} : places_[settings.agent]);
     Result<std::unique_ptr<ingest::Port>> port = open_port(settings, notes_);
-    if (!port) return "port '" + settings.name + "': " + port.message();
+    if (!port) return Failure{"port '" + settings.name + "': " + port.message()};
     ports.push_back(std::move(port).value());
   }
   for (const FeedSettings& feed : settings_.feeds) {
@@ -320,14 +315,14 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
         if (!channel.lines[line]) continue;
         const auto joined =
             ports[feed.ports[line]]->join({.group = channel.lines[line]->group, .source = channel.lines[line]->source});
-        if (!joined) return "channel '" + channel.name + "': " + joined.message();
+        if (!joined) return Failure{"channel '" + channel.name + "': " + joined.message()};
       }
     }
   }
   note_open_groups();
   for (std::size_t a = 0; a < settings_.agents.size(); ++a) {
     Agent::Parts parts;
-    parts.tally = &agent_tallies_[a];
+    parts.counter_set = &agent_counter_sets_[a];
     parts.batch = settings_.agents[a].batch;
     parts.channel_options = {.stale_after = settings_.stale_after};
     if (recording_) parts.recorder = &recording_->recorder(a);
@@ -336,13 +331,14 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       for (const std::string& note : ports[p]->notes()) {
         notes_.push_back("port '" + settings_.ports[p].name + "': " + note);
       }
-      parts.ports.push_back(
-          {.port = std::move(ports[p]), .tally = &port_tallies_[p], .is_live = settings_.ports[p].source->is_live()});
+      parts.ports.push_back({.port = std::move(ports[p]),
+                             .counter_set = &port_counter_sets_[p],
+                             .is_live = settings_.ports[p].source->is_live()});
     }
-    for (std::size_t o = 0; o < outlets_.size(); ++o) {
-      if (outlet_entries_[o].agent != a) continue;
-      outlet_entries_[o].place = parts.outlets.size();
-      parts.outlets.push_back(outlets_[o].get());
+    for (std::size_t o = 0; o < outputs_.size(); ++o) {
+      if (output_entries_[o].agent != a) continue;
+      output_entries_[o].place = parts.outputs.size();
+      parts.outputs.push_back(outputs_[o].get());
     }
     const Visit visit(places_[a]);
     agents_.push_back(std::make_unique<Agent>(std::move(parts), clocks_));
@@ -358,8 +354,8 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       const bool has_run =
           channel.role != feed::Role::Carousel && arbitrate::options_for(channel.framing).sequence_bits != 0;
       Agent& agent = *agents_[feed.agent];
-      agent.add(channel, index, *outlets_[outlet_of_.at({f, c})], channels_[index].tally, channels_[index].record_as,
-                has_run ? runs_.place(index) : nullptr);
+      agent.add(channel, index, *outputs_[output_of_.at({f, c})], channels_[index].counter_set,
+                channels_[index].record_as, has_run ? runs_.place(index) : nullptr);
       const auto known = has_run ? runs_.known(index) : std::nullopt;
       if (!known) continue;
       if (known->run.day == day_of_ns(clocks_.wall())) {
@@ -371,7 +367,7 @@ std::string Appliance::make_agents(const OpenPort& open_port) {
       }
     }
   }
-  return {};
+  return Done{};
 }
 
 /// Groups that any host can send to: the next number of a stranger is believed there.
@@ -422,7 +418,7 @@ void Appliance::run(std::size_t agent, ThreadFilters* filters) {
   running_.fetch_sub(1, std::memory_order_release);
 }
 
-stopbit::Status Appliance::start(ThreadFilters* filters) {
+Status Appliance::start(ThreadFilters* filters) {
   const auto as = [filters](ThreadKind kind) -> std::function<void()> {
     if (filters == nullptr) return {};
     return [filters, kind] { filters->apply(kind); };
@@ -472,7 +468,7 @@ bool Appliance::next_error_sample(ErrorSample& evidence) {
 }
 
 std::shared_ptr<const Program> Appliance::program_of(const ErrorSample& evidence) const {
-  const OutletEntry& entry = outlet_entries_[channels_.at(evidence.channel).outlet];
+  const RecordOutputEntry& entry = output_entries_[channels_.at(evidence.channel).output];
   return entry.generation == evidence.generation ? entry.program : nullptr;
 }
 
@@ -489,12 +485,11 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
       auto program = load_image(images[i], diagnostics, opener_);
       if (!program) return Failure{"the image '" + image + "' was rejected; the previous image remains in use"};
       const auto shared = std::make_shared<const Program>(std::move(*program));
-      for (std::size_t o = 0; o < outlets_.size(); ++o) {
-        OutletEntry& entry = outlet_entries_[o];
+      for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        RecordOutputEntry& entry = output_entries_[o];
         if (entry.feed != f || entry.image != i) continue;
         const Visit visit(places_[entry.agent]);
-        std::string what;
-        auto load = outlets_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1), what);
+        auto load = outputs_[o]->prepare(image, shared, static_cast<std::uint16_t>(entry.generation + 1));
         if (!load) return Failure{load.message() + "; the previous image remains in use"};
         loads.emplace_back(o, std::move(load).value());
       }
@@ -503,7 +498,7 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
   // Only when all of it is good does anything change.
   std::string besides;
   for (auto& [o, load] : loads) {
-    if (on_card_ != nullptr && o == card_outlet_) {
+    if (on_card_ != nullptr && o == card_output_) {
       besides = "; it runs in software until the appliance is restarted, because the card holds one program";
     }
     if (!push(o, std::move(load))) return Failure{"too many image changes are waiting"};
@@ -514,11 +509,11 @@ Result<std::string> Appliance::reload(const std::string& image, Diagnostics& dia
          besides;
 }
 
-bool Appliance::push(std::size_t outlet, std::unique_ptr<Load> load) {
-  OutletEntry& entry = outlet_entries_[outlet];
+bool Appliance::push(std::size_t output, std::unique_ptr<Load> load) {
+  RecordOutputEntry& entry = output_entries_[output];
   entry.generation = load->generation;
   entry.program = load->program;
-  if (!agents_[entry.agent]->loads().push({.outlet = entry.place, .load = std::move(load)})) return false;
+  if (!agents_[entry.agent]->loads().push({.output = entry.place, .load = std::move(load)})) return false;
   ++pending_loads_;
   return true;
 }
@@ -529,13 +524,12 @@ std::string Appliance::take_card_failure() {
   card_failed_ = true;
   const std::string why = on_card_->problem();
   if (!settings_.card->fallback) return why + "; its channels are dropped";
-  const OutletEntry& entry = outlet_entries_[card_outlet_];
+  const RecordOutputEntry& entry = output_entries_[card_output_];
   const Visit visit(places_[entry.agent]);
-  std::string unused;
-  auto load = outlets_[card_outlet_]->prepare(image_of(static_cast<std::uint32_t>(card_outlet_)), entry.program,
-                                              static_cast<std::uint16_t>(entry.generation + 1), unused);
+  auto load = outputs_[card_output_]->prepare(image_of(static_cast<std::uint32_t>(card_output_)), entry.program,
+                                              static_cast<std::uint16_t>(entry.generation + 1));
   if (!load) return why + "; software cannot take over: " + load.message();
-  return push(card_outlet_, std::move(load).value()) ? why + "; software takes over"
+  return push(card_output_, std::move(load).value()) ? why + "; software takes over"
                                                      : why + "; its channels are dropped";
 }
 

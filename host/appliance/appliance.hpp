@@ -70,10 +70,10 @@ class Appliance {
   [[nodiscard]] const Settings& settings() const noexcept { return settings_; }
   [[nodiscard]] const std::vector<std::unique_ptr<Agent>>& agents() const noexcept { return agents_; }
   [[nodiscard]] const counters::Segment& segment() const noexcept { return *segment_; }
-  [[nodiscard]] const std::vector<std::unique_ptr<Outlet>>& outlets() const noexcept { return outlets_; }
-  /// The name of the image of an outlet.
-  [[nodiscard]] const std::string& image_of(std::uint32_t outlet) const {
-    const OutletEntry& entry = outlet_entries_.at(outlet);
+  [[nodiscard]] const std::vector<std::unique_ptr<RecordOutput>>& outputs() const noexcept { return outputs_; }
+  /// The name of the image of an output.
+  [[nodiscard]] const std::string& image_of(std::uint32_t output) const {
+    const RecordOutputEntry& entry = output_entries_.at(output);
     return settings_.feeds[entry.feed].description.images[entry.image].name;
   }
   /// A sentence for each requested feature that is not available.
@@ -81,7 +81,7 @@ class Appliance {
 
   /// A thread for each agent, pinned and idle as the settings say. The failure names the agent. Each thread begins
   /// with its filter; `filters` outlive the appliance.
-  [[nodiscard]] stopbit::Status start(ThreadFilters* filters = nullptr);
+  [[nodiscard]] Status start(ThreadFilters* filters = nullptr);
   /// All agents have seen the end of all their ports.
   [[nodiscard]] bool ended() const noexcept;
   /// Ends the threads, and the channels in good order. Without threads: only the latter. Once.
@@ -94,7 +94,7 @@ class Appliance {
   [[nodiscard]] Distribution* distribution() const noexcept { return distribution_.get(); }
 
   /// For the thread that looks after the appliance.
-  [[nodiscard]] const KeeperTally& keeper_tally() const noexcept { return keeper_tally_; }
+  [[nodiscard]] const KeeperCounterSet& keeper_counter_set() const noexcept { return keeper_counter_set_; }
   /// The thread of the agent has ended in good order: all its ports have, or it was stopped.
   [[nodiscard]] bool has_ended(std::size_t agent) const noexcept {
     return agent < ended_.size() && ended_[agent].load(std::memory_order_acquire);
@@ -116,7 +116,7 @@ class Appliance {
   [[nodiscard]] const feed::Channel& channel(std::uint32_t index) const { return *channels_.at(index).description; }
   [[nodiscard]] const std::string& feed_of(std::uint32_t index) const { return channels_.at(index).feed; }
 
-  /// Reads the files of an image again and, if they are good, lets every outlet of it change over between two
+  /// Reads the files of an image again and, if they are good, lets every output of it change over between two
   /// datagrams. A bad image is refused, and the one that runs runs on: the failure says why, with the findings in
   /// `diagnostics`. From the thread that looks after the appliance; that must not be an agent's.
   [[nodiscard]] Result<std::string> reload(const std::string& image, Diagnostics& diagnostics);
@@ -133,11 +133,11 @@ class Appliance {
   struct ChannelEntry {
     const feed::Channel* description = nullptr;
     std::string feed;
-    std::size_t outlet = 0;
-    ChannelTally tally;
+    std::size_t output = 0;
+    ChannelCounterSet counter_set;
     RecordLines record_as = {kNotRecorded, kNotRecorded};
   };
-  struct OutletEntry {
+  struct RecordOutputEntry {
     std::shared_ptr<const Program> program;  ///< The last that was made ready.
     std::size_t feed = 0;
     std::size_t image = 0;
@@ -147,18 +147,18 @@ class Appliance {
   };
 
   Appliance(Settings settings, Clocks clocks);
-  [[nodiscard]] std::string make_outlets(Diagnostics& diagnostics);
-  [[nodiscard]] std::string lock_folders();
+  [[nodiscard]] Status make_outputs(Diagnostics& diagnostics);
+  [[nodiscard]] Status lock_folders();
   void plan_recording();
-  [[nodiscard]] std::string make_counters(bool is_private);
+  [[nodiscard]] Status make_counters(bool is_private);
   void plan_places(const Topology& topology);
-  [[nodiscard]] std::string open_card(const OpenCard& open);
-  /// The card, if the outlet's program is to run there; null if software runs it. `problem` is set if it may not.
-  [[nodiscard]] device::Card* card_for(std::size_t outlet, std::string& problem);
-  [[nodiscard]] std::string start_loads();
-  /// To the agent of the outlet. False if too many are waiting there.
-  [[nodiscard]] bool push(std::size_t outlet, std::unique_ptr<Load> load);
-  [[nodiscard]] std::string make_agents(const OpenPort& open_port);
+  [[nodiscard]] Status open_card(const OpenCard& open);
+  /// The card, if the output's program is to run there; null if software runs it. Fails if software may not.
+  [[nodiscard]] Result<device::Card*> card_for(std::size_t output);
+  [[nodiscard]] Status start_loads();
+  /// To the agent of the output. False if too many are waiting there.
+  [[nodiscard]] bool push(std::size_t output, std::unique_ptr<Load> load);
+  [[nodiscard]] Status make_agents(const OpenPort& open_port);
   void note_open_groups();
   void open_runs();
   void run(std::size_t agent, ThreadFilters* filters);
@@ -176,17 +176,17 @@ class Appliance {
   std::vector<std::vector<std::shared_ptr<const Program>>> programs_;  ///< By feed and image; null where not used.
   std::unique_ptr<device::Card> card_;
   const device::DeviceEngine* on_card_ = nullptr;  ///< Of the load that runs on it, until that is taken down.
-  std::size_t card_outlet_ = 0;                    ///< Whose load that is.
+  std::size_t card_output_ = 0;                    ///< Whose load that is.
   std::string on_card_text_;
   bool card_failed_ = false;
-  std::vector<std::unique_ptr<Outlet>> outlets_;
-  std::vector<OutletEntry> outlet_entries_;
-  std::map<std::pair<std::size_t, std::size_t>, std::size_t> outlet_of_;  ///< By feed and channel.
+  std::vector<std::unique_ptr<RecordOutput>> outputs_;
+  std::vector<RecordOutputEntry> output_entries_;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> output_of_;  ///< By feed and channel.
   std::vector<ChannelEntry> channels_;
-  std::vector<PortTally> port_tallies_;
-  std::vector<AgentTally> agent_tallies_;
+  std::vector<PortCounterSet> port_counter_sets_;
+  std::vector<AgentCounterSet> agent_counter_sets_;
   std::vector<counters::Counter> infos_;
-  KeeperTally keeper_tally_;
+  KeeperCounterSet keeper_counter_set_;
   std::optional<counters::Segment> segment_;
   bool has_started_ = false;
   std::unique_ptr<Recording> recording_;

@@ -19,14 +19,14 @@ ChannelState state_of(feed::Quality quality) noexcept {
 
 }  // namespace
 
-Channel::Channel(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
-                 Shared& shared, KnownRun* run)
+Channel::Channel(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
+                 const ChannelCounterSet& counter_set, Shared& shared, KnownRun* run)
     : description_(description),
       index_(index),
-      outlet_(outlet),
-      tally_(tally),
+      output_(output),
+      counter_set_(counter_set),
       shared_(shared),
-      decoder_(description, shared.channel_options, outlet.target(feed::engine_rule(description.framing)), counts_,
+      decoder_(description, shared.channel_options, output.target(feed::engine_rule(description.framing)), counts_,
                *this),
       run_(run) {}
 
@@ -40,7 +40,7 @@ void Channel::remember() noexcept {
 
 void Channel::decode_error(const Outcome& outcome, const PacketInfo& info,
                            std::span<const std::byte> datagram) noexcept {
-  (outcome.error == ErrorCode::D9 ? tally_.unknown_template : tally_.decode_errors).add();
+  (outcome.error == ErrorCode::D9 ? counter_set_.unknown_template : counter_set_.decode_errors).add();
   note_error(outcome, info, datagram);
 }
 
@@ -61,7 +61,7 @@ void Channel::note_error(const Outcome& outcome, const PacketInfo& info, std::sp
                                  .offset = outcome.offset_bytes,
                                  .sample_begin = bytes.begin,
                                  .sample = std::span(bytes.bytes).first(bytes.size)};
-  if (shared_.tally.errors.add(fact)) keep_evidence(fact, info.data_offset, datagram);
+  if (shared_.counter_set.errors.add(fact)) keep_evidence(fact, info.data_offset, datagram);
 }
 
 /// Another thread explains it. Keeps one copy for each kind of error, up to the number of slots for kinds.
@@ -69,7 +69,7 @@ void Channel::keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_
                             std::span<const std::byte> datagram) noexcept {
   ErrorSample evidence;
   evidence.channel = index_;
-  evidence.generation = outlet_.generation();
+  evidence.generation = output_.generation();
   evidence.template_index = fact.template_index;
   evidence.block = fact.block;
   evidence.word = fact.word;
@@ -84,7 +84,7 @@ void Channel::keep_evidence(const counters::ErrorFact& fact, std::uint32_t data_
 }
 
 void Channel::stale(ErrorCode code, std::uint32_t datagrams, const PacketInfo& info) noexcept {
-  tally_.stale_events.add();
+  counter_set_.stale_events.add();
   shared_.notices.push({.kind = AgentEvent::Kind::Stale,
                         .channel = index_,
                         .time_ns = info.arrival_ns,
@@ -199,7 +199,7 @@ void Channel::watch_for_silence(const arbitrate::Account& account, std::uint64_t
     if (in_vain_since_ns_ == 0) in_vain_since_ns_ = now_ns;
     if (is_blind_ || now_ns - in_vain_since_ns_ <= 2 * description_.window.time_ns) return;
     is_blind_ = true;
-    tally_.stale_events.add();
+    counter_set_.stale_events.add();
     shared_.notices.push({.kind = AgentEvent::Kind::Blind,
                           .channel = index_,
                           .time_ns = shared_.newest_ns,
@@ -220,7 +220,7 @@ void Channel::publish(std::uint64_t now_ns) noexcept {
   watch_for_silence(account, now_ns);
   for (std::size_t i = 0; i < 2; ++i) {
     if (!description_.lines[i]) continue;
-    const LineTally& to = tally_.lines[i];
+    const LineCounterSet& to = counter_set_.lines[i];
     const arbitrate::LineStats& from = arbiter.line(static_cast<arbitrate::Line>(i));
     to.packets.set(account.packets.received[i]);
     to.missing.set(from.missing);
@@ -234,27 +234,27 @@ void Channel::publish(std::uint64_t now_ns) noexcept {
       to.skew.set_bucket(b == 0 ? 0 : b < 64 ? (std::uint64_t{1} << b) - 1 : ~std::uint64_t{0}, from.behind.buckets[b]);
     }
   }
-  tally_.delivered.set(account.packets.delivered);
-  tally_.duplicate.set(account.packets.duplicate);
-  tally_.late.set(account.packets.late);
-  tally_.held.set(account.packets.held);
-  tally_.malformed.set(account.packets.malformed);
-  tally_.incomplete.set(account.packets.incomplete);
-  tally_.numbers.set(account.numbers.expected);
-  tally_.numbers_delivered.set(account.numbers.delivered);
-  tally_.numbers_recovered.set(account.numbers.recovered);
-  tally_.numbers_lost.set(account.numbers.lost);
-  tally_.numbers_held.set(account.numbers.held);
-  tally_.gaps.set(arbiter.gaps());
-  tally_.conflicts.set(arbiter.conflicts());
-  tally_.epoch.set(arbiter.epoch());
-  tally_.next_sequence.set(arbiter.next_sequence().value_or(0));
-  tally_.state_code.set(
+  counter_set_.delivered.set(account.packets.delivered);
+  counter_set_.duplicate.set(account.packets.duplicate);
+  counter_set_.late.set(account.packets.late);
+  counter_set_.held.set(account.packets.held);
+  counter_set_.malformed.set(account.packets.malformed);
+  counter_set_.incomplete.set(account.packets.incomplete);
+  counter_set_.numbers.set(account.numbers.expected);
+  counter_set_.numbers_delivered.set(account.numbers.delivered);
+  counter_set_.numbers_recovered.set(account.numbers.recovered);
+  counter_set_.numbers_lost.set(account.numbers.lost);
+  counter_set_.numbers_held.set(account.numbers.held);
+  counter_set_.gaps.set(arbiter.gaps());
+  counter_set_.conflicts.set(arbiter.conflicts());
+  counter_set_.epoch.set(arbiter.epoch());
+  counter_set_.next_sequence.set(arbiter.next_sequence().value_or(0));
+  counter_set_.state_code.set(
       static_cast<std::uint64_t>(is_blind_ ? ChannelState::Stale : state_of(decoder_.decoder().quality())));
-  tally_.last_delivery_ns.set(counts_.last_delivery_ns);
-  tally_.datagrams.set(counts_.datagrams);
-  tally_.messages.set(counts_.messages);
-  tally_.waiting_for_reset.set(counts_.dropped);
+  counter_set_.last_delivery_ns.set(counts_.last_delivery_ns);
+  counter_set_.datagrams.set(counts_.datagrams);
+  counter_set_.messages.set(counts_.messages);
+  counter_set_.waiting_for_reset.set(counts_.dropped);
 }
 
 }  // namespace stopbit::appliance

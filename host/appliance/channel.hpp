@@ -4,11 +4,11 @@
 #include <cstdint>
 
 #include "host/appliance/agent_event.hpp"
+#include "host/appliance/counter_set.hpp"
 #include "host/appliance/error_sample.hpp"
 #include "host/appliance/known_runs.hpp"
-#include "host/appliance/outlet.hpp"
+#include "host/appliance/record_output.hpp"
 #include "host/appliance/recording.hpp"
-#include "host/appliance/tally.hpp"
 #include "host/feed/channel/channel_decoder.hpp"
 #include "host/feed/description/description.hpp"
 #include "host/os/spsc_queue.hpp"
@@ -19,7 +19,7 @@ namespace stopbit::appliance {
 struct Shared {
   os::SpscQueue<AgentEvent>& notices;
   os::SpscQueue<ErrorSample>& evidence;
-  const AgentTally& tally;
+  const AgentCounterSet& counter_set;
   feed::ChannelOptions channel_options;
   std::uint64_t datagrams = 0;        ///< Of all channels: numbers the packets.
   std::uint64_t now_ns = 0;           ///< Monotonic: when the present batch was taken.
@@ -41,9 +41,9 @@ struct Shared {
 /// later.
 class Channel final : private feed::Watcher {
  public:
-  /// `index` names it in notices. The outlet, the tally and what is shared must outlive it.
-  Channel(const feed::Channel& description, std::uint32_t index, Outlet& outlet, const ChannelTally& tally,
-          Shared& shared, KnownRun* run);
+  /// `index` names it in notices. The output, the counter set and what is shared must outlive it.
+  Channel(const feed::Channel& description, std::uint32_t index, RecordOutput& output,
+          const ChannelCounterSet& counter_set, Shared& shared, KnownRun* run);
 
   [[nodiscard]] feed::ChannelDecoder& decoder() noexcept { return decoder_; }
   /// The end has come: the counters are final.
@@ -93,8 +93,8 @@ class Channel final : private feed::Watcher {
 
   const feed::Channel& description_;
   std::uint32_t index_;
-  Outlet& outlet_;
-  const ChannelTally& tally_;
+  RecordOutput& output_;
+  const ChannelCounterSet& counter_set_;
   Shared& shared_;
   feed::Counts counts_;
   feed::ChannelDecoder decoder_;

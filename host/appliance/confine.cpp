@@ -45,7 +45,7 @@ void add_sanitizers(CallList& list) {
 #endif
 }
 
-stopbit::Status load(const CallList& list, const auto& filter) {
+Status load(const CallList& list, const auto& filter) {
   // A call may be named twice: by a kind of thread, and by the sanitizers.
   std::vector<int> calls = list.calls;
   std::sort(calls.begin(), calls.end());
@@ -230,7 +230,7 @@ CallList calls_of(ThreadKind kind, const Confinement& confinement) {
 
 std::vector<std::string> confine(const Confinement& confinement) {
   std::vector<std::string> problems;
-  const auto note = [&](const stopbit::Status& done) {
+  const auto note = [&](const Status& done) {
     if (!done) problems.push_back(done.message());
   };
   note(confine::rule_out_privileges());
@@ -247,7 +247,7 @@ std::vector<std::string> confine(const Confinement& confinement) {
   return problems;
 }
 
-stopbit::Status ThreadFilters::make(const Confinement& confinement) {
+Status ThreadFilters::make(const Confinement& confinement) {
   if (!confinement.filters_calls) return Done{};
   for (std::size_t i = 0; i < kThreadKinds; ++i) {
     const auto kind = static_cast<ThreadKind>(i);
@@ -255,8 +255,7 @@ stopbit::Status ThreadFilters::make(const Confinement& confinement) {
     CallList list = calls_of(kind, confinement);
     add_sanitizers(list);
     confine::ThreadFilter& filter = filters_[i].emplace();
-    stopbit::Status done =
-        load(list, [&filter](const auto& calls, const auto& limited) { return filter.make(calls, limited); });
+    Status done = load(list, [&filter](const auto& calls, const auto& limited) { return filter.make(calls, limited); });
     if (done) continue;
     filters_ = {};
     return done;

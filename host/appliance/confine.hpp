@@ -72,7 +72,7 @@ struct CallList {
 class ThreadFilters {
  public:
   /// Fails with what could not be done.
-  [[nodiscard]] stopbit::Status make(const Confinement& confinement);
+  [[nodiscard]] Status make(const Confinement& confinement);
   /// To the calling thread, for good. After confine().
   void apply(ThreadKind kind) noexcept;
   /// The first error number of apply; 0: none. From any thread.

@@ -2,9 +2,10 @@
 
 #include <cstdint>
 
+#include "host/appliance/counter_set.hpp"
 #include "host/appliance/status.hpp"
-#include "host/appliance/tally.hpp"
 #include "host/monitor/counters/layout.hpp"
+#include "host/remote/subscription_state.hpp"
 
 /// counters.def as tables: what makes, reads and shows counters goes through these rows.
 namespace stopbit::appliance {
@@ -28,10 +29,10 @@ enum class Table : std::uint8_t {
 };
 
 /// A counter of a group: its handle, its value in the status, and where it is shown.
-template <class Tally, class Status>
+template <class CounterSet, class Shown>
 struct CounterRow {
-  counters::Counter Tally::*counter;  ///< Null: derived from other counters.
-  std::uint64_t Status::*value;       ///< Null: not in the status.
+  counters::Counter CounterSet::*counter;  ///< Null: derived from other counters.
+  std::uint64_t Shown::*value;             ///< Null: not in the status.
   counters::Kind kind;
   counters::Unit unit;
   const char* name;
@@ -42,80 +43,81 @@ struct CounterRow {
   const char* drop = "";
 };
 
-#define STOPBIT_ROW(Tally, Status, member, kind, unit, name, help, json, table, heading, drop) \
-  CounterRow<Tally, Status>{&Tally::member,                                                    \
-                            &Status::member,                                                   \
-                            counters::Kind::kind,                                              \
-                            counters::Unit::unit,                                              \
-                            name,                                                              \
-                            help,                                                              \
-                            json,                                                              \
-                            Table::table,                                                      \
-                            heading,                                                           \
-                            drop},
-#define STOPBIT_METRIC_ROW(Tally, member, kind, unit, name, help) \
-  CounterRow<Tally, Status>{&Tally::member, nullptr, counters::Kind::kind, counters::Unit::unit, name, help},
+#define STOPBIT_ROW(CounterSet, Shown, member, kind, unit, name, help, json, table, heading, drop) \
+  CounterRow<CounterSet, Shown>{&CounterSet::member,                                               \
+                                &Shown::member,                                                    \
+                                counters::Kind::kind,                                              \
+                                counters::Unit::unit,                                              \
+                                name,                                                              \
+                                help,                                                              \
+                                json,                                                              \
+                                Table::table,                                                      \
+                                heading,                                                           \
+                                drop},
+#define STOPBIT_METRIC_ROW(CounterSet, member, kind, unit, name, help)                      \
+  CounterRow<CounterSet, StatusReport>{&CounterSet::member,  nullptr, counters::Kind::kind, \
+                                       counters::Unit::unit, name,    help},
 
-inline constexpr CounterRow<AgentTally, AgentStatus> kAgentRows[] = {
-#define STOPBIT_AGENT(...) STOPBIT_ROW(AgentTally, AgentStatus, __VA_ARGS__)
+inline constexpr CounterRow<AgentCounterSet, AgentStatus> kAgentRows[] = {
+#define STOPBIT_AGENT(...) STOPBIT_ROW(AgentCounterSet, AgentStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<PortTally, PortStatus> kPortRows[] = {
-#define STOPBIT_PORT(...) STOPBIT_ROW(PortTally, PortStatus, __VA_ARGS__)
+inline constexpr CounterRow<PortCounterSet, PortStatus> kPortRows[] = {
+#define STOPBIT_PORT(...) STOPBIT_ROW(PortCounterSet, PortStatus, __VA_ARGS__)
 #define STOPBIT_PORT_DERIVED(member, json, table, heading, drop) \
   {nullptr, &PortStatus::member, counters::Kind::Counter, {}, "", "", json, Table::table, heading, drop},
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<OutletTally, RingStatus> kRingRows[] = {
-#define STOPBIT_RING(...) STOPBIT_ROW(OutletTally, RingStatus, __VA_ARGS__)
+inline constexpr CounterRow<RecordOutputCounterSet, RingStatus> kRingRows[] = {
+#define STOPBIT_RING(...) STOPBIT_ROW(RecordOutputCounterSet, RingStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<LineTally, LineStatus> kLineRows[] = {
-#define STOPBIT_LINE(...) STOPBIT_ROW(LineTally, LineStatus, __VA_ARGS__)
+inline constexpr CounterRow<LineCounterSet, LineStatus> kLineRows[] = {
+#define STOPBIT_LINE(...) STOPBIT_ROW(LineCounterSet, LineStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<ChannelTally, ChannelStatus> kChannelRows[] = {
-#define STOPBIT_CHANNEL(...) STOPBIT_ROW(ChannelTally, ChannelStatus, __VA_ARGS__)
+inline constexpr CounterRow<ChannelCounterSet, ChannelStatus> kChannelRows[] = {
+#define STOPBIT_CHANNEL(...) STOPBIT_ROW(ChannelCounterSet, ChannelStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<RecordTally, RecorderStatus> kRecordRows[] = {
-#define STOPBIT_RECORD(...) STOPBIT_ROW(RecordTally, RecorderStatus, __VA_ARGS__)
+inline constexpr CounterRow<RecordCounterSet, RecorderStatus> kRecordRows[] = {
+#define STOPBIT_RECORD(...) STOPBIT_ROW(RecordCounterSet, RecorderStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<RecordQueueTally, RecorderStatus> kRecordQueueRows[] = {
-#define STOPBIT_RECORD_QUEUE(...) STOPBIT_ROW(RecordQueueTally, RecorderStatus, __VA_ARGS__)
+inline constexpr CounterRow<RecordQueueCounterSet, RecorderStatus> kRecordQueueRows[] = {
+#define STOPBIT_RECORD_QUEUE(...) STOPBIT_ROW(RecordQueueCounterSet, RecorderStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<RecorderTally, RecorderStatus> kRecorderRows[] = {
-#define STOPBIT_RECORDER(...) STOPBIT_ROW(RecorderTally, RecorderStatus, __VA_ARGS__)
+inline constexpr CounterRow<RecorderCounterSet, RecorderStatus> kRecorderRows[] = {
+#define STOPBIT_RECORDER(...) STOPBIT_ROW(RecorderCounterSet, RecorderStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<KeeperTally, Status> kKeeperRows[] = {
-#define STOPBIT_KEEPER(...) STOPBIT_ROW(KeeperTally, Status, __VA_ARGS__)
+inline constexpr CounterRow<KeeperCounterSet, StatusReport> kKeeperRows[] = {
+#define STOPBIT_KEEPER(...) STOPBIT_ROW(KeeperCounterSet, StatusReport, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<NicTally, NicStatus> kNicRows[] = {
-#define STOPBIT_NIC(...) STOPBIT_ROW(NicTally, NicStatus, __VA_ARGS__)
+inline constexpr CounterRow<NicCounterSet, NicStatus> kNicRows[] = {
+#define STOPBIT_NIC(...) STOPBIT_ROW(NicCounterSet, NicStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<UnitsTally, Status> kUnitsRows[] = {
-#define STOPBIT_UNITS(...) STOPBIT_METRIC_ROW(UnitsTally, __VA_ARGS__)
+inline constexpr CounterRow<UnitsCounterSet, StatusReport> kUnitsRows[] = {
+#define STOPBIT_UNITS(...) STOPBIT_METRIC_ROW(UnitsCounterSet, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<FabricTally, Status> kFabricRows[] = {
-#define STOPBIT_FABRIC(...) STOPBIT_METRIC_ROW(FabricTally, __VA_ARGS__)
+inline constexpr CounterRow<FabricCounterSet, StatusReport> kFabricRows[] = {
+#define STOPBIT_FABRIC(...) STOPBIT_METRIC_ROW(FabricCounterSet, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<OfferTally, OfferStatus> kOfferRows[] = {
-#define STOPBIT_OFFER(...) STOPBIT_ROW(OfferTally, OfferStatus, __VA_ARGS__)
+inline constexpr CounterRow<OfferCounterSet, OfferStatus> kOfferRows[] = {
+#define STOPBIT_OFFER(...) STOPBIT_ROW(OfferCounterSet, OfferStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<PublisherTally, PublisherStatus> kPublisherRows[] = {
-#define STOPBIT_PUBLISHER(...) STOPBIT_ROW(PublisherTally, PublisherStatus, __VA_ARGS__)
+inline constexpr CounterRow<PublisherCounterSet, PublisherStatus> kPublisherRows[] = {
+#define STOPBIT_PUBLISHER(...) STOPBIT_ROW(PublisherCounterSet, PublisherStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
-inline constexpr CounterRow<SubscriberTally, SubscriberStatus> kSubscriberRows[] = {
-#define STOPBIT_SUBSCRIBER(...) STOPBIT_ROW(SubscriberTally, SubscriberStatus, __VA_ARGS__)
+inline constexpr CounterRow<SubscriberCounterSet, SubscriberStatus> kSubscriberRows[] = {
+#define STOPBIT_SUBSCRIBER(...) STOPBIT_ROW(SubscriberCounterSet, SubscriberStatus, __VA_ARGS__)
 #include "host/appliance/counters.def"
 };
 

@@ -40,43 +40,45 @@ nic::NodeOptions node_options() {
 
 }  // namespace
 
-Distribution::Distribution(const NicSettings& settings) : settings_(settings), offer_tallies_(settings.rings.size()) {
+Distribution::Distribution(const NicSettings& settings)
+    : settings_(settings), offer_counter_sets_(settings.rings.size()) {
   const auto add_way = [&](const char* name, bool PublishSettings::*wanted) {
     Way& way = *ways_.emplace_back(std::make_unique<Way>());
     way.name = name;
     way.wanted = wanted;
-    way.tally.places.resize(settings.subscribers);
+    way.counter_set.places.resize(settings.subscribers);
     way.occupants.resize(settings.subscribers);
   };
   add_way("shm", &PublishSettings::to_shm);
   if (!settings.listen.empty()) add_way("fabric", &PublishSettings::to_fabric);
 }
 
-void Distribution::add_counters(TallyBuilder& builder) {
-  builder.nic(tally_);
+void Distribution::add_counters(CounterSetBuilder& builder) {
+  builder.nic(counter_set_);
   for (const std::unique_ptr<Way>& way : ways_) {
     builder.units(way->units, way->name);
-    if (way->wanted == &PublishSettings::to_fabric) builder.fabric(fabric_tally_);
-    builder.publisher(way->tally, way->name);
+    if (way->wanted == &PublishSettings::to_fabric) builder.fabric(fabric_counter_set_);
+    builder.publisher(way->counter_set, way->name);
   }
   if (settings_.broker.empty()) return;
-  for (std::size_t i = 0; i < settings_.rings.size(); ++i) builder.offer(offer_tallies_[i], settings_.rings[i].name);
+  for (std::size_t i = 0; i < settings_.rings.size(); ++i)
+    builder.offer(offer_counter_sets_[i], settings_.rings[i].name);
 }
 
-std::string Distribution::open() {
-  std::string problem = open_ways();
+Status Distribution::open() {
+  Status opened = open_ways();
   for (const std::unique_ptr<Way>& way : ways_) {
-    if (problem.empty()) problem = open_publisher(*way);
+    if (opened) opened = open_publisher(*way);
   }
-  // Behind the publishers: subscribers know these by the first port of a node.
-  if (problem.empty() && !settings_.broker.empty()) problem = open_broker();
-  return problem.empty() ? problem : "[nic]: " + problem;
+  // After the publishers: subscribers know these by the first port of a node.
+  if (opened && !settings_.broker.empty()) opened = open_broker();
+  return opened ? opened : Failure{"[nic]: " + opened.message()};
 }
 
-std::string Distribution::open_ways() {
+Status Distribution::open_ways() {
   auto local =
       nic::ShmTransport::open({.network = settings_.network, .node = 0, .nodes = nic::ShmOptions::kUsualNodes});
-  if (!local) return local.message();
+  if (!local) return Failure{local.message()};
   ways_[0]->carrier = std::move(local).value();
   sweep();
   if (!settings_.listen.empty()) {
@@ -85,11 +87,11 @@ std::string Distribution::open_ways() {
     options.listen = settings_.listen;
     if (nic::leaves_host(options.provider)) {
       auto program = nic::find_fabric_program();
-      if (!program) return program.message();
+      if (!program) return Failure{program.message()};
       options.program = std::move(program).value();
     }
     auto fabric = nic::FabricTransport::listen(options);
-    if (!fabric) return fabric.message();
+    if (!fabric) return Failure{fabric.message()};
     address_ = fabric.value()->address();
     fabric_ = fabric.value().get();
     ways_[1]->carrier = std::move(fabric).value();
@@ -97,7 +99,7 @@ std::string Distribution::open_ways() {
   for (const std::unique_ptr<Way>& way : ways_) {
     way->node = std::make_unique<nic::Node>(*way->carrier, node_options());
   }
-  return {};
+  return Done{};
 }
 
 /// What these settings publish this way, and the rings that the broker's clients may have near.
@@ -111,7 +113,7 @@ Result<std::vector<remote::PublishedRing>> Distribution::rings_of(const Way& way
   return rings;
 }
 
-std::string Distribution::open_publisher(Way& way) {
+Status Distribution::open_publisher(Way& way) {
   remote::PublisherOptions options;
   options.domain = kPublishDomain;
   options.subscribers = settings_.subscribers;
@@ -120,16 +122,16 @@ std::string Distribution::open_publisher(Way& way) {
   options.stuck_ns = kPatienceNs;
   options.log = [this, &way](const std::string& line) { say(way.voice, way.name + ": " + line); };
   Result<std::vector<remote::PublishedRing>> rings = rings_of(way, settings_);
-  if (!rings) return rings.message();
+  if (!rings) return Failure{rings.message()};
   options.rings = std::move(rings).value();
   for (const OfferedRing& ring : settings_.rings) options.reserved.push_back(ring.ring);
   auto publisher = remote::Publisher::open(*way.node, options);
-  if (!publisher) return publisher.message();
+  if (!publisher) return Failure{publisher.message()};
   way.publisher = std::move(publisher).value();
-  return {};
+  return Done{};
 }
 
-std::string Distribution::open_broker() {
+Status Distribution::open_broker() {
   nic::BrokerOptions options;
   options.socket = settings_.broker;
   options.entitlements = settings_.entitlements;
@@ -139,16 +141,16 @@ std::string Distribution::open_broker() {
   options.log = [this](const std::string& line) { say(broker_voice_, line); };
   options.log_refusal = [this](const std::string& line) { say(refusal_voice_, line); };
   auto broker = nic::Broker::open(*ways_[0]->node, options);
-  if (!broker) return broker.message();
+  if (!broker) return Failure{broker.message()};
   broker_ = std::move(broker).value();
   for (const OfferedRing& ring : settings_.rings) {
     const Result<std::string> path = os::path_of(ring.ring);
-    if (!path) return path.message();
+    if (!path) return Failure{path.message()};
     const auto [device, inode] = file_at(path.value());
-    if (std::string problem = broker_->add_feed(ring.name, path.value()); !problem.empty()) return problem;
+    if (Status added = broker_->add_feed(ring.name, path.value()); !added) return added;
     offers_.push_back({.ring = ring, .path = path.value(), .device = device, .inode = inode});
   }
-  return {};
+  return Done{};
 }
 
 void Distribution::start(const std::function<void()>& begin) {
@@ -257,11 +259,11 @@ void Distribution::look_at_rings() {
   for (Offer& offer : offers_) {
     const auto [device, inode] = file_at(offer.path);
     if (inode == 0 || (device == offer.device && inode == offer.inode)) continue;
-    const std::string problem = broker_->replace_feed(offer.ring.name, offer.path);
+    const Status replaced = broker_->replace_feed(offer.ring.name, offer.path);
     offer.device = device;
     offer.inode = inode;
     say(broker_voice_,
-        "feed '" + offer.ring.name + "' " + (problem.empty() ? "was replaced" : "was not replaced: " + problem));
+        "feed '" + offer.ring.name + "' " + (replaced ? "was replaced" : "was not replaced: " + replaced.message()));
   }
 }
 
@@ -287,13 +289,12 @@ void Distribution::entitle(std::vector<nic::Entitlement> entitlements) {
 }
 
 Result<std::string> Distribution::republish(const NicSettings& settings) {
-  if (std::string why = why_not_republish(settings_, settings); !why.empty()) return Failure{std::move(why)};
+  if (const Status can = can_republish(settings_, settings); !can) return can.failure();
   Publications publications;
   for (const std::unique_ptr<Way>& way : ways_) {
     Result<std::vector<remote::PublishedRing>> rings = rings_of(*way, settings);
     if (!rings) return Failure{rings.message()};
-    std::string problem = remote::Publisher::problem_of(rings.value());
-    if (!problem.empty()) return Failure{std::move(problem)};
+    if (const Status good = remote::Publisher::check(rings.value()); !good) return good.failure();
     publications.push_back(std::move(rings).value());
   }
   std::string names;
@@ -310,7 +311,7 @@ void Distribution::say(Voice& voice, std::string line) {
   voice.credit_ns = std::min(voice.credit_ns + (now_ns_ - voice.last_ns), kLines * kLineNs);
   voice.last_ns = now_ns_;
   if (voice.credit_ns < kLineNs) {
-    tally_.lines_kept.add();
+    counter_set_.lines_kept.add();
     return;
   }
   voice.credit_ns -= kLineNs;
@@ -333,50 +334,50 @@ void Distribution::publish_counters() {
     publish_units(*way->node, way->units);
     if (way->publisher) publish_subscribers(*way);
   }
-  tally_.commands.set(commands);
+  counter_set_.commands.set(commands);
   if (fabric_ != nullptr) publish_fabric();
   if (broker_) publish_broker();
 }
 
-void Distribution::publish_units(const nic::Node& node, const UnitsTally& tally) {
+void Distribution::publish_units(const nic::Node& node, const UnitsCounterSet& counter_set) {
   const auto sum = [](const auto& of_codes) {
     return std::accumulate(of_codes.begin(), of_codes.end(), std::uint64_t{0});
   };
   const nic::LinkCounters& links = node.links().counters();
-  tally.sent.set(links.sent);
-  tally.resent.set(links.resent);
-  tally.delivered.set(links.delivered);
-  tally.bad_frames.set(links.damaged + links.foreign + links.outside + links.stale + links.forged);
-  tally.lost.set(links.lost);
-  tally.rejoined.set(links.rejoined);
+  counter_set.sent.set(links.sent);
+  counter_set.resent.set(links.resent);
+  counter_set.delivered.set(links.delivered);
+  counter_set.bad_frames.set(links.damaged + links.foreign + links.outside + links.stale + links.forged);
+  counter_set.lost.set(links.lost);
+  counter_set.rejoined.set(links.rejoined);
   const nic::MessageCounters& messages = node.messages().counters();
-  tally.messages_sent.set(messages.sent);
-  tally.messages_delivered.set(messages.delivered);
-  tally.messages_dropped.set(messages.dropped);
-  tally.messages_refused.set(messages.refused);
+  counter_set.messages_sent.set(messages.sent);
+  counter_set.messages_delivered.set(messages.delivered);
+  counter_set.messages_dropped.set(messages.dropped);
+  counter_set.messages_refused.set(messages.refused);
   const nic::RmaCounters& rma = node.rma().counters();
-  tally.transfers.set(rma.started);
-  tally.served.set(rma.served);
-  tally.transfers_refused.set(sum(rma.refused));
-  tally.failed.set(sum(rma.own_error));
-  tally.bounced.set(rma.bounced);
-  tally.held_up.set(rma.held_up);
+  counter_set.transfers.set(rma.started);
+  counter_set.served.set(rma.served);
+  counter_set.transfers_refused.set(sum(rma.refused));
+  counter_set.failed.set(sum(rma.own_error));
+  counter_set.bounced.set(rma.bounced);
+  counter_set.held_up.set(rma.held_up);
   const nic::AtuCounters& atu = node.atu().counters();
-  tally.hits.set(atu.hits);
-  tally.misses.set(atu.misses);
-  tally.faults.set(atu.faults);
+  counter_set.hits.set(atu.hits);
+  counter_set.misses.set(atu.misses);
+  counter_set.faults.set(atu.faults);
 }
 
 void Distribution::publish_fabric() {
   const nic::FabricCounters& counters = fabric_->counters();
-  fabric_tally_.bad_frames.set(counters.malformed + counters.oversized + counters.version + counters.strangers +
-                               counters.stale + counters.forged);
-  fabric_tally_.joined.set(counters.joined);
-  fabric_tally_.refused.set(counters.refused);
-  fabric_tally_.expired.set(counters.expired);
-  fabric_tally_.renewed.set(counters.renewed);
-  fabric_tally_.deaths.set(fabric_->deaths().count);
-  fabric_tally_.cut_off.set(fabric_->problem().empty() ? 0 : 1);
+  fabric_counter_set_.bad_frames.set(counters.malformed + counters.oversized + counters.version + counters.strangers +
+                                     counters.stale + counters.forged);
+  fabric_counter_set_.joined.set(counters.joined);
+  fabric_counter_set_.refused.set(counters.refused);
+  fabric_counter_set_.expired.set(counters.expired);
+  fabric_counter_set_.renewed.set(counters.renewed);
+  fabric_counter_set_.deaths.set(fabric_->deaths().count);
+  fabric_counter_set_.cut_off.set(fabric_->problem().empty() ? 0 : 1);
   tell_of_fabric();
 }
 
@@ -399,15 +400,15 @@ void Distribution::tell_of_fabric() {
 void Distribution::publish_subscribers(Way& way) {
   const std::vector<remote::SubscriptionStatus> subscribers = way.publisher->status();
   const remote::PublisherCounters& counters = way.publisher->counters();
-  way.tally.subscriber_count.set(subscribers.size());
-  way.tally.admitted.set(counters.accepted);
-  way.tally.refused.set(counters.refused);
-  way.tally.ended.set(counters.ended);
-  way.tally.detached.set(counters.detached);
-  for (std::size_t i = 0; i < way.tally.refusals.size(); ++i) {
-    way.tally.refusals[i].set(counters.refused_by[i + 1]);
+  way.counter_set.subscriber_count.set(subscribers.size());
+  way.counter_set.admitted.set(counters.accepted);
+  way.counter_set.refused.set(counters.refused);
+  way.counter_set.ended.set(counters.ended);
+  way.counter_set.detached.set(counters.detached);
+  for (std::size_t i = 0; i < way.counter_set.refusals.size(); ++i) {
+    way.counter_set.refusals[i].set(counters.refused_by[i + 1]);
   }
-  way.tally.malformed.set(counters.malformed);
+  way.counter_set.malformed.set(counters.malformed);
   using Occupant = Way::Occupant;
   const auto occupant_of = [](const remote::SubscriptionStatus& status) {
     return Occupant(status.node, status.vpid, status.since_ns);
@@ -416,50 +417,51 @@ void Distribution::publish_subscribers(Way& way) {
     const auto is_here = [&](const auto& status) { return way.occupants[i] == occupant_of(status); };
     if (!way.occupants[i] || std::any_of(subscribers.begin(), subscribers.end(), is_here)) continue;
     way.occupants[i].reset();
-    way.tally.places[i].state_code.set(0);
+    way.counter_set.places[i].state_code.set(0);
   }
   const std::uint64_t wall_ns = os::wall_clock_ns();
   for (const remote::SubscriptionStatus& status : subscribers) {
     auto place = std::find(way.occupants.begin(), way.occupants.end(), std::optional(occupant_of(status)));
     if (place == way.occupants.end()) place = std::find(way.occupants.begin(), way.occupants.end(), std::nullopt);
     if (place == way.occupants.end()) continue;
-    const SubscriberTally& tally = way.tally.places[static_cast<std::size_t>(place - way.occupants.begin())];
+    const SubscriberCounterSet& counter_set =
+        way.counter_set.places[static_cast<std::size_t>(place - way.occupants.begin())];
     if (!*place) {
       *place = occupant_of(status);
-      tally.who.set(way.name + (status.address ? " " + nic::to_text(*status.address) : "") + " node " +
-                    std::to_string(status.node) + " port " + std::to_string(status.vpid) +
-                    (status.is_near ? " near" : ""));
-      tally.ring.set(status.ring);
-      tally.since_ns.set(wall_ns - std::min(wall_ns, now_ns_ - std::min(now_ns_, status.since_ns)));
+      counter_set.who.set(way.name + (status.address ? " " + nic::to_text(*status.address) : "") + " node " +
+                          std::to_string(status.node) + " port " + std::to_string(status.vpid) +
+                          (status.is_near ? " near" : ""));
+      counter_set.ring.set(status.ring);
+      counter_set.since_ns.set(wall_ns - std::min(wall_ns, now_ns_ - std::min(now_ns_, status.since_ns)));
     }
-    tally.records.set(status.records);
-    tally.slots.set(status.slots);
-    tally.filtered.set(status.filtered);
-    tally.lost.set(status.lost);
-    tally.behind.set(status.behind);
-    tally.state_code.set(1 + static_cast<std::uint64_t>(status.state));
+    counter_set.records.set(status.records);
+    counter_set.slots.set(status.slots);
+    counter_set.filtered.set(status.filtered);
+    counter_set.lost.set(status.lost);
+    counter_set.behind.set(status.behind);
+    counter_set.state_code.set(static_cast<std::uint64_t>(status.state));
   }
 }
 
 void Distribution::publish_broker() {
   const nic::BrokerCounters& counters = broker_->counters();
-  tally_.clients.set(broker_->clients());
-  tally_.ports_opened.set(counters.opened);
-  tally_.ports_gone.set(counters.gone);
-  tally_.turned_away.set(counters.turned_away);
-  tally_.malformed.set(counters.malformed);
+  counter_set_.clients.set(broker_->clients());
+  counter_set_.ports_opened.set(counters.opened);
+  counter_set_.ports_gone.set(counters.gone);
+  counter_set_.turned_away.set(counters.turned_away);
+  counter_set_.malformed.set(counters.malformed);
   std::uint64_t refused = 0;
   for (const std::uint64_t count : counters.refused) refused += count;
-  tally_.refused.set(refused);
-  tally_.shared_bytes.set(counters.shared_bytes);
+  counter_set_.refused.set(refused);
+  counter_set_.shared_bytes.set(counters.shared_bytes);
   const nic::PagingUse paging = broker_->paging();
-  tally_.unpinned.set(paging.memories);
-  tally_.unpinned_bytes.set(paging.file_bytes);
-  tally_.resident_bytes.set(paging.resident_bytes);
-  tally_.pages_fetched.set(paging.fetched);
-  tally_.pages_evicted.set(paging.evicted);
-  tally_.pages_written.set(paging.written);
-  tally_.pages_failed.set(paging.failures);
+  counter_set_.unpinned.set(paging.memories);
+  counter_set_.unpinned_bytes.set(paging.file_bytes);
+  counter_set_.resident_bytes.set(paging.resident_bytes);
+  counter_set_.pages_fetched.set(paging.fetched);
+  counter_set_.pages_evicted.set(paging.evicted);
+  counter_set_.pages_written.set(paging.written);
+  counter_set_.pages_failed.set(paging.failures);
   const nic::Broker::Uses uses = broker_->uses();
   for (std::size_t i = 0; i < settings_.rings.size(); ++i) {
     nic::FeedUse sum;
@@ -472,12 +474,12 @@ void Distribution::publish_broker() {
       sum.gets += use->second.gets;
       sum.bytes += use->second.bytes;
     }
-    const OfferTally& tally = offer_tallies_[i];
-    tally.attached.set(sum.attached);
-    tally.refused.set(sum.refused);
-    tally.attachments.set(sum.now);
-    tally.gets.set(sum.gets);
-    tally.bytes.set(sum.bytes);
+    const OfferCounterSet& counter_set = offer_counter_sets_[i];
+    counter_set.attached.set(sum.attached);
+    counter_set.refused.set(sum.refused);
+    counter_set.attachments.set(sum.now);
+    counter_set.gets.set(sum.gets);
+    counter_set.bytes.set(sum.bytes);
   }
 }
 

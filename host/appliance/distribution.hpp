@@ -15,8 +15,8 @@
 #include <tuple>
 #include <vector>
 
+#include "host/appliance/counter_set.hpp"
 #include "host/appliance/settings.hpp"
-#include "host/appliance/tally.hpp"
 #include "host/nic/node/broker.hpp"
 #include "host/nic/node/node.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
@@ -39,9 +39,9 @@ class Distribution {
   ~Distribution() { stop(); }
 
   /// The counters, in the thread's part of the segment.
-  void add_counters(TallyBuilder& builder);
-  /// Nodes, publishers, the broker with its socket. The rings must be there. Empty on success.
-  [[nodiscard]] std::string open();
+  void add_counters(CounterSetBuilder& builder);
+  /// Nodes, publishers, the broker with its socket. The rings must exist.
+  [[nodiscard]] Status open();
 
   /// `begin` is called by the thread, before anything else.
   void start(const std::function<void()>& begin = {});
@@ -92,11 +92,11 @@ class Distribution {
     std::unique_ptr<nic::Node> node;
     std::unique_ptr<remote::Publisher> publisher;
     bool PublishSettings::*wanted = nullptr;  ///< Says which rings are.
-    PublisherTally tally;
-    UnitsTally units;
+    PublisherCounterSet counter_set;
+    UnitsCounterSet units;
     Voice voice;
     using Occupant = std::tuple<nic::NodeId, nic::Vpid, std::uint64_t>;  ///< And since when.
-    std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `tally`.
+    std::vector<std::optional<Occupant>> occupants;                      ///< Of the places in `counter_set`.
   };
   /// Rings published by each carrier, in the order of `ways_`.
   using Publications = std::vector<std::vector<remote::PublishedRing>>;
@@ -108,17 +108,17 @@ class Distribution {
     ino_t inode = 0;
   };
 
-  [[nodiscard]] std::string open_ways();
+  [[nodiscard]] Status open_ways();
   [[nodiscard]] Result<std::vector<remote::PublishedRing>> rings_of(const Way& way, const NicSettings& settings) const;
-  [[nodiscard]] std::string open_publisher(Way& way);
-  [[nodiscard]] std::string open_broker();
+  [[nodiscard]] Status open_publisher(Way& way);
+  [[nodiscard]] Status open_broker();
   [[nodiscard]] Farewell look_at_subscribers() const;
   void run();
   void say(Voice& voice, std::string line);
   void sweep();
   void look_at_rings();
   void publish_counters();
-  static void publish_units(const nic::Node& node, const UnitsTally& tally);
+  static void publish_units(const nic::Node& node, const UnitsCounterSet& counter_set);
   void publish_fabric();
   void tell_of_fabric();
   void publish_broker();
@@ -126,13 +126,13 @@ class Distribution {
   void take_orders();
 
   const NicSettings& settings_;
-  NicTally tally_;
-  std::vector<OfferTally> offer_tallies_;
+  NicCounterSet counter_set_;
+  std::vector<OfferCounterSet> offer_counter_sets_;
   std::vector<Offer> offers_;
   std::vector<std::unique_ptr<Way>> ways_;  ///< The first is of this host, and the broker's.
   std::string address_;
   const nic::FabricTransport* fabric_ = nullptr;  ///< Of the second way, if there is one.
-  FabricTally fabric_tally_;
+  FabricCounterSet fabric_counter_set_;
   std::uint64_t told_deaths_ = 0;
   std::uint64_t next_cut_off_ns_ = 0;  ///< When it is said (again) that it is cut off.
   std::uint64_t cut_off_pause_ns_ = kFirstReminderNs;

@@ -36,7 +36,7 @@ std::string owner_in(const os::Descriptor& file) {
 
 }  // namespace
 
-Result<FolderLock> FolderLock::take(const std::string& folder, const std::string& name, std::string& problem) {
+Result<FolderLock> FolderLock::take(const std::string& folder, const std::string& name) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) return Failure{"cannot create the folder '" + folder + "': " + error.message()};
@@ -51,12 +51,12 @@ Result<FolderLock> FolderLock::take(const std::string& folder, const std::string
     const bool is_disk = errno == ENOSPC || errno == EDQUOT || errno == EIO;
     std::string why = os::system_error("write", path);
     if (!is_disk) return Failure{std::move(why)};
-    problem = why + "; another appliance could use the folder at the same time";
+    lock.warning_ = why + "; another appliance could use the folder at the same time";
     return lock;
   }
   if (!os::lock(lock.file_)) {
     if (errno != EAGAIN && errno != EACCES) {
-      problem = os::system_error("lock", path) + "; another appliance could use the folder at the same time";
+      lock.warning_ = os::system_error("lock", path) + "; another appliance could use the folder at the same time";
       return lock;
     }
     return Failure{"the folder '" + folder + "' is in use by " + owner_in(lock.file_) +

@@ -15,9 +15,11 @@ namespace stopbit::appliance {
 class FolderLock {
  public:
   /// Makes the folder if it is missing. Fails if another appliance has it, by whom, or if the folder cannot be made.
-  /// A disk that is full or does not take the file is no failure: `problem` then says that the folder is not locked.
-  [[nodiscard]] static Result<FolderLock> take(const std::string& folder, const std::string& name,
-                                               std::string& problem);
+  /// A disk that is full or does not take the file is no failure: `warning()` then says that the folder is not locked.
+  [[nodiscard]] static Result<FolderLock> take(const std::string& folder, const std::string& name);
+
+  /// Why another appliance could use the folder at the same time; empty: none can.
+  [[nodiscard]] const std::string& warning() const noexcept { return warning_; }
 
   /// Whether the path, however it is written, leads to this folder.
   [[nodiscard]] bool is_of(const std::string& folder) const;
@@ -28,6 +30,7 @@ class FolderLock {
   os::Descriptor file_;
   dev_t device_ = 0;
   ino_t inode_ = 0;
+  std::string warning_;
 };
 
 }  // namespace stopbit::appliance

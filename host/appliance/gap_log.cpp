@@ -127,26 +127,25 @@ std::string to_json(const LateEntry& late) {
                      late.epoch);
 }
 
-std::string GapLog::prepare() {
+Status GapLog::prepare() {
   std::error_code error;
   std::filesystem::create_directories(folder_, error);
-  if (error) return "cannot create the folder '" + folder_ + "': " + error.message();
-  if (::access(folder_.c_str(), W_OK) != 0) return os::system_error("write to", folder_);
-  return {};
+  if (error) return Failure{"cannot create the folder '" + folder_ + "': " + error.message()};
+  if (::access(folder_.c_str(), W_OK) != 0) return Failure{os::system_error("write to", folder_)};
+  return Done{};
 }
 
 void GapLog::append(const std::string& line, std::uint64_t time_ns) {
-  std::string problem = write(folder_ + "/" + file_name(time_ns), line);
-  is_failing_ = !problem.empty();
+  const Status written = write(folder_ + "/" + file_name(time_ns), line);
+  is_failing_ = !written.ok();
   if (!is_failing_) return;
   ++lost_;
-  problem_ = std::move(problem);
+  problem_ = written.message();
 }
 
-/// Returns why the line could not be written, or nothing.
-std::string GapLog::write(const std::string& path, const std::string& line) {
+Status GapLog::write(const std::string& path, const std::string& line) {
   const auto failed = [&path](const char* what, int error) {
-    return std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error);
+    return Failure{std::string("cannot ") + what + " '" + path + "': " + std::generic_category().message(error)};
   };
   disk::File file;
   if (const int error = file.open(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0644); error != 0) {
@@ -156,7 +155,7 @@ std::string GapLog::write(const std::string& path, const std::string& line) {
   if (::fstat(file.get(), &status) != 0) return failed("look at", errno);
   const auto before = static_cast<std::uint64_t>(status.st_size);
   if (before + line.size() + 1 >= kMaxFileBytes) {
-    return "'" + path + "' has reached the limit of " + std::to_string(kMaxFileBytes >> 20) + " MiB per day";
+    return Failure{"'" + path + "' has reached the limit of " + std::to_string(kMaxFileBytes >> 20) + " MiB per day"};
   }
   // What a loss of power left of a line, or an error that could not be undone, may not spoil this one.
   char last = '\n';
@@ -169,7 +168,7 @@ std::string GapLog::write(const std::string& path, const std::string& line) {
     return failed("write", error);
   }
   if (const int error = file.close(); error != 0) return failed("write", error);
-  return {};
+  return Done{};
 }
 
 void GapLog::clean(std::uint64_t now_ns) {

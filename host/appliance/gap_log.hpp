@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "microcode/base/result.hpp"
+
 /// Gaps on disk: one line of JSON each, one file per day. They remain after the process.
 namespace stopbit::appliance {
 
@@ -75,8 +77,8 @@ class GapLog {
 
   GapLog(std::string folder, std::uint32_t keep_days) : folder_(std::move(folder)), keep_days_(keep_days) {}
 
-  /// Makes the folder. Empty on success, else why not.
-  [[nodiscard]] std::string prepare();
+  /// Makes the folder.
+  [[nodiscard]] Status prepare();
   void add(const GapEntry& gap) { append(to_json(gap), gap.time_ns); }
   void add(const LateEntry& late) { append(to_json(late), late.time_ns); }
   /// Takes away files older than keep_days. Files of other names stay.
@@ -90,7 +92,7 @@ class GapLog {
 
  private:
   void append(const std::string& line, std::uint64_t time_ns);
-  [[nodiscard]] std::string write(const std::string& path, const std::string& line);
+  [[nodiscard]] Status write(const std::string& path, const std::string& line);
 
   std::string folder_;
   std::uint32_t keep_days_;

@@ -4,7 +4,7 @@
 
 namespace stopbit::appliance {
 
-void History::add(const Status& status, std::uint64_t monotonic_ns) {
+void History::add(const StatusReport& status, std::uint64_t monotonic_ns) {
   last_ns_ = monotonic_ns;
   Point point{.time_ns = status.now_ns};
   for (const ChannelStatus& channel : status.channels) {

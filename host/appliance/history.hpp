@@ -30,7 +30,7 @@ class History {
   [[nodiscard]] bool is_due(std::uint64_t monotonic_ns) const noexcept {
     return points_.empty() || monotonic_ns - last_ns_ >= kStepNs;
   }
-  void add(const Status& status, std::uint64_t monotonic_ns);
+  void add(const StatusReport& status, std::uint64_t monotonic_ns);
   [[nodiscard]] const std::deque<Point>& points() const noexcept { return points_; }
   /// A list of [time_ns, packets, messages, gaps, lost, errors], oldest first.
   [[nodiscard]] std::string to_json() const;

@@ -64,13 +64,13 @@ Keeper::Keeper(Appliance& appliance, Clocks clocks, Tell tell)
       gaps_(appliance.settings().state_folder, appliance.settings().keep_days),
       reader_(open_reader(appliance)) {}
 
-std::string Keeper::prepare() {
-  if (std::string problem = gaps_.prepare(); !problem.empty()) return problem;
+Status Keeper::prepare() {
+  if (Status made = gaps_.prepare(); !made) return made;
   const std::uint64_t now = clocks_.wall();
   const GapHistory history =
       read_gaps(appliance_.settings().state_folder, now > kDayNs ? now - kDayNs : 0, kRecentGaps);
   recent_.assign(history.gaps.begin(), history.gaps.end());
-  return {};
+  return Done{};
 }
 
 void Keeper::step() {
@@ -141,7 +141,7 @@ void Keeper::take(const AgentEvent& notice) {
   if (notice.kind == AgentEvent::Kind::Image) {
     tell_({Level::Info,
            "layout changed",
-           {{"ring", appliance_.outlets().at(notice.channel)->label()},
+           {{"ring", appliance_.outputs().at(notice.channel)->label()},
             {"image", appliance_.image_of(notice.channel)},
             {"generation", std::to_string(notice.first)}}});
     return;
@@ -260,7 +260,7 @@ void Keeper::watch(const std::string& what, const char* key, const std::string& 
 }
 
 void Keeper::look_at_gap_log() {
-  appliance_.keeper_tally().gaps_not_written.set(gaps_.lost());
+  appliance_.keeper_counter_set().gaps_not_written.set(gaps_.lost());
   if (gaps_.is_failing() == gap_log_fails_) return;
   gap_log_fails_ = gaps_.is_failing();
   if (gap_log_fails_) {
@@ -272,7 +272,7 @@ void Keeper::look_at_gap_log() {
 
 /// An agent that hangs is not ended: the other ones go on, and its rings keep what they have. A lossless ring whose
 /// reader takes nothing makes its agent wait, too.
-void Keeper::look_at_agents(const Status& status, std::uint64_t now) {
+void Keeper::look_at_agents(const StatusReport& status, std::uint64_t now) {
   stalled_.resize(status.agents.size());
   std::size_t stalled = 0;
   for (std::size_t i = 0; i < status.agents.size(); ++i) {
@@ -288,7 +288,7 @@ void Keeper::look_at_agents(const Status& status, std::uint64_t now) {
       tell_({Level::Info, "agent goes on", {{"agent", agent.name}}});
     }
   }
-  appliance_.keeper_tally().agents_stalled.set(stalled);
+  appliance_.keeper_counter_set().agents_stalled.set(stalled);
   const auto live = std::count_if(status.channels.begin(), status.channels.end(),
                                   [](const ChannelStatus& channel) { return channel.state == ChannelState::Live; });
   summary_ = std::to_string(live) + " of " + std::to_string(status.channels.size()) + " channels live";
@@ -313,7 +313,7 @@ void Keeper::look_at_recorder(const RecorderStatus& recorder, std::uint64_t now)
   watch("not frozen", "thread", "recorder", recorder.refused_freezes, Level::Warning, now);
 }
 
-void Keeper::look_at_readers(const Status& status, std::uint64_t now) {
+void Keeper::look_at_readers(const StatusReport& status, std::uint64_t now) {
   const auto tell = [&](Level level, const char* what, const auto& key) {
     const auto& [ring, name, process] = key;
     tell_({level, what, {{"reader", name}, {"ring", ring}, {"process", std::to_string(process)}}});
@@ -353,7 +353,7 @@ void Keeper::look_at_files() {
 
 void Keeper::look(const Now& both) {
   const std::uint64_t now = both.monotonic_ns;
-  const Status status = read_status(reader_, both, watch_);
+  const StatusReport status = read_status(reader_, both, watch_);
   for (const ChannelStatus& channel : status.channels) {
     const auto [state, is_new] = states_.try_emplace(channel.name, ChannelState::Waiting);
     // Of stale and recovered the notices tell more.

@@ -15,6 +15,7 @@
 #include "host/appliance/gap_log.hpp"
 #include "host/appliance/reader_watch.hpp"
 #include "host/appliance/status.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::appliance {
 
@@ -39,8 +40,8 @@ class Keeper {
 
   Keeper(Appliance& appliance, Clocks clocks, Tell tell);
 
-  /// Makes the state folder, and reads what gaps it tells of the last day. Empty on success.
-  [[nodiscard]] std::string prepare();
+  /// Makes the state folder, and reads the gaps of the last day from it.
+  [[nodiscard]] Status prepare();
   void step();
   /// Readers are what this has seen, from here on; else the keeper looks at their signs itself. It must outlive the
   /// keeper.
@@ -69,10 +70,10 @@ class Keeper {
   void look(const Now& both);
   void tell_distribution();
   void look_at_gap_log();
-  void look_at_agents(const Status& status, std::uint64_t now);
+  void look_at_agents(const StatusReport& status, std::uint64_t now);
   void look_at_recorder(const RecorderStatus& recorder, std::uint64_t now);
   void look_at_files();
-  void look_at_readers(const Status& status, std::uint64_t now);
+  void look_at_readers(const StatusReport& status, std::uint64_t now);
   void tell_line(const std::string& channel, char line, bool is_silent, const LineStatus& status);
   /// Logs the growth of a number that should not grow: the first at once, later growth combined after an interval.
   void watch(const std::string& what, const char* key, const std::string& name, std::uint64_t value,

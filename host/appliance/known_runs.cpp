@@ -71,7 +71,7 @@ KnownRuns::~KnownRuns() {
   if (mapping_ != nullptr) ::munmap(mapping_, bytes_);
 }
 
-stopbit::Status KnownRuns::open(const std::string& folder, std::span<const std::string_view> channels) {
+Status KnownRuns::open(const std::string& folder, std::span<const std::string_view> channels) {
   const std::string path = folder + "/runs";
   const os::Descriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0640));
   if (!file.ok()) return Failure{os::system_error("open", path)};

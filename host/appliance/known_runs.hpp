@@ -57,7 +57,7 @@ class KnownRuns {
   /// Reads what another process has left, and maps the file anew for these channels, with its room on disk reserved. A
   /// place that is cut or damaged counts as empty. A file that is somebody else's or of another version is refused and
   /// stays as it is. On failure nothing is kept, and the text says why.
-  [[nodiscard]] stopbit::Status open(const std::string& folder, std::span<const std::string_view> channels);
+  [[nodiscard]] Status open(const std::string& folder, std::span<const std::string_view> channels);
 
   /// What another process has delivered last of a channel, by its index in open; nothing if it is not known.
   [[nodiscard]] std::optional<Known> known(std::size_t channel) const {

@@ -70,26 +70,27 @@ Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& se
   return rings;
 }
 
-std::string why_not_republish(const NicSettings& then, const NicSettings& now) {
+Status can_republish(const NicSettings& then, const NicSettings& now) {
   if (const std::string key = other_key(then, now); !key.empty()) {
-    return "'" + key + "' of [nic] cannot change while the appliance is running" + kStartAgain;
+    return Failure{"'" + key + "' of [nic] cannot change while the appliance is running" + kStartAgain};
   }
   for (const PublishSettings& published : now.publish) {
     const std::string table = " of [[publish]] '" + published.name + "'";
     const auto is_its = [&](const OfferedRing& ring) { return ring.ring == published.ring; };
     if (std::none_of(then.rings.begin(), then.rings.end(), is_its)) {
-      return "'ring'" + table + " names a ring that the running appliance does not write" + kStartAgain;
+      return Failure{"'ring'" + table + " names a ring that the running appliance does not write" + kStartAgain};
     }
     if (!published.lossless) continue;
     // How long a ring's agent waits, and whether it does, was settled when it made the ring.
     const std::optional<std::uint64_t> patience_ns = then.patience_ns(published.ring);
-    if (!patience_ns) return "'lossless'" + table + ": the ring was created without waiting for readers" + kStartAgain;
+    if (!patience_ns)
+      return Failure{"'lossless'" + table + ": the ring was created without waiting for readers" + kStartAgain};
     if (now.patience_ns(published.ring) > patience_ns) {
-      return "'detach_after'" + table + ": the agent of this lossless ring was started to wait at most " +
-             std::to_string(*patience_ns / 1'000'000) + "ms" + kStartAgain;
+      return Failure{"'detach_after'" + table + ": the agent of this lossless ring was started to wait at most " +
+                     std::to_string(*patience_ns / 1'000'000) + "ms" + kStartAgain};
     }
   }
-  return {};
+  return Done{};
 }
 
 }  // namespace stopbit::appliance

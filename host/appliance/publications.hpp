@@ -14,8 +14,7 @@ namespace stopbit::appliance {
 [[nodiscard]] Result<std::vector<remote::PublishedRing>> publications_of(const NicSettings& settings,
                                                                          bool PublishSettings::*wanted);
 
-/// What keeps an appliance that began with `then` from publishing what `now` says, by the name of the key, and what to
-/// do; empty: nothing does.
-[[nodiscard]] std::string why_not_republish(const NicSettings& then, const NicSettings& now);
+/// Whether an appliance that began with `then` can publish what `now` says. The failure names the key and what to do.
+[[nodiscard]] Status can_republish(const NicSettings& then, const NicSettings& now);
 
 }  // namespace stopbit::appliance

@@ -45,22 +45,22 @@ RecordLines Recording::add(std::size_t agent, const feed::Channel& channel) {
   return lines;
 }
 
-void Recording::add_counters(TallyBuilder& builder, const std::vector<AgentSettings>& agents) {
+void Recording::add_counters(CounterSetBuilder& builder, const std::vector<AgentSettings>& agents) {
   builder.writer();
-  builder.recorder(tally_);
+  builder.recorder(counter_set_);
   for (std::size_t a = 0; a < plans_.size(); ++a) {
     builder.record_queue(queues_[a], agents[a].name);
-    tallies_[a].resize(plans_[a].size());
+    counter_sets_[a].resize(plans_[a].size());
     for (std::size_t i = 0; i < plans_[a].size(); ++i) {
-      builder.record(tallies_[a][i], plans_[a][i].channel, plans_[a][i].is_b);
+      builder.record(counter_sets_[a][i], plans_[a][i].channel, plans_[a][i].is_b);
     }
   }
 }
 
-std::string Recording::open(std::span<const Place> places) {
+Status Recording::open(std::span<const Place> places) {
   std::error_code error;
   std::filesystem::create_directories(settings_.folder, error);
-  if (error) return settings_.folder + ": " + error.message();
+  if (error) return Failure{settings_.folder + ": " + error.message()};
   for (std::size_t a = 0; a < plans_.size(); ++a) {
     const Visit visit(a < places.size() ? places[a] : Place{});
     std::vector<recorder::ArchiveOptions> lines;
@@ -75,7 +75,7 @@ std::string Recording::open(std::span<const Place> places) {
     }
     recorders_.push_back(std::make_unique<recorder::Recorder>(std::move(lines), settings_.queue_bytes));
   }
-  return {};
+  return Done{};
 }
 
 void Recording::start(const std::function<void()>& begin) {
@@ -114,17 +114,17 @@ void Recording::publish() {
     queues_[a].no_room.set(recorder.lost());
     for (std::size_t i = 0; i < recorder.lines(); ++i) {
       const recorder::Archive& archive = recorder.archive(i);
-      const RecordTally& to = tallies_[a][i];
+      const RecordCounterSet& to = counter_sets_[a][i];
       to.recorded.set(archive.counts().recorded);
       to.failed.set(archive.counts().not_recorded);
       to.frozen_files.set(archive.counts().frozen_files);
       to.refused_freezes.set(archive.counts().refused_freezes);
       if (!archive.is_failing()) continue;
       // Before the number, which is what people look at first.
-      if (failing++ == 0) tally_.problem.set(archive.counts().last_error);
+      if (failing++ == 0) counter_set_.problem.set(archive.counts().last_error);
     }
   }
-  tally_.failing_lines.set(failing);
+  counter_set_.failing_lines.set(failing);
 }
 
 }  // namespace stopbit::appliance

@@ -10,10 +10,11 @@
 #include <thread>
 #include <vector>
 
+#include "host/appliance/counter_set.hpp"
 #include "host/appliance/placement.hpp"
 #include "host/appliance/settings.hpp"
-#include "host/appliance/tally.hpp"
 #include "host/ports/recorder/recorder.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::appliance {
 
@@ -28,7 +29,7 @@ using RecordLines = std::array<std::uint32_t, 2>;
 class Recording {
  public:
   explicit Recording(const RecorderSettings& settings, std::size_t agents)
-      : settings_(settings), plans_(agents), tallies_(agents), queues_(agents) {}
+      : settings_(settings), plans_(agents), counter_sets_(agents), queues_(agents) {}
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   ~Recording() { stop(); }
@@ -36,10 +37,10 @@ class Recording {
   /// The lines of a channel. Names of files are made of its name.
   [[nodiscard]] RecordLines add(std::size_t agent, const feed::Channel& channel);
   /// The counters, in the writing thread's part of the segment.
-  void add_counters(TallyBuilder& builder, const std::vector<AgentSettings>& agents);
+  void add_counters(CounterSetBuilder& builder, const std::vector<AgentSettings>& agents);
   /// Makes the folder and looks at what an earlier run has left. The queue of each agent lies at its place, if `places`
-  /// has one. Empty on success.
-  [[nodiscard]] std::string open(std::span<const Place> places = {});
+  /// has one.
+  [[nodiscard]] Status open(std::span<const Place> places = {});
   /// How the files of the lines begin, of all that were added.
   [[nodiscard]] const std::vector<std::string>& names() const noexcept { return names_; }
 
@@ -65,10 +66,10 @@ class Recording {
   void publish();
 
   RecorderSettings settings_;
-  std::vector<std::vector<Plan>> plans_;           ///< By agent and line.
-  std::vector<std::vector<RecordTally>> tallies_;  ///< The same.
-  std::vector<RecordQueueTally> queues_;           ///< By agent.
-  RecorderTally tally_;
+  std::vector<std::vector<Plan>> plans_;                     ///< By agent and line.
+  std::vector<std::vector<RecordCounterSet>> counter_sets_;  ///< The same.
+  std::vector<RecordQueueCounterSet> queues_;                ///< By agent.
+  RecorderCounterSet counter_set_;
   std::vector<std::string> names_;
   std::vector<std::unique_ptr<recorder::Recorder>> recorders_;
   std::thread thread_;

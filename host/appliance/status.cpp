@@ -65,8 +65,8 @@ class Group {
 };
 
 /// Fills the values of a group of counters; `value_of` finds one by its name.
-template <class Rows, class Status, class ValueOf>
-void read_rows(const Rows& rows, Status& status, const ValueOf& value_of) {
+template <class Rows, class Shown, class ValueOf>
+void read_rows(const Rows& rows, Shown& status, const ValueOf& value_of) {
   for (const auto& row : rows) {
     if (row.counter != nullptr) status.*row.value = value_of(row.name);
   }
@@ -172,11 +172,11 @@ PublisherStatus read_publisher(const Index& index, const std::string& carrier) {
       return is_text ? index.reader.text(*found->second) : std::string();
     };
     const std::uint64_t state = value("subscriber_state");
-    if (state == 0 || state > static_cast<std::uint64_t>(SubscriberState::Slowed)) continue;
+    if (state == 0 || state > static_cast<std::uint64_t>(remote::SubscriptionState::Slowed)) continue;
     SubscriberStatus& subscriber = status.subscribers.emplace_back();
     subscriber.who = text("subscriber");
     subscriber.ring = text("subscriber_ring");
-    subscriber.state = static_cast<SubscriberState>(state);
+    subscriber.state = static_cast<remote::SubscriptionState>(state);
     read_rows(kSubscriberRows, subscriber, value);
   }
   return status;
@@ -218,17 +218,6 @@ nlohmann::json buckets(const counters::Distribution& distribution) {
 
 }  // namespace
 
-std::string_view to_text(SubscriberState state) noexcept {
-  switch (state) {
-    case SubscriberState::None: return "none";
-    case SubscriberState::Running: return "running";
-    case SubscriberState::Waiting: return "waiting";
-    case SubscriberState::Ending: return "ending";
-    case SubscriberState::Slowed: return "slowed";
-  }
-  return "unknown";
-}
-
 bool ChannelStatus::is_balanced() const noexcept {
   return received() == delivered + duplicate + late + held + malformed + incomplete &&
          numbers == numbers_delivered + numbers_recovered + numbers_lost + numbers_held;
@@ -245,8 +234,8 @@ bool ChannelStatus::is_ready() const noexcept {
          std::none_of(lines.begin(), lines.end(), [](const LineStatus& line) { return line.exists && line.is_silent; });
 }
 
-Status read_counters(const Reader& reader, const Now& now) {
-  Status status;
+StatusReport read_counters(const Reader& reader, const Now& now) {
+  StatusReport status;
   status.now_ns = now.wall_ns;
   status.started_ns = reader.epoch();
   status.heartbeat_ns = reader.heartbeat_ns();
@@ -309,7 +298,7 @@ Status read_counters(const Reader& reader, const Now& now) {
   return status;
 }
 
-std::vector<std::string> ring_places(const Status& status, const Reader& reader) {
+std::vector<std::string> ring_places(const StatusReport& status, const Reader& reader) {
   // Rings with plain names lie beside the counters, in the folder of the appliance's user.
   const std::size_t slash = reader.path().rfind('/');
   const std::string folder = slash == std::string::npos ? "" : reader.path().substr(0, slash + 1);
@@ -320,8 +309,8 @@ std::vector<std::string> ring_places(const Status& status, const Reader& reader)
   return places;
 }
 
-Status read_status(const Reader& reader, const Now& now, const ReaderWatch* watch) {
-  Status status = read_counters(reader, now);
+StatusReport read_status(const Reader& reader, const Now& now, const ReaderWatch* watch) {
+  StatusReport status = read_counters(reader, now);
   const std::vector<ring::SeenReader> readers =
       watch != nullptr ? watch->seen() : ring::find_readers(ring_places(status, reader));
   for (const ring::SeenReader& seen : readers) {
@@ -330,7 +319,7 @@ Status read_status(const Reader& reader, const Now& now, const ReaderWatch* watc
   return status;
 }
 
-std::vector<Drop> Status::drops() const {
+std::vector<Drop> StatusReport::drops() const {
   std::vector<Drop> all;
   const auto add = [&](const auto& rows, const auto& list) {
     for (const auto& row : rows) {
@@ -391,8 +380,8 @@ namespace {
 using nlohmann::json;
 
 /// Puts the values of a group of counters into the JSON of what they belong to.
-template <class Rows, class Status>
-void put_rows(json& object, const Rows& rows, const Status& status) {
+template <class Rows, class Shown>
+void put_rows(json& object, const Rows& rows, const Shown& status) {
   for (const auto& row : rows) {
     if (*row.json != 0) object[json::json_pointer("/" + std::string(row.json))] = status.*row.value;
   }
@@ -506,7 +495,7 @@ json list_json(const List& list, const ToJson& item_json) {
 
 }  // namespace
 
-std::string to_json(const Status& status) {
+std::string to_json(const StatusReport& status) {
   json root = {{"name", status.name},
                {"state_folder", status.state_folder},
                {"time_ns", status.now_ns},

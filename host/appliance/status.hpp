@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "host/appliance/clocks.hpp"
-#include "host/appliance/tally.hpp"
+#include "host/appliance/counter_set.hpp"
 #include "host/monitor/counters/reader.hpp"
+#include "host/remote/subscription_state.hpp"
 #include "host/ring/reader_registration.hpp"
 
 /// What the counters of an appliance say, put together by channel, line, port and ring. Everything that shows an
@@ -96,19 +97,9 @@ struct OfferStatus {
 #include "host/appliance/counters.def"
 };
 
-/// What a publisher is doing for a subscriber.
-enum class SubscriberState : std::uint8_t {
-  None = 0,
-  Running = 1,
-  Waiting = 2,  ///< There are records for it, but it has no room for them.
-  Ending = 3,   ///< The ring has ended.
-  Slowed = 4,   ///< It has had as many bytes as it may in this time.
-};
-[[nodiscard]] std::string_view to_text(SubscriberState state) noexcept;
-
 struct SubscriberStatus {
   std::string who, ring;
-  SubscriberState state = SubscriberState::None;
+  remote::SubscriptionState state = remote::SubscriptionState::None;
 #define STOPBIT_SUBSCRIBER(member, ...) std::uint64_t member = 0;
 #include "host/appliance/counters.def"
 };
@@ -144,7 +135,7 @@ struct RecorderStatus {
   std::string problem;  ///< What the system said last; empty: nothing was wrong so far.
 };
 
-struct Status {
+struct StatusReport {
   std::string name;
   std::string state_folder;
   std::uint64_t now_ns = 0;
@@ -170,12 +161,12 @@ struct Status {
 
 /// From the counters, and from the signs of readers at the rings. Ages are counted to `now`. With
 /// `watch` the signs are what it has seen last, and no folder is read here.
-[[nodiscard]] Status read_status(const counters::Reader& reader, const Now& now,
-                                 const class ReaderWatch* watch = nullptr);
+[[nodiscard]] StatusReport read_status(const counters::Reader& reader, const Now& now,
+                                       const class ReaderWatch* watch = nullptr);
 /// From the counters alone: rings have no readers.
-[[nodiscard]] Status read_counters(const counters::Reader& reader, const Now& now);
+[[nodiscard]] StatusReport read_counters(const counters::Reader& reader, const Now& now);
 /// Where the rings of an appliance lie, in their order, for ring::find_readers.
-[[nodiscard]] std::vector<std::string> ring_places(const Status& status, const counters::Reader& reader);
+[[nodiscard]] std::vector<std::string> ring_places(const StatusReport& status, const counters::Reader& reader);
 
 /// A window for a channel, from what its lines have been seen to do.
 struct ProposedWindow {
@@ -193,6 +184,6 @@ struct ProposedWindow {
 /// A distinct error, as `to_json` has it.
 [[nodiscard]] nlohmann::json error_json(const counters::SeenError& error);
 /// All of it as JSON, one object.
-[[nodiscard]] std::string to_json(const Status& status);
+[[nodiscard]] std::string to_json(const StatusReport& status);
 
 }  // namespace stopbit::appliance

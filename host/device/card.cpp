@@ -18,30 +18,30 @@ constexpr std::string_view kSimulated = "sim";
 
 class FedCard final : public Card {
  public:
-  /// Empty on success.
-  [[nodiscard]] std::string connect(const CardOptions& options) {
+  [[nodiscard]] Status connect(const CardOptions& options) {
     XrtOptions xrt{.card = options.index, .xclbin = options.xclbin, .kernel = 0, .memory = 0};
     std::unique_ptr<SimCard> simulated;  // its folder is needed until the connection exists
     std::string feed;
     if (options.xclbin == kSimulated) {
       auto prepared = SimCard::prepare();
-      if (!prepared) return prepared.message();
+      if (!prepared) return Failure{prepared.message()};
       simulated = std::move(prepared).value();
       xrt.xclbin = simulated->xclbin();
       feed = simulated->feed();
     } else if (const char* said = std::getenv("STOPBIT_SIM_FEED"); said != nullptr && *said != '\0') {
       feed = said;
     } else {
-      return "a card receives datagrams from its own network port only; to decode captures, use the simulated card, "
-             "xclbin 'sim'";
+      return Failure{
+          "a card receives datagrams from its own network port only; to decode captures, use the simulated card, "
+          "xclbin 'sim'"};
     }
     auto opened = open_xrt(xrt);
-    if (!opened) return opened.message();
+    if (!opened) return Failure{opened.message()};
     device_ = std::move(opened).value();
     auto network = FeedNetwork::connect(feed);
-    if (!network) return network.message();
+    if (!network) return Failure{network.message()};
     network_ = std::move(network).value();
-    return {};
+    return Done{};
   }
 
   [[nodiscard]] Result<std::vector<std::string>> obstacles(const Program& program,
@@ -64,7 +64,7 @@ class FedCard final : public Card {
 
 Result<std::unique_ptr<Card>> Card::open(const CardOptions& options) {
   auto card = std::make_unique<FedCard>();
-  if (std::string problem = card->connect(options); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status connected = card->connect(options); !connected) return connected.failure();
   return std::unique_ptr<Card>(std::move(card));
 }
 #else

@@ -299,10 +299,10 @@ SubscriptionStatus FarSubscription::status() const {
     status.gets = use.gets;
     status.fetched_bytes = use.bytes;
   }
-  status.state = has_sent_end_          ? SubscriptionStatus::State::Ending
-                 : stuck_since_ns_ != 0 ? SubscriptionStatus::State::Waiting
-                 : is_slowed()          ? SubscriptionStatus::State::Slowed
-                                        : SubscriptionStatus::State::Running;
+  status.state = has_sent_end_          ? SubscriptionState::Ending
+                 : stuck_since_ns_ != 0 ? SubscriptionState::Waiting
+                 : is_slowed()          ? SubscriptionState::Slowed
+                                        : SubscriptionState::Running;
   return status;
 }
 

@@ -244,10 +244,10 @@ SubscriptionStatus NearSubscription::status() const {
   status.behind = published > reader_.next_record() ? published - reader_.next_record() : 0;
   status.kept = is_lossless() ? heard_ : 0;
   status.has_all = how_ != 0 && (!is_lossless() || (end_beat_ != 0 && heard_ >= end_beat_));
-  status.state = how_ != 0              ? SubscriptionStatus::State::Ending
-                 : stuck_since_ns_ != 0 ? SubscriptionStatus::State::Waiting
-                 : is_slowed()          ? SubscriptionStatus::State::Slowed
-                                        : SubscriptionStatus::State::Running;
+  status.state = how_ != 0              ? SubscriptionState::Ending
+                 : stuck_since_ns_ != 0 ? SubscriptionState::Waiting
+                 : is_slowed()          ? SubscriptionState::Slowed
+                                        : SubscriptionState::Running;
   return status;
 }
 

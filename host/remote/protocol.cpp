@@ -174,15 +174,15 @@ std::string cannot(std::string_view what) {
   return "not a message of remote rings: " + std::string(what);
 }
 
-/// Empty if records can be put where the request says.
-std::string landing_problem(const Subscribe& message) {
-  if (message.event == 0 || message.event >= nic::EventLayout::kEvents) return cannot("its event is unknown");
+/// Whether records can be put where the request says.
+Status check_landing(const Subscribe& message) {
+  if (message.event == 0 || message.event >= nic::EventLayout::kEvents) return Failure{cannot("its event is unknown")};
   if (!message.layout.is_sound() || message.layout.bytes() > kMaxLandingBytes ||
       message.layout.max_message() < sizeof(BatchHead) + nic::kLineBytes) {
-    return std::to_string(message.layout.slots) + " messages of " + std::to_string(message.layout.slot_bytes) +
-           " bytes are not a valid channel for records";
+    return Failure{std::to_string(message.layout.slots) + " messages of " + std::to_string(message.layout.slot_bytes) +
+                   " bytes are not a valid channel for records"};
   }
-  return {};
+  return Done{};
 }
 
 }  // namespace
@@ -373,8 +373,8 @@ Result<Subscribe> read_subscribe(std::span<const std::byte> bytes) {
     if (!take_text(near.name, near.name_bytes, message.near->name)) {
       return Failure{cannot("a name exceeds its field")};
     }
-  } else if (std::string problem = landing_problem(message); !problem.empty()) {
-    return Failure{std::move(problem)};
+  } else if (const Status good = check_landing(message); !good) {
+    return good.failure();
   }
   if (has_earlier) {
     const auto earlier = from<EarlierBytes>(bytes.subspan(before_earlier));

@@ -17,27 +17,27 @@ std::string to_text(const Subscription::Peer& peer, const std::optional<nic::Hos
 
 }  // namespace
 
-std::string Publisher::problem_of(const std::vector<PublishedRing>& rings) {
+Status Publisher::check(const std::vector<PublishedRing>& rings) {
   for (const PublishedRing& ring : rings) {
     if (ring.name.empty() || ring.name.size() > kMaxNameBytes) {
-      return "the name of a published ring must have 1 to " + std::to_string(kMaxNameBytes) + " bytes, '" + ring.name +
-             "' has " + std::to_string(ring.name.size());
+      return Failure{"the name of a published ring must have 1 to " + std::to_string(kMaxNameBytes) + " bytes, '" +
+                     ring.name + "' has " + std::to_string(ring.name.size())};
     }
     if (ring.token.size() > kMaxTokenBytes) {
-      return "the token of '" + ring.name + "' is longer than " + std::to_string(kMaxTokenBytes) + " bytes";
+      return Failure{"the token of '" + ring.name + "' is longer than " + std::to_string(kMaxTokenBytes) + " bytes"};
     }
     const Result<std::string> path = os::path_of(ring.ring);
-    if (!path) return path.message();
+    if (!path) return Failure{path.message()};
     const auto same = std::count_if(rings.begin(), rings.end(), [&](const PublishedRing& other) {
       return other.name == ring.name && other.is_for_clients == ring.is_for_clients;
     });
-    if (same != 1) return "two rings are published as '" + ring.name + "'";
+    if (same != 1) return Failure{"two rings are published as '" + ring.name + "'"};
   }
-  return {};
+  return Done{};
 }
 
 Result<std::unique_ptr<Publisher>> Publisher::open(nic::Node& node, const PublisherOptions& options) {
-  if (std::string problem = problem_of(options.rings); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status good = check(options.rings); !good) return good.failure();
   if (!landing_layout(node.links().packet_bytes(), nic::ChannelLayout::kMinSlots)) {
     return Failure{"the carrier's frames are too small for records"};
   }
@@ -174,14 +174,14 @@ void Publisher::subscribe(Port& door, const Subscription::Peer& peer, std::span<
     return;
   }
   if (request.is_lossless && taken.source->fixed().mode() != ring::Mode::Lossless) return no(Refusal::Lossy, "");
-  if (request.near) text = near_problem(peer, request);
-  if (!text.empty()) return no(Refusal::Near, text);
-  std::optional<ring::Reader> reader = std::move(kept.reader);
-  if (!reader) reader = find_reader(taken, peer, request, text);
-  if (!reader && text.empty()) return;  // it will ask again
-  if (!reader) return no(Refusal::NotRunning, text);
+  if (request.near) {
+    if (const Status can = check_near(peer, request); !can) return no(Refusal::Near, can.message());
+  }
+  Result<std::optional<ring::Reader>> reader = kept.reader ? std::move(kept.reader) : find_reader(taken, peer, request);
+  if (!reader) return no(Refusal::NotRunning, reader.message());
+  if (!reader.value()) return;  // it will ask again
   Result<std::unique_ptr<Subscription>> made =
-      make(door, taken, peer, request, std::move(*reader), before, kept.begin, why);
+      make(door, taken, peer, request, *std::move(reader).value(), before, kept.begin, why);
   if (!made) return no(why, made.message());
   if (known = find(peer); known != subscribers_.end()) end(known, "it starts again");
   made.value()->set_terms({.address = node_.address_of(peer.node),
@@ -227,25 +227,27 @@ Result<std::unique_ptr<Subscription>> Publisher::make(Port& door, const Ring& ri
   return std::unique_ptr<Subscription>(std::move(made).value());
 }
 
-/// Why no ring is made here for the subscriber; empty if one may be.
-std::string Publisher::near_problem(const Subscription::Peer& peer, const Subscribe& request) const {
-  if (!node_.shares_memory(peer.node)) return "it is not known to be on this host";
+/// Whether a ring may be made here for the subscriber.
+Status Publisher::check_near(const Subscription::Peer& peer, const Subscribe& request) const {
+  if (!node_.shares_memory(peer.node)) return Failure{"it is not known to be on this host"};
   // No path: those lead everywhere. No dot: what belongs to a ring or a network has its name with one behind it.
   const std::string& name = request.near->name;
   const Result<std::string> path = os::path_of(name);
-  if (!path || name.find_first_of("/.") != std::string::npos) return "its ring must have a plain name without '.'";
+  if (!path || name.find_first_of("/.") != std::string::npos)
+    return Failure{"its ring must have a plain name without '.'"};
   const auto is_taken = [&](const std::string& other) {
     const Result<std::string> its = os::path_of(other);
     return its && its.value() == path.value();
   };
   if (std::any_of(rings_.begin(), rings_.end(), [&](const Ring& ring) { return is_taken(ring.what.ring); }) ||
       std::any_of(options_.reserved.begin(), options_.reserved.end(), is_taken)) {
-    return "'" + name + "' is a ring of this host";
+    return Failure{"'" + name + "' is a ring of this host"};
   }
   const auto near = std::count_if(subscribers_.begin(), subscribers_.end(), [&](const auto& one) {
     return one->peer() != peer && dynamic_cast<const NearSubscription*>(one.get()) != nullptr;
   });
-  return static_cast<std::size_t>(near) < options_.near_rings ? "" : "the maximum number of local rings exists";
+  if (static_cast<std::size_t>(near) >= options_.near_rings) return Failure{"the maximum number of local rings exists"};
+  return Done{};
 }
 
 /// Whether who knows of the ring may have it, and there is a place besides the one that it has already.
@@ -291,12 +293,12 @@ Refusal Publisher::find_source(Ring& ring, std::string& text) {
 }
 
 /// Nothing, and no text: its seat is asked for.
-std::optional<ring::Reader> Publisher::find_reader(const Ring& ring, const Subscription::Peer& peer,
-                                                   const Subscribe& request, std::string& text) {
+Result<std::optional<ring::Reader>> Publisher::find_reader(const Ring& ring, const Subscription::Peer& peer,
+                                                           const Subscribe& request) {
   if (!request.is_lossless) {
     const bool wants_all = request.near && request.near->wants_history;
     std::optional<ring::Reader> reader = ring.source->reader(wants_all ? ring::Start::Oldest : ring::Start::Newest);
-    if (!reader) text = "the ring is being replaced";
+    if (!reader) return Failure{"the ring is being replaced"};
     return reader;
   }
   const auto known = std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& one) {
@@ -305,25 +307,22 @@ std::optional<ring::Reader> Publisher::find_reader(const Ring& ring, const Subsc
   if (known != waiting_.end()) {
     known->since_ns = now_ns_;
     const Result<bool> seated = known->reader.take_seat();
-    if (seated && !seated.value()) return std::nullopt;
-    std::optional<ring::Reader> reader;
-    if (seated) reader.emplace(std::move(known->reader));
-    if (!seated) text = seated.message();
+    if (seated && !seated.value()) return std::optional<ring::Reader>();
+    std::optional<ring::Reader> reader = std::move(known->reader);
     waiting_.erase(known);
+    if (!seated) return seated.failure();
     return reader;
   }
   std::erase_if(waiting_, [&](const Waiting& one) { return one.peer == peer; });
   if (waiting_.size() >= options_.subscribers) {
-    text = "too many subscribers are joining";
-    return std::nullopt;
+    return Failure{"too many subscribers are joining"};
   }
   Result<ring::Reader> reader = ring.source->lossless_reader();
   if (!reader) {
-    text = reader.message();
-    return std::nullopt;
+    return reader.failure();
   }
   waiting_.push_back({peer, request.session, now_ns_, ring.source, std::move(reader).value()});
-  return std::nullopt;
+  return std::optional<ring::Reader>();
 }
 
 /// What the publisher has for a lossless subscriber that had a session before: the seat of that session, at the place

@@ -81,9 +81,9 @@ class Publisher final : public nic::FeedPublisher {
   [[nodiscard]] std::optional<nic::Vpid> admit(nic::Vpid client, nic::Pdid domain, const std::string& ring) override;
   void dismiss(nic::Vpid client, const std::string& ring) override;
 
-  /// Why these rings cannot be published together; empty if they can.
-  [[nodiscard]] static std::string problem_of(const std::vector<PublishedRing>& rings);
-  /// Publishes these from now on instead, all of them as they say here; they have no `problem_of`. Subscribers of a
+  /// Whether these rings can be published together.
+  [[nodiscard]] static Status check(const std::vector<PublishedRing>& rings);
+  /// Publishes these from now on instead, all of them as they say here; they passed `check`. Subscribers of a
   /// ring that they still may have go on where they are, under its limits of now. The others are told why not, and
   /// forgotten: who showed another token than the ring has now, too.
   void republish(std::vector<PublishedRing> rings);
@@ -140,7 +140,7 @@ class Publisher final : public nic::FeedPublisher {
   void forgive(std::uint64_t ns) noexcept;
   void remember(const Subscription& subscription);
   [[nodiscard]] static Refuse goodbye(const Subscription& subscription, Refusal why);
-  [[nodiscard]] std::string near_problem(const Subscription::Peer& peer, const Subscribe& request) const;
+  [[nodiscard]] Status check_near(const Subscription::Peer& peer, const Subscribe& request) const;
   [[nodiscard]] bool is_in_time(const Subscription::Peer& peer, std::uint64_t now_ns);
   [[nodiscard]] Refusal judge(const Ring& ring, const Subscription::Peer& peer, const Subscribe& request) const;
   [[nodiscard]] static Refusal judge_right(const PublishedRing& ring, const std::optional<nic::HostAddress>& address,
@@ -148,8 +148,8 @@ class Publisher final : public nic::FeedPublisher {
   [[nodiscard]] Refusal judge_again(const std::vector<Ring>& before, const Subscription& subscriber) const;
   [[nodiscard]] static const Ring* ring_of(const std::vector<Ring>& rings, const Subscription& subscriber);
   [[nodiscard]] Refusal find_source(Ring& ring, std::string& text);
-  [[nodiscard]] std::optional<ring::Reader> find_reader(const Ring& ring, const Subscription::Peer& peer,
-                                                        const Subscribe& request, std::string& text);
+  [[nodiscard]] Result<std::optional<ring::Reader>> find_reader(const Ring& ring, const Subscription::Peer& peer,
+                                                                const Subscribe& request);
   void leave(const Subscription::Peer& peer, std::uint64_t session);
   void echo(const Subscription::Peer& peer, std::span<const std::byte> bytes);
   void reached(const Subscription::Peer& peer, std::span<const std::byte> bytes);

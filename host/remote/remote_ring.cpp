@@ -233,12 +233,12 @@ class NodeMember : public Member {
   void look(RemoteRing::Look& look) const override { look_at(*subscriber_, look); }
 
  protected:
-  /// The subscriber goes on there, with its ring. "" or what is wrong.
-  [[nodiscard]] std::string move_to(std::unique_ptr<nic::Transport> carrier) {
+  /// The subscriber goes on there, with its ring.
+  [[nodiscard]] Status move_to(std::unique_ptr<nic::Transport> carrier) {
     auto next = std::make_unique<OwnNode>(std::move(carrier));
-    std::string problem = subscriber_->move_to(next->node);
-    if (problem.empty()) own_ = std::move(next);
-    return problem;
+    Status moved = subscriber_->move_to(next->node);
+    if (moved) own_ = std::move(next);
+    return moved;
   }
 
  private:
@@ -285,12 +285,13 @@ class FabricMember final : public NodeMember {
     if (problem.empty() && !next_->is_joined()) return;
     if (problem.empty()) {
       nic::FabricTransport* const joined = next_.get();
-      problem = move_to(std::move(next_));
-      if (problem.empty()) {
+      const Status moved = move_to(std::move(next_));
+      if (moved) {
         carrier_ = joined;
         is_lost_ = false;
         return tell_("rejoined the network as node " + std::to_string(carrier_->node()));
       }
+      problem = moved.message();
     }
     next_.reset();
     retry_.failed(now_ns, place_.cannot(problem));
@@ -443,9 +444,8 @@ SubscriberOptions subscriber_options(const RingAddress& address, const std::stri
   return options;
 }
 
-/// Says why not, if what is asked for makes no sense.
-std::optional<RingFailure> refuse(const RingAddress& address, const std::string& name,
-                                  const RemoteRing::Options& wanted) {
+/// Whether what is asked for makes sense.
+Opened<Done> check(const RingAddress& address, const std::string& name, const RemoteRing::Options& wanted) {
   const bool is_broker = address.carrier == RingAddress::Carrier::Broker;
   if (is_broker && wanted.is_far) {
     return RingFailure{Kind::Usage, "far needs shm://; the rings of a broker: address are written by the appliance"};
@@ -455,7 +455,7 @@ std::optional<RingFailure> refuse(const RingAddress& address, const std::string&
                                         "': its name must not contain '/' or "
                                         "'.'"};
   }
-  return std::nullopt;
+  return Done{};
 }
 
 Opened<std::unique_ptr<Member>> join(const RingAddress& address, const SubscriberOptions& options,
@@ -485,7 +485,7 @@ Opened<std::unique_ptr<Member>> join(const RingAddress& address, const Subscribe
 
 Result<std::unique_ptr<RemoteRing>, RingFailure> RemoteRing::open(const RingAddress& address, const std::string& name,
                                                                   const Options& options, const RingWait& wait) {
-  if (auto refused = refuse(address, name, options)) return *std::move(refused);
+  if (const auto good = check(address, name, options); !good) return good.failure();
   // A copy may be what the publisher still writes for one of us that was killed.
   if (const auto there = ring::Reader::open(name);
       there && there.value().origin() == ring::Origin::Own && there.value().writer() == ring::WriterState::Running) {

@@ -54,29 +54,28 @@ const char* to_text(SubscriberState state) noexcept {
 
 namespace {
 
-/// Empty if all that is said can be said.
-std::string problem_of(const SubscriberOptions& options) {
+Status check(const SubscriberOptions& options) {
   const Result<std::string> path = os::path_of(options.name);
-  if (!path) return path.message();
+  if (!path) return Failure{path.message()};
   if (options.ring.empty() || options.ring.size() > kMaxNameBytes || options.filter.field.size() > kMaxNameBytes) {
-    return "names of remote rings and of fields must have 1 to " + std::to_string(kMaxNameBytes) + " bytes";
+    return Failure{"names of remote rings and of fields must have 1 to " + std::to_string(kMaxNameBytes) + " bytes"};
   }
   if (options.token.size() > kMaxTokenBytes) {
-    return "a token can have at most " + std::to_string(kMaxTokenBytes) + " bytes";
+    return Failure{"a token can have at most " + std::to_string(kMaxTokenBytes) + " bytes"};
   }
   if (options.records_read != nullptr && (options.follows || !options.is_lossless)) {
-    return "only the reader of a lossless ring can make the writer wait";
+    return Failure{"only the reader of a lossless ring can make the writer wait"};
   }
   if (options.filter.patterns.size() > kMaxPatterns) {
-    return "a filter can have at most " + std::to_string(kMaxPatterns) + " patterns";
+    return Failure{"a filter can have at most " + std::to_string(kMaxPatterns) + " patterns"};
   }
-  return {};
+  return Done{};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Node& node, const SubscriberOptions& options) {
-  if (std::string problem = problem_of(options); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status good = check(options); !good) return good.failure();
   const std::optional<nic::ChannelLayout> layout =
       landing_layout(node.links().packet_bytes(), options.landing_messages);
   if (!layout) {
@@ -90,7 +89,7 @@ Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Node& node, const Subs
 }
 
 Result<std::unique_ptr<Subscriber>> Subscriber::open(nic::Client& client, const SubscriberOptions& options) {
-  if (std::string problem = problem_of(options); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status good = check(options); !good) return good.failure();
   if (options.way == SubscriberOptions::Way::Far || options.publisher != client.node()) {
     return Failure{"a broker serves only the rings of its own host"};
   }
@@ -107,13 +106,13 @@ Result<std::unique_ptr<Port>> Subscriber::open_port(nic::Node& node, const Subsc
   return Port::open(node, options.domain, how);
 }
 
-std::string Subscriber::move_to(nic::Node& node) {
-  if (port_ == nullptr) return "a client's ring must be at the node of its broker";
+Status Subscriber::move_to(nic::Node& node) {
+  if (port_ == nullptr) return Failure{"a client's ring must be at the node of its broker"};
   const std::optional<nic::ChannelLayout> layout =
       landing_layout(node.links().packet_bytes(), options_.landing_messages);
-  if (!layout) return "its packets are too small for records";
+  if (!layout) return Failure{"its packets are too small for records"};
   Result<std::unique_ptr<Port>> opened = open_port(node, options_);
-  if (!opened) return opened.message();
+  if (!opened) return Failure{opened.message()};
   if (near_) {
     leave(near_->session);
     forget_near();
@@ -125,7 +124,7 @@ std::string Subscriber::move_to(nic::Node& node) {
   port_ = opened.value().get();
   post_ = std::move(opened).value();
   layout_ = *layout;
-  return {};
+  return Done{};
 }
 
 Subscriber::~Subscriber() {
@@ -453,40 +452,41 @@ std::size_t Subscriber::fetch_image() {
   }
   fetch_.reset();
   piece_ = PortMemory();
-  std::string problem = use_image();
-  if (problem.empty()) problem = make_ring();
+  Status made = use_image();
+  if (made) made = make_ring();
   image_.clear();
-  if (!problem.empty()) {
+  if (!made) {
     ++counters_.damaged;
-    end_session(problem, kCalmAsks * options_.ask_ns);
+    end_session(made.message(), kCalmAsks * options_.ask_ns);
     return 1;
   }
   begin_history();
   return 1;
 }
 
-std::string Subscriber::use_image() {
+Status Subscriber::use_image() {
   Result<Program> program = image::read(image_);
-  if (!program) return "the ring's image cannot be used: " + program.message();
-  if (layout_hash(program.value()) != accept_.layout_hash) return "the ring's image has another layout than announced";
+  if (!program) return Failure{"the ring's image cannot be used: " + program.message()};
+  if (layout_hash(program.value()) != accept_.layout_hash)
+    return Failure{"the ring's image has another layout than announced"};
   if (program.value().max_record_slots != accept_.max_record_slots) {
-    return "the ring's image has records of " + std::to_string(program.value().max_record_slots) +
-           " slots, the ring of " + std::to_string(accept_.max_record_slots);
+    return Failure{"the ring's image has records of " + std::to_string(program.value().max_record_slots) +
+                   " slots, the ring of " + std::to_string(accept_.max_record_slots)};
   }
   filter_.reset();
   program_ = std::move(program).value();
   const Result<record::Schema> schema = record::Schema::make(program_);
-  if (!schema) return "the ring's image cannot be used: " + schema.message();
+  if (!schema) return Failure{"the ring's image cannot be used: " + schema.message()};
   schema_ = schema.value();
-  if (options_.filter.is_empty()) return {};
+  if (options_.filter.is_empty()) return Done{};
   Result<std::unique_ptr<RecordFilter>> filter = RecordFilter::make(options_.filter, *schema_);
-  if (!filter) return filter.message();
+  if (!filter) return Failure{filter.message()};
   filter_ = std::move(filter).value();
-  return {};
+  return Done{};
 }
 
 /// The old one ends as the publisher's has.
-std::string Subscriber::make_ring() {
+Status Subscriber::make_ring() {
   applier_.reset();
   if (ring_ != nullptr) ring_->finish();
   ring::WriterOptions how;
@@ -495,7 +495,7 @@ std::string Subscriber::make_ring() {
   how.replaces = ring_.get();
   how.origin = ring::Origin::Copy;
   Result<ring::Writer> made = ring::Writer::create(options_.name, program_, how);
-  if (!made) return made.message();
+  if (!made) return Failure{made.message()};
   ring_ = std::make_unique<ring::Writer>(std::move(made).value());
   applier_.emplace(*ring_, accept_.max_record_slots);
   mark_records_ = ring_->records();
@@ -503,7 +503,7 @@ std::string Subscriber::make_ring() {
   epoch_ = accept_.epoch;
   layout_hash_ = accept_.layout_hash;
   reached_.reset();
-  return {};
+  return Done{};
 }
 
 // Records published before we joined.

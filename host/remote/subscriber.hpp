@@ -99,9 +99,9 @@ class Subscriber final : private HistorySink {
 
   /// Continues at another node of this process in the same network, after the loss of the present one. A ring written
   /// here remains, and its missed records are fetched or counted as lost, as after an absence of the publisher; a near
-  /// ring ends. The other node must outlive the subscriber, the present one only this call. Not for a client. Returns
-  /// an empty string, or, with nothing changed, the reason of the failure.
-  [[nodiscard]] std::string move_to(nic::Node& node);
+  /// ring ends. The other node must outlive the subscriber, the present one only this call. Not for a client. A
+  /// failure leaves everything as it is.
+  [[nodiscard]] Status move_to(nic::Node& node);
   /// Returns the amount of work done. `now_ns` must not decrease.
   std::size_t step(std::uint64_t now_ns);
 
@@ -152,8 +152,8 @@ class Subscriber final : private HistorySink {
   void watch(std::uint64_t now_ns);
 
   std::size_t fetch_image();
-  [[nodiscard]] std::string use_image();
-  [[nodiscard]] std::string make_ring();
+  [[nodiscard]] Status use_image();
+  [[nodiscard]] Status make_ring();
   void begin_history();
   std::size_t fetch_history();
   void go_live();

@@ -4,16 +4,6 @@
 
 namespace stopbit::remote {
 
-const char* to_text(SubscriptionStatus::State state) noexcept {
-  switch (state) {
-    case SubscriptionStatus::State::Running: return "running";
-    case SubscriptionStatus::State::Waiting: return "waiting";
-    case SubscriptionStatus::State::Ending: return "ending";
-    case SubscriptionStatus::State::Slowed: return "slowed";
-  }
-  return "?";
-}
-
 Result<std::unique_ptr<RecordFilter>> make_filter(const Source& source, const Subscribe& request, Refusal& why) {
   why = Refusal::Layout;
   if (request.layout_hash != 0 && request.layout_hash != source.fixed().layout_hash()) {

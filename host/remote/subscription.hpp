@@ -12,19 +12,14 @@
 #include "host/remote/protocol.hpp"
 #include "host/remote/record_filter.hpp"
 #include "host/remote/source.hpp"
+#include "host/remote/subscription_state.hpp"
 #include "host/ring/reader.hpp"
 
 namespace stopbit::remote {
 
 /// For status pages.
 struct SubscriptionStatus {
-  enum class State : std::uint8_t {
-    Running,
-    Waiting,  ///< There are records for it, but it has no room for them.
-    Ending,   ///< The ring has ended; the last records are on their way.
-    Slowed,   ///< There may be records for it, but it has had as many bytes as it may in this time.
-  };
-  State state = State::Running;
+  SubscriptionState state = SubscriptionState::Running;
   std::string ring;
   nic::NodeId node = 0;
   nic::Vpid vpid = 0;
@@ -44,7 +39,6 @@ struct SubscriptionStatus {
   std::uint64_t gets = 0;  ///< Of image and older records, by the subscriber,
   std::uint64_t fetched_bytes = 0;  ///< and what they brought.
 };
-[[nodiscard]] const char* to_text(SubscriptionStatus::State state) noexcept;
 
 /// The publisher's side of one subscriber: one more reader of the ring. Of the node's thread.
 class Subscription {

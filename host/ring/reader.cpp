@@ -41,30 +41,31 @@ bool read_at(const os::Descriptor& file, void* to, std::size_t bytes, std::uint6
   return true;
 }
 
-/// What is wrong with the part of the header that does not change; empty if nothing is.
-std::string problem_of(const Header& header, std::uint64_t file_bytes) {
-  if (header.magic != kMagic) return "it is not a ring";
+/// Looks at the part of the header that does not change.
+Status check(const Header& header, std::uint64_t file_bytes) {
+  if (header.magic != kMagic) return Failure{"it is not a ring"};
   if (header.version != kVersion) {
-    return "it has version " + std::to_string(header.version) + ", this program supports " + std::to_string(kVersion);
+    return Failure{"it has version " + std::to_string(header.version) + ", this program supports " +
+                   std::to_string(kVersion)};
   }
   if (!std::has_single_bit(header.slot_count) || header.slot_count < kMinSlotCount ||
       header.slot_count > kMaxSlotCount) {
-    return "its number of slots is invalid";
+    return Failure{"its number of slots is invalid"};
   }
   if (header.max_record_slots == 0 || header.max_record_slots > limits::kMaxRecordSlots ||
       header.max_record_slots > header.slot_count / kMaxRecordShare) {
-    return "its longest record is invalid";
+    return Failure{"its longest record is invalid"};
   }
   if (header.slots_offset % kPageBytes != 0 || header.slots_offset > file_bytes || header.segment_bytes > file_bytes ||
       header.segment_bytes < header.slots_offset ||
       header.segment_bytes - header.slots_offset != header.slot_count * record::kSlotBytes) {
-    return "its lengths do not match its size";
+    return Failure{"its lengths do not match its size"};
   }
   if (header.image_offset < kHeaderBytes || header.image_offset > header.slots_offset ||
       header.image_bytes > header.slots_offset - header.image_offset || header.image_bytes > limits::kMaxImageBytes) {
-    return "its image is not between header and slots";
+    return Failure{"its image is not between header and slots"};
   }
-  return {};
+  return Done{};
 }
 
 }  // namespace
@@ -87,8 +88,7 @@ Result<Reader> Reader::open(std::string_view name, Start start, const os::Accept
   if (!S_ISREG(status.st_mode) || file_bytes < kHeaderBytes || !read_at(reader.file_, &fixed, sizeof(fixed), 0)) {
     return Failure{cannot + "it is not a ring"};
   }
-  const std::string problem = problem_of(fixed, file_bytes);
-  if (!problem.empty()) return Failure{cannot + problem};
+  if (const Status good = check(fixed, file_bytes); !good) return Failure{cannot + good.message()};
 
   reader.image_.resize(fixed.image_bytes);
   if (!read_at(reader.file_, reader.image_.data(), reader.image_.size(), fixed.image_offset)) {

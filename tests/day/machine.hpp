@@ -38,7 +38,7 @@ class ModelPort final : public ingest::Port {
 
   ModelPort(const Day& day, std::size_t index, Clock& clock, OnHandOut on_hand_out, OnDrop on_drop);
 
-  [[nodiscard]] stopbit::Status join(const ingest::Membership&) override { return Done{}; }
+  [[nodiscard]] Status join(const ingest::Membership&) override { return Done{}; }
   [[nodiscard]] std::size_t poll(std::span<ingest::Arrival> batch) noexcept override;
   [[nodiscard]] std::uint64_t complete_until() const noexcept override { return complete_until_ns_; }
   [[nodiscard]] bool in_order() const noexcept override { return true; }

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "host/nic/transport/fabric/apart/apart_device.hpp"
+#include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 
 namespace {
 
@@ -78,12 +78,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.tx_slots = 4;
   options.rx_slots = 16;
   const FabricSlots slots(options);
-  static std::vector<PageOfBytes> pages(ApartMemory::bytes(options) / kPageBytes + 1);
+  static std::vector<PageOfBytes> pages(IsolatedMemory::bytes(options) / kPageBytes + 1);
   const std::span<std::byte> memory(reinterpret_cast<std::byte*>(pages.data()), pages.size() * kPageBytes);
   std::fill(memory.begin(), memory.end(), std::byte{0});
-  const ApartMemory shared(memory, options);
+  const IsolatedMemory shared(memory, options);
   Played::State state;
-  ApartDevice device(options, "", memory, std::make_unique<Played>(state));
+  IsolatedDevice device(options, "", memory, std::make_unique<Played>(state));
   std::uint64_t now = 0;
   std::vector<bool> is_away(slots.total);
   std::vector<FabricHandle> peers;
@@ -92,13 +92,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto begin = [&] {
     to_server = shared.to_server();
     from_server = shared.from_server();
-    ApartMemory::Answer& answer = shared.answer();
+    IsolatedMemory::Answer& answer = shared.answer();
     // The address of the first one is that of all others.
     const std::vector<std::byte> own = device.is_open() ? device.names().own : std::vector<std::byte>(16, std::byte{1});
     answer.own_bytes = static_cast<std::uint32_t>(own.size());
     std::copy(own.begin(), own.end(), answer.own.begin());
     answer.host_bytes = 0;
-    shared.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+    shared.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Serves));
   };
   const auto drain = [&] {
     for (FabricDevice::Event event; device.poll(event);) {
@@ -111,8 +111,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       require(event.kind != FabricDevice::Event::Kind::Sent || !is_received);
     }
-    require(device.names().own.size() <= kFabricAddressBytes && device.names().text.size() <= ApartMemory::kTextBytes);
-    require(device.deaths().why.size() <= ApartMemory::kTextBytes);
+    require(device.names().own.size() <= kFabricAddressBytes &&
+            device.names().text.size() <= IsolatedMemory::kTextBytes);
+    require(device.deaths().why.size() <= IsolatedMemory::kTextBytes);
   };
   Input input(data, size);
   while (input.has_more()) {

@@ -46,7 +46,7 @@ struct Host {
     auto opened = Broker::open(node, options);
     require(opened.ok());
     broker = std::move(opened).value();
-    require(broker->add_feed("feed", scratch.write("feed", std::string(5000, 'f'))).empty());
+    require(broker->add_feed("feed", scratch.write("feed", std::string(5000, 'f'))).ok());
     other_vpid = node.open_port(other.page(), 4, {}).value();
     address.sun_family = AF_UNIX;
     std::memcpy(address.sun_path, options.socket.c_str(), options.socket.size() + 1);

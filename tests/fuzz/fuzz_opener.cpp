@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::require(opener::to_text(request->kind) != "unknown", "a request has a kind");
 
   static const opener::Grants kNothing;
-  fuzz::require(!opener::why_not(*request, kNothing).empty(), "without grants everything is refused");
+  fuzz::require(!opener::check(*request, kNothing).ok(), "without grants everything is refused");
 
   opener::Grants grants;
   grants.sockets.resize(2);
@@ -25,7 +25,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   grants.sets = {{.folder = "/log", .prefix = "gaps-", .suffix = ".jsonl", .digits = 8, .can_append = true},
                  {.folder = "/packets", .prefix = "a-", .suffix = ".pcapng", .kept = "frozen-", .can_create = true}};
   grants.connections.resize(1);
-  if (!opener::why_not(*request, grants).empty()) return 0;
+  if (!opener::check(*request, grants)) return 0;
   fuzz::require(request->index < 2, "the settings name what is opened");
   for (const opener::FileSet& set : grants.sets) {
     const std::string name = set.name(request->number);

@@ -32,7 +32,7 @@ class FakePort final : public ingest::Port {
     record::TimeQuality time_quality = record::TimeQuality::Poll;
   };
 
-  [[nodiscard]] stopbit::Status join(const ingest::Membership& membership) override {
+  [[nodiscard]] Status join(const ingest::Membership& membership) override {
     joined.push_back(membership);
     return Done{};
   }

@@ -210,7 +210,8 @@ impair::LineOptions bad_line() {
 }  // namespace
 
 const std::string& why_not_fabric() {
-  static const std::string why_not = FabricTransport::why_not();
+  static const Status has = FabricTransport::available();
+  static const std::string why_not = has ? "" : has.message();
   return why_not;
 }
 

@@ -148,7 +148,7 @@ void live_on(const std::string& socket, Seen& seen, std::atomic<std::uint64_t>& 
         seen.say(feed.message());
         is_alive = feed.message().find("no such feed") != std::string::npos;
       } else {
-        is_alive = self.detach(feed.value().window.id).empty();
+        is_alive = self.detach(feed.value().window.id).ok();
       }
     }
     ++seen.ended;
@@ -269,8 +269,8 @@ int serve(const char* folder_name) {
   options.entitlements[0].feeds = {"ring"};
   auto broker = Broker::open(node, options);
   if (!broker) return fail(broker.message());
-  if (const std::string problem = broker.value()->add_feed("ring", folder + "/ring"); !problem.empty()) {
-    return fail(problem);
+  if (const Status added = broker.value()->add_feed("ring", folder + "/ring"); !added) {
+    return fail(added.message());
   }
   // The upper half of a number says which life it is of.
   const char* const life = ::getenv("STOPBIT_SOAK_LIFE");

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 class Cable final : public device::Network {
  public:
   explicit Cable(device::Network& to) : to_(to) {}
-  stopbit::Status send(std::span<const std::byte> datagram, std::uint16_t channel, std::uint64_t arrival_ns) override {
+  Status send(std::span<const std::byte> datagram, std::uint16_t channel, std::uint64_t arrival_ns) override {
     if (is_out) return Failure{"the cable is out"};
     ++sent;
     return to_.send(datagram, channel, arrival_ns);

@@ -258,8 +258,8 @@ TEST_F(DeviceEngineTest, a_datagram_longer_than_the_device_takes_ends_in_x1_ther
 class BadNetwork final : public Network {
  public:
   explicit BadNetwork(bool refuses) : refuses_(refuses) {}
-  stopbit::Status send(std::span<const std::byte> /*datagram*/, std::uint16_t /*channel*/,
-                       std::uint64_t /*arrival_ns*/) override {
+  Status send(std::span<const std::byte> /*datagram*/, std::uint16_t /*channel*/,
+              std::uint64_t /*arrival_ns*/) override {
     if (refuses_) return Failure{"the cable is out"};
     return Done{};
   }

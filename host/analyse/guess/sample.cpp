@@ -26,13 +26,13 @@ std::uint16_t Sample::groups() const {
   return static_cast<std::uint16_t>(std::max<std::size_t>(1, flows.groups().size()));
 }
 
-Sample take_sample(ingest::PacketSource& source, SampleLimits limits, std::string& fault) {
+Sample take_sample(ingest::PacketSource& source, SampleLimits limits) {
   Sample sample;
   sample.name = source.name();
   ingest::Packet packet;
   while (sample.packets.size() < limits.packets && sample.bytes < limits.bytes) {
     const ingest::Next next = source.next(packet);
-    if (next == ingest::Next::Fault) fault = source.fault().message;
+    if (next == ingest::Next::Fault) sample.fault = source.fault().message;
     if (next != ingest::Next::Packet) break;
     sample.add(packet);
   }

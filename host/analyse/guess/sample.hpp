@@ -24,6 +24,7 @@ struct Sample {
   std::string name;
   std::vector<StoredPacket> packets;
   std::size_t bytes = 0;
+  std::string fault;  ///< Why the source broke off; empty: it did not.
 
   void add(const ingest::Packet& packet);
   /// Different destinations of datagrams; at least 1 and at most 256.
@@ -36,8 +37,8 @@ struct SampleLimits {
   std::size_t bytes = std::size_t{8} << 20;
 };
 
-/// The first packets of a source. A source that breaks off gives what it has; its fault is in `fault`.
-[[nodiscard]] Sample take_sample(ingest::PacketSource& source, SampleLimits limits, std::string& fault);
+/// The first packets of a source. A source that breaks off gives what it has, and its fault.
+[[nodiscard]] Sample take_sample(ingest::PacketSource& source, SampleLimits limits);
 
 /// The packets of a sample.
 class SampleSource final : public ingest::PacketSource {

@@ -23,13 +23,15 @@ std::optional<std::uint64_t> FileSet::number(std::string_view name) const {
   return number;
 }
 
-std::string why_not(const Request& request, const Grants& grants) {
-  const auto among = [&](const auto& list) -> std::string {
-    return request.index < list.size() ? "" : "the settings have no file or socket of this kind and index";
+Status check(const Request& request, const Grants& grants) {
+  const auto among = [&](const auto& list) -> Status {
+    if (request.index < list.size()) return Done{};
+    return Failure{"the settings have no file or socket of this kind and index"};
   };
-  const auto of_set = [&](bool FileSet::*can) -> std::string {
-    if (std::string problem = among(grants.sets); !problem.empty()) return problem;
-    return grants.sets[request.index].*can ? "" : "this operation is not allowed on these files";
+  const auto of_set = [&](bool FileSet::*can) -> Status {
+    if (Status found = among(grants.sets); !found) return found;
+    if (grants.sets[request.index].*can) return Done{};
+    return Failure{"this operation is not allowed on these files"};
   };
   switch (request.kind) {
     case Kind::Socket: return among(grants.sockets);
@@ -40,7 +42,7 @@ std::string why_not(const Request& request, const Grants& grants) {
     case Kind::Remove: return of_set(&FileSet::can_remove);
     case Kind::Connect: return among(grants.connections);
   }
-  return "unknown request";
+  return Failure{"unknown request"};
 }
 
 }  // namespace stopbit::opener

@@ -9,6 +9,7 @@
 #include "host/appliance/opener/request.hpp"
 #include "host/feed/packet/packet.hpp"
 #include "host/ports/socket/socket_port.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::opener {
 
@@ -44,7 +45,7 @@ struct Grants {
   std::vector<net::Endpoint> connections = {};
 };
 
-/// Why the grants do not cover the request; empty: they do.
-[[nodiscard]] std::string why_not(const Request& request, const Grants& grants);
+/// Whether the grants cover the request.
+[[nodiscard]] Status check(const Request& request, const Grants& grants);
 
 }  // namespace stopbit::opener

@@ -128,7 +128,7 @@ OpenFile::~OpenFile() {
 }
 
 Outcome perform(const Request& request, const Grants& grants) {
-  if (!why_not(request, grants).empty()) return failed(EACCES);
+  if (!check(request, grants)) return failed(EACCES);
   const auto set = [&]() -> const FileSet& { return grants.sets[request.index]; };
   const auto path = [&] { return set().folder + "/" + set().name(request.number); };
   const auto result = [](int status) { return failed(status == 0 ? 0 : errno); };

@@ -19,10 +19,10 @@ std::string read_file(const std::string& path, std::size_t most) {
   throw Failed(Fault::Input, text.message());
 }
 
-record::Schema schema_of(const Program& program) {
-  Result<record::Schema> schema = record::Schema::make(program);
-  if (!schema) throw Failed(Fault::Input, "the records of this program cannot be read: " + schema.message());
-  return std::move(schema).value();
+template <class T>
+T or_throw(Result<T> result) {
+  if (!result) throw Failed(Fault::Input, result.message());
+  return std::move(result).value();
 }
 
 FirmwarePtr compile_sources(const std::vector<std::shared_ptr<const SourceBuffer>>& sources,
@@ -42,7 +42,7 @@ Failed::Failed(int system_error, std::string path)
       path_(std::move(path)) {}
 
 Firmware::Firmware(Program program, std::string warnings)
-    : program_(std::move(program)), schema_(schema_of(program_)), warnings_(std::move(warnings)) {}
+    : program_(std::move(program)), schema_(or_throw(record::Schema::make(program_))), warnings_(std::move(warnings)) {}
 
 FirmwarePtr compile(const std::vector<std::string>& paths, const templates::CompileOptions& options) {
   if (paths.empty()) throw Failed(Fault::Usage, "no template file given");
@@ -64,9 +64,7 @@ FirmwarePtr load(const std::string& path) {
 }
 
 FirmwarePtr load_image(std::span<const std::byte> image, std::string_view name) {
-  Result<Program> program = verify::load(image, name);
-  if (!program) throw Failed(Fault::Input, program.message());
-  return std::make_shared<const Firmware>(std::move(program).value(), std::string());
+  return std::make_shared<const Firmware>(or_throw(verify::load(image, name)), std::string());
 }
 
 }  // namespace stopbit::consumer

@@ -328,7 +328,7 @@ std::unique_ptr<DatagramWriter> open_writer(const EncodeArguments& arguments) {
 
 int encode_lines(const EncodeArguments& arguments) {
   net::Framing framing = framing_from(arguments.framing);
-  if (const auto why = egress::cannot_write(framing)) throw ToolError(kExitUsage, "--framing: " + *why);
+  if (const Status can = egress::can_write(framing); !can) throw ToolError(kExitUsage, "--framing: " + can.message());
   set_reset_rule(arguments.reset, framing);
   if (arguments.per_packet && (framing.kind == net::FramingKind::T7 || *arguments.per_packet == 0)) {
     throw ToolError(kExitUsage, framing.kind == net::FramingKind::T7

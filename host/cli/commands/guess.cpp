@@ -40,9 +40,8 @@ int run_guess(const GuessArguments& arguments) {
   }
   const Program program = load_program(arguments.program);
   const auto source = open_capture(arguments.capture);
-  std::string fault;
-  const guess::Sample sample = guess::take_sample(*source, limits, fault);
-  if (!fault.empty()) print_stderr("{}\n", printable(fault));
+  const guess::Sample sample = guess::take_sample(*source, limits);
+  if (!sample.fault.empty()) print_stderr("{}\n", printable(sample.fault));
 
   const guess::Guess guess = guess::guess(program, sample);
   Output out = Output::open("-");

@@ -21,7 +21,7 @@ struct ReadyArguments {
 int ready(const ReadyArguments& arguments) {
   accept_user(arguments.user);
   const counters::Reader reader = open_counters(arguments.name);
-  const appliance::Status status = appliance::read_status(reader, appliance::now_of_machine());
+  const appliance::StatusReport status = appliance::read_status(reader, appliance::now_of_machine());
   const bool is_running = status.writer == counters::Reader::Writer::Running;
   const auto& channels = status.channels;
   const bool is_ready =

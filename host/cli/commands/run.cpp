@@ -95,7 +95,7 @@ class Desk {
   void step(std::uint64_t refused) {
     const std::uint64_t now = os::monotonic_clock_ns();
     errors_.step();
-    appliance_.keeper_tally().log_lines_lost.set(log_.lost());
+    appliance_.keeper_counter_set().log_lines_lost.set(log_.lost());
     if (take_hangup()) log_.tell({appliance::Change::Level::Info, "signal ignored", {{"name", "SIGHUP"}}});
     if (history_.is_due(now)) history_.add(look(), now);
     if (refused == refused_ || now < next_refusal_ns_) return;
@@ -150,7 +150,7 @@ class Desk {
     if (path == "/metrics") return control::Page{"text/plain; version=0.0.4", metrics()};
     return std::nullopt;
   }
-  [[nodiscard]] appliance::Status look() const {
+  [[nodiscard]] appliance::StatusReport look() const {
     return appliance::read_status(reader_, appliance::now_of_machine(), &watch_);
   }
   [[nodiscard]] std::string metrics() const { return control::metrics_text(reader_, extra_metrics(look())); }
@@ -325,7 +325,9 @@ int run(const RunArguments& arguments) {
   if (!made) throw ToolError(diagnostics.has_errors() ? kExitRejected : kExitEnvironment, made.message());
   appliance::Appliance& appliance = *made.value();
   appliance::Keeper keeper(appliance, {}, [&log](const appliance::Change& change) { log.tell(change); });
-  if (const std::string problem = keeper.prepare(); !problem.empty()) throw ToolError(kExitEnvironment, problem);
+  if (const Status prepared = keeper.prepare(); !prepared) {
+    throw ToolError(kExitEnvironment, prepared.message());
+  }
   for (const std::string& note : appliance.notes()) {
     log.tell({appliance::Change::Level::Warning, "note", {{"text", note}}});
   }

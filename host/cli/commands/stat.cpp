@@ -20,7 +20,7 @@ int stat(const StatArguments& arguments) {
   if (arguments.json && arguments.skew) throw ToolError(kExitUsage, "--json and --skew cannot be combined");
   accept_user(arguments.user);
   const counters::Reader reader = open_counters(arguments.name);
-  const appliance::Status status = appliance::read_status(reader, appliance::now_of_machine());
+  const appliance::StatusReport status = appliance::read_status(reader, appliance::now_of_machine());
   Output out = Output::open("-");
   out.write(arguments.json   ? appliance::to_json(status) + "\n"
             : arguments.skew ? skew_text(status)

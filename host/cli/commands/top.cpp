@@ -58,7 +58,7 @@ class RawKeys {
 int top(const TopArguments& arguments) {
   accept_user(arguments.user);
   const counters::Reader reader = open_counters(arguments.name);
-  appliance::Status before = appliance::read_status(reader, appliance::now_of_machine());
+  appliance::StatusReport before = appliance::read_status(reader, appliance::now_of_machine());
   if (arguments.once) {
     Output out = Output::open("-");
     out.write(screen_text(before, before, kColumns, kRows));
@@ -75,7 +75,7 @@ int top(const TopArguments& arguments) {
   Output out = Output::open("-");
   out.write("\x1b[?1049h\x1b[?25l");
   while (!stop_requested()) {
-    appliance::Status now = appliance::read_status(reader, appliance::now_of_machine());
+    appliance::StatusReport now = appliance::read_status(reader, appliance::now_of_machine());
     winsize size{};
     const bool has_size = ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col != 0;
     const std::string screen = screen_text(now, before, has_size ? std::max<std::size_t>(20, size.ws_col) : kColumns,

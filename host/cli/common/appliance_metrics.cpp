@@ -37,7 +37,7 @@ void add_clock(std::vector<Extra>& extras) {
 
 }  // namespace
 
-std::vector<Extra> extra_metrics(const appliance::Status& status) {
+std::vector<Extra> extra_metrics(const appliance::StatusReport& status) {
   std::vector<Extra> extras;
   for (const appliance::Drop& drop : status.drops()) {
     Extra& extra = extras.emplace_back();

@@ -9,6 +9,6 @@ namespace stopbit::tools {
 
 /// Values of /metrics other than counters: drops by place, named readers, and the state of this machine's clock. A
 /// reader is listed while its file beside the ring exists.
-[[nodiscard]] std::vector<control::Extra> extra_metrics(const appliance::Status& status);
+[[nodiscard]] std::vector<control::Extra> extra_metrics(const appliance::StatusReport& status);
 
 }  // namespace stopbit::tools

@@ -15,7 +15,7 @@ namespace {
 
 using appliance::ChannelStatus;
 using appliance::LineStatus;
-using appliance::Status;
+using appliance::StatusReport;
 using appliance::Table;
 using Cells = std::vector<std::string>;
 using os::clock_text;
@@ -34,7 +34,7 @@ std::string skew_of(const ChannelStatus& channel) {
   return copies == 0 ? "-" : duration_text(channel.skew_ns(0.99));
 }
 
-std::string writer_text(const Status& status) {
+std::string writer_text(const StatusReport& status) {
   switch (status.writer) {
     case counters::Reader::Writer::Running: return "runs";
     case counters::Reader::Writer::Finished: return "has ended";
@@ -43,7 +43,7 @@ std::string writer_text(const Status& status) {
   return "";
 }
 
-std::string head_line(const Status& status) {
+std::string head_line(const StatusReport& status) {
   const std::uint64_t until = status.writer == counters::Reader::Writer::Running ? status.now_ns : status.heartbeat_ns;
   return fmt::format("{} {}, process {}, for {}", plain(status.name), writer_text(status), status.pid,
                      clock_text(until > status.started_ns ? until - status.started_ns : 0));
@@ -99,7 +99,7 @@ Cells operator+(Cells cells, const Cells& more) {
   return cells;
 }
 
-std::string errors_text(const Status& status) {
+std::string errors_text(const StatusReport& status) {
   std::string out;
   for (const counters::SeenError& error : status.errors) {
     out += fmt::format("  {} times  {} {}, channel {}", thousands(error.count), code_text(error.code),
@@ -120,7 +120,7 @@ std::string errors_text(const Status& status) {
 
 }  // namespace
 
-std::string ready_text(const Status& status) {
+std::string ready_text(const StatusReport& status) {
   Grid grid({"channel", "state", "A", "B", "sequence", "lost", "skew", "image"});
   for (const ChannelStatus& channel : status.channels) {
     grid.add({plain(channel.name), std::string(to_text(channel.state)), age_text(channel.lines[0]),
@@ -132,7 +132,7 @@ std::string ready_text(const Status& status) {
 
 namespace {
 
-std::string lines_text(const Status& status) {
+std::string lines_text(const StatusReport& status) {
   using appliance::kLineRows;
   Grid grid(headings(Table::Lines, kLineRows, {"channel", "line"}) + Cells{"last number", "age", "skew 50%", "99%"});
   for (const ChannelStatus& channel : status.channels) {
@@ -149,7 +149,7 @@ std::string lines_text(const Status& status) {
   return "Lines\n" + grid.text(2);
 }
 
-std::string channels_text(const Status& status) {
+std::string channels_text(const StatusReport& status) {
   using appliance::kChannelRows;
   Grid packets(headings(Table::Packets, kChannelRows, {"channel", "received"}));
   Grid numbers(headings(Table::Numbers, kChannelRows, {"channel"}) + Cells{"accounts"});
@@ -161,13 +161,13 @@ std::string channels_text(const Status& status) {
   return "\nPackets\n" + packets.text(1) + "\nSequence numbers\n" + numbers.text(1);
 }
 
-std::string drops_text(const Status& status) {
+std::string drops_text(const StatusReport& status) {
   Grid grid({"dropped at", "count"});
   for (const appliance::Drop& drop : status.drops()) grid.add({plain(drop.text()), thousands(drop.count)});
   return "\nDrops by place\n" + grid.text(1);
 }
 
-std::string rings_text(const Status& status) {
+std::string rings_text(const StatusReport& status) {
   using appliance::kRingRows;
   Grid rings(headings(Table::Rings, kRingRows, {"ring", "image", "generation"}));
   Grid readers({"reader", "ring", "process", "state", "delivered", "lost"});
@@ -184,7 +184,7 @@ std::string rings_text(const Status& status) {
   return "\nRings\n" + rings.text(2) + (has_readers ? "\nReaders with a name\n" + readers.text(2) : std::string());
 }
 
-std::string ports_text(const Status& status) {
+std::string ports_text(const StatusReport& status) {
   Grid grid(headings(Table::Ports, appliance::kPortRows, {"port"}));
   for (const appliance::PortStatus& port : status.ports) {
     grid.add(values(Table::Ports, appliance::kPortRows, port, {plain(port.name)}));
@@ -192,7 +192,7 @@ std::string ports_text(const Status& status) {
   return "\nPorts\n" + grid.text(1);
 }
 
-std::string agents_text(const Status& status) {
+std::string agents_text(const StatusReport& status) {
   using appliance::kAgentRows;
   Grid grid(headings(Table::Agents, kAgentRows, {"agent"}) +
             Cells{"batch 99%", "latency 50%", "99%", "99.9%", "largest"});
@@ -207,7 +207,7 @@ std::string agents_text(const Status& status) {
   return "\nAgents\n" + grid.text(1);
 }
 
-std::string keeper_text(const Status& status) {
+std::string keeper_text(const StatusReport& status) {
   std::string out;
   for (const auto& row : appliance::kKeeperRows) {
     if (row.table != Table::Sentence || status.*row.value == 0) continue;
@@ -249,7 +249,7 @@ std::string broker_text(const appliance::NicStatus& nic) {
   return out + '\n' + files.text(0);
 }
 
-std::string publishers_text(const Status& status) {
+std::string publishers_text(const StatusReport& status) {
   using appliance::kPublisherRows;
   using appliance::kSubscriberRows;
   if (status.nic.publishers.empty()) return "";
@@ -283,7 +283,7 @@ std::string publishers_text(const Status& status) {
 
 }  // namespace
 
-std::string stat_text(const Status& status) {
+std::string stat_text(const StatusReport& status) {
   const std::string errors = errors_text(status);
   return head_line(status) + "\n\n" + lines_text(status) + channels_text(status) + drops_text(status) +
          ports_text(status) + rings_text(status) + agents_text(status) + keeper_text(status) +
@@ -291,7 +291,7 @@ std::string stat_text(const Status& status) {
          (errors.empty() ? "" : "\nDistinct errors\n" + errors);
 }
 
-std::string skew_text(const Status& status) {
+std::string skew_text(const StatusReport& status) {
   const std::uint64_t running = status.heartbeat_ns > status.started_ns ? status.heartbeat_ns - status.started_ns : 0;
   Grid grid({"channel", "copies", "skew 50%", "99%", "99.99%", "largest", "window now", "proposed"});
   for (const ChannelStatus& channel : status.channels) {
@@ -313,7 +313,7 @@ std::string skew_text(const Status& status) {
 namespace {
 
 /// The places where anything was dropped, in a line or two.
-void add_drops(const Status& status, std::size_t columns, std::vector<std::string>& out) {
+void add_drops(const StatusReport& status, std::size_t columns, std::vector<std::string>& out) {
   constexpr std::size_t kLines = 2;
   std::vector<std::string> lines = {"drops:"};
   bool has_any = false;
@@ -338,7 +338,7 @@ void add_drops(const Status& status, std::size_t columns, std::vector<std::strin
 
 }  // namespace
 
-std::string screen_text(const Status& status, const Status& before, std::size_t columns, std::size_t rows) {
+std::string screen_text(const StatusReport& status, const StatusReport& before, std::size_t columns, std::size_t rows) {
   const double seconds = status.now_ns > before.now_ns ? static_cast<double>(status.now_ns - before.now_ns) / 1e9 : 0;
   const auto rate = [&](std::uint64_t now, std::uint64_t then) {
     return seconds > 0 && now >= then ? short_number(static_cast<double>(now - then) / seconds) : std::string("-");

@@ -84,7 +84,7 @@ std::string ErrorDesk::explain(const ErrorSample& evidence, const feed::Channel&
   return text + shortened(explain::to_text(explanation.value(), false), kMaxTextBytes);
 }
 
-std::string ErrorDesk::to_json(const appliance::Status& status) const {
+std::string ErrorDesk::to_json(const appliance::StatusReport& status) const {
   using nlohmann::json;
   json list = json::array();
   for (const counters::SeenError& error : status.errors) {

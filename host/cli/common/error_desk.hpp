@@ -22,7 +22,7 @@ class ErrorDesk {
   /// Explains the next datagram, if one waits. That takes milliseconds, so one at a time.
   void step();
   /// The distinct errors of the status, each with the text of its explanation if there is one: a JSON list.
-  [[nodiscard]] std::string to_json(const appliance::Status& status) const;
+  [[nodiscard]] std::string to_json(const appliance::StatusReport& status) const;
 
  private:
   struct Explained {

@@ -186,7 +186,7 @@ Program load_program(const ProgramSource& source) {
 
 record::Schema schema_of(const Program& program) {
   Result<record::Schema> schema = record::Schema::make(program);
-  if (!schema) throw ToolError(kExitRejected, "the records of this program cannot be read: " + schema.message());
+  if (!schema) throw ToolError(kExitRejected, schema.message());
   return std::move(schema).value();
 }
 

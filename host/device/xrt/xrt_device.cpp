@@ -86,26 +86,26 @@ static_assert(kXclbinSectionBytes == sizeof(axlf_section_header));
 
 constexpr std::uint64_t kMaxXclbinBytes = std::uint64_t{1} << 30;  // a card's whole configuration is a tenth of that
 
-/// Empty if XRT can be given the file.
-std::string problem_of_xclbin(const std::string& path) {
+/// Whether XRT can be given the file.
+Status check_xclbin(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return "cannot open '" + path + "': " + std::generic_category().message(errno);
+  if (!file) return Failure{"cannot open '" + path + "': " + std::generic_category().message(errno)};
   const std::streamoff end = file.tellg();
   if (end < 0 || static_cast<std::uint64_t>(end) > kMaxXclbinBytes) {
-    return "'" + path + "' is not an xclbin: it is too large, or not a regular file";
+    return Failure{"'" + path + "' is not an xclbin: it is too large, or not a regular file"};
   }
   std::vector<std::byte> bytes(static_cast<std::size_t>(end));
   file.seekg(0);
-  if (!file.read(reinterpret_cast<char*>(bytes.data()), end)) return "cannot read '" + path + "'";
+  if (!file.read(reinterpret_cast<char*>(bytes.data()), end)) return Failure{"cannot read '" + path + "'"};
   const Result<std::vector<XclbinSection>> sections = xclbin_sections(bytes);
-  return sections ? std::string() : "'" + path + "' is not an xclbin: " + sections.message();
+  if (!sections) return Failure{"'" + path + "' is not an xclbin: " + sections.message()};
+  return Done{};
 }
 
 }  // namespace
 
 Result<std::unique_ptr<Device>> open_xrt(const XrtOptions& options) {
-  const std::string problem = problem_of_xclbin(options.xclbin);
-  if (!problem.empty()) return Failure{problem};
+  if (const Status good = check_xclbin(options.xclbin); !good) return good.failure();
   try {
     xrt::device device(options.card);
     const xrt::uuid uuid = device.load_xclbin(options.xclbin);

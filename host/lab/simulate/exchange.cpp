@@ -35,15 +35,15 @@ class Writer {
     encoder_.begin_datagram();
   }
 
-  /// Appends a message to the datagram. @returns why not, or nothing.
-  std::optional<std::string> add(std::string_view line) {
+  /// Appends a message to the datagram.
+  Status add(std::string_view line) {
     if (json_.read(line, sink_) != record::JsonReader::Line::Message) {
-      return json_.problem().message + ", in " + std::string(line);
+      return Failure{json_.problem().message + ", in " + std::string(line)};
     }
     const encode::Outcome outcome = encoder_.encode(record_);
-    if (!outcome.ok()) return encode::error_text(schema_, outcome) + ", in " + std::string(line);
+    if (!outcome.ok()) return Failure{encode::error_text(schema_, outcome) + ", in " + std::string(line)};
     data_.insert(data_.end(), outcome.bytes.begin(), outcome.bytes.end());
-    return std::nullopt;
+    return Done{};
   }
 
   [[nodiscard]] std::span<const std::byte> data() const { return data_; }
@@ -140,8 +140,8 @@ class Box final : public Exchange {
     for (std::size_t i = 0; i < channels_.size(); ++i) schedule_start(i);
   }
 
-  /// Writes every message once, without a trace. @returns what cannot be encoded.
-  std::optional<std::string> rehearse() {
+  /// Writes every message once, without a trace. Fails with what cannot be encoded.
+  Status rehearse() {
     Channel& channel = channels_.front();
     for (Stream& stream : channel.streams) {
       const StreamModel& model = stream.model();
@@ -159,11 +159,11 @@ class Box final : public Exchange {
         facts.entries = entry;
         begin_packet(stream, facts);
         add_message(stream, *pattern, facts);
-        if (!fault_.empty()) return std::string(role_text(model.role)) + " stream, " + name + ": " + fault_;
+        if (!fault_.empty()) return Failure{std::string(role_text(model.role)) + " stream, " + name + ": " + fault_};
       }
       stream.report.messages = 0;
     }
-    return std::nullopt;
+    return Done{};
   }
 
   bool next(Sent& sent) override {
@@ -384,7 +384,7 @@ class Box final : public Exchange {
   void add_message(Stream& stream, const Pattern& pattern, const Facts& facts) {
     line_.clear();
     pattern.write(facts, line_);
-    if (const auto problem = stream.writer->add(line_)) fault_ = *problem;
+    if (const Status added = stream.writer->add(line_); !added) fault_ = added.message();
     ++stream.report.messages;
   }
 
@@ -600,7 +600,7 @@ std::unique_ptr<Exchange> Exchange::make(const Settings& settings, const Preset&
     rehearsed.push_back({nullptr, std::make_unique<const Program>(*compiled.program), std::nullopt});
     rehearsed.back().schema = record::Schema::make(*rehearsed.back().program).value();
   }
-  if (const auto problem = Box(settings, preset, std::move(rehearsed)).rehearse()) return refuse(*problem);
+  if (const Status good = Box(settings, preset, std::move(rehearsed)).rehearse(); !good) return refuse(good.message());
   return std::make_unique<Box>(settings, preset, std::move(models));
 }
 

@@ -50,8 +50,8 @@ StreamModel read_stream(config::Table& table, const std::string& folder) {
   Result<net::Framing> framing = net::parse_framing(table.text("framing"));
   if (!framing) {
     table.error("framing", framing.message());
-  } else if (const auto why = egress::cannot_write(framing.value())) {
-    table.error("framing", *why);
+  } else if (const Status can = egress::can_write(framing.value()); !can) {
+    table.error("framing", can.message());
   } else {
     stream.framing = std::move(framing).value();
   }

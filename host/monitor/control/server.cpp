@@ -316,14 +316,14 @@ std::vector<std::string> authorizations_of(const std::string& token) {
   return {"Bearer " + token, "Basic " + basic};
 }
 
-/// Empty on success.
-std::string load_tls(const Tls& tls, ssl::context& context) {
+Status load_tls(const Tls& tls, ssl::context& context) {
   boost::system::error_code error;
   const auto failed = [&](const char* what, const std::string& path) {
-    return std::string(what) + " '" + path + "': " + error.message();
+    return Failure{std::string(what) + " '" + path + "': " + error.message()};
   };
   SSL_CTX_set_options(context.native_handle(), SSL_OP_NO_RENEGOTIATION);
-  if (SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) != 1) return "TLS 1.2 is not available";
+  if (SSL_CTX_set_min_proto_version(context.native_handle(), TLS1_2_VERSION) != 1)
+    return Failure{"TLS 1.2 is not available"};
   // A key with a passphrase is refused; nobody is there to be asked for it.
   context.set_password_callback([](std::size_t, ssl::context::password_purpose) { return std::string(); }, error);
   context.use_certificate_chain_file(tls.certificate, error);
@@ -331,13 +331,13 @@ std::string load_tls(const Tls& tls, ssl::context& context) {
   context.use_private_key_file(tls.key, ssl::context::pem, error);
   if (error) return failed("key", tls.key);
   if (SSL_CTX_check_private_key(context.native_handle()) != 1) {
-    return "key '" + tls.key + "' does not match certificate '" + tls.certificate + "'";
+    return Failure{"key '" + tls.key + "' does not match certificate '" + tls.certificate + "'"};
   }
-  if (tls.client_ca.empty()) return {};
+  if (tls.client_ca.empty()) return Done{};
   context.load_verify_file(tls.client_ca, error);
   if (error) return failed("client_ca", tls.client_ca);
   context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert, error);
-  return {};
+  return Done{};
 }
 
 }  // namespace
@@ -364,37 +364,38 @@ struct Server::Parts {
     if (!path.empty()) ::unlink(path.c_str());
   }
 
-  std::string open_socket(const std::string& name) {
+  Status open_socket(const std::string& name) {
     struct stat status {};
     boost::system::error_code error;
     if (::lstat(name.c_str(), &status) == 0) {
-      if (!S_ISSOCK(status.st_mode)) return "'" + name + "' exists and is not a socket; it was not replaced";
+      if (!S_ISSOCK(status.st_mode)) return Failure{"'" + name + "' exists and is not a socket; it was not replaced"};
       Local::socket probe(context);
       probe.connect(Local::endpoint(name), error);
-      if (!error) return "another process listens at '" + name + "' already";
+      if (!error) return Failure{"another process listens at '" + name + "' already"};
       ::unlink(name.c_str());
     }
-    if (name.size() >= sizeof(sockaddr_un::sun_path)) return "the path of the control socket is too long";
+    if (name.size() >= sizeof(sockaddr_un::sun_path)) return Failure{"the path of the control socket is too long"};
     local.emplace(context);
     local->open(Local(), error);
     if (!error) local->bind(Local::endpoint(name), error);
-    if (error) return "control socket '" + name + "': " + error.message();
+    if (error) return Failure{"control socket '" + name + "': " + error.message()};
     path = name;
-    if (::chmod(name.c_str(), kSocketMode) != 0) return "control socket '" + name + "': cannot set its mode";
+    if (::chmod(name.c_str(), kSocketMode) != 0) return Failure{"control socket '" + name + "': cannot set its mode"};
     local->listen(Local::acceptor::max_listen_connections, error);
-    if (error) return "control socket '" + name + "': " + error.message();
+    if (error) return Failure{"control socket '" + name + "': " + error.message()};
     accept_local();
-    return {};
+    return Done{};
   }
 
-  std::string open_http(const net::Endpoint& endpoint, const std::optional<Tls>& with) {
+  Status open_http(const net::Endpoint& endpoint, const std::optional<Tls>& with) {
     const asio::ip::address_v4 address(endpoint.address);
     if (!address.is_loopback() && shared.authorizations.empty() && !with) {
-      return "HTTP on " + address.to_string() + " needs a token or TLS: without them only this machine may connect";
+      return Failure{"HTTP on " + address.to_string() +
+                     " needs a token or TLS: without them only this machine may connect"};
     }
     if (with) {
       tls.emplace(ssl::context::tls_server);
-      if (std::string problem = load_tls(*with, *tls); !problem.empty()) return problem;
+      if (Status loaded = load_tls(*with, *tls); !loaded) return loaded;
     }
     boost::system::error_code error;
     tcp.emplace(context);
@@ -402,9 +403,9 @@ struct Server::Parts {
     if (!error) tcp->set_option(Tcp::acceptor::reuse_address(true), error);
     if (!error) tcp->bind(Tcp::endpoint(address, endpoint.port), error);
     if (!error) tcp->listen(Tcp::acceptor::max_listen_connections, error);
-    if (error) return "HTTP on " + net::to_text(endpoint) + ": " + error.message();
+    if (error) return Failure{"HTTP on " + net::to_text(endpoint) + ": " + error.message()};
     accept_tcp();
-    return {};
+    return Done{};
   }
 
   /// The oldest client makes room: well-behaved clients have their answer by then.
@@ -451,10 +452,10 @@ Server::~Server() = default;
 
 Result<std::unique_ptr<Server>> Server::open(const Options& options, Answer answer, Pages pages) {
   auto parts = std::make_unique<Parts>(options, std::move(answer), std::move(pages));
-  std::string problem;
-  if (!options.socket.empty()) problem = parts->open_socket(options.socket);
-  if (problem.empty() && options.http) problem = parts->open_http(*options.http, options.tls);
-  if (!problem.empty()) return Failure{std::move(problem)};
+  Status opened = Done{};
+  if (!options.socket.empty()) opened = parts->open_socket(options.socket);
+  if (opened && options.http) opened = parts->open_http(*options.http, options.tls);
+  if (!opened) return opened.failure();
   return std::unique_ptr<Server>(new Server(std::move(parts)));
 }
 

@@ -44,32 +44,31 @@ Result<Reader> Reader::open(std::string_view name) {
     return Failure{os::system_error("map", path)};
   }
   reader.memory_ = {reader.mapping_.data(), bytes};
-  const std::string problem = reader.read_tables();
+  const Status read = reader.read_tables();
   if (reader.mapping_.is_broken()) return Failure{"'" + path + "' was truncated while it was opened"};
-  if (!problem.empty()) return Failure{"'" + path + "': " + problem};
+  if (!read) return Failure{"'" + path + "': " + read.message()};
   return reader;
 }
 
 Result<Reader> Reader::over(std::span<const std::byte> memory) {
   Reader reader;
   reader.memory_ = memory;
-  const std::string problem = reader.read_tables();
-  if (!problem.empty()) return Failure{problem};
+  if (const Status read = reader.read_tables(); !read) return read.failure();
   return reader;
 }
 
-std::string Reader::read_tables() {
-  if (memory_.size() < sizeof(Header)) return "it is no segment of counters";
+Status Reader::read_tables() {
+  if (memory_.size() < sizeof(Header)) return Failure{"it is no segment of counters"};
   std::memcpy(&header_, memory_.data(), sizeof(Header));
-  if (header_.magic != kMagic) return "it is no segment of counters";
+  if (header_.magic != kMagic) return Failure{"it is no segment of counters"};
   if (header_.version != kVersion) {
-    return "version " + std::to_string(header_.version) + " of the layout is not supported; this program supports " +
-           std::to_string(kVersion);
+    return Failure{"version " + std::to_string(header_.version) +
+                   " of the layout is not supported; this program supports " + std::to_string(kVersion)};
   }
   if (header_.entries > kMaxEntries || header_.entries_offset % alignof(Entry) != 0 ||
       !is_inside(header_.entries_offset, header_.entries * sizeof(Entry), memory_.size()) ||
       !is_inside(header_.names_offset, header_.names_bytes, memory_.size())) {
-    return "its tables are outside the segment";
+    return Failure{"its tables are outside the segment"};
   }
   const std::string_view names(reinterpret_cast<const char*>(memory_.data() + header_.names_offset),
                                header_.names_bytes);
@@ -81,16 +80,16 @@ std::string Reader::read_tables() {
     if (entry.name_bytes > kMaxNameBytes || entry.help_bytes > kMaxHelpBytes ||
         !is_inside(entry.name_offset, entry.name_bytes, names.size()) ||
         !is_inside(entry.help_offset, entry.help_bytes, names.size())) {
-      return which + " has no name";
+      return Failure{which + " has no name"};
     }
     auto name = parse_name(names.substr(entry.name_offset, entry.name_bytes));
-    if (!name) return which + " has a malformed name";
+    if (!name) return Failure{which + " has a malformed name"};
     const auto kind = static_cast<Kind>(entry.kind);
     const std::size_t bytes = value_bytes(kind, entry.size);
-    if (bytes == 0) return which + " is of an unknown kind";
-    if (entry.unit > static_cast<std::uint8_t>(Unit::Time)) return which + " has an unknown unit";
+    if (bytes == 0) return Failure{which + " is of an unknown kind"};
+    if (entry.unit > static_cast<std::uint8_t>(Unit::Time)) return Failure{which + " has an unknown unit"};
     if (entry.value_offset % alignof(std::uint64_t) != 0 || !is_inside(entry.value_offset, bytes, memory_.size())) {
-      return which + " has its value outside the segment";
+      return Failure{which + " has its value outside the segment"};
     }
     metrics_.push_back({.name = std::move(*name),
                         .help = printable(std::string(names.substr(entry.help_offset, entry.help_bytes))),
@@ -99,7 +98,7 @@ std::string Reader::read_tables() {
                         .size = entry.size,
                         .offset = entry.value_offset});
   }
-  return {};
+  return Done{};
 }
 
 std::uint64_t Reader::load(std::uint64_t offset) const noexcept {

@@ -81,7 +81,7 @@ class Reader {
 
  private:
   Reader() = default;
-  [[nodiscard]] std::string read_tables();
+  [[nodiscard]] Status read_tables();
   [[nodiscard]] std::uint64_t load(std::uint64_t offset) const noexcept;
 
   std::string path_;

@@ -137,32 +137,35 @@ Broker::~Broker() {
 
 Result<std::unique_ptr<Broker>> Broker::open(Node& node, const BrokerOptions& options) {
   std::unique_ptr<Broker> broker(new Broker(node, options));
-  if (std::string problem = broker->listen(); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status listens = broker->listen(); !listens) return listens.failure();
   return broker;
 }
 
-std::string Broker::listen() {
+Status Broker::listen() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (options_.socket.empty() || options_.socket.size() >= sizeof(address.sun_path)) {
-    return "the path of the broker's socket has 1 to " + std::to_string(sizeof(address.sun_path) - 1) + " bytes";
+    return Failure{"the path of the broker's socket has 1 to " + std::to_string(sizeof(address.sun_path) - 1) +
+                   " bytes"};
   }
   std::memcpy(address.sun_path, options_.socket.c_str(), options_.socket.size() + 1);
   os::Descriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.ok()) return os::system_error("create the socket", options_.socket);
+  if (!socket.ok()) return Failure{os::system_error("create the socket", options_.socket)};
   struct stat status {};
   if (::lstat(options_.socket.c_str(), &status) == 0) {
-    if (!S_ISSOCK(status.st_mode)) return "'" + options_.socket + "' exists and is not a socket; it was not replaced";
-    if (is_answered(address)) return "another broker listens at '" + options_.socket + "'";
+    if (!S_ISSOCK(status.st_mode))
+      return Failure{"'" + options_.socket + "' exists and is not a socket; it was not replaced"};
+    if (is_answered(address)) return Failure{"another broker listens at '" + options_.socket + "'"};
     ::unlink(options_.socket.c_str());
   }
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    return os::system_error("bind", options_.socket);
+    return Failure{os::system_error("bind", options_.socket)};
   }
-  if (::chmod(options_.socket.c_str(), kSocketMode) != 0) return os::system_error("open to clients", options_.socket);
-  if (::listen(socket.get(), 16) != 0) return os::system_error("listen at", options_.socket);
+  if (::chmod(options_.socket.c_str(), kSocketMode) != 0)
+    return Failure{os::system_error("open to clients", options_.socket)};
+  if (::listen(socket.get(), 16) != 0) return Failure{os::system_error("listen at", options_.socket)};
   socket_ = std::move(socket);
-  return {};
+  return Done{};
 }
 
 void Broker::log(const std::string& line) const {
@@ -173,22 +176,22 @@ void Broker::log_refusal(const std::string& line) const {
   if (options_.log_refusal) options_.log_refusal(line);
 }
 
-std::string Broker::add_feed(const std::string& name, const std::string& path) {
-  if (name.empty() || name.size() > kFeedNameBytes) return "the name of a feed has 1 to 64 bytes";
-  if (feeds_.contains(name)) return "the feed '" + name + "' already exists";
+Status Broker::add_feed(const std::string& name, const std::string& path) {
+  if (name.empty() || name.size() > kFeedNameBytes) return Failure{"the name of a feed has 1 to 64 bytes"};
+  if (feeds_.contains(name)) return Failure{"the feed '" + name + "' already exists"};
   Result<std::shared_ptr<Segment>> segment = open_segment(path);
-  if (!segment) return segment.message();
+  if (!segment) return Failure{segment.message()};
   feeds_.emplace(name, std::move(segment).value());
-  return {};
+  return Done{};
 }
 
-std::string Broker::replace_feed(const std::string& name, const std::string& path) {
+Status Broker::replace_feed(const std::string& name, const std::string& path) {
   const auto feed = feeds_.find(name);
-  if (feed == feeds_.end()) return "unknown feed '" + name + "'";
+  if (feed == feeds_.end()) return Failure{"unknown feed '" + name + "'"};
   Result<std::shared_ptr<Segment>> segment = open_segment(path);
-  if (!segment) return segment.message();
+  if (!segment) return Failure{segment.message()};
   replaced_.push_back(std::exchange(feed->second, std::move(segment).value()));
-  return {};
+  return Done{};
 }
 
 Result<std::shared_ptr<Broker::Segment>> Broker::open_segment(const std::string& path) const {

@@ -115,9 +115,9 @@ class Broker {
 
   /// Offers a file, mapped read-only: a ring's segment. Returns an empty string, or the reason of the failure. Refuses
   /// files owned by another user or writable by others, because truncating one would end the node.
-  [[nodiscard]] std::string add_feed(const std::string& name, const std::string& path);
+  [[nodiscard]] Status add_feed(const std::string& name, const std::string& path);
   /// Replaces the file of a feed. Existing attachments keep the previous file until they end.
-  [[nodiscard]] std::string replace_feed(const std::string& name, const std::string& path);
+  [[nodiscard]] Status replace_feed(const std::string& name, const std::string& path);
   /// Replaces the entitlements. Disconnects clients whose user has no entitlement or one of another domain; ends
   /// attachments to feeds that are no longer allowed. Other resources remain.
   void entitle(std::vector<Entitlement> entitlements);
@@ -186,7 +186,7 @@ class Broker {
   };
 
   Broker(Node& node, const BrokerOptions& options);
-  [[nodiscard]] std::string listen();
+  [[nodiscard]] Status listen();
   bool accept();
   std::size_t hear(Client& client);
   void answer(Client& client, const BrokerRequest& request, os::Descriptor passed);

@@ -171,9 +171,10 @@ Result<BrokerReply> Client::ask(BrokerRequest request, int to_pass, os::Descript
   return exchange(socket_.get(), request, to_pass, passed, patience_ms_);
 }
 
-std::string Client::tell(const BrokerRequest& request) {
+Status Client::tell(const BrokerRequest& request) {
   const Result<BrokerReply> reply = ask(request, -1, nullptr);
-  return reply ? "" : reply.message();
+  if (!reply) return reply.failure();
+  return Done{};
 }
 
 Result<BrokerReply> Client::ask_of_feed(BrokerCall call, const std::string& feed, os::Descriptor* passed) {
@@ -279,13 +280,14 @@ std::optional<MessageHead> Client::receive(Priority priority, std::span<std::byt
   return segments ? segments->reader->poll(into) : std::nullopt;
 }
 
-std::string Client::use_segments(Priority priority, const SegmentHow& how) {
+Status Client::use_segments(Priority priority, const SegmentHow& how) {
   if (how.places < 2 || how.places > kMaxSegments || !is_slot_size(how.slot_bytes)) {
-    return "a list must have 2 to " + std::to_string(kMaxSegments) + " entries, and a slot 16, 32, 64 or 128 bytes";
+    return Failure{"a list must have 2 to " + std::to_string(kMaxSegments) +
+                   " entries, and a slot 16, 32, 64 or 128 bytes"};
   }
   auto segments = std::make_unique<Segments>();
   Result<SharedRegion> list = share(how.places * sizeof(SegmentDescriptor), Access::Read);
-  if (!list) return list.message();
+  if (!list) return Failure{list.message()};
   segments->list = std::move(list).value();
   segments->slot_bytes = how.slot_bytes;
   const std::span places(reinterpret_cast<SegmentDescriptor*>(segments->list.memory.span().data()), how.places);
@@ -305,31 +307,31 @@ std::string Client::use_segments(Priority priority, const SegmentHow& how) {
   if (!reply) {
     posted.store(posted_before, std::memory_order_release);
     (void)unshare(segments->list.address);
-    return reply.message();
+    return Failure{reply.message()};
   }
   std::swap(seat, segments);
   if (segments) {
     for (const SharedRegion& region : segments->memory) (void)unshare(region.address);
     (void)unshare(segments->list.address);
   }
-  return "";
+  return Done{};
 }
 
-std::string Client::add_segment(Priority priority, std::uint32_t slots) {
+Status Client::add_segment(Priority priority, std::uint32_t slots) {
   Segments* const segments = segments_[static_cast<std::size_t>(priority)].get();
-  if (segments == nullptr) return "the mailbox is not made of segments";
+  if (segments == nullptr) return Failure{"the mailbox is not made of segments"};
   if (slots == 0 || slots > kMaxSegmentSlots) {
-    return "a segment must have 1 to " + std::to_string(kMaxSegmentSlots) + " slots";
+    return Failure{"a segment must have 1 to " + std::to_string(kMaxSegmentSlots) + " slots"};
   }
   const std::size_t bytes = std::size_t{slots} * segments->slot_bytes;
   Result<SharedRegion> region = share(bytes, Access::ReadWrite);
-  if (!region) return region.message();
+  if (!region) return Failure{region.message()};
   segments->memory.push_back(std::move(region).value());
   const SharedRegion& shared = segments->memory.back();
-  if (segments->reader->add(shared.address, shared.memory.span().first(bytes))) return "";
+  if (segments->reader->add(shared.address, shared.memory.span().first(bytes))) return Done{};
   (void)unshare(shared.address);
   segments->memory.pop_back();
-  return "the list of segments is full";
+  return Failure{"the list of segments is full"};
 }
 
 const SegmentReader* Client::segments(Priority priority) const noexcept {
@@ -368,7 +370,7 @@ Result<Nla> Client::share_file(int file, std::uint64_t bytes, std::size_t reside
   return reply.value().address;
 }
 
-std::string Client::unshare(Nla address) {
+Status Client::unshare(Nla address) {
   BrokerRequest request;
   request.call = BrokerCall::Unshare;
   request.address = address;
@@ -386,7 +388,7 @@ Result<WindowName> Client::open_window(Nla address, std::uint64_t bytes, Access 
   return WindowName{reply.value().window, reply.value().capability};
 }
 
-std::string Client::close_window(std::uint16_t window) {
+Status Client::close_window(std::uint16_t window) {
   BrokerRequest request;
   request.call = BrokerCall::CloseWindow;
   request.window = window;
@@ -416,7 +418,7 @@ Result<AttachedFeed> Client::attach(const std::string& name) {
   return feed;
 }
 
-std::string Client::detach(std::uint16_t window) {
+Status Client::detach(std::uint16_t window) {
   BrokerRequest request;
   request.call = BrokerCall::Detach;
   request.window = window;

@@ -111,12 +111,11 @@ class Client {
   [[nodiscard]] std::optional<MessageHead> receive(std::span<std::byte, kMaxMessageBytes> into) noexcept;
   /// Receives later messages of this priority in segments instead of the port's page; messages in the page are received
   /// first. Call it again after the ring has ended (notification Teller::Supervisor): unread messages of the old ring
-  /// are lost. To be called by the thread that reads the mailbox. Returns an empty string, or the reason of the
-  /// failure.
-  [[nodiscard]] std::string use_segments(Priority priority, const SegmentHow& how = {});
+  /// are lost. To be called by the thread that reads the mailbox.
+  [[nodiscard]] Status use_segments(Priority priority, const SegmentHow& how = {});
   /// Shares memory for `slots` slots and posts it. The mailbox accepts messages from the first segment on; more
-  /// segments can be added at any time. Returns an empty string, or the reason of the failure.
-  [[nodiscard]] std::string add_segment(Priority priority, std::uint32_t slots);
+  /// segments can be added at any time.
+  [[nodiscard]] Status add_segment(Priority priority, std::uint32_t slots);
   /// Null: the mailbox is in the page.
   [[nodiscard]] const SegmentReader* segments(Priority priority) const noexcept;
   /// The mailbox in the page.
@@ -128,12 +127,11 @@ class Client {
   /// returns its address. The process keeps the file; it contains all changes once the memory is taken back and
   /// written. Writes by others in the meantime may or may not be seen.
   [[nodiscard]] Result<Nla> share_file(int file, std::uint64_t bytes, std::size_t resident_bytes, Access access);
-  /// Returns an empty string, or the reason of the failure.
-  [[nodiscard]] std::string unshare(Nla address);
+  [[nodiscard]] Status unshare(Nla address);
   [[nodiscard]] Result<WindowName> open_window(Nla address, std::uint64_t bytes, Access access);
-  [[nodiscard]] std::string close_window(std::uint16_t window);
+  [[nodiscard]] Status close_window(std::uint16_t window);
   [[nodiscard]] Result<AttachedFeed> attach(const std::string& name);
-  [[nodiscard]] std::string detach(std::uint16_t window);
+  [[nodiscard]] Status detach(std::uint16_t window);
   /// The port from which to request a copy of a feed (remote::Subscriber).
   struct PortName {
     NodeId node = 0;
@@ -153,7 +151,7 @@ class Client {
   [[nodiscard]] Result<BrokerReply> ask(BrokerRequest request, int to_pass, os::Descriptor* passed);
   [[nodiscard]] Result<BrokerReply> ask_of_feed(BrokerCall call, const std::string& feed, os::Descriptor* passed);
   /// Like ask, for requests without a result: an empty string, or the reason of the failure.
-  [[nodiscard]] std::string tell(const BrokerRequest& request);
+  [[nodiscard]] Status tell(const BrokerRequest& request);
   [[nodiscard]] PartHead next_message(std::size_t length, const SendHow& how) noexcept;
 
   struct Segments {

@@ -61,13 +61,13 @@ std::vector<Bytes> make_b3(std::span<const std::byte> data, std::uint64_t sequen
 
 }  // namespace
 
-std::optional<std::string> cannot_write(const net::Framing& framing) {
+Status can_write(const net::Framing& framing) {
   for (const net::PreambleField field : {framing.sequence, framing.length}) {
     if (field.bytes != 0 && field.offset + field.bytes > framing.skip) {
-      return framing.name + ": a field is after the preamble, in the data";
+      return Failure{framing.name + ": a field is after the preamble, in the data"};
     }
   }
-  return std::nullopt;
+  return Done{};
 }
 
 std::size_t max_data_bytes(const net::Framing& framing) {

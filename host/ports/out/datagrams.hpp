@@ -8,12 +8,13 @@
 #include <vector>
 
 #include "host/feed/framing/framing.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::egress {
 
-/// Why datagrams of this framing cannot be written; nothing if they can. A custom framing may name fields that lie in
+/// Whether datagrams of this framing can be written. A custom framing may name fields that lie in
 /// the data: such a sequence number is the data's own.
-[[nodiscard]] std::optional<std::string> cannot_write(const net::Framing& framing);
+[[nodiscard]] Status can_write(const net::Framing& framing);
 
 /// Most bytes of FAST data that datagrams of this framing carry together, as read_preamble and ChunkAssembler accept
 /// them.

@@ -52,22 +52,22 @@ class PcapngSource final : public PacketSource {
  public:
   explicit PcapngSource(std::unique_ptr<ByteStream> stream) : stream_(std::move(stream)) {}
 
-  /// Reads up to the first packet, which waits. @returns why this is no capture, or nothing.
-  std::optional<std::string> begin() {
+  /// Reads up to the first packet, which waits. Fails if this is no capture.
+  Status begin() {
     const Next next = load();
     const bool has_interfaces = !interfaces_.empty();
     if (next == Next::Fault && !has_interfaces) {
-      return "not a pcap or pcapng capture: " + (stream_->fault().empty() ? reason_ : stream_->fault());
+      return Failure{"not a pcap or pcapng capture: " + (stream_->fault().empty() ? reason_ : stream_->fault())};
     }
-    if (!has_interfaces) return "not a pcap or pcapng capture: it describes no interface";
+    if (!has_interfaces) return Failure{"not a pcap or pcapng capture: it describes no interface"};
     const bool none_readable = std::none_of(interfaces_.begin(), interfaces_.end(),
                                             [](const Interface& interface) { return interface.link.has_value(); });
     if (none_readable) {
-      return "link type " + std::to_string(interfaces_[0].link_number) +
-             " is not supported (Ethernet, Linux cooked, raw IP and loopback are)";
+      return Failure{"link type " + std::to_string(interfaces_[0].link_number) +
+                     " is not supported (Ethernet, Linux cooked, raw IP and loopback are)"};
     }
     waiting_ = next;
-    return std::nullopt;
+    return Done{};
   }
 
   Next next(Packet& packet) noexcept override {
@@ -236,7 +236,7 @@ class PcapngSource final : public PacketSource {
 Result<std::unique_ptr<PacketSource>> open_pcapng(std::unique_ptr<ByteStream> stream) {
   const std::string name = stream->name();
   auto source = std::make_unique<PcapngSource>(std::move(stream));
-  if (const auto why = source->begin()) return Failure{name + ": " + *why};
+  if (const Status begun = source->begin(); !begun) return Failure{name + ": " + begun.message()};
   return std::unique_ptr<PacketSource>(std::move(source));
 }
 

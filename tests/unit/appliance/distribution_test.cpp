@@ -29,7 +29,7 @@ struct Offering {
                         "\"\nentitlements = \"" + files.path("entitlements.toml") + "\"\n");
   }
   Distribution& distribution() { return *one->made->distribution(); }
-  Status status() { return read_status(one->counts(), {one->now, one->now}); }
+  StatusReport status() { return read_status(one->counts(), {one->now, one->now}); }
   /// What the keeper tells, until it has told this; at most some seconds.
   std::vector<std::string> told_until(const std::string& part) {
     std::vector<std::string> lines;

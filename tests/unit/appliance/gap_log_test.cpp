@@ -13,6 +13,7 @@
 #include "host/os/readable.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/failing_disk.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::appliance::gap_log_test {
 
@@ -38,7 +39,7 @@ GapEntry gap(std::uint64_t time_ns, std::uint64_t first, std::uint64_t count) {
 TEST(GapLog, is_read_as_it_was_written_over_days) {
   const testing::Scratch folder;
   GapLog log(folder.path("state"), 7);
-  ASSERT_EQ(log.prepare(), "");
+  ASSERT_EQ(testing::why(log.prepare()), "");
   log.add(gap(kNoon - kDay, 1, 1));
   log.add(gap(kNoon, 10, 3));
   log.add(LateEntry{.time_ns = kNoon + 5, .channel = "seven", .first = 10, .count = 1, .late_by_ns = 5, .epoch = 3});
@@ -110,7 +111,7 @@ TEST(GapLog, counts_what_it_cannot_write_and_goes_on) {
   log.add(gap(kNoon, 1, 1));
   EXPECT_EQ(log.lost(), 1U);
   EXPECT_THAT(log.problem(), HasSubstr("No such file"));
-  ASSERT_EQ(log.prepare(), "");
+  ASSERT_EQ(testing::why(log.prepare()), "");
   log.add(gap(kNoon, 2, 1));
   EXPECT_EQ(log.lost(), 1U);
   EXPECT_EQ(read_gaps(folder.path("none"), 0).gaps.size(), 1U);
@@ -145,7 +146,7 @@ TEST(GapLog, each_call_to_the_disk_fails_in_turn_and_costs_one_entry_at_most) {
         SCOPED_TRACE(::testing::Message() << "error " << error << ", call " << n << " and " << last - 1 << " more");
         const testing::Scratch folder;
         GapLog log(folder.path("state"), 7);
-        ASSERT_EQ(log.prepare(), "");
+        ASSERT_EQ(testing::why(log.prepare()), "");
         testing::FailingDisk disk;
         disk.fails_from = n;
         disk.fails_until = n + last;
@@ -177,7 +178,7 @@ TEST(GapLog, goes_on_after_any_part_of_a_line_that_a_loss_of_power_has_left) {
       SCOPED_TRACE(left);
       const testing::Scratch folder;
       GapLog log(folder.path("state"), 7);
-      ASSERT_EQ(log.prepare(), "");
+      ASSERT_EQ(testing::why(log.prepare()), "");
       log.add(gap(kNoon, 1, 1));
       std::string path;
       for (const auto& entry : std::filesystem::directory_iterator(folder.path("state"))) path = entry.path();

@@ -11,6 +11,7 @@
 #include "host/appliance/known_runs.hpp"
 #include "tests/lib/appliance_fixture.hpp"
 #include "tests/lib/failing_disk.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::appliance::keeper_test {
 
@@ -24,7 +25,7 @@ using ::testing::Not;
 
 struct Kept : OneChannel {
   Kept() : OneChannel("window = { packets = 8, time = \"1ms\" }\n", "silence = \"1s\"\n") {
-    EXPECT_EQ(keeper.prepare(), "");
+    EXPECT_EQ(testing::why(keeper.prepare()), "");
   }
   /// A second passes, with the agent and the keeper at work.
   void pass(std::uint64_t ns) {
@@ -150,7 +151,7 @@ TEST(Keeper, tells_of_readers_with_a_name_and_what_they_lose) {
     const std::string lost = std::to_string(kept.reader->total_lost_records());
     EXPECT_THAT(kept.take(), ::testing::Contains(AllOf(HasSubstr("warning what=\"overrun\" reader=\"book at "),
                                                        HasSubstr("more=" + lost + " all=" + lost))));
-    const Status status = read_status(kept.counts(), {kept.now, kept.now});
+    const StatusReport status = read_status(kept.counts(), {kept.now, kept.now});
     EXPECT_EQ(status.drops().back().text(), "overrun of book at " + kept.folder.path("ring"));
     EXPECT_EQ(status.drops().back().count, kept.reader->total_lost_records());
     EXPECT_THAT(to_json(status), HasSubstr("\"name\":\"book\""));
@@ -427,7 +428,7 @@ TEST(Status, proposes_a_window_from_the_skew_that_was_seen) {
   one.now += 20'000'000;
   one.work();
   one.made->stop();
-  const Status status = read_status(one.counts(), {one.now, one.now});
+  const StatusReport status = read_status(one.counts(), {one.now, one.now});
   ASSERT_EQ(status.channels.size(), 1U);
   EXPECT_EQ(status.channels[0].state, ChannelState::Live);
   EXPECT_TRUE(status.channels[0].is_balanced());

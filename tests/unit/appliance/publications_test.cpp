@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "tests/lib/scratch.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::appliance::publications_test {
 
@@ -44,11 +45,11 @@ TEST(Publications, cannot_change_together_with_what_the_node_is_made_of) {
       {"idle", [](NicSettings& nic) { nic.thread.idle = Idle::Spin; }},
       {"sleep", [](NicSettings& nic) { ++nic.thread.sleep_ns; }},
   };
-  EXPECT_EQ(why_not_republish(running(), running()), "");
+  EXPECT_EQ(testing::why(can_republish(running(), running())), "");
   for (const auto& [key, change] : changes) {
     NicSettings now = running();
     change(now);
-    EXPECT_EQ(why_not_republish(running(), now),
+    EXPECT_EQ(testing::why(can_republish(running(), now)),
               std::string("'") + key +
                   "' of [nic] cannot change while the appliance is running: restore it, or restart the appliance");
   }
@@ -59,27 +60,27 @@ TEST(Publications, are_of_rings_that_the_appliance_writes) {
   now.publish.push_back(published("other", "/data/emdi"));
   now.publish[0].allow = {nic::parse_prefix("10.0.0.0/8").value()};
   now.publish[0].bytes_per_second = 1'000'000;
-  EXPECT_EQ(why_not_republish(running(), now), "");
+  EXPECT_EQ(testing::why(can_republish(running(), now)), "");
   now.publish[1].ring = "/data/moved/emdi";
-  EXPECT_THAT(why_not_republish(running(), now), HasSubstr("'ring' of [[publish]] 'other'"));
+  EXPECT_THAT(testing::why(can_republish(running(), now)), HasSubstr("'ring' of [[publish]] 'other'"));
   now.publish.clear();
-  EXPECT_EQ(why_not_republish(running(), now), "");
+  EXPECT_EQ(testing::why(can_republish(running(), now)), "");
 }
 
 TEST(Publications, keep_nobody_waiting_for_longer_than_the_ring_was_made_for) {
   NicSettings now = running();
   now.publish[0].lossless = true;
-  EXPECT_THAT(why_not_republish(running(), now), HasSubstr("'lossless' of [[publish]] 'cme'"));
+  EXPECT_THAT(testing::why(can_republish(running(), now)), HasSubstr("'lossless' of [[publish]] 'cme'"));
   NicSettings waits = now;
-  EXPECT_EQ(why_not_republish(waits, now), "");
+  EXPECT_EQ(testing::why(can_republish(waits, now)), "");
   now.publish[0].detach_after_ns = kPatienceNs / 2;
-  EXPECT_EQ(why_not_republish(waits, now), "");
+  EXPECT_EQ(testing::why(can_republish(waits, now)), "");
   now.publish[0].detach_after_ns = 2 * kPatienceNs;
-  EXPECT_THAT(why_not_republish(waits, now),
+  EXPECT_THAT(testing::why(can_republish(waits, now)),
               HasSubstr("'detach_after' of [[publish]] 'cme': the agent of this lossless "
                         "ring was started to wait at most 5000ms"));
   now.publish[0].lossless = false;
-  EXPECT_EQ(why_not_republish(waits, now), "") << "who takes a right away is not kept from it";
+  EXPECT_EQ(testing::why(can_republish(waits, now)), "") << "who takes a right away is not kept from it";
 }
 
 TEST(Publications, of_a_carrier_have_its_addresses_and_their_token) {

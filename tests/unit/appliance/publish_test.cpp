@@ -131,14 +131,14 @@ class Publishing : public ::testing::Test {
     one->work();
   }
   /// The status some steps on: counters are told now and then, and to read them takes far longer than a step.
-  Status later_status() {
+  StatusReport later_status() {
     for (int i = 0; i < 500; ++i) step();
     return read_status(one->counts(), {one->now, one->now});
   }
   /// The status, once the counters say so.
   template <class Holds>
-  Status until_counted(Holds holds) {
-    Status status;
+  StatusReport until_counted(Holds holds) {
+    StatusReport status;
     until(
         [&] {
           status = later_status();
@@ -183,7 +183,7 @@ std::string free_address() {
 }
 
 TEST_F(Publishing, says_what_is_to_be_done_when_nobody_starts_libfabric_any_more) {
-  if (const std::string why = nic::FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  if (const Status has = nic::FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   start("", "listen = \"" + free_address() + "\"\n");
   std::ifstream file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
   pid_t supervisor = 0;
@@ -222,7 +222,7 @@ TEST_F(Publishing, gives_what_was_there_before_and_what_comes_and_counts_it) {
   EXPECT_THAT(ticks_of(1), ::testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 9));
   const std::uint64_t records = late.subscriber().counters().records;
   EXPECT_GE(late.subscriber().counters().fetched, 5U);
-  const Status status =
+  const StatusReport status =
       until_counted([](const PublisherStatus& shm) { return shm.subscribers.size() == 1 && shm.admitted == 1; });
   ASSERT_EQ(status.nic.publishers[0].subscribers.size(), 1U);
   EXPECT_EQ(status.nic.publishers[0].subscribers[0].ring, "mine");
@@ -245,7 +245,7 @@ TEST_F(Publishing, detaches_who_takes_nothing_after_the_time_that_was_set) {
         });
       },
       "detached");
-  const Status status = until_counted([](const PublisherStatus& shm) { return shm.detached == 1; });
+  const StatusReport status = until_counted([](const PublisherStatus& shm) { return shm.detached == 1; });
   EXPECT_EQ(status.nic.publishers[0].subscribers.size(), 1U);
   asleep.is_asleep = false;
   until_live(asleep);
@@ -262,7 +262,7 @@ TEST_F(Publishing, refuses_by_code_what_is_one_too_many_or_may_not_wait) {
   Guest& waits = guest(3, true);
   until([&] { return waits.subscriber().state() == SubscriberState::Refused; }, "not lossless");
   EXPECT_EQ(waits.subscriber().refusal(), remote::Refusal::Waiting);
-  const Status status = until_counted(
+  const StatusReport status = until_counted(
       [](const PublisherStatus& shm) { return shm.refusals.contains("Full") && shm.refusals.contains("Waiting"); });
   std::uint64_t sum = 0;
   for (const auto& [why, count] : status.nic.publishers[0].refusals) sum += count;
@@ -374,8 +374,7 @@ TEST_F(Publishing, takes_other_publications_while_subscribers_are_there) {
   ASSERT_TRUE(distribution().republish(now_wanted));
   until([&] { return here.subscriber().state() == SubscriberState::Refused; }, "it may not have it any more");
   EXPECT_EQ(here.subscriber().refusal(), remote::Refusal::Ring);
-  EXPECT_THAT(lines,
-              ::testing::Contains(::testing::HasSubstr("no longer subscribed to 'mine': no such ring")));
+  EXPECT_THAT(lines, ::testing::Contains(::testing::HasSubstr("no longer subscribed to 'mine': no such ring")));
   (void)until_counted([](const PublisherStatus& shm) { return shm.subscribers.empty() && shm.ended == 1; });
 }
 

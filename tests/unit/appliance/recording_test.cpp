@@ -9,6 +9,7 @@
 #include "host/appliance/keeper.hpp"
 #include "host/ports/pcap/pcap_source.hpp"
 #include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::appliance::recording_test {
 
@@ -82,7 +83,7 @@ TEST(Recording, writes_what_each_line_brought_and_nothing_foreign) {
   one.work();
   EXPECT_EQ(one.made->recording()->do_work(), 5U);
   one.made->stop();
-  const Status status = read_status(one.counts(), {one.now, one.now});
+  const StatusReport status = read_status(one.counts(), {one.now, one.now});
   EXPECT_TRUE(status.recorder.exists);
   EXPECT_EQ(status.recorder.recorded, 5U);
   EXPECT_EQ(status.recorder.failed + status.recorder.no_room + status.recorder.failing_lines, 0U);
@@ -128,7 +129,7 @@ TEST(Recording, decodes_on_when_the_disk_is_too_slow_and_counts_what_was_not_rec
   one.now += 2'000'000;
   one.work();  // the gap freezes, though the queue is full of packets
   one.made->stop();
-  const Status status = read_status(one.counts(), {one.now, one.now});
+  const StatusReport status = read_status(one.counts(), {one.now, one.now});
   EXPECT_EQ(status.channels[0].messages, kPackets + 1);
   EXPECT_GT(status.recorder.no_room, 0U);
   EXPECT_EQ(status.recorder.recorded + status.recorder.no_room, kPackets + 1);
@@ -143,7 +144,7 @@ TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_on
     const std::string text = to_text(change);
     if (text.find("recording") != std::string::npos) told.push_back(text);
   });
-  ASSERT_EQ(keeper.prepare(), "");
+  ASSERT_EQ(testing::why(keeper.prepare()), "");
   std::uint32_t n = 0;
   const auto pass = [&] {
     for (int i = 0; i < 1'500; ++i) one.give(0, tick(++n, 1));
@@ -166,7 +167,7 @@ TEST(Recording, stops_on_a_full_disk_goes_on_when_there_is_room_and_says_both_on
   for (int i = 0; i < 3; ++i) pass();
   EXPECT_THAT(told, ElementsAre(HasSubstr("what=\"recording goes on\" not_recorded=")));
   one.made->stop();
-  const Status status = read_status(one.counts(), {one.now, one.now});
+  const StatusReport status = read_status(one.counts(), {one.now, one.now});
   EXPECT_EQ(status.channels[0].messages, n);
   EXPECT_EQ(status.channels[0].numbers_lost, 0U);
   EXPECT_GT(status.recorder.failed, 0U);
@@ -189,12 +190,12 @@ TEST(Recording, names_files_by_channels_in_letters_that_every_file_system_takes)
     channel.name = "..:Feed:1";
     channel.lines[1].reset();
     EXPECT_THAT(recording.add(0, channel), ElementsAre(2U, kNotRecorded));
-    TallyBuilder builder;
+    CounterSetBuilder builder;
     recording.add_counters(builder, agents);
     auto built = builder.build("");
     ASSERT_TRUE(built) << built.message();
     segment.emplace(std::move(built).value());
-    ASSERT_EQ(recording.open(), "");
+    ASSERT_EQ(testing::why(recording.open()), "");
     for (const std::uint32_t line : {0U, 1U, 2U}) recording.recorder(0).add(line, {1, 1}, {2, 2}, {}, 1);
     EXPECT_EQ(recording.do_work(), 3U);
   }

@@ -5,6 +5,7 @@
 #include "host/appliance/history.hpp"
 #include "host/appliance/keeper.hpp"
 #include "tests/lib/appliance_fixture.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::appliance::seeing_test {
 
@@ -73,7 +74,7 @@ TEST(ErrorSample, of_a_large_datagram_is_its_beginning) {
 
 TEST(History, keeps_an_hour_in_steps) {
   History history;
-  Status status;
+  StatusReport status;
   status.channels.resize(2);
   for (std::uint64_t i = 0; i < History::kPoints + 10; ++i) {
     status.now_ns = 1'000'000'000 + i * History::kStepNs;
@@ -90,7 +91,7 @@ TEST(History, keeps_an_hour_in_steps) {
 
 TEST(History, goes_by_the_clock_that_is_never_stepped) {
   History history;
-  Status status;
+  StatusReport status;
   constexpr std::uint64_t kHour = 3'600'000'000'000;
   status.now_ns = 10 * kHour;
   history.add(status, History::kStepNs);
@@ -103,7 +104,7 @@ TEST(History, goes_by_the_clock_that_is_never_stepped) {
 
 TEST(Drops, stand_in_the_order_of_the_way_through_the_appliance) {
   OneChannel one;
-  const Status status = read_status(one.counts(), {one.now, one.now});
+  const StatusReport status = read_status(one.counts(), {one.now, one.now});
   std::vector<std::string> places;
   for (const Drop& drop : status.drops()) places.push_back(drop.text());
   EXPECT_THAT(places, ::testing::ElementsAre("NIC", "kernel", "damaged frame", "foreign", "malformed", "duplicate",
@@ -117,7 +118,7 @@ TEST(Keeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
   const auto tell = [](const Change&) {};
   const appliance::Clocks clock = one.clocks();
   Keeper keeper(*one.made, clock, tell);
-  ASSERT_EQ(keeper.prepare(), "");
+  ASSERT_EQ(testing::why(keeper.prepare()), "");
   EXPECT_TRUE(keeper.recent_gaps().empty());
   const auto pass = [&](std::uint64_t ns) {
     one.work();
@@ -138,13 +139,13 @@ TEST(Keeper, remembers_the_gaps_before_a_restart_and_what_came_late) {
   EXPECT_GT(keeper.recent_gaps()[0].late_by_ns, 0U);
   // Another one, as after a restart, has read it from disk.
   Keeper next(*one.made, clock, tell);
-  ASSERT_EQ(next.prepare(), "");
+  ASSERT_EQ(testing::why(next.prepare()), "");
   ASSERT_EQ(next.recent_gaps().size(), 1U);
   EXPECT_EQ(to_json(next.recent_gaps()[0]), to_json(keeper.recent_gaps()[0]));
   // Two days later it is no news any more.
   one.now += 172'800'000'000'000;
   Keeper late(*one.made, clock, tell);
-  ASSERT_EQ(late.prepare(), "");
+  ASSERT_EQ(testing::why(late.prepare()), "");
   EXPECT_TRUE(late.recent_gaps().empty());
 }
 

@@ -23,11 +23,11 @@ using ::testing::HasSubstr;
 class CounterList : public ::testing::Test {
  protected:
   void SetUp() override {
-    TallyBuilder builder;
+    CounterSetBuilder builder;
     publisher_.places.resize(1);
     builder.agent(agent_, "agent");
     builder.port(port_, "port");
-    builder.outlet(ring_, "ring");
+    builder.output(ring_, "ring");
     builder.channel(channel_, "channel", false);
     builder.record(record_, "channel", false);
     builder.record_queue(queue_, "agent");
@@ -43,9 +43,9 @@ class CounterList : public ::testing::Test {
     ASSERT_TRUE(segment) << segment.message();
     segment_.emplace(std::move(segment).value());
     std::uint64_t value = 1'000'001;
-    each([&](const auto& rows, const auto& tally, const char*) {
+    each([&](const auto& rows, const auto& counter_set, const char*) {
       for (const auto& row : rows) {
-        if (row.counter != nullptr) (tally.*row.counter).set(value++);
+        if (row.counter != nullptr) (counter_set.*row.counter).set(value++);
       }
     });
     channel_.state_code.set(1);
@@ -58,7 +58,7 @@ class CounterList : public ::testing::Test {
     json_ = json::parse(to_json(status_));
   }
 
-  /// Every group of rows, the tally that it counts in, and where its values are in the JSON.
+  /// Every group of rows, the counter set that it counts in, and where its values are in the JSON.
   template <class Visit>
   void each(const Visit& visit) {
     visit(kAgentRows, agent_, "/agents/0/");
@@ -79,9 +79,9 @@ class CounterList : public ::testing::Test {
   }
 
   /// The value of a row, counted or derived.
-  template <class Row, class Tally>
-  std::uint64_t value_of(const Row& row, const Tally& tally) const {
-    return row.counter != nullptr ? (tally.*row.counter).value() : port_.verdicts[damaged()].value();
+  template <class Row, class CounterSet>
+  std::uint64_t value_of(const Row& row, const CounterSet& counter_set) const {
+    return row.counter != nullptr ? (counter_set.*row.counter).value() : port_.verdicts[damaged()].value();
   }
 
   static std::size_t damaged() {
@@ -92,34 +92,34 @@ class CounterList : public ::testing::Test {
     return 0;
   }
 
-  AgentTally agent_;
-  PortTally port_;
-  OutletTally ring_;
-  ChannelTally channel_;
-  RecordTally record_;
-  RecordQueueTally queue_;
-  RecorderTally recorder_;
-  KeeperTally keeper_;
-  NicTally nic_;
-  UnitsTally units_;
-  FabricTally fabric_;
-  OfferTally offer_;
-  PublisherTally publisher_;
+  AgentCounterSet agent_;
+  PortCounterSet port_;
+  RecordOutputCounterSet ring_;
+  ChannelCounterSet channel_;
+  RecordCounterSet record_;
+  RecordQueueCounterSet queue_;
+  RecorderCounterSet recorder_;
+  KeeperCounterSet keeper_;
+  NicCounterSet nic_;
+  UnitsCounterSet units_;
+  FabricCounterSet fabric_;
+  OfferCounterSet offer_;
+  PublisherCounterSet publisher_;
   counters::Counter info_;
   std::optional<counters::Segment> segment_;
   std::optional<counters::Reader> reader_;
-  Status status_;
+  StatusReport status_;
   json json_;
 };
 
 TEST_F(CounterList, shows_every_value_in_the_json_of_the_status_under_its_key) {
   std::size_t shown = 0;
-  each([&](const auto& rows, const auto& tally, const std::string& prefix) {
+  each([&](const auto& rows, const auto& counter_set, const std::string& prefix) {
     for (const auto& row : rows) {
       if (*row.json == 0) continue;
       const json::json_pointer place(prefix + row.json);
       ASSERT_TRUE(json_.contains(place)) << place;
-      EXPECT_EQ(json_[place], value_of(row, tally)) << place;
+      EXPECT_EQ(json_[place], value_of(row, counter_set)) << place;
       ++shown;
     }
   });
@@ -128,12 +128,12 @@ TEST_F(CounterList, shows_every_value_in_the_json_of_the_status_under_its_key) {
 
 TEST_F(CounterList, shows_every_column_in_the_text) {
   const std::string text = tools::stat_text(status_);
-  each([&](const auto& rows, const auto& tally, const char*) {
+  each([&](const auto& rows, const auto& counter_set, const char*) {
     for (const auto& row : rows) {
       EXPECT_EQ(row.table == Table::None, *row.heading == 0) << row.name;
       if (row.table == Table::None) continue;
       EXPECT_THAT(text, HasSubstr(row.heading));
-      EXPECT_THAT(text, HasSubstr(os::thousands(value_of(row, tally)))) << row.heading;
+      EXPECT_THAT(text, HasSubstr(os::thousands(value_of(row, counter_set)))) << row.heading;
     }
   });
 }
@@ -142,10 +142,10 @@ TEST_F(CounterList, counts_every_drop_at_its_place) {
   std::map<std::string, std::uint64_t> drops;
   for (const Drop& drop : status_.drops()) EXPECT_TRUE(drops.emplace(drop.place, drop.count).second) << drop.place;
   std::size_t places = 0;
-  each([&](const auto& rows, const auto& tally, const char*) {
+  each([&](const auto& rows, const auto& counter_set, const char*) {
     for (const auto& row : rows) {
       if (*row.drop == 0) continue;
-      EXPECT_EQ(drops.at(row.drop), value_of(row, tally)) << row.drop;
+      EXPECT_EQ(drops.at(row.drop), value_of(row, counter_set)) << row.drop;
       ++places;
     }
   });
@@ -191,7 +191,7 @@ TEST_F(CounterList, is_in_the_metrics_with_names_that_promtool_accepts) {
 
 TEST(SkewText, has_each_window_as_it_is_and_as_it_is_proposed) {
   constexpr std::uint64_t kSkew = 400'000;
-  Status status;
+  StatusReport status;
   status.started_ns = 1;
   status.heartbeat_ns = status.started_ns + 10'000'000'000;
   for (const char* name : {"both", "alone"}) {

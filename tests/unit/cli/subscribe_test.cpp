@@ -95,7 +95,7 @@ class Subscribing : public ::testing::Test {
   /// The place of who is gone is kept, and it comes back as another node.
   explicit Subscribing(std::uint64_t lease_ns = 60 * kSecondNs) : lease_ns_(lease_ns) {}
   void SetUp() override {
-    if (const std::string why = nic::FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+    if (const Status has = nic::FabricTransport::available(); !has) GTEST_SKIP() << has.message();
     nic::FabricOptions listening = apart();
     listening.listen = "127.0.0.1:0";
     listening.lease_ns = lease_ns_;

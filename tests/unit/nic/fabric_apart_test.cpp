@@ -26,9 +26,9 @@
 #include <utility>
 #include <vector>
 
-#include "host/nic/transport/fabric/apart/apart_device.hpp"
-#include "host/nic/transport/fabric/apart/confine.hpp"
 #include "host/nic/transport/fabric/fabric_transport.hpp"
+#include "host/nic/transport/fabric/isolated/confine.hpp"
+#include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 #include "host/nic/transport/fabric/membership.hpp"
 
 namespace stopbit::nic::fabric_apart_test {
@@ -59,7 +59,7 @@ std::string status_line(pid_t process, const std::string& key) {
 class FabricApart : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+    if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
     options_.nodes = 2;
     options_.frame_bytes = 1024;
     options_.lease_ns = 2'000'000'000;
@@ -301,7 +301,7 @@ TEST_F(FabricApart, serves_a_member_while_bits_are_turned_on_the_way_of_another)
 }
 
 TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
-  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   FabricOptions options;
   options.listen = "127.0.0.1:0";
   options.program = "/nowhere/stopbit-fabric";
@@ -325,7 +325,7 @@ TEST(FabricProgram, names_what_cannot_be_started_and_what_cannot_be_opened) {
 }
 
 TEST(FabricProgram, that_is_as_fast_as_its_process_does_not_hold_it) {
-  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   FabricOptions options;
   options.listen = "127.0.0.1:0";
   options.program = STOPBIT_FABRIC_FLOOD;
@@ -699,9 +699,9 @@ class LyingServer : public ::testing::Test {
     options_.frame_bytes = 256;
     options_.tx_slots = 4;
     options_.rx_slots = 16;
-    memory_.resize(ApartMemory::bytes(options_) / sizeof(Line) + 1);
-    shared_ = ApartMemory({reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * sizeof(Line)}, options_);
-    device_ = std::make_unique<ApartDevice>(
+    memory_.resize(IsolatedMemory::bytes(options_) / sizeof(Line) + 1);
+    shared_ = IsolatedMemory({reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * sizeof(Line)}, options_);
+    device_ = std::make_unique<IsolatedDevice>(
         options_, "", std::span(reinterpret_cast<std::byte*>(memory_.data()), memory_.size() * sizeof(Line)),
         std::make_unique<Played>(state_));
     device_->step(now_ += 1'000'000'000);
@@ -711,11 +711,11 @@ class LyingServer : public ::testing::Test {
   void open() {
     to_server_ = shared_.to_server();
     from_server_ = shared_.from_server();
-    ApartMemory::Answer& answer = shared_.answer();
+    IsolatedMemory::Answer& answer = shared_.answer();
     answer.own_bytes = 16;
     answer.own[0] = std::byte{1};
     std::strcpy(answer.text.data(), "127.0.0.1:5177");
-    shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+    shared_.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Serves));
     device_->step(now_ += 1'000'000);
     ASSERT_TRUE(device_->is_serving());
   }
@@ -757,9 +757,9 @@ class LyingServer : public ::testing::Test {
   };
   FabricOptions options_;
   std::vector<Line> memory_;
-  ApartMemory shared_;
+  IsolatedMemory shared_;
   Played::State state_;
-  std::unique_ptr<ApartDevice> device_;
+  std::unique_ptr<IsolatedDevice> device_;
   TaskQueue to_server_;
   TaskQueue from_server_;
   std::uint64_t now_ = 0;
@@ -830,7 +830,7 @@ TEST_F(LyingServer, that_has_another_address_the_next_time_is_replaced) {
   pass(1'000'000'000);
   ASSERT_EQ(state_.starts, 2);
   shared_.answer().own_bytes = 16;
-  shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+  shared_.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Serves));
   pass(1'000'000);
   EXPECT_FALSE(device_->is_serving());
   pass(1'000'000);
@@ -841,20 +841,20 @@ TEST_F(LyingServer, that_names_more_bytes_than_it_has_is_replaced) {
   pass(1'000'000);
   pass(1'000'000'000);
   shared_.answer().own_bytes = 0xFFFF'FFFF;
-  shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+  shared_.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Serves));
   pass(1'000'000);
   pass(1'000'000);
   EXPECT_EQ(device_->deaths().why, "it has no address");
   // The reason of one that cannot open is cut, and has no bytes that a terminal would obey.
   pass(1'000'000'000);
   shared_.answer().problem.fill('\x1B');
-  shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Failed));
+  shared_.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Failed));
   state_.end = "it ended with status 1";
   pass(1'000'000);
-  EXPECT_EQ(device_->deaths().why, std::string(ApartMemory::kTextBytes, '?'));
+  EXPECT_EQ(device_->deaths().why, std::string(IsolatedMemory::kTextBytes, '?'));
 }
 TEST_F(LyingServer, leaves_nothing_for_the_next_one_to_believe) {
-  ApartMemory::Wanted before = shared_.wanted();
+  IsolatedMemory::Wanted before = shared_.wanted();
   EXPECT_EQ(before.rx_slots, options_.rx_slots);
   std::memset(shared_.control().data(), 0x41, kPageBytes);
   EXPECT_FALSE(hear({.kind = FabricTask::Kind::Sent, .slot = 17}));
@@ -960,10 +960,10 @@ TEST_F(LyingServer, of_any_kind_harms_nobody) {
         control[kPageBytes + random() % (control.size() - kPageBytes)] = static_cast<std::byte>(random());
       }
     } else if (state_.runs && state_.starts > 0) {
-      ApartMemory::Answer& answer = shared_.answer();
+      IsolatedMemory::Answer& answer = shared_.answer();
       answer.own_bytes = 16;
       answer.own[0] = std::byte{1};
-      shared_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves));
+      shared_.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Serves));
       to_server_ = shared_.to_server();
       from_server_ = shared_.from_server();
     }

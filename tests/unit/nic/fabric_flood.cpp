@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "host/nic/node/shared_memory.hpp"
-#include "host/nic/transport/fabric/apart/memory.hpp"
-#include "host/nic/transport/fabric/apart/server.hpp"
-#include "host/nic/transport/fabric/apart/supervisor.hpp"
+#include "host/nic/transport/fabric/isolated/memory.hpp"
+#include "host/nic/transport/fabric/isolated/server.hpp"
+#include "host/nic/transport/fabric/isolated/supervisor.hpp"
 
 int main() {
   using namespace stopbit;
@@ -23,11 +23,11 @@ int main() {
                   nic::SharedMemory::Use::Write)) {
     return 1;
   }
-  const nic::ApartMemory shared(memory.span(), nic::FabricServer::wanted(memory.span()));
+  const nic::IsolatedMemory shared(memory.span(), nic::FabricServer::wanted(memory.span()));
   shared.answer().own_bytes = 16;
   nic::TaskQueue to_server = shared.to_server();
   nic::TaskQueue from_server = shared.from_server();
-  shared.state().store(static_cast<std::uint32_t>(nic::ApartMemory::State::Serves));
+  shared.state().store(static_cast<std::uint32_t>(nic::IsolatedMemory::State::Serves));
   for (std::uint64_t turn = 1;; ++turn) {
     shared.beat().store(turn, std::memory_order_relaxed);
     if (const auto task = to_server.pop(); task && task->kind == nic::FabricTask::Kind::Post) {

@@ -185,8 +185,7 @@ void ask_in_another_version(const std::string& address, const Say& say) {
   FabricCounters counters;
   FabricPool endpoint;
   const FabricOptions how = options();
-  std::string problem = endpoint.open(how, address, counters);
-  if (!problem.empty()) return say(problem);
+  if (const Status opened = endpoint.open(how, address, counters); !opened) return say(opened.message());
   const FabricHandle host = endpoint.add(endpoint.names().host);
   FabricJoin join;
   join.head.version = 3;
@@ -237,12 +236,12 @@ void converse(const std::function<std::unique_ptr<Process>()>& begin_server, con
 }
 
 TEST(FabricProcesses, join_transfer_die_and_come_back) {
-  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   converse([] { return std::make_unique<Process>([](const Say& say) { serve("127.0.0.1:0", say); }); }, "");
 }
 
 TEST(FabricProcesses, do_so_through_a_cable_between_two_networks) {
-  if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+  if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   Process conductor([](const Say& say) {
     if (::unshare(CLONE_NEWNET) != 0) return say("skip");
     run("ip link set lo up && ip link add sb0 type veth peer name sb1");

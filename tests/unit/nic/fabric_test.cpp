@@ -17,6 +17,7 @@
 #include "host/nic/transport/fabric/fabric_transport.hpp"
 #include "host/nic/transport/fabric/frame.hpp"
 #include "host/nic/transport/fabric/pool.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::nic::fabric_test {
 
@@ -42,7 +43,7 @@ class Fabric : public ::testing::TestWithParam<Way> {
   using Node = std::unique_ptr<FabricTransport>;
 
   void SetUp() override {
-    if (const std::string why = FabricTransport::why_not(); !why.empty()) GTEST_SKIP() << why;
+    if (const Status has = FabricTransport::available(); !has) GTEST_SKIP() << has.message();
   }
   [[nodiscard]] bool is_shm() const { return GetParam().provider == std::string("shm"); }
   [[nodiscard]] FabricOptions options() const {
@@ -266,7 +267,7 @@ TEST_P(Fabric, believes_no_frame_of_who_is_no_member_and_no_frame_that_is_wrong)
   how.program.clear();
   how.frame_bytes = 4000;  // longer than those of the network
   if (is_shm()) how.listen = "stopbit-liar-" + std::to_string(::getpid());
-  ASSERT_EQ(liar.open(how, host->address(), counters), "");
+  ASSERT_EQ(testing::why(liar.open(how, host->address(), counters)), "");
   const FabricHandle to = liar.add(liar.names().host);
   ASSERT_NE(to, kNoHandle);
   std::mt19937_64 random(4);

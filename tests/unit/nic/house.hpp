@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "host/nic/node/broker.hpp"
+#include "tests/lib/why.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 
 namespace stopbit::remote {
@@ -37,8 +38,8 @@ class House {
     options.publisher = publisher_.get();
     options.entitlements = entitled_to({"cme"});
     broker_ = std::move(nic::Broker::open(node_, options)).value();
-    EXPECT_EQ(broker_->add_feed("cme", os::path_of(cme.get()).value()), "");
-    EXPECT_EQ(broker_->add_feed("ice", os::path_of(ice.get()).value()), "");
+    EXPECT_EQ(testing::why(broker_->add_feed("cme", os::path_of(cme.get()).value())), "");
+    EXPECT_EQ(testing::why(broker_->add_feed("ice", os::path_of(ice.get()).value())), "");
     thread_ = std::thread([this] {
       while (!stop_) {
         do_there([this] {

@@ -25,6 +25,7 @@
 #include "host/nic/node/fd_passing.hpp"
 #include "host/nic/transport/model/network.hpp"
 #include "tests/lib/scratch.hpp"
+#include "tests/lib/why.hpp"
 
 namespace stopbit::nic::node_test {
 
@@ -223,21 +224,21 @@ TEST_F(Clients, move_memory_through_windows_and_are_refused_by_code_when_they_ma
   EXPECT_EQ(refused([](Command& c) { c.target_vpid = 60000; }), Error::TargetVpid);
   EXPECT_EQ(refused([](Command& c) { c.modifiers = 0xFF; }), Error::Command);
   // A window of another port, or on memory of another one.
-  EXPECT_NE(user->close_window(window.value().id), "");
+  EXPECT_NE(testing::why(user->close_window(window.value().id)), "");
   EXPECT_FALSE(user->open_window(theirs.value().address, kPageBytes, Access::Read));
   EXPECT_FALSE(owner->open_window(theirs.value().address, 9 * kPageBytes, Access::Read));
   // Closed, and revoked.
   const Result<WindowName> second = owner->open_window(theirs.value().address, kPageBytes, Access::ReadWrite);
   ASSERT_TRUE(second);
-  EXPECT_EQ(owner->close_window(window.value().id), "");
+  EXPECT_EQ(testing::why(owner->close_window(window.value().id)), "");
   EXPECT_EQ(refused([](Command&) {}), Error::TargetWindowId);
-  EXPECT_EQ(owner->unshare(theirs.value().address), "");
+  EXPECT_EQ(testing::why(owner->unshare(theirs.value().address)), "");
   EXPECT_EQ(refused([&](Command& c) {
               c.window = second.value().id;
               c.capability = second.value().capability;
             }),
             Error::TargetWindowId);
-  EXPECT_NE(owner->unshare(theirs.value().address), "");
+  EXPECT_NE(testing::why(owner->unshare(theirs.value().address)), "");
   for (int i = 0; i < 1000 && host.steps < 100; ++i) ::usleep(1000);
   host.stop();
   host.settle();
@@ -258,30 +259,31 @@ TEST_F(Clients, let_a_mailbox_grow_over_segments_of_their_memory) {
     return notified(*sender).error;
   };
   EXPECT_EQ(send("in the page"), Error::None);
-  EXPECT_NE(receiver->add_segment(Priority::Low, 1), "");
-  EXPECT_NE(receiver->use_segments(Priority::Low, {.slot_bytes = 64, .places = 1}), "");
-  EXPECT_NE(receiver->use_segments(Priority::Low, {.slot_bytes = 48}), "");
-  EXPECT_NE(receiver->use_segments(Priority::Low, {.hold_us = 20'000'001}), "") << "more than it may";
-  ASSERT_EQ(receiver->use_segments(Priority::Low, {.slot_bytes = 128, .places = 3}), "");
+  EXPECT_NE(testing::why(receiver->add_segment(Priority::Low, 1)), "");
+  EXPECT_NE(testing::why(receiver->use_segments(Priority::Low, {.slot_bytes = 64, .places = 1})), "");
+  EXPECT_NE(testing::why(receiver->use_segments(Priority::Low, {.slot_bytes = 48})), "");
+  EXPECT_NE(testing::why(receiver->use_segments(Priority::Low, {.hold_us = 20'000'001})), "") << "more than it may";
+  ASSERT_EQ(testing::why(receiver->use_segments(Priority::Low, {.slot_bytes = 128, .places = 3})), "");
   EXPECT_EQ(send("too early"), Error::Full);
-  ASSERT_EQ(receiver->add_segment(Priority::Low, 4), "");
+  ASSERT_EQ(testing::why(receiver->add_segment(Priority::Low, 4)), "");
   EXPECT_EQ(send(std::string(400, 'a')), Error::None);
   EXPECT_EQ(send("no room"), Error::Full);
-  ASSERT_EQ(receiver->add_segment(Priority::Low, 600), "");
+  ASSERT_EQ(testing::why(receiver->add_segment(Priority::Low, 600)), "");
   for (int i = 0; i < 500; ++i) ASSERT_EQ(send("number " + std::to_string(i)), Error::None) << i;
   EXPECT_EQ(receive(*receiver), "in the page");
   EXPECT_EQ(receive(*receiver), std::string(400, 'a'));
   for (int i = 0; i < 500; ++i) ASSERT_EQ(receive(*receiver), "number " + std::to_string(i));
-  ASSERT_EQ(receiver->add_segment(Priority::Low, 1), "");
-  EXPECT_NE(receiver->add_segment(Priority::Low, 1), "") << "the list is full";
+  ASSERT_EQ(testing::why(receiver->add_segment(Priority::Low, 1)), "");
+  EXPECT_NE(testing::why(receiver->add_segment(Priority::Low, 1)), "") << "the list is full";
   EXPECT_EQ(receiver->segments(Priority::Low)->segments(), 3U);
   EXPECT_EQ(receiver->segments(Priority::High), nullptr);
   // It holds what finds no segment.
-  ASSERT_EQ(receiver->use_segments(Priority::High, {.hold_us = 20'000'000}), "");
-  EXPECT_NE(receiver->use_segments(Priority::High, {.hold_us = 20'000'001}), "") << "and the one before stays";
+  ASSERT_EQ(testing::why(receiver->use_segments(Priority::High, {.hold_us = 20'000'000})), "");
+  EXPECT_NE(testing::why(receiver->use_segments(Priority::High, {.hold_us = 20'000'001})), "")
+      << "and the one before stays";
   how.priority = Priority::High;
   EXPECT_EQ(sender->send(receiver->node(), receiver->vpid(), bytes_of("waits"), how), Reply::NoError);
-  ASSERT_EQ(receiver->add_segment(Priority::High, 4), "");
+  ASSERT_EQ(testing::why(receiver->add_segment(Priority::High, 4)), "");
   EXPECT_EQ(notified(*sender).error, Error::None);
   EXPECT_EQ(receive(*receiver), "waits");
   // Everything goes with the client.
@@ -358,10 +360,10 @@ TEST_F(Clients, attach_the_feeds_that_they_may_and_are_counted_and_logged) {
   words.replace(5000, 5, "ticks");
   const std::string path = scratch.write("segment", words);
   Host host(options);
-  ASSERT_EQ(host.broker->add_feed("cme", path), "");
-  ASSERT_EQ(host.broker->add_feed("secret", path), "");
-  EXPECT_NE(host.broker->add_feed("cme", path), "");
-  EXPECT_NE(host.broker->add_feed("none", path + "x"), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("cme", path)), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("secret", path)), "");
+  EXPECT_NE(testing::why(host.broker->add_feed("cme", path)), "");
+  EXPECT_NE(testing::why(host.broker->add_feed("none", path + "x")), "");
   host.start();
   auto client = open();
   Result<AttachedFeed> feed = client->attach("cme");
@@ -401,8 +403,8 @@ TEST_F(Clients, attach_the_feeds_that_they_may_and_are_counted_and_logged) {
   const Result<AttachedFeed> again = client->attach("cme");
   ASSERT_TRUE(again);
   EXPECT_NE(again.value().window.capability, feed.value().window.capability);
-  EXPECT_EQ(client->detach(again.value().window.id), "");
-  EXPECT_NE(client->detach(again.value().window.id), "");
+  EXPECT_EQ(testing::why(client->detach(again.value().window.id)), "");
+  EXPECT_NE(testing::why(client->detach(again.value().window.id)), "");
   get.window = again.value().window.id;
   get.capability = again.value().window.capability;
   EXPECT_EQ(issue(*client, get), Error::TargetWindowId);
@@ -429,14 +431,14 @@ TEST_F(Clients, attach_the_feeds_that_they_may_and_are_counted_and_logged) {
 
 TEST_F(Clients, keep_the_file_they_attached_when_the_feed_gets_another) {
   Host host(options);
-  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("old", std::string(kPageBytes, 'o'))), "");
-  EXPECT_NE(host.broker->replace_feed("other", scratch.path("old")), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("cme", scratch.write("old", std::string(kPageBytes, 'o')))), "");
+  EXPECT_NE(testing::why(host.broker->replace_feed("other", scratch.path("old"))), "");
   host.start();
   const auto client = open();
   const Result<AttachedFeed> old = client->attach("cme");
   ASSERT_TRUE(old) << old.message();
   host.stop();
-  ASSERT_EQ(host.broker->replace_feed("cme", scratch.write("new", std::string(2 * kPageBytes, 'n'))), "");
+  ASSERT_EQ(testing::why(host.broker->replace_feed("cme", scratch.write("new", std::string(2 * kPageBytes, 'n')))), "");
   host.start();
   const Result<AttachedFeed> next = client->attach("cme");
   ASSERT_TRUE(next) << next.message();
@@ -460,7 +462,7 @@ TEST_F(Clients, keep_the_file_they_attached_when_the_feed_gets_another) {
   EXPECT_EQ(got(next.value()), 'n');
   // The old one goes with the last attachment to it.
   EXPECT_EQ(host.broker->kept_segments(), 1U);
-  EXPECT_EQ(client->detach(old.value().window.id), "");
+  EXPECT_EQ(testing::why(client->detach(old.value().window.id)), "");
   host.stop();
   host.settle();
   EXPECT_EQ(host.broker->kept_segments(), 0U);
@@ -469,8 +471,8 @@ TEST_F(Clients, keep_the_file_they_attached_when_the_feed_gets_another) {
 TEST_F(Clients, lose_what_new_entitlements_do_not_give_them) {
   options.entitlements[0].feeds = {"cme", "moex"};
   Host host(options);
-  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("cme", std::string(kPageBytes, 'c'))), "");
-  ASSERT_EQ(host.broker->add_feed("moex", scratch.write("moex", std::string(kPageBytes, 'm'))), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("cme", scratch.write("cme", std::string(kPageBytes, 'c')))), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("moex", scratch.write("moex", std::string(kPageBytes, 'm')))), "");
   host.start();
   const auto client = open();
   ASSERT_TRUE(client->attach("cme"));
@@ -639,7 +641,7 @@ TEST_F(Clients, that_share_in_small_pieces_use_up_neither_descriptors_nor_mappin
 TEST_F(Clients, have_no_more_windows_than_their_entitlement) {
   options.entitlements[0].windows = 3;
   Host host(options);
-  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("ring", "records")), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("cme", scratch.write("ring", "records"))), "");
   host.start();
   const auto client = open();
   const Result<SharedRegion> memory = client->share(kPageBytes, Access::ReadWrite);
@@ -653,10 +655,10 @@ TEST_F(Clients, have_no_more_windows_than_their_entitlement) {
   ASSERT_FALSE(fourth);
   EXPECT_NE(fourth.message().find("ERR_QUEUE_FULL"), std::string::npos) << fourth.message();
   EXPECT_FALSE(client->attach("cme"));
-  EXPECT_EQ(client->close_window(first.value().id), "");
+  EXPECT_EQ(testing::why(client->close_window(first.value().id)), "");
   EXPECT_TRUE(client->attach("cme"));
   EXPECT_FALSE(window());
-  EXPECT_EQ(client->detach(feed.value().window.id), "");
+  EXPECT_EQ(testing::why(client->detach(feed.value().window.id)), "");
   EXPECT_TRUE(window());
 }
 
@@ -690,7 +692,7 @@ TEST_F(Clients, that_share_much_memory_at_once_hold_up_nobody_until_all_of_it_is
 TEST_F(Clients, that_lock_the_file_of_a_feed_and_die_leave_no_lock) {
   Host host(options);
   const std::string path = scratch.write("ring", "records");
-  ASSERT_EQ(host.broker->add_feed("cme", path), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("cme", path)), "");
   host.start();
   auto client = open();
   {
@@ -715,23 +717,25 @@ TEST_F(Clients, are_offered_no_file_that_another_can_cut_short) {
   Host host(options);
   const std::string path = scratch.write("ring", "records");
   ASSERT_EQ(::symlink(path.c_str(), (scratch.folder() / "link").c_str()), 0);
-  EXPECT_NE(host.broker->add_feed("link", (scratch.folder() / "link").string()), "");
+  EXPECT_NE(testing::why(host.broker->add_feed("link", (scratch.folder() / "link").string())), "");
   ASSERT_EQ(::chmod(path.c_str(), 0666), 0);
-  EXPECT_NE(host.broker->add_feed("cme", path).find("must belong to this user or root"), std::string::npos);
+  EXPECT_NE(testing::why(host.broker->add_feed("cme", path)).find("must belong to this user or root"),
+            std::string::npos);
   ASSERT_EQ(::chmod(path.c_str(), 0644), 0);
   if (::geteuid() == 0) {
     ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
-    EXPECT_NE(host.broker->add_feed("cme", path).find("must belong to this user or root"), std::string::npos);
+    EXPECT_NE(testing::why(host.broker->add_feed("cme", path)).find("must belong to this user or root"),
+              std::string::npos);
     ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
   }
-  EXPECT_EQ(host.broker->add_feed("cme", path), "");
+  EXPECT_EQ(testing::why(host.broker->add_feed("cme", path)), "");
 }
 
 TEST_F(Clients, of_a_later_broker_reach_no_memory_of_the_one_before) {
   NodeOptions few;
   few.ports = 2;
   Host host(options, few);
-  ASSERT_EQ(host.broker->add_feed("cme", scratch.write("ring", "records")), "");
+  ASSERT_EQ(testing::why(host.broker->add_feed("cme", scratch.write("ring", "records"))), "");
   host.start();
   auto client = open();
   ASSERT_TRUE(client->attach("cme"));
@@ -806,8 +810,8 @@ TEST_F(Clients, of_a_slow_broker_take_no_late_reply_for_another_request) {
   });
   const Result<std::unique_ptr<Client>> client = Client::open(options.socket, 64, 200);
   ASSERT_TRUE(client) << client.message();
-  EXPECT_NE(client.value()->close_window(1).find("does not answer"), std::string::npos);
-  EXPECT_EQ(client.value()->close_window(2), "");
+  EXPECT_NE(testing::why(client.value()->close_window(1)).find("does not answer"), std::string::npos);
+  EXPECT_EQ(testing::why(client.value()->close_window(2)), "");
   thread.join();
 }
 
@@ -1074,7 +1078,7 @@ TEST_F(UnpinnedClients, have_all_changes_in_the_file_when_the_memory_is_gone) {
     ASSERT_EQ(issue(*writer, put), Error::None);
   }
   if (::testing::Test::HasFailure()) return;
-  EXPECT_EQ(owner->unshare(address.value()), "");
+  EXPECT_EQ(testing::why(owner->unshare(address.value())), "");
   ASSERT_TRUE(is_given_back(host));
   for (std::size_t page = 0; page < kPages; ++page) {
     ASSERT_EQ(file.read_word(page), page % 2 == 0 ? 7'000'000 + page : NumberedFile::word_at(page, 0)) << page;

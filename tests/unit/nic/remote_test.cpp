@@ -9,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "tests/lib/why.hpp"
 #include "tests/unit/nic/remote_fixture.hpp"
 #include "tests/unit/ring/fixture.hpp"
 
@@ -385,7 +386,7 @@ TEST_F(RemoteFar, who_is_lapped_is_told_exactly_how_many_records_it_missed) {
     feed.tick(i, std::string(i % 70, 'b'));
     if (i % 4 == 0) step();
   }
-  EXPECT_EQ(publisher->status().at(0).state, SubscriptionStatus::State::Waiting);
+  EXPECT_EQ(publisher->status().at(0).state, SubscriptionState::Waiting);
   EXPECT_GT(publisher->status().at(0).behind, 100U);
   subscribers.back() = std::move(asleep);
   until([&] { return publisher->status().at(0).behind == 0; }, "it has caught up");
@@ -447,7 +448,7 @@ TEST_F(RemoteFar, who_has_another_node_goes_on_where_it_was) {
   net->cut(1);
   for (std::uint32_t i = 0; i < 30; ++i) feed.tick(100 + i);
   run(10);
-  ASSERT_EQ(here.move_to(net->node(2)), "");
+  ASSERT_EQ(testing::why(here.move_to(net->node(2))), "");
   net->mend(1);
   net->restart(1);  // the one so far is gone
   until([&] { return here.counters().sessions == 2 && here.state() == SubscriberState::Live; }, "it is back");
@@ -460,7 +461,7 @@ TEST_F(RemoteFar, who_has_another_node_goes_on_where_it_was) {
   // What is not there any more is told.
   net->cut(2);
   for (std::uint32_t i = 0; i < 2 * kRingSlots; ++i) feed.tick(i);
-  ASSERT_EQ(here.move_to(net->node(1)), "");
+  ASSERT_EQ(testing::why(here.move_to(net->node(1))), "");
   net->mend(2);
   until([&] { return here.counters().sessions == 3 && here.state() == SubscriberState::Live; }, "it is back again");
   EXPECT_GT(here.counters().lost, 0U);
@@ -584,13 +585,11 @@ TEST_P(RemoteBoth, a_reader_that_is_waited_for_stops_the_writer_and_loses_nothin
   wanted.records_read = read;
   Subscriber& here = subscribe(1, wanted);
   until(
-      [&] {
-        return publisher->status().size() == 1 && publisher->status().at(0).state == SubscriptionStatus::State::Waiting;
-      },
+      [&] { return publisher->status().size() == 1 && publisher->status().at(0).state == SubscriptionState::Waiting; },
       "the publisher waits");
   run(120'000);  // 1.2 s: the reader takes nothing, but is there
   ASSERT_EQ(publisher->status().size(), 1U);
-  EXPECT_EQ(publisher->status().at(0).state, SubscriptionStatus::State::Waiting);
+  EXPECT_EQ(publisher->status().at(0).state, SubscriptionState::Waiting);
   // Half of the ring, and what was sent beside.
   EXPECT_LE(here.counters().slots, kLosslessSlots * 3 / 4);
   EXPECT_GT(here.counters().slots, kLosslessSlots / 4);
@@ -966,7 +965,7 @@ TEST_F(RemoteNearLossless, a_subscriber_that_sleeps_stops_the_writer_and_loses_n
   std::thread writing([&] {
     for (; written < kRecords && goes_on; ++written) ring::test::write_record(made, 4, written);
   });
-  until([&] { return publisher->status().at(0).state == SubscriptionStatus::State::Waiting; }, "the publisher waits");
+  until([&] { return publisher->status().at(0).state == SubscriptionState::Waiting; }, "the publisher waits");
   run(20'000);  // 0.2 s
   EXPECT_LE(publisher->status().at(0).slots, kLosslessSlots / 2);
   EXPECT_GT(publisher->status().at(0).slots, kLosslessSlots / 4);
@@ -1143,7 +1142,7 @@ TEST_F(RemoteNear, has_a_ring_at_another_node_too) {
   until_live(here);
   feed.tick(1);
   until_records(here, 1);
-  ASSERT_EQ(here.move_to(net->node(2)), "");
+  ASSERT_EQ(testing::why(here.move_to(net->node(2))), "");
   net->restart(1);
   until_live(here);
   feed.tick(2);
@@ -1462,7 +1461,7 @@ TEST_F(Remote, a_subscriber_gets_no_more_bytes_in_a_second_than_it_may) {
   for (std::uint32_t i = 0; net->now() - begin_ns < 400'000'000; ++i) {
     if (i % 2 == 0) feed.tick(i);  // 64 bytes each 20 us: three times as much
     step();
-    was_slowed = was_slowed || publisher->status()[0].state == SubscriptionStatus::State::Slowed;
+    was_slowed = was_slowed || publisher->status()[0].state == SubscriptionState::Slowed;
   }
   const std::uint64_t bytes = (publisher->status()[0].slots - slots_before) * record::kSlotBytes;
   EXPECT_TRUE(was_slowed);

@@ -14,8 +14,8 @@ namespace {
 constexpr std::uint32_t kApi = FI_VERSION(1, 17);
 constexpr int kEventsPerPoll = 16;
 
-std::string said(const char* what, int error) {
-  return std::string(what) + ": " + fabric_library().strerror(error);
+Failure failed(const std::string& what, int error) {
+  return Failure{what + ": " + fabric_library().strerror(error)};
 }
 
 /// HOST:PORT, [HOST]:PORT; or a name, which has no port.
@@ -43,14 +43,10 @@ void FabricEndpoint::Close<Object>::operator()(Object* object) const noexcept {
 
 FabricEndpoint::~FabricEndpoint() = default;
 
-FabricEndpoint::Info FabricEndpoint::find(const FabricOptions& options, const std::string& name, bool is_own,
-                                          std::string& problem) {
+Result<FabricEndpoint::Info> FabricEndpoint::find(const FabricOptions& options, const std::string& name, bool is_own) {
   const FabricLibrary& library = fabric_library();
   const Info hints(library.dupinfo(nullptr));
-  if (!hints) {
-    problem = "not enough memory";
-    return nullptr;
-  }
+  if (!hints) return Failure{"not enough memory"};
   hints->caps = FI_MSG | FI_SOURCE;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
@@ -67,30 +63,30 @@ FabricEndpoint::Info FabricEndpoint::find(const FabricOptions& options, const st
       library.getinfo(kApi, parsed.host.empty() ? nullptr : parsed.host.c_str(),
                       parsed.port.empty() ? nullptr : parsed.port.c_str(), is_own ? FI_SOURCE : 0, hints.get(), &found);
   if (error != 0) {
-    problem = said(("provider '" + options.provider + "' has no endpoint for '" + name + "'").c_str(), -error);
-    return nullptr;
+    return failed("provider '" + options.provider + "' has no endpoint for '" + name + "'", -error);
   }
   return Info(found);
 }
 
-std::string FabricEndpoint::open(const FabricOptions& options, const std::string& host, std::span<std::byte> memory) {
-  std::string problem;
-  info_ = options.listen.empty() ? find(options, host, false, problem) : find(options, options.listen, true, problem);
-  if (!info_) return problem;
-  problem = make_domain(options, memory);
-  if (problem.empty()) problem = enable(options);
-  return problem.empty() ? learn_names(options, host) : problem;
+Status FabricEndpoint::open(const FabricOptions& options, const std::string& host, std::span<std::byte> memory) {
+  const bool listens = !options.listen.empty();
+  Result<Info> info = find(options, listens ? options.listen : host, listens);
+  if (!info) return info.failure();
+  info_ = std::move(info).value();
+  Status opened = make_domain(options, memory);
+  if (opened) opened = enable(options);
+  return opened ? learn_names(options, host) : opened;
 }
 
-std::string FabricEndpoint::make_domain(const FabricOptions& options, std::span<std::byte> memory) {
+Status FabricEndpoint::make_domain(const FabricOptions& options, std::span<std::byte> memory) {
   fid_fabric* fabric = nullptr;
   if (const int error = fabric_library().fabric(info_->fabric_attr, &fabric, nullptr); error != 0) {
-    return said("cannot open the fabric", -error);
+    return failed("cannot open the fabric", -error);
   }
   fabric_.reset(fabric);
   fid_domain* domain = nullptr;
   if (const int error = fi_domain(fabric, info_.get(), &domain, nullptr); error != 0) {
-    return said("cannot open the domain", -error);
+    return failed("cannot open the domain", -error);
   }
   domain_.reset(domain);
   fi_av_attr table{};
@@ -98,7 +94,7 @@ std::string FabricEndpoint::make_domain(const FabricOptions& options, std::span<
   table.count = fabric_addresses(options);
   fid_av* addresses = nullptr;
   if (const int error = fi_av_open(domain, &table, &addresses, nullptr); error != 0) {
-    return said("cannot create a table of addresses", -error);
+    return failed("cannot create a table of addresses", -error);
   }
   addresses_.reset(addresses);
   const FabricSlots slots(options);
@@ -108,7 +104,7 @@ std::string FabricEndpoint::make_domain(const FabricOptions& options, std::span<
   queue.wait_obj = FI_WAIT_NONE;
   fid_cq* completions = nullptr;
   if (const int error = fi_cq_open(domain, &queue, &completions, nullptr); error != 0) {
-    return said("cannot create a completion queue", -error);
+    return failed("cannot create a completion queue", -error);
   }
   completions_.reset(completions);
   memory_ = memory.data();
@@ -121,41 +117,41 @@ std::string FabricEndpoint::make_domain(const FabricOptions& options, std::span<
     fid_mr* registered = nullptr;
     if (const int error = fi_mr_reg(domain, memory_, memory.size(), FI_SEND | FI_RECV, 0, 0, 0, &registered, nullptr);
         error != 0) {
-      return said("cannot register memory", -error);
+      return failed("cannot register memory", -error);
     }
     registered_.reset(registered);
   }
-  return {};
+  return Done{};
 }
 
-std::string FabricEndpoint::enable(const FabricOptions& options) {
+Status FabricEndpoint::enable(const FabricOptions& options) {
   fid_ep* endpoint = nullptr;
   if (const int error = fi_endpoint(domain_.get(), info_.get(), &endpoint, nullptr); error != 0) {
     const std::string what =
         "cannot " + (options.listen.empty() ? "create an endpoint" : "listen at '" + options.listen + "'");
-    return said(what.c_str(), -error);
+    return failed(what, -error);
   }
   endpoint_.reset(endpoint);
   if (const int error = fi_ep_bind(endpoint, &addresses_->fid, 0); error != 0) {
-    return said("cannot bind addresses to the endpoint", -error);
+    return failed("cannot bind addresses to the endpoint", -error);
   }
   if (const int error = fi_ep_bind(endpoint, &completions_->fid, FI_TRANSMIT | FI_RECV); error != 0) {
-    return said("cannot bind completions to the endpoint", -error);
+    return failed("cannot bind completions to the endpoint", -error);
   }
   if (const int error = fi_enable(endpoint); error != 0) {
-    return said(("cannot listen at '" + options.listen + "'").c_str(), -error);
+    return failed("cannot listen at '" + options.listen + "'", -error);
   }
-  return {};
+  return Done{};
 }
 
-std::string FabricEndpoint::learn_names(const FabricOptions& options, const std::string& host) {
+Status FabricEndpoint::learn_names(const FabricOptions& options, const std::string& host) {
   names_.knows_sources = leaves_host(options.provider);
   // All addresses of a provider have one length, or are text with its end.
   names_.has_text_addresses = info_->addr_format == FI_ADDR_STR;
   names_.own.resize(kFabricAddressBytes);
   std::size_t length = names_.own.size();
   if (const int error = fi_getname(&endpoint_->fid, names_.own.data(), &length); error != 0) {
-    return said("cannot get the address of the endpoint", -error);
+    return failed("cannot get the address of the endpoint", -error);
   }
   names_.own.resize(length);
   std::string text(kFabricAddressBytes + 64, '\0');
@@ -164,16 +160,16 @@ std::string FabricEndpoint::learn_names(const FabricOptions& options, const std:
   text.resize(std::min(::strnlen(text.data(), text.size()), text.size()));
   const std::size_t scheme = text.find("://");
   names_.text = scheme == std::string::npos ? text : text.substr(scheme + 3);
-  if (host.empty()) return {};
-  std::string problem;
-  const Info info = find(options, host, false, problem);
-  if (!info) return problem;
+  if (host.empty()) return Done{};
+  const Result<Info> found = find(options, host, false);
+  if (!found) return found.failure();
+  const Info& info = found.value();
   if (info->dest_addr == nullptr || info->dest_addrlen == 0 || info->dest_addrlen > kFabricAddressBytes) {
-    return "'" + host + "' has no address";
+    return Failure{"'" + host + "' has no address"};
   }
   const auto* const bytes = static_cast<const std::byte*>(info->dest_addr);
   names_.host = {bytes, bytes + info->dest_addrlen};
-  return {};
+  return Done{};
 }
 
 FabricHandle FabricEndpoint::add(std::span<const std::byte> address) {

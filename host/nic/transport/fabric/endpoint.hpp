@@ -12,6 +12,7 @@
 
 #include "host/nic/transport/fabric/device.hpp"
 #include "host/nic/transport/fabric/library.hpp"
+#include "microcode/base/result.hpp"
 
 namespace stopbit::nic {
 
@@ -19,8 +20,8 @@ namespace stopbit::nic {
 class FabricEndpoint final : public FabricDevice {
  public:
   /// Opens it at `options.listen`; if that is empty, where `host`, the name of node 0, can be reached from. `memory` is
-  /// that of the slots, and must outlive it. "" or what is wrong.
-  [[nodiscard]] std::string open(const FabricOptions& options, const std::string& host, std::span<std::byte> memory);
+  /// that of the slots, and must outlive it.
+  [[nodiscard]] Status open(const FabricOptions& options, const std::string& host, std::span<std::byte> memory);
   FabricEndpoint() = default;
   ~FabricEndpoint() override;
 
@@ -50,11 +51,10 @@ class FabricEndpoint final : public FabricDevice {
   };
   using Info = std::unique_ptr<fi_info, FreeInfo>;
 
-  [[nodiscard]] static Info find(const FabricOptions& options, const std::string& name, bool is_own,
-                                 std::string& problem);
-  [[nodiscard]] std::string make_domain(const FabricOptions& options, std::span<std::byte> memory);
-  [[nodiscard]] std::string enable(const FabricOptions& options);
-  [[nodiscard]] std::string learn_names(const FabricOptions& options, const std::string& host);
+  [[nodiscard]] static Result<Info> find(const FabricOptions& options, const std::string& name, bool is_own);
+  [[nodiscard]] Status make_domain(const FabricOptions& options, std::span<std::byte> memory);
+  [[nodiscard]] Status enable(const FabricOptions& options);
+  [[nodiscard]] Status learn_names(const FabricOptions& options, const std::string& host);
   [[nodiscard]] bool take_error(Event& event);
   [[nodiscard]] void* descriptor() const noexcept;
 

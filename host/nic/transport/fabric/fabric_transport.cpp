@@ -23,20 +23,21 @@ constexpr std::size_t kSpare = 2;
 constexpr std::uint64_t kLookEveryNs = 1'000'000;
 constexpr std::uint64_t kGoodbyeNs = 50'000'000;
 
-std::string check(const FabricOptions& options) {
+Status check(const FabricOptions& options) {
   if (options.network.empty() || options.network.size() >= kFabricNameBytes) {
-    return "the name of a network must have 1 to " + std::to_string(kFabricNameBytes - 1) + " bytes";
+    return Failure{"the name of a network must have 1 to " + std::to_string(kFabricNameBytes - 1) + " bytes"};
   }
-  if (options.nodes < 2 || options.nodes > 1024) return "a network must have 2 to 1024 nodes";
-  if (options.frame_bytes < 256 || options.frame_bytes > 16'000) return "a frame must have 256 to 16000 bytes";
-  if (options.tx_slots < 4 || options.tx_slots > 1024) return "frames in flight to a node must be 4 to 1024";
-  if (options.rx_slots < 16 || options.rx_slots > 65'536) return "the queue of received frames must have 16 to 65536";
-  if (options.lease_ns < 10'000'000) return "a lease must last at least 10 ms";
+  if (options.nodes < 2 || options.nodes > 1024) return Failure{"a network must have 2 to 1024 nodes"};
+  if (options.frame_bytes < 256 || options.frame_bytes > 16'000) return Failure{"a frame must have 256 to 16000 bytes"};
+  if (options.tx_slots < 4 || options.tx_slots > 1024) return Failure{"frames in flight to a node must be 4 to 1024"};
+  if (options.rx_slots < 16 || options.rx_slots > 65'536)
+    return Failure{"the queue of received frames must have 16 to 65536"};
+  if (options.lease_ns < 10'000'000) return Failure{"a lease must last at least 10 ms"};
   if (options.node && (*options.node == 0 || *options.node >= options.nodes)) {
-    return "no node that joins a network of " + std::to_string(options.nodes) + " is node " +
-           std::to_string(*options.node);
+    return Failure{"no node that joins a network of " + std::to_string(options.nodes) + " is node " +
+                   std::to_string(*options.node)};
   }
-  return {};
+  return Done{};
 }
 
 }  // namespace
@@ -53,22 +54,23 @@ class FabricTransport::Parts {
  public:
   explicit Parts(const FabricOptions& how) : options(how), ready(how.rx_slots), own(how.tx_slots) {}
 
-  /// "" or what is wrong. `host`: the address of node 0, or nothing.
-  [[nodiscard]] std::string open(const std::string& host) {
-    if (std::string problem = pool.open(options, host, counters); !problem.empty()) return problem;
+  /// `host`: the address of node 0, or nothing.
+  [[nodiscard]] Status open(const std::string& host) {
+    if (Status opened = pool.open(options, host, counters); !opened) return opened;
     Membership::Self self;
     self.address = pool.names().own;
     self.host = pool.names().host;
     self.knows_sources = pool.names().knows_sources;
-    if (!host.empty() && self.host.empty()) return "'" + host + "' has no address";
+    if (!host.empty() && self.host.empty()) return Failure{"'" + host + "' has no address"};
     while (self.incarnation == 0) {
       if (::getrandom(&self.incarnation, sizeof(self.incarnation), 0) != sizeof(self.incarnation)) {
-        return "cannot get random numbers";
+        return Failure{"cannot get random numbers"};
       }
     }
     for (std::vector<std::byte>& frame : own) frame.reserve(options.frame_bytes);
     membership = std::make_unique<Membership>(pool, options, std::move(self), counters);
-    return membership->problem();
+    if (!membership->problem().empty()) return Failure{membership->problem()};
+    return Done{};
   }
 
   /// Takes in frames that have arrived, as far as there is room; no more than that, because a peer that sends only
@@ -138,14 +140,14 @@ bool leaves_host(std::string_view provider) noexcept {
   return !provider.starts_with("shm");
 }
 
-std::string FabricTransport::why_not() {
-  return fabric_library().problem;
+Status FabricTransport::available() {
+  return fabric_library().loaded;
 }
 
 Result<std::unique_ptr<FabricTransport>> FabricTransport::open(const FabricOptions& options, const std::string& host) {
-  if (std::string problem = check(options); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status good = check(options); !good) return good.failure();
   auto parts = std::make_unique<Parts>(options);
-  if (std::string problem = parts->open(host); !problem.empty()) return Failure{std::move(problem)};
+  if (const Status opened = parts->open(host); !opened) return opened.failure();
   return std::unique_ptr<FabricTransport>(new FabricTransport(std::move(parts)));
 }
 

@@ -83,8 +83,8 @@ struct FabricCounters {
 /// on a socket of its own now and then, and no others.
 class FabricTransport final : public Transport {
  public:
-  /// Nothing, or why there is no libfabric: not in this build, or not on this machine.
-  [[nodiscard]] static std::string why_not();
+  /// Fails without libfabric: not in this build, or not on this machine.
+  [[nodiscard]] static Status available();
 
   /// Node 0. At once.
   [[nodiscard]] static Result<std::unique_ptr<FabricTransport>> listen(const FabricOptions& options);

@@ -8,9 +8,9 @@ namespace stopbit::nic {
 namespace {
 
 template <class Function>
-void find(void* library, const char* name, Function& function, std::string& problem) {
+void find(void* library, const char* name, Function& function, Status& loaded) {
   function = reinterpret_cast<Function>(::dlsym(library, name));
-  if (function == nullptr) problem = std::string("libfabric.so.1 has no function ") + name;
+  if (function == nullptr) loaded = Failure{std::string("libfabric.so.1 has no function ") + name};
 }
 
 FabricLibrary load() {
@@ -23,14 +23,14 @@ FabricLibrary load() {
   void* const library = ::dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = ::dlerror();
-    result.problem = std::string("libfabric cannot be loaded: ") + (why != nullptr ? why : "?");
+    result.loaded = Failure{std::string("libfabric cannot be loaded: ") + (why != nullptr ? why : "?")};
     return result;
   }
-  find(library, "fi_getinfo", result.getinfo, result.problem);
-  find(library, "fi_freeinfo", result.freeinfo, result.problem);
-  find(library, "fi_dupinfo", result.dupinfo, result.problem);
-  find(library, "fi_fabric", result.fabric, result.problem);
-  find(library, "fi_strerror", result.strerror, result.problem);
+  find(library, "fi_getinfo", result.getinfo, result.loaded);
+  find(library, "fi_freeinfo", result.freeinfo, result.loaded);
+  find(library, "fi_dupinfo", result.dupinfo, result.loaded);
+  find(library, "fi_fabric", result.fabric, result.loaded);
+  find(library, "fi_strerror", result.strerror, result.loaded);
   return result;
 }
 

@@ -2,7 +2,7 @@
 
 #include <rdma/fabric.h>
 
-#include <string>
+#include "microcode/base/result.hpp"
 
 namespace stopbit::nic {
 
@@ -14,7 +14,7 @@ struct FabricLibrary {
   decltype(&::fi_dupinfo) dupinfo = nullptr;
   decltype(&::fi_fabric) fabric = nullptr;
   decltype(&::fi_strerror) strerror = nullptr;
-  std::string problem;  ///< Why there is none.
+  Status loaded = Done{};
 };
 
 /// The one of this process; stays loaded. The first call is not for two threads at once with ones that change the

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
-#include "host/nic/transport/fabric/apart/apart_device.hpp"
 #include "host/nic/transport/fabric/endpoint.hpp"
+#include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 
 namespace stopbit::nic {
 namespace {
@@ -14,24 +14,24 @@ constexpr int kEventsPerPoll = 16;
 
 }  // namespace
 
-std::string FabricPool::open(const FabricOptions& options, const std::string& host, FabricCounters& counters) {
+Status FabricPool::open(const FabricOptions& options, const std::string& host, FabricCounters& counters) {
   if (!options.program.empty() && leaves_host(options.provider)) {
-    auto device = ApartDevice::open(options, host);
-    if (!device) return device.message();
+    auto device = IsolatedDevice::open(options, host);
+    if (!device) return Failure{device.message()};
     use(options, std::move(device).value(), counters);
-    return {};
+    return Done{};
   }
-  if (const std::string& problem = fabric_library().problem; !problem.empty()) return problem;
+  if (const Status& loaded = fabric_library().loaded; !loaded) return loaded;
   // Pages that are never used cost nothing.
   const FabricSlots slots(options);
   memory_.reset(static_cast<std::byte*>(std::aligned_alloc(kPageBytes, slots.memory())));
-  if (!memory_) return "not enough memory for " + std::to_string(slots.total) + " frames";
+  if (!memory_) return Failure{"not enough memory for " + std::to_string(slots.total) + " frames"};
   auto endpoint = std::make_unique<FabricEndpoint>();
-  std::string problem = endpoint->open(options, host, {memory_.get(), slots.memory()});
-  if (!problem.empty()) return problem;
+  if (Status opened = endpoint->open(options, host, {memory_.get(), slots.memory()}); !opened) return opened;
   use(options, std::move(endpoint), counters);
   // One that does not take them all at once takes the others as they come back.
-  return unposted_.size() == slots.receive ? "the endpoint accepts no receive buffers" : "";
+  if (unposted_.size() == slots.receive) return Failure{"the endpoint accepts no receive buffers"};
+  return Done{};
 }
 
 void FabricPool::use(const FabricOptions& options, std::unique_ptr<FabricDevice> device, FabricCounters& counters) {

@@ -17,8 +17,8 @@ namespace stopbit::nic {
 class FabricPool final : public FabricWires {
  public:
   /// Of an endpoint in this process, or apart from it if `options.program` says so. `host`: the name of node 0; empty:
-  /// this is it. "" or what is wrong.
-  [[nodiscard]] std::string open(const FabricOptions& options, const std::string& host, FabricCounters& counters);
+  /// this is it.
+  [[nodiscard]] Status open(const FabricOptions& options, const std::string& host, FabricCounters& counters);
   /// Over any device, for tests.
   void use(const FabricOptions& options, std::unique_ptr<FabricDevice> device, FabricCounters& counters);
 

@@ -23,8 +23,8 @@ Result<std::string> find_fabric_program() {
 bool leaves_host(std::string_view provider) noexcept {
   return !provider.starts_with("shm");
 }
-std::string FabricTransport::why_not() {
-  return kWhyNot;
+Status FabricTransport::available() {
+  return Failure{kWhyNot};
 }
 Result<std::unique_ptr<FabricTransport>> FabricTransport::listen(const FabricOptions&) {
   return Failure{kWhyNot};

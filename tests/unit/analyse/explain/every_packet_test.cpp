@@ -18,9 +18,8 @@ Feed feed_of(const std::string& templates, const std::string& capture, std::stri
   Feed feed{testing::compile(testing::read_file(templates)), testing::options_of(framing), {}};
   const auto source = ingest::open_capture(capture);
   EXPECT_TRUE(source.ok());
-  std::string fault;
-  feed.sample = guess::take_sample(*source.value(), {packets, std::size_t{64} << 20}, fault);
-  EXPECT_EQ(fault, "");
+  feed.sample = guess::take_sample(*source.value(), {packets, std::size_t{64} << 20});
+  EXPECT_EQ(feed.sample.fault, "");
   return feed;
 }
 

@@ -44,8 +44,7 @@ Sample sample_of(const std::vector<ByteVector>& datagrams) {
 Sample sample_from(const std::string& capture, std::size_t packets) {
   const auto source = ingest::open_capture(capture);
   EXPECT_TRUE(source.ok());
-  std::string fault;
-  return take_sample(*source.value(), {packets, std::size_t{8} << 20}, fault);
+  return take_sample(*source.value(), {packets, std::size_t{8} << 20});
 }
 
 /// The FAST data of the bundled sample, with another preamble before each datagram.

@@ -92,7 +92,7 @@ class ScriptedPort final : public ingest::Port {
   explicit ScriptedPort(const std::vector<Arrived>& script) : script_(script) {}
 
   void release() { is_released_ = true; }
-  [[nodiscard]] stopbit::Status join(const ingest::Membership& /*membership*/) override { return Done{}; }
+  [[nodiscard]] Status join(const ingest::Membership& /*membership*/) override { return Done{}; }
   [[nodiscard]] std::size_t poll(std::span<ingest::Arrival> batch) noexcept override {
     if (!std::exchange(is_released_, false)) return 0;
     const Arrived& datagram = script_[at_++];
@@ -120,42 +120,41 @@ class ScriptedPort final : public ingest::Port {
 
 Decoded live(const std::shared_ptr<const Program>& program, const Traffic& traffic, EngineKind kind) {
   Decoded decoded;
-  appliance::OutletPlan plan;
+  appliance::RecordOutputPlan plan;
   plan.engine = kind;
   for (const Channel& channel : traffic.channels) {
     plan.rules[static_cast<std::size_t>(engine_rule(channel.framing))] = true;
     plan.channels = std::max(plan.channels, static_cast<std::uint16_t>(channel.number + 1));
   }
-  appliance::Outlet outlet(plan, "outlet");
-  appliance::AgentTally agent_tally;
-  appliance::PortTally port_tally;
-  std::vector<appliance::ChannelTally> channel_tallies(traffic.channels.size());
-  appliance::TallyBuilder builder;
-  builder.agent(agent_tally, "agent");
-  builder.port(port_tally, "port");
-  builder.outlet(outlet.tally(), "outlet");
-  for (std::size_t i = 0; i < channel_tallies.size(); ++i) {
-    builder.channel(channel_tallies[i], std::to_string(i), traffic.channels[i].lines[1].has_value());
+  appliance::RecordOutput output(plan, "output");
+  appliance::AgentCounterSet agent_counter_set;
+  appliance::PortCounterSet port_counter_set;
+  std::vector<appliance::ChannelCounterSet> channel_counter_sets(traffic.channels.size());
+  appliance::CounterSetBuilder builder;
+  builder.agent(agent_counter_set, "agent");
+  builder.port(port_counter_set, "port");
+  builder.output(output.counter_set(), "output");
+  for (std::size_t i = 0; i < channel_counter_sets.size(); ++i) {
+    builder.channel(channel_counter_sets[i], std::to_string(i), traffic.channels[i].lines[1].has_value());
   }
   const auto segment = builder.build("");
   EXPECT_TRUE(segment) << segment.message();
 
-  std::string note;
-  auto load = std::move(outlet.prepare("image", program, kGeneration, note)).value();
+  auto load = std::move(output.prepare("image", program, kGeneration)).value();
   load->memory = std::make_unique<KeepingSink>(program->max_record_slots, Keep{&decoded});
   load->sink = &load->stages.connect(*load->memory);
-  (void)outlet.start(std::move(load), 0);
+  (void)output.start(std::move(load), 0);
 
   std::uint64_t now = 0;
   auto made = std::make_unique<ScriptedPort>(traffic.datagrams);
   ScriptedPort& port = *made;
   appliance::Agent::Parts parts;
-  parts.ports.push_back({.port = std::move(made), .tally = &port_tally});
-  parts.outlets.push_back(&outlet);
-  parts.tally = &agent_tally;
+  parts.ports.push_back({.port = std::move(made), .counter_set = &port_counter_set});
+  parts.outputs.push_back(&output);
+  parts.counter_set = &agent_counter_set;
   appliance::Agent agent(std::move(parts), {.wall = [&now] { return now; }, .monotonic = [&now] { return now; }});
-  for (std::size_t i = 0; i < channel_tallies.size(); ++i) {
-    agent.add(traffic.channels[i], static_cast<std::uint32_t>(i), outlet, channel_tallies[i]);
+  for (std::size_t i = 0; i < channel_counter_sets.size(); ++i) {
+    agent.add(traffic.channels[i], static_cast<std::uint32_t>(i), output, channel_counter_sets[i]);
   }
   for (const Arrived& datagram : traffic.datagrams) {
     now = datagram.time_ns;

@@ -15,9 +15,9 @@
 #include <string_view>
 
 #include "host/nic/node/shared_memory.hpp"
-#include "host/nic/transport/fabric/apart/confine.hpp"
-#include "host/nic/transport/fabric/apart/server.hpp"
-#include "host/nic/transport/fabric/apart/supervisor.hpp"
+#include "host/nic/transport/fabric/isolated/confine.hpp"
+#include "host/nic/transport/fabric/isolated/server.hpp"
+#include "host/nic/transport/fabric/isolated/supervisor.hpp"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define STOPBIT_SANITIZED
@@ -58,7 +58,7 @@ int serve() {
   }
   limit();
   nic::FabricServer server(memory.span());
-  if (!server.open().empty()) return 1;  // the other process says it
+  if (!server.open()) return 1;  // the other process says it
   if (const Status done = nic::confine_server(); !done) return failed(done.message().c_str());
   ::close(STDERR_FILENO);  // the log of the process that it serves
   server.begin();

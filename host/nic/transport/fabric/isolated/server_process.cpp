@@ -1,4 +1,4 @@
-#include "host/nic/transport/fabric/apart/server_process.hpp"
+#include "host/nic/transport/fabric/isolated/server_process.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,7 +14,7 @@
 #include <cstring>
 #include <utility>
 
-#include "host/nic/transport/fabric/apart/supervisor.hpp"
+#include "host/nic/transport/fabric/isolated/supervisor.hpp"
 
 namespace stopbit::nic {
 namespace {

@@ -1,4 +1,4 @@
-#include "host/appliance/outlet.hpp"
+#include "host/appliance/record_output.hpp"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 
 namespace stopbit::appliance {
 
-EngineOptions Outlet::engine_options(std::size_t rule, std::uint16_t generation) const {
+EngineOptions RecordOutput::engine_options(std::size_t rule, std::uint16_t generation) const {
   return {.reset = static_cast<ResetRule>(rule),
           .strict = plan_.strict,
           .channels = plan_.channels,
@@ -14,7 +14,7 @@ EngineOptions Outlet::engine_options(std::size_t rule, std::uint16_t generation)
           .limits = plan_.limits};
 }
 
-Result<std::string> Outlet::why_not_on(device::Card& card, const Program& program) const {
+Result<std::string> RecordOutput::why_not_on(device::Card& card, const Program& program) const {
   const auto rule = std::find(plan_.rules.begin(), plan_.rules.end(), true);
   if (std::find(rule + 1, plan_.rules.end(), true) != plan_.rules.end()) {
     return std::string("its channels have different reset rules, and a card supports one");
@@ -27,8 +27,8 @@ Result<std::string> Outlet::why_not_on(device::Card& card, const Program& progra
   return out;
 }
 
-Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<const Program> program,
-                                              std::uint16_t generation, std::string& note, device::Card* card) const {
+Result<std::unique_ptr<Load>> RecordOutput::prepare(std::string name, std::shared_ptr<const Program> program,
+                                                    std::uint16_t generation, device::Card* card) const {
   auto load = std::make_unique<Load>();
   load->name = std::move(name);
   load->generation = generation;
@@ -43,7 +43,8 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
       continue;
     }
     MadeEngine made = make_engine(*program, engine_options(rule, generation), plan_.engine);
-    if (!made.why_not_native.empty()) note = "the interpreter is used instead of native code: " + made.why_not_native;
+    if (!made.why_not_native.empty())
+      load->note = "the interpreter is used instead of native code: " + made.why_not_native;
     load->engines[rule] = std::move(made.engine);
   }
   record::RecordSink* last = nullptr;
@@ -64,9 +65,9 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
   std::vector<counters::Counter> counts;
   for (const Template& item : program->templates) {
     const auto found = templates_.find(std::string(program->name(item.name)));
-    counts.push_back(found != templates_.end() ? found->second : tally_.other);
+    counts.push_back(found != templates_.end() ? found->second : counter_set_.other);
   }
-  load->stages.add(std::make_unique<TallyStage>(tally_, std::move(counts)));
+  load->stages.add(std::make_unique<CountingStage>(counter_set_, std::move(counts)));
   if (auto session = feed::SessionStage::make(*program)) {
     load->session = session.get();
     load->stages.add(std::move(session));
@@ -77,7 +78,7 @@ Result<std::unique_ptr<Load>> Outlet::prepare(std::string name, std::shared_ptr<
   return load;
 }
 
-std::unique_ptr<Load> Outlet::start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept {
+std::unique_ptr<Load> RecordOutput::start(std::unique_ptr<Load> load, std::uint64_t now_ns) noexcept {
   if (load_) {
     load_->builder->write_event(*load_->sink, {.arrival_ns = now_ns, .image_generation = load_->generation},
                                 {.kind = record::EventKind::LayoutChanged}, 0);
@@ -91,9 +92,9 @@ std::unique_ptr<Load> Outlet::start(std::unique_ptr<Load> load, std::uint64_t no
                       .image_generation = load_->generation,
                       .session = load_->session};
   }
-  tally_.generation.set(load_->generation);
-  tally_.layout_hash.set(load_->layout_hash);
-  tally_.image.set(load_->name);
+  counter_set_.generation.set(load_->generation);
+  counter_set_.layout_hash.set(load_->layout_hash);
+  counter_set_.image.set(load_->name);
   return load;
 }
 

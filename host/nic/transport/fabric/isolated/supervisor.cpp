@@ -1,4 +1,4 @@
-#include "host/nic/transport/fabric/apart/supervisor.hpp"
+#include "host/nic/transport/fabric/isolated/supervisor.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

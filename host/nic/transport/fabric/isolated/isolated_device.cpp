@@ -1,4 +1,4 @@
-#include "host/nic/transport/fabric/apart/apart_device.hpp"
+#include "host/nic/transport/fabric/isolated/isolated_device.hpp"
 
 #include <time.h>
 
@@ -18,34 +18,34 @@ constexpr std::uint64_t kFirstPauseNs = 10'000'000;
 constexpr std::uint64_t kLongestPauseNs = 500'000'000;
 constexpr std::size_t kStampAt = 32;  // in a handle, above the number of the line
 
-using Said = ApartMemory::State;
+using Said = IsolatedMemory::State;
 
 /// At most the array's length, and printable: the text comes from an untrusted process.
-std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
-  const std::array<char, ApartMemory::kTextBytes> copy = from;
+std::string text_of(const std::array<char, IsolatedMemory::kTextBytes>& from) {
+  const std::array<char, IsolatedMemory::kTextBytes> copy = from;
   std::string text(copy.data(), ::strnlen(copy.data(), copy.size()));
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < ' ' || c > '~'; }, '?');
   return text;
 }
-void store(const std::string& text, std::array<char, ApartMemory::kTextBytes>& to) {
+void store(const std::string& text, std::array<char, IsolatedMemory::kTextBytes>& to) {
   to.fill('\0');
   std::copy_n(text.begin(), std::min(text.size(), to.size() - 1), to.begin());
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& options, const std::string& host) {
+Result<std::unique_ptr<IsolatedDevice>> IsolatedDevice::open(const FabricOptions& options, const std::string& host) {
   for (const std::string* const text : {&options.provider, &options.listen, &host}) {
-    if (text->size() >= ApartMemory::kTextBytes) return Failure{"'" + *text + "' is too long"};
+    if (text->size() >= IsolatedMemory::kTextBytes) return Failure{"'" + *text + "' is too long"};
   }
   SharedMemory shared;
-  if (!shared.create("stopbit-fabric", round_up<std::size_t>(ApartMemory::bytes(options), kPageBytes))) {
+  if (!shared.create("stopbit-fabric", round_up<std::size_t>(IsolatedMemory::bytes(options), kPageBytes))) {
     return Failure{os::system_error("allocate memory for", "an endpoint")};
   }
   auto process = SupervisedProcess::spawn(options.program, shared.descriptor());
   if (!process) return Failure{process.message()};
-  auto device = std::make_unique<ApartDevice>(options, host, shared.span(), std::move(process).value());
+  auto device = std::make_unique<IsolatedDevice>(options, host, shared.span(), std::move(process).value());
   device->shared_ = std::move(shared);
   constexpr timespec kPause{0, 1'000'000};
   while (!device->is_open()) {
@@ -57,8 +57,8 @@ Result<std::unique_ptr<ApartDevice>> ApartDevice::open(const FabricOptions& opti
   return device;
 }
 
-ApartDevice::ApartDevice(const FabricOptions& options, const std::string& host, std::span<std::byte> memory,
-                         std::unique_ptr<ServerProcess> process)
+IsolatedDevice::IsolatedDevice(const FabricOptions& options, const std::string& host, std::span<std::byte> memory,
+                               std::unique_ptr<ServerProcess> process)
     : options_(options),
       memory_(memory, options),
       process_(std::move(process)),
@@ -69,7 +69,7 @@ ApartDevice::ApartDevice(const FabricOptions& options, const std::string& host, 
       host_(host),
       pause_ns_(kFirstPauseNs) {}
 
-void ApartDevice::step(std::uint64_t now_ns) {
+void IsolatedDevice::step(std::uint64_t now_ns) {
   // If this process was stopped itself, it cannot judge how long the server did nothing: both may have been stopped.
   if (now_ns - now_ns_ >= options_.hung_ns / 2) beat_ns_ = now_ns;
   now_ns_ = now_ns;
@@ -82,14 +82,14 @@ void ApartDevice::step(std::uint64_t now_ns) {
   for (std::size_t i = 0; untold_ != 0 && i < lines_.size(); ++i) tell(i);
 }
 
-std::string ApartDevice::problem() const {
+std::string IsolatedDevice::problem() const {
   return process_->is_gone() ? "the supervisor of the libfabric processes died" : "";
 }
 
 /// What the next server shall open: it believes this, and has its privileges yet, so that nothing of it may be what the
 /// last one has left there.
-void ApartDevice::want() {
-  ApartMemory::Wanted wanted;
+void IsolatedDevice::want() {
+  IsolatedMemory::Wanted wanted;
   wanted.nodes = options_.nodes;
   wanted.frame_bytes = options_.frame_bytes;
   wanted.tx_slots = options_.tx_slots;
@@ -101,7 +101,7 @@ void ApartDevice::want() {
 }
 
 /// A process, in memory that no other process uses now.
-void ApartDevice::begin() {
+void IsolatedDevice::begin() {
   const std::span<std::byte> control = memory_.control();
   std::fill(control.begin(), control.end(), std::byte{0});
   want();
@@ -130,13 +130,13 @@ void ApartDevice::begin() {
   process_->start();
 }
 
-void ApartDevice::watch() {
+void IsolatedDevice::watch() {
   if (state_ == State::Opening) {
     if (memory_.state().load(std::memory_order_acquire) != static_cast<std::uint32_t>(Said::Serves)) {
       if (now_ns_ - begun_ns_ >= kOpeningNs) condemn("it cannot open an endpoint");
       return;
     }
-    if (std::string problem = learn_names(); !problem.empty()) return condemn(problem);
+    if (const Status learnt = learn_names(); !learnt) return condemn(learnt.message());
     state_ = State::Serving;
   }
   const std::uint64_t beat = memory_.beat().load(std::memory_order_relaxed);
@@ -151,7 +151,7 @@ void ApartDevice::watch() {
 
 /// The clock alone cannot tell a process that hangs from one that gets no processor on a busy machine: its own time
 /// can. The first look is after half of the patience, the second after the other half at the earliest.
-bool ApartDevice::is_hung() {
+bool IsolatedDevice::is_hung() {
   const std::uint64_t half_ns = options_.hung_ns / 2;
   const std::uint64_t silent_ns = now_ns_ - beat_ns_;
   const std::optional<ServerFacts> facts = process_->facts();
@@ -167,14 +167,14 @@ bool ApartDevice::is_hung() {
   return !is_asked_ && silent_ns >= options_.hung_ns;
 }
 
-std::string ApartDevice::learn_names() {
-  ApartMemory::Answer answer;
+Status IsolatedDevice::learn_names() {
+  IsolatedMemory::Answer answer;
   std::memcpy(&answer, &memory_.answer(), sizeof(answer));
   const auto bytes_of = [](const auto& address, std::size_t length) {
     return std::vector<std::byte>(address.begin(), address.begin() + static_cast<std::ptrdiff_t>(length));
   };
   if (answer.own_bytes == 0 || answer.own_bytes > kFabricAddressBytes || answer.host_bytes > kFabricAddressBytes) {
-    return "it has no address";
+    return Failure{"it has no address"};
   }
   FabricNames names;
   names.own = bytes_of(answer.own, answer.own_bytes);
@@ -183,19 +183,20 @@ std::string ApartDevice::learn_names() {
   names.knows_sources = answer.knows_sources != 0;
   names.has_text_addresses = answer.has_text_addresses != 0;
   // Others know it by its address. The rest is as it was.
-  if (is_open()) return names.own == names_.own ? "" : "it has another address";
+  if (is_open() && names.own != names_.own) return Failure{"it has another address"};
+  if (is_open()) return Done{};
   names_ = std::move(names);
-  return {};
+  return Done{};
 }
 
 /// The process has to go. What it says from now on is not looked at.
-void ApartDevice::condemn(const std::string& why) {
+void IsolatedDevice::condemn(const std::string& why) {
   why_ = why;
   state_ = State::Ending;
   process_->kill();
 }
 
-void ApartDevice::end(const std::string& how) {
+void IsolatedDevice::end(const std::string& how) {
   // A server that cannot open its endpoint says why, and ends.
   if (why_.empty() && memory_.state().load(std::memory_order_acquire) == static_cast<std::uint32_t>(Said::Failed)) {
     why_ = text_of(memory_.answer().problem);
@@ -208,18 +209,18 @@ void ApartDevice::end(const std::string& how) {
   begin_at_ns_ = now_ns_ + pause_ns_;
 }
 
-FabricHandle ApartDevice::handle_of(std::size_t index) const noexcept {
+FabricHandle IsolatedDevice::handle_of(std::size_t index) const noexcept {
   return std::uint64_t{lines_[index].stamp} << kStampAt | index;
 }
 
-ApartDevice::Line* ApartDevice::line_of(FabricHandle handle) noexcept {
+IsolatedDevice::Line* IsolatedDevice::line_of(FabricHandle handle) noexcept {
   const auto index = static_cast<std::size_t>(handle & 0xFFFF'FFFFU);
   if (index >= lines_.size() || handle != handle_of(index)) return nullptr;
   Line& line = lines_[index];
   return line.state == Line::State::Adding || line.state == Line::State::Known ? &line : nullptr;
 }
 
-FabricHandle ApartDevice::add(std::span<const std::byte> address) {
+FabricHandle IsolatedDevice::add(std::span<const std::byte> address) {
   // The one that has been free for longest: the server may still have to look at the address of the last one.
   Line* oldest = nullptr;
   for (Line& line : lines_) {
@@ -235,7 +236,7 @@ FabricHandle ApartDevice::add(std::span<const std::byte> address) {
   return handle_of(index);
 }
 
-void ApartDevice::remove(FabricHandle handle) {
+void IsolatedDevice::remove(FabricHandle handle) {
   Line* const line = line_of(handle);
   if (line == nullptr) return;
   if (line->state == Line::State::Known) {
@@ -248,18 +249,18 @@ void ApartDevice::remove(FabricHandle handle) {
   }
 }
 
-void ApartDevice::free(Line& line) noexcept {
+void IsolatedDevice::free(Line& line) noexcept {
   line.state = Line::State::Free;
   line.freed = ++freed_;
 }
 
 /// The server of a line, if there is something to tell and room for it.
-void ApartDevice::tell(std::size_t index) {
+void IsolatedDevice::tell(std::size_t index) {
   Line& line = lines_[index];
   const bool is_serving = state_ == State::Opening || state_ == State::Serving;
   if (line.state == Line::State::Adding) {
     if (!is_serving) return;
-    ApartMemory::Address& shared = memory_.address(index);
+    IsolatedMemory::Address& shared = memory_.address(index);
     memory_.handle(index).store(0, std::memory_order_seq_cst);
     shared.bytes = line.address.size();
     std::copy(line.address.begin(), line.address.end(), shared.address.begin());
@@ -275,7 +276,7 @@ void ApartDevice::tell(std::size_t index) {
   }
 }
 
-bool ApartDevice::post(std::uint32_t slot) {
+bool IsolatedDevice::post(std::uint32_t slot) {
   if (state_ == State::Opening || state_ == State::Serving) {
     if (!to_server_.push({.kind = FabricTask::Kind::Post, .slot = slot})) return false;
   }
@@ -283,7 +284,7 @@ bool ApartDevice::post(std::uint32_t slot) {
   return true;
 }
 
-bool ApartDevice::submit(std::uint32_t slot, FabricHandle to, std::size_t length) {
+bool IsolatedDevice::submit(std::uint32_t slot, FabricHandle to, std::size_t length) {
   const Line* const line = line_of(to);
   if (state_ != State::Serving || line == nullptr || line->state != Line::State::Known) return false;
   const FabricTask task{
@@ -293,7 +294,7 @@ bool ApartDevice::submit(std::uint32_t slot, FabricHandle to, std::size_t length
   return true;
 }
 
-bool ApartDevice::poll(Event& event) {
+bool IsolatedDevice::poll(Event& event) {
   for (; broken_ < is_there_.size(); ++broken_) {
     if (!is_there_[broken_]) continue;
     is_there_[broken_] = false;
@@ -311,7 +312,7 @@ bool ApartDevice::poll(Event& event) {
   return false;
 }
 
-bool ApartDevice::is_believable(const FabricTask& task) const noexcept {
+bool IsolatedDevice::is_believable(const FabricTask& task) const noexcept {
   if (task.slot >= is_there_.size() || !is_there_[task.slot]) return false;
   const bool is_received = task.slot < memory_.slots().receive;
   switch (task.kind) {
@@ -323,7 +324,7 @@ bool ApartDevice::is_believable(const FabricTask& task) const noexcept {
   }
 }
 
-bool ApartDevice::take(const FabricTask& task, Event& event) {
+bool IsolatedDevice::take(const FabricTask& task, Event& event) {
   is_there_[task.slot] = false;
   event.slot = task.slot;
   switch (task.kind) {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "host/nic/transport/fabric/apart/memory.hpp"
 #include "host/nic/transport/fabric/endpoint.hpp"
+#include "host/nic/transport/fabric/isolated/memory.hpp"
 
 namespace stopbit::nic {
 
@@ -19,8 +19,8 @@ class FabricServer {
   [[nodiscard]] static FabricOptions wanted(std::span<const std::byte> memory);
 
   explicit FabricServer(std::span<std::byte> memory);
-  /// Opens the endpoint, and answers. "" or what is wrong.
-  [[nodiscard]] std::string open();
+  /// Opens the endpoint, and answers.
+  [[nodiscard]] Status open();
   /// Its endpoint is used from here on.
   void begin();
   /// @returns how much it did.
@@ -52,7 +52,7 @@ class FabricServer {
   [[nodiscard]] FabricHandle name_of(FabricHandle provider) const noexcept;
 
   FabricOptions options_;
-  ApartMemory memory_;
+  IsolatedMemory memory_;
   TaskQueue to_server_;
   TaskQueue from_server_;
   FabricEndpoint endpoint_;

@@ -1,4 +1,4 @@
-#include "host/nic/transport/fabric/apart/confine.hpp"
+#include "host/nic/transport/fabric/isolated/confine.hpp"
 
 #include <fcntl.h>
 #include <seccomp.h>

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "host/nic/node/shared_memory.hpp"
-#include "host/nic/transport/fabric/apart/memory.hpp"
-#include "host/nic/transport/fabric/apart/server_process.hpp"
 #include "host/nic/transport/fabric/device.hpp"
+#include "host/nic/transport/fabric/isolated/memory.hpp"
+#include "host/nic/transport/fabric/isolated/server_process.hpp"
 #include "microcode/base/result.hpp"
 
 namespace stopbit::nic {
@@ -22,13 +22,14 @@ namespace stopbit::nic {
 /// peers reconnect.
 ///
 /// What the other process does to a frame while it is read here cannot be seen: it is copied first.
-class ApartDevice final : public FabricDevice {
+class IsolatedDevice final : public FabricDevice {
  public:
   /// Returns when the endpoint is open, or with the reason why it cannot be.
-  [[nodiscard]] static Result<std::unique_ptr<ApartDevice>> open(const FabricOptions& options, const std::string& host);
-  /// Over zeros of ApartMemory::bytes, and a process that is started here. Returns at once; step() until is_open().
-  ApartDevice(const FabricOptions& options, const std::string& host, std::span<std::byte> memory,
-              std::unique_ptr<ServerProcess> process);
+  [[nodiscard]] static Result<std::unique_ptr<IsolatedDevice>> open(const FabricOptions& options,
+                                                                    const std::string& host);
+  /// Over zeros of IsolatedMemory::bytes, and a process that is started here. Returns at once; step() until is_open().
+  IsolatedDevice(const FabricOptions& options, const std::string& host, std::span<std::byte> memory,
+                 std::unique_ptr<ServerProcess> process);
 
   /// Looks after the process.
   void step(std::uint64_t now_ns) override;
@@ -64,7 +65,7 @@ class ApartDevice final : public FabricDevice {
   void condemn(const std::string& why);
   void watch();
   [[nodiscard]] bool is_hung();
-  [[nodiscard]] std::string learn_names();
+  [[nodiscard]] Status learn_names();
   void tell(std::size_t index);
   void free(Line& line) noexcept;
   [[nodiscard]] FabricHandle handle_of(std::size_t index) const noexcept;
@@ -74,7 +75,7 @@ class ApartDevice final : public FabricDevice {
 
   FabricOptions options_;
   SharedMemory shared_;  ///< If it was made here.
-  ApartMemory memory_;
+  IsolatedMemory memory_;
   std::unique_ptr<ServerProcess> process_;
   TaskQueue to_server_;
   TaskQueue from_server_;

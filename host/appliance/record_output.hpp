@@ -11,7 +11,7 @@
 #include "decoder/record/builder.hpp"
 #include "decoder/record/sink.hpp"
 #include "decoder/select/make_engine.hpp"
-#include "host/appliance/tally.hpp"
+#include "host/appliance/counter_set.hpp"
 #include "host/device/card.hpp"
 #include "host/feed/channel/datagram_decoder.hpp"
 #include "host/feed/channel/session_stage.hpp"
@@ -21,21 +21,21 @@
 namespace stopbit::appliance {
 
 /// Counts what is published.
-class TallyStage final : public feed::Stage {
+class CountingStage final : public feed::Stage {
  public:
-  TallyStage(const OutletTally& tally, std::vector<counters::Counter> templates)
-      : tally_(tally), templates_(std::move(templates)) {}
+  CountingStage(const RecordOutputCounterSet& counter_set, std::vector<counters::Counter> templates)
+      : counter_set_(counter_set), templates_(std::move(templates)) {}
 
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override {
     const auto index = static_cast<std::uint16_t>(first.words[0]);
     next().commit(first, slots);
-    tally_.records.add();
-    tally_.slots.add(slots);
-    (index < templates_.size() ? templates_[index] : tally_.events).add();
+    counter_set_.records.add();
+    counter_set_.slots.add(slots);
+    (index < templates_.size() ? templates_[index] : counter_set_.events).add();
   }
 
  private:
-  const OutletTally& tally_;
+  const RecordOutputCounterSet& counter_set_;
   std::vector<counters::Counter> templates_;  ///< By template index.
 };
 
@@ -43,6 +43,7 @@ class TallyStage final : public feed::Stage {
 /// to the thread that decodes, between two datagrams.
 struct Load {
   std::string name;  ///< For people.
+  std::string note;  ///< Why native code cannot run here; empty: it runs, or nobody wants it.
   std::shared_ptr<const Program> program;
   std::uint16_t generation = 0;
   std::uint64_t layout_hash = 0;
@@ -56,8 +57,8 @@ struct Load {
   std::unique_ptr<record::Builder> builder;  ///< For events.
 };
 
-/// How the loads of an outlet are made.
-struct OutletPlan {
+/// How the loads of an output are made.
+struct RecordOutputPlan {
   std::uint32_t index = 0;  ///< In the appliance.
   std::string ring;         ///< Empty: records are decoded and thrown away.
   std::uint64_t slots = 0;
@@ -70,16 +71,15 @@ struct OutletPlan {
 };
 
 /// Where the records of some channels of one image go. One thread, but for `prepare`.
-class Outlet {
+class RecordOutput {
  public:
-  Outlet(OutletPlan plan, std::string label) : plan_(std::move(plan)), label_(std::move(label)) {}
+  RecordOutput(RecordOutputPlan plan, std::string label) : plan_(std::move(plan)), label_(std::move(label)) {}
 
   /// Prepares a load of a verified program. Its ring replaces the present one by name; readers of the present ring
-  /// continue until it ends. Sets `note` if native code cannot run here. With `card` the program runs on the card;
+  /// continue until it ends. With `card` the program runs on the card;
   /// why_not_on must be empty. Any thread.
   [[nodiscard]] Result<std::unique_ptr<Load>> prepare(std::string name, std::shared_ptr<const Program> program,
-                                                      std::uint16_t generation, std::string& note,
-                                                      device::Card* card = nullptr) const;
+                                                      std::uint16_t generation, device::Card* card = nullptr) const;
   /// Why the card cannot run the program for these channels; empty if it can.
   [[nodiscard]] Result<std::string> why_not_on(device::Card& card, const Program& program) const;
 
@@ -100,17 +100,17 @@ class Outlet {
     if (load_ && load_->ring) load_->ring->finish();
   }
 
-  [[nodiscard]] const OutletPlan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const RecordOutputPlan& plan() const noexcept { return plan_; }
   [[nodiscard]] const std::string& label() const noexcept { return label_; }
-  OutletTally& tally() noexcept { return tally_; }
+  RecordOutputCounterSet& counter_set() noexcept { return counter_set_; }
   std::map<std::string, counters::Counter>& templates() noexcept { return templates_; }
 
  private:
   [[nodiscard]] EngineOptions engine_options(std::size_t rule, std::uint16_t generation) const;
 
-  OutletPlan plan_;
+  RecordOutputPlan plan_;
   std::string label_;  ///< Of its counters.
-  OutletTally tally_;
+  RecordOutputCounterSet counter_set_;
   std::map<std::string, counters::Counter> templates_;  ///< By name, of the first image.
   std::unique_ptr<Load> load_;
   std::array<feed::Target, 3> targets_;  ///< By ResetRule.

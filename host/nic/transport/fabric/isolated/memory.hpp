@@ -8,8 +8,8 @@
 #include <span>
 #include <string>
 
-#include "host/nic/transport/fabric/apart/task_queue.hpp"
 #include "host/nic/transport/fabric/device.hpp"
+#include "host/nic/transport/fabric/isolated/task_queue.hpp"
 #include "microcode/base/round_up.hpp"
 
 namespace stopbit::nic {
@@ -20,7 +20,7 @@ namespace stopbit::nic {
 ///
 /// The process believes nothing of it, for the server, which has talked to strangers, may write all. The server
 /// believes the process: so a new one finds nothing there that the last one has written.
-class ApartMemory {
+class IsolatedMemory {
  public:
   static constexpr std::size_t kTextBytes = 256;
 
@@ -56,13 +56,13 @@ class ApartMemory {
     std::array<std::byte, kFabricAddressBytes> address{};
   };
 
-  ApartMemory() = default;
+  IsolatedMemory() = default;
   /// Over memory of at least bytes(options).
-  ApartMemory(std::span<std::byte> memory, const FabricOptions& options) noexcept
+  IsolatedMemory(std::span<std::byte> memory, const FabricOptions& options) noexcept
       : memory_(memory.data()), slots_(options), addresses_(fabric_addresses(options)) {}
 
   [[nodiscard]] static std::size_t bytes(const FabricOptions& options) noexcept {
-    const ApartMemory memory({}, options);
+    const IsolatedMemory memory({}, options);
     return memory.slots_at() + memory.slots_.memory();
   }
 

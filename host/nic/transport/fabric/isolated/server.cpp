@@ -1,4 +1,4 @@
-#include "host/nic/transport/fabric/apart/server.hpp"
+#include "host/nic/transport/fabric/isolated/server.hpp"
 
 #include <time.h>
 
@@ -15,17 +15,17 @@ constexpr std::size_t kTasksPerTurn = 64;
 constexpr std::uint64_t kShortestPauseNs = 5'000;
 constexpr std::uint64_t kLongestPauseNs = 20'000'000;
 
-std::string text_of(const std::array<char, ApartMemory::kTextBytes>& from) {
+std::string text_of(const std::array<char, IsolatedMemory::kTextBytes>& from) {
   return {from.data(), ::strnlen(from.data(), from.size())};
 }
-void store(const std::string& text, std::array<char, ApartMemory::kTextBytes>& to) {
+void store(const std::string& text, std::array<char, IsolatedMemory::kTextBytes>& to) {
   std::copy_n(text.begin(), std::min(text.size(), to.size() - 1), to.begin());
 }
 
 }  // namespace
 
 FabricOptions FabricServer::wanted(std::span<const std::byte> memory) {
-  ApartMemory::Wanted wanted;
+  IsolatedMemory::Wanted wanted;
   std::memcpy(&wanted, memory.data(), sizeof(wanted));
   FabricOptions options;
   options.nodes = wanted.nodes;
@@ -47,14 +47,14 @@ FabricServer::FabricServer(std::span<std::byte> memory)
   unposted_.reserve(memory_.slots().receive);
 }
 
-std::string FabricServer::open() {
-  std::string problem = fabric_library().problem;
-  if (problem.empty()) problem = endpoint_.open(options_, text_of(memory_.wanted().host), memory_.slot_memory());
-  ApartMemory::Answer& answer = memory_.answer();
-  if (!problem.empty()) {
-    store(problem, answer.problem);
-    memory_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Failed), std::memory_order_release);
-    return problem;
+Status FabricServer::open() {
+  Status opened = fabric_library().loaded;
+  if (opened) opened = endpoint_.open(options_, text_of(memory_.wanted().host), memory_.slot_memory());
+  IsolatedMemory::Answer& answer = memory_.answer();
+  if (!opened) {
+    store(opened.message(), answer.problem);
+    memory_.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Failed), std::memory_order_release);
+    return opened;
   }
   const FabricNames& names = endpoint_.names();
   answer.own_bytes = static_cast<std::uint32_t>(names.own.size());
@@ -64,11 +64,11 @@ std::string FabricServer::open() {
   store(names.text, answer.text);
   answer.knows_sources = names.knows_sources ? 1 : 0;
   answer.has_text_addresses = names.has_text_addresses ? 1 : 0;
-  return {};
+  return Done{};
 }
 
 void FabricServer::begin() {
-  memory_.state().store(static_cast<std::uint32_t>(ApartMemory::State::Serves), std::memory_order_release);
+  memory_.state().store(static_cast<std::uint32_t>(IsolatedMemory::State::Serves), std::memory_order_release);
 }
 
 std::size_t FabricServer::step() {
@@ -133,7 +133,7 @@ void FabricServer::add(const FabricTask& task) {
   line->provider = kNoHandle;
   // If the line is another's by now, this one is about to be removed.
   if (memory_.handle(index).load(std::memory_order_acquire) != task.handle) return;
-  const ApartMemory::Address shared = memory_.address(index);
+  const IsolatedMemory::Address shared = memory_.address(index);
   order_reads();
   if (memory_.handle(index).load(std::memory_order_relaxed) != task.handle) return;
   line->provider = endpoint_.add(std::span(shared.address).first(std::min(shared.bytes, kFabricAddressBytes)));

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "host/nic/transport/fabric/apart/supervisor.hpp"
+#include "host/nic/transport/fabric/isolated/supervisor.hpp"
 #include "host/os/shm/segment.hpp"
 #include "microcode/base/result.hpp"
 

@@ -25,32 +25,32 @@ enum class ChannelState : std::uint8_t {
 
 // The counters of each are rows of counters.def.
 
-struct LineTally {
+struct LineCounterSet {
 #define STOPBIT_LINE(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
   counters::Histogram skew;
 };
 
-struct ChannelTally {
-  std::array<LineTally, 2> lines;
+struct ChannelCounterSet {
+  std::array<LineCounterSet, 2> lines;
 #define STOPBIT_CHANNEL(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
-struct PortTally {
+struct PortCounterSet {
 #define STOPBIT_PORT(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
   std::array<counters::Counter, net::kVerdicts> verdicts;
 };
 
-struct OutletTally {
+struct RecordOutputCounterSet {
 #define STOPBIT_RING(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
   counters::Text image;
   counters::Counter other;  ///< Messages of templates that came with a later image.
 };
 
-struct AgentTally {
+struct AgentCounterSet {
 #define STOPBIT_AGENT(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
   counters::Histogram batch, latency;
@@ -58,91 +58,91 @@ struct AgentTally {
 };
 
 /// One line on disk.
-struct RecordTally {
+struct RecordCounterSet {
 #define STOPBIT_RECORD(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// What an agent hands to the disk.
-struct RecordQueueTally {
+struct RecordQueueCounterSet {
 #define STOPBIT_RECORD_QUEUE(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// The recorder as a whole.
-struct RecorderTally {
+struct RecorderCounterSet {
 #define STOPBIT_RECORDER(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
   counters::Text problem;
 };
 
 /// What the thread that looks after the appliance has seen.
-struct KeeperTally {
+struct KeeperCounterSet {
 #define STOPBIT_KEEPER(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// The node and its broker.
-struct NicTally {
+struct NicCounterSet {
 #define STOPBIT_NIC(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// What the units of the node on one carrier did.
-struct UnitsTally {
+struct UnitsCounterSet {
 #define STOPBIT_UNITS(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// The carrier to other hosts.
-struct FabricTally {
+struct FabricCounterSet {
 #define STOPBIT_FABRIC(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// A ring that clients of the broker attach.
-struct OfferTally {
+struct OfferCounterSet {
 #define STOPBIT_OFFER(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// A slot for a subscriber of a published ring. `who` is empty while the slot is free.
-struct SubscriberTally {
+struct SubscriberCounterSet {
   counters::Text who, ring;
 #define STOPBIT_SUBSCRIBER(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
 };
 
 /// A carrier that rings are published by.
-struct PublisherTally {
+struct PublisherCounterSet {
 #define STOPBIT_PUBLISHER(member, ...) counters::Counter member;
 #include "host/appliance/counters.def"
   std::array<counters::Counter, remote::kRefusals - 1> refusals;  ///< Of `refused`, by remote::Refusal.
-  std::vector<SubscriberTally> places;                                 ///< One for each subscriber there may be.
+  std::vector<SubscriberCounterSet> places;                       ///< One for each subscriber there may be.
 };
 
 /// Collects what there is, then makes the segment and fills the handles, which must stay where they are until then.
-class TallyBuilder {
+class CounterSetBuilder {
  public:
   using Labels = std::initializer_list<counters::Label>;
 
-  void agent(AgentTally& tally, std::string_view name);
-  void port(PortTally& tally, std::string_view name);
+  void agent(AgentCounterSet& counter_set, std::string_view name);
+  void port(PortCounterSet& counter_set, std::string_view name);
   void clock_steps(counters::Counter& counter);
-  void outlet(OutletTally& tally, std::string_view name);
+  void output(RecordOutputCounterSet& counter_set, std::string_view name);
   /// Messages of one template.
-  void templates(counters::Counter& counter, std::string_view outlet, std::string_view name);
-  void channel(ChannelTally& tally, std::string_view name, bool has_b);
-  void record(RecordTally& tally, std::string_view channel, bool is_b);
-  void recorder(RecorderTally& tally);
+  void templates(counters::Counter& counter, std::string_view output, std::string_view name);
+  void channel(ChannelCounterSet& counter_set, std::string_view name, bool has_b);
+  void record(RecordCounterSet& counter_set, std::string_view channel, bool is_b);
+  void recorder(RecorderCounterSet& counter_set);
   /// Packets of an agent that found no room on their way to the disk.
-  void record_queue(RecordQueueTally& tally, std::string_view agent);
-  void keeper(KeeperTally& tally);
-  void nic(NicTally& tally);
-  void units(UnitsTally& tally, std::string_view carrier);
-  void fabric(FabricTally& tally);
-  void offer(OfferTally& tally, std::string_view name);
-  void publisher(PublisherTally& tally, std::string_view carrier);
+  void record_queue(RecordQueueCounterSet& counter_set, std::string_view agent);
+  void keeper(KeeperCounterSet& counter_set);
+  void nic(NicCounterSet& counter_set);
+  void units(UnitsCounterSet& counter_set, std::string_view carrier);
+  void fabric(FabricCounterSet& counter_set);
+  void offer(OfferCounterSet& counter_set, std::string_view name);
+  void publisher(PublisherCounterSet& counter_set, std::string_view carrier);
   /// A gauge that is always 1: its labels are what there is to say.
   void info(counters::Counter& counter, std::string_view family, Labels labels, std::string_view help);
   void writer() noexcept { schema_.writer(); }
@@ -152,8 +152,8 @@ class TallyBuilder {
 
  private:
   /// All counters of the rows of a group.
-  template <class Rows, class Tally>
-  void add_rows(const Rows& rows, Tally& tally, Labels labels);
+  template <class Rows, class CounterSet>
+  void add_rows(const Rows& rows, CounterSet& counter_set, Labels labels);
   void add(counters::Counter& handle, std::string_view family, Labels labels, std::string_view help,
            counters::Kind kind = counters::Kind::Counter, counters::Unit unit = counters::Unit::Number);
   void histogram(counters::Histogram& handle, std::string_view family, Labels labels, std::string_view help,
