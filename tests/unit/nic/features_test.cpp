@@ -104,11 +104,17 @@ std::string output_of(const std::string& command) {
   return text;
 }
 
-/// The tests that ctest runs: those that are disabled are none.
+/// The tests that ctest runs, and their programs: those that are disabled are none.
 std::set<std::string> ctest_tests() {
   std::set<std::string> tests;
-  std::istringstream lines(output_of(std::string(STOPBIT_CTEST) + " --test-dir '" STOPBIT_BINARY_DIR "' -N 2>&1"));
+  std::istringstream lines(output_of(std::string(STOPBIT_CTEST) + " --test-dir '" STOPBIT_BINARY_DIR "' -N -V 2>&1"));
   for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kCommand = "Test command: ";
+    if (const std::size_t command = line.find(kCommand); command != std::string::npos) {
+      const std::string path = line.substr(command + kCommand.size());
+      tests.insert(std::filesystem::path(path.substr(0, path.find(' '))).filename().string());
+      continue;
+    }
     const std::size_t number = line.find("Test ");
     const std::size_t colon = line.find(": ");
     if (number == std::string::npos || colon == std::string::npos || line.ends_with("(Disabled)")) continue;
