@@ -28,9 +28,12 @@ struct AgentEvent {
   std::uint8_t detail = 0;  ///< Gap: GapReason. Run: NewRun::Reason. Stale: ErrorCode. Conflict: Line.
   /// Gap: what the lines had, and whether the machine itself has just dropped packets.
   std::array<arbitrate::Gap::Had, 2> lines{};
-  std::uint64_t after_t_ns = 0;  ///< Gap: see arbitrate::Gap.
-  std::uint64_t stall_ns = 0;    ///< Gap: how long the thread did not run meanwhile. Late: by how much, at most.
+  std::uint64_t before_t_ns = 0;  ///< Gap: see arbitrate::Gap, as the next.
+  std::uint64_t after_t_ns = 0;
+  std::uint64_t stall_ns = 0;  ///< Gap: how long the thread did not run meanwhile. Late: by how much, at most.
   bool dropped_here = false;
+  /// Gap: for most of the time in which its numbers passed the thread did not run, up to the packet that showed it.
+  bool is_of_stall = false;
 };
 
 }  // namespace stopbit::appliance

@@ -96,15 +96,21 @@ void Channel::recovered(const PacketInfo& info) noexcept {
   shared_.notices.push({.kind = AgentEvent::Kind::Recovered, .channel = index_, .time_ns = info.arrival_ns});
 }
 
-/// How long the thread did not run while the numbers of the gap passed.
-std::uint64_t Channel::stall_of(const arbitrate::Gap& gap) const noexcept {
+/// When the thread did not run while the numbers of the gap passed. A full buffer or card drops what comes last: such a
+/// gap goes on up to the end of the stall. Packets without a stamp have the time at which they were read, soon after
+/// it.
+Channel::StallOfGap Channel::stall_of(const arbitrate::Gap& gap) const noexcept {
   const std::uint64_t begin = gap.before_t_ns != 0 ? gap.before_t_ns : gap.after_t_ns;
   const std::uint64_t end = gap.after_t_ns + description_.window.time_ns;
-  std::uint64_t longest = 0;
+  StallOfGap found;
   for (const Shared::Stall& stall : shared_.stalls) {
-    if (stall.end_ns > begin && stall.begin_ns < end) longest = std::max(longest, stall.end_ns - stall.begin_ns);
+    if (stall.end_ns + description_.window.time_ns <= begin || stall.begin_ns >= end || stall.end_ns == 0) continue;
+    const std::uint64_t length = stall.end_ns - stall.begin_ns;
+    found.longest_ns = std::max(found.longest_ns, length);
+    const bool is_most = 2 * length >= gap.after_t_ns - std::min(begin, gap.after_t_ns);
+    if (gap.after_t_ns >= stall.end_ns && is_most) found.ends_in_gap = true;
   }
-  return longest;
+  return found;
 }
 
 void Channel::gap(const arbitrate::Gap& gap) noexcept {
@@ -112,6 +118,7 @@ void Channel::gap(const arbitrate::Gap& gap) noexcept {
   tell_late(place);
   place = {.first = gap.first, .count = gap.count, .epoch = gap.epoch};
   const std::uint64_t dropped_ns = shared_.dropped_here_ns;
+  const StallOfGap stall = stall_of(gap);
   shared_.notices.push({.kind = AgentEvent::Kind::Gap,
                         .channel = index_,
                         .time_ns = shared_.is_live ? gap.wall_ns : 0,
@@ -120,9 +127,11 @@ void Channel::gap(const arbitrate::Gap& gap) noexcept {
                         .epoch = gap.epoch,
                         .detail = static_cast<std::uint8_t>(gap.reason),
                         .lines = gap.lines,
+                        .before_t_ns = gap.before_t_ns,
                         .after_t_ns = gap.after_t_ns,
-                        .stall_ns = stall_of(gap),
-                        .dropped_here = dropped_ns != 0 && shared_.now_ns - dropped_ns <= kDropsExplainNs});
+                        .stall_ns = stall.longest_ns,
+                        .dropped_here = dropped_ns != 0 && shared_.now_ns - dropped_ns <= kDropsExplainNs,
+                        .is_of_stall = stall.ends_in_gap});
   freeze();
 }
 
@@ -146,12 +155,12 @@ void Channel::conflict(const arbitrate::Conflict& conflict) noexcept {
 }
 
 void Channel::run_begins(const arbitrate::NewRun& run, bool is_reset) noexcept {
-  // A carousel begins a cycle every second or so: not worth a notice.
-  if (run.reason == arbitrate::NewRun::Reason::Cycle) return;
-  if (is_reset) {
+  if (is_reset || run.reason == arbitrate::NewRun::Reason::Cycle) {
     for (RememberedGap& gap : gaps_) tell_late(gap);
     gaps_ = {};  // their numbers come again
   }
+  // A carousel begins a cycle every second or so: not worth a notice.
+  if (run.reason == arbitrate::NewRun::Reason::Cycle) return;
   has_told_conflict_ = false;
   shared_.notices.push({.kind = AgentEvent::Kind::Run,
                         .channel = index_,
@@ -161,9 +170,28 @@ void Channel::run_begins(const arbitrate::NewRun& run, bool is_reset) noexcept {
                         .detail = static_cast<std::uint8_t>(run.reason)});
 }
 
+/// Whether a late packet brings, or completes, the number at this place of the gap for the first time. Lines bring what
+/// was given up twice, and other senders bring it again.
+bool Channel::RememberedGap::is_new(std::uint64_t at, const net::Preamble& preamble) noexcept {
+  if (at < came.size() ? came[at] : at < beyond) return false;
+  if (preamble.chunks > 1) {
+    if (chunked != preamble.sequence) chunks = 0;
+    chunked = preamble.sequence;
+    chunks |= std::uint64_t{1} << (preamble.chunk - 1);
+    if (chunks != ~std::uint64_t{0} >> (64 - preamble.chunks)) return false;
+  }
+  if (at < came.size()) {
+    came.set(at);
+  } else {
+    beyond = at + 1;
+  }
+  return true;
+}
+
 void Channel::late(const arbitrate::Packet& packet, std::uint64_t late_ns) noexcept {
   for (RememberedGap& gap : gaps_) {
     if (packet.preamble.sequence - gap.first >= gap.count) continue;
+    if (!gap.is_new(packet.preamble.sequence - gap.first, packet.preamble)) return;
     ++gap.late;
     gap.late_by_ns = std::max(gap.late_by_ns, late_ns);
     // A notice for the first one, then for twice as many each time: a line that is late for good must not fill the log.

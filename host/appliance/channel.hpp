@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <cstdint>
 
 #include "host/appliance/agent_event.hpp"
@@ -82,10 +83,21 @@ class Channel final : private feed::Watcher {
     std::uint64_t late = 0;       ///< Numbers that came too late.
     std::uint64_t told_late = 0;  ///< Of these, in notices.
     std::uint64_t late_by_ns = 0;
+    // What came, so that no number is counted twice: one bit each for the first, then the next one beyond them.
+    std::bitset<512> came = {};
+    std::uint64_t beyond = 0;
+    // Of the number in several chunks that is coming.
+    std::uint64_t chunked = 0;
+    std::uint64_t chunks = 0;  ///< A bit per chunk.
+    [[nodiscard]] bool is_new(std::uint64_t at, const net::Preamble& preamble) noexcept;
   };
   void tell_late(RememberedGap& gap) noexcept;
   void freeze() noexcept;
-  [[nodiscard]] std::uint64_t stall_of(const arbitrate::Gap& gap) const noexcept;
+  struct StallOfGap {
+    std::uint64_t longest_ns = 0;
+    bool ends_in_gap = false;  ///< And was most of its time: what came last in the stall had no room, it seems.
+  };
+  [[nodiscard]] StallOfGap stall_of(const arbitrate::Gap& gap) const noexcept;
   void watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept;
   static constexpr std::size_t kRememberedGaps = 16;
   /// Cards tell of drops a little later, and windows of what was missed.

@@ -201,14 +201,15 @@ GapCause Keeper::cause_of(const AgentEvent& notice, bool is_line_down) noexcept 
   if (reason == GapReason::Down) return GapCause::ApplianceDown;
   if (reason == GapReason::Switch) return GapCause::Switched;
   if (notice.dropped_here) return GapCause::LocalDrop;
+  if (notice.is_of_stall) return GapCause::LocalStall;
   if (reason == GapReason::Room) return notice.stall_ns != 0 ? GapCause::LocalStall : GapCause::NoRoom;
   return is_line_down ? GapCause::LineDown : GapCause::LostOnBoth;
 }
 
-void Keeper::take_gap(const AgentEvent& notice, const feed::Channel& channel) {
-  GapEntry gap{.time_ns = notice.time_ns != 0 ? notice.time_ns : clocks_.wall(),
+GapEntry Keeper::entry_of(const AgentEvent& notice, const feed::Channel& channel, std::uint64_t silence_ns) {
+  GapEntry gap{.time_ns = notice.time_ns,
                .channel = channel.name,
-               .feed = appliance_.feed_of(notice.channel),
+               .feed = {},
                .first = notice.first,
                .count = notice.count,
                .epoch = notice.epoch,
@@ -223,9 +224,19 @@ void Keeper::take_gap(const AgentEvent& notice, const feed::Channel& channel) {
     to.passed = had.passed;
     to.last_sequence = had.last_sequence;
     to.silent_ns = had.last_t_ns != 0 && notice.after_t_ns > had.last_t_ns ? notice.after_t_ns - had.last_t_ns : 0;
-    if (to.exists && !had.passed && (!had.heard || to.silent_ns > appliance_.settings().silence_ns)) is_down = true;
+    // A line that has kept step up to the gap is not down, however long nothing was sent.
+    const std::uint64_t until = notice.before_t_ns != 0 ? notice.before_t_ns : notice.after_t_ns;
+    const bool is_silent = had.last_t_ns == 0 || (until > had.last_t_ns && until - had.last_t_ns > silence_ns);
+    if (to.exists && !had.passed && is_silent) is_down = true;
   }
   gap.cause = cause_of(notice, is_down);
+  return gap;
+}
+
+void Keeper::take_gap(const AgentEvent& notice, const feed::Channel& channel) {
+  GapEntry gap = entry_of(notice, channel, appliance_.settings().silence_ns);
+  if (gap.time_ns == 0) gap.time_ns = clocks_.wall();
+  gap.feed = appliance_.feed_of(notice.channel);
   gaps_.add(gap);
   recent_.push_back(gap);
   if (recent_.size() > kRecentGaps) recent_.pop_front();

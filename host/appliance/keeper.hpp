@@ -48,6 +48,10 @@ class Keeper {
   void watch_readers(const ReaderWatch& watch) noexcept { watch_ = &watch; }
   /// The last gaps, oldest first, those before a restart included. From the thread that calls step.
   [[nodiscard]] const std::deque<GapEntry>& recent_gaps() const noexcept { return recent_; }
+  /// What a notice of a gap says, with its cause, but for the feed. `silence_ns`: a line without packets for longer is
+  /// down.
+  [[nodiscard]] static GapEntry entry_of(const AgentEvent& notice, const feed::Channel& channel,
+                                         std::uint64_t silence_ns);
   /// How the appliance does, in a line: "12 of 12 channels live".
   [[nodiscard]] const std::string& summary() const noexcept { return summary_; }
 

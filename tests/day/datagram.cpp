@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "tests/day/model.hpp"
 
 namespace stopbit::day {
@@ -20,10 +22,13 @@ void put_entity(std::vector<std::byte>& to, std::uint64_t value) {
   }
 }
 
-/// A FAST message: presence map with a template id, template 1, six unsigned integers.
+constexpr std::byte kEntry{0x81};          ///< The template id of most messages,
+constexpr std::byte kSequenceReset{0x83};  ///< and of those that announce.
+
+/// A FAST message: presence map with a template id, then six unsigned integers.
 void put_message(std::vector<std::byte>& to, const Copy& copy) {
   to.push_back(std::byte{0xC0});
-  to.push_back(std::byte{0x81});
+  to.push_back(copy.announces != 0 ? kSequenceReset : kEntry);
   put_entity(to, copy.channel);
   put_entity(to, copy.run);
   put_entity(to, copy.number);
@@ -32,8 +37,15 @@ void put_message(std::vector<std::byte>& to, const Copy& copy) {
   put_entity(to, copy.announces);
 }
 
+/// Where the dictionary is not reset with each datagram, the feed does it now and then.
+constexpr std::array kFastReset = {std::byte{0xC0}, std::byte{0xF8}};  ///< Template 120.
+bool begins_with_reset(const net::Framing& framing, std::uint64_t number) {
+  return framing.reset == ResetRule::Template && number % 8 == 0;
+}
+
 void put_fixed(std::vector<std::byte>& to, const net::Framing& framing, const Copy& copy) {
   to.resize(framing.skip);
+  if (begins_with_reset(framing, copy.number)) to.insert(to.end(), kFastReset.begin(), kFastReset.end());
   const auto field = [&](const net::PreambleField& at, std::uint64_t value) {
     for (std::size_t i = 0; i < at.bytes; ++i) {
       to[at.offset + i] = static_cast<std::byte>(value >> 8 * (at.big_endian ? at.bytes - 1U - i : i));
@@ -86,7 +98,8 @@ void write_datagram(const ChannelPlan& channel, const Copy& copy, std::vector<st
 
 Identity read_message(std::span<const std::byte> message) noexcept {
   Identity identity;
-  if (message.size() < 2 || message[0] != std::byte{0xC0} || message[1] != std::byte{0x81}) return identity;
+  if (message.size() < 2 || message[0] != std::byte{0xC0}) return identity;
+  if (message[1] != kEntry && message[1] != kSequenceReset) return identity;
   std::size_t at = 2;
   std::array<std::uint64_t, 6> values{};
   for (std::uint64_t& value : values) {
@@ -114,6 +127,10 @@ Identity read_message(const ChannelPlan& channel, const arbitrate::Packet& packe
     begin = 2;
     while (begin < packet.payload.size() && (packet.payload[begin] & std::byte{0x80}) == std::byte{}) ++begin;
     begin += 1 + 1 + 4 + 1 + 8;
+  }
+  const std::span<const std::byte> rest = packet.payload.subspan(std::min(begin, packet.payload.size()));
+  if (rest.size() >= kFastReset.size() && std::equal(kFastReset.begin(), kFastReset.end(), rest.begin())) {
+    begin += kFastReset.size();
   }
   return begin < packet.payload.size() ? read_message(packet.payload.subspan(begin)) : Identity();
 }

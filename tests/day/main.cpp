@@ -5,6 +5,8 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <map>
+#include <string>
 
 #include "tests/day/day.hpp"
 
@@ -22,15 +24,19 @@ int main(int argc, char** argv) {
   app.add_option("--open", open, "How many schedules in a thousand may differ: what is known and not yet settled");
   int story = -1;
   app.add_option("--story", story, "Prints everything about this channel");
+  using namespace stopbit::day;
+  Through through = Through::Arbiter;
+  const std::map<std::string, Through> names = {{"arbiter", Through::Arbiter}, {"agent", Through::Agent}};
+  app.add_option("--through", through, "What decides: the arbiters alone, or the appliance's agent and all in it")
+      ->transform(CLI::CheckedTransformer(names));
   CLI11_PARSE(app, argc, argv);
 
-  using namespace stopbit::day;
   Counts counts{};
   const auto start = std::chrono::steady_clock::now();
   std::uint64_t faults = 0;
   std::uint64_t done = 0;
   for (; done < schedules; ++done) {
-    const Outcome outcome = run_day(seed + done, counts, story);
+    const Outcome outcome = run_day(seed + done, counts, through, story);
     if (done % 10'000 == 9'999) {
       fmt::print(stderr, "{} schedules; go on with --seed {}\n", done + 1, seed + done + 1);
     }

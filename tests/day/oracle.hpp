@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/day/machine.hpp"
@@ -33,12 +34,16 @@ class Oracle final : public Listener {
   void finish(const Receiver& receiver);
 
   bool delivered(std::size_t channel, const arbitrate::Packet& packet, std::uint16_t epoch) override;
-  void gap(std::size_t channel, const arbitrate::Gap& gap, Cause cause) override;
+  void gap(std::size_t channel, const arbitrate::Gap& gap, const Blame& blame) override;
   void run(std::size_t channel, const arbitrate::NewRun& run) override;
   void conflict(std::size_t channel, const arbitrate::Conflict& conflict) override;
   void late(std::size_t channel, const arbitrate::Packet& packet, std::uint64_t late_ns) override;
+  void late_of_gap(std::size_t channel, std::uint64_t first, std::uint64_t count, std::uint16_t epoch) override;
+  void contradiction(std::size_t channel, const std::string& what) override { fail(channel, what); }
   void horizon(std::uint64_t until_ns) override;
 
+  /// Conflicts are told once a run only, and what came late by its gap.
+  bool hears_notices = false;
   /// Prints everything about this channel.
   int story = -1;
 
@@ -48,12 +53,20 @@ class Oracle final : public Listener {
  private:
   struct Gap {
     arbitrate::Gap gap;
-    Cause cause = Cause::Lines;
+    Blame blame = {};
   };
   struct Waiting {
     std::uint64_t high_ns = 0;
     std::uint32_t run = 0;
     std::uint64_t number = 0;
+  };
+  /// A gap of a true run, for what is said of it later.
+  struct ToldGap {
+    std::uint64_t first = 0;  ///< As on the wire.
+    std::uint64_t count = 0;
+    std::uint16_t epoch = 0;
+    std::uint32_t run = 0;
+    std::uint64_t number = 0;  ///< The first, as the exchange counts.
   };
   /// What is known of a channel by what it says.
   struct Channel {
@@ -86,6 +99,8 @@ class Oracle final : public Listener {
     std::uint32_t foreign = 0;                   ///< How often strangers have got the channel.
     std::vector<Waiting> waiting;
     std::size_t waiting_at = 0;
+    std::vector<ToldGap> told_gaps;
+    std::uint32_t conflicts = 0;       ///< Told.
     std::vector<std::uint32_t> aside;  ///< By run: packets handed out while another run had the channel.
   };
 
@@ -96,11 +111,17 @@ class Oracle final : public Listener {
   void take_by_wire(std::size_t index, std::uint64_t sequence);
   void settle(std::size_t index, const Gap& gap, std::uint64_t first);
   void lose(std::size_t index, std::uint64_t number, const Gap& gap);
+  void check_cause(std::size_t index, const Gap& gap, std::uint64_t first);
   void check_run(std::size_t index, std::uint32_t run);
   [[nodiscard]] bool is_alone(const ChannelPlan& plan, const Run& run, std::size_t at) const;
   [[nodiscard]] bool was_in_time(const ChannelPlan& plan, const Run& run, std::size_t at, bool by_room) const;
+  /// For people: what happens in the channel whose story is told.
   template <class... Args>
-  void tell(std::size_t channel, fmt::format_string<Args...> format, Args&&... args) const;
+  void tell(std::size_t channel, fmt::format_string<Args...> format, Args&&... args) const {
+    if (story != static_cast<int>(channel)) return;
+    fmt::print("{:>10} us  {}\n", static_cast<double>(until_ns_ - kBegin) / 1e3,
+               fmt::format(format, std::forward<Args>(args)...));
+  }
   void fail(std::size_t channel, const std::string& what);
   void count(Count what, std::uint64_t by = 1) { counts_[static_cast<std::size_t>(what)] += by; }
 
@@ -109,6 +130,7 @@ class Oracle final : public Listener {
   std::vector<Channel> channels_;
   std::uint32_t order_ = 0;
   std::uint64_t until_ns_ = kBegin;
+  std::uint64_t kernel_drop_ns_ = 0;  ///< Arrival of the last datagram that a socket had no room for. In this life.
   std::string fault_;
 };
 

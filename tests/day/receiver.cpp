@@ -30,9 +30,9 @@ const char* to_text(Cause cause) noexcept {
 }
 
 /// One channel.
-class Receiver::Line final : public arbitrate::Sink {
+class ArbiterReceiver::Line final : public arbitrate::Sink {
  public:
-  Line(Receiver& receiver, std::size_t index, const ChannelPlan& plan, Listener& listener)
+  Line(ArbiterReceiver& receiver, std::size_t index, const ChannelPlan& plan, Listener& listener)
       : receiver_(receiver), index_(index), plan_(plan), listener_(listener), arbiter(plan.options) {}
 
   bool deliver(const arbitrate::Packet& packet, std::uint16_t epoch) noexcept override {
@@ -42,7 +42,7 @@ class Receiver::Line final : public arbitrate::Sink {
     last_ = Kept{packet.preamble.sender, packet.preamble.sequence};
     return decodes;
   }
-  void gap(const arbitrate::Gap& gap) noexcept override { listener_.gap(index_, gap, cause_of(gap)); }
+  void gap(const arbitrate::Gap& gap) noexcept override { listener_.gap(index_, gap, {.cause = cause_of(gap)}); }
   void epoch(const arbitrate::NewRun& run) noexcept override { listener_.run(index_, run); }
   void reset(const arbitrate::NewRun& run) noexcept override { listener_.run(index_, run); }
   void conflict(const arbitrate::Conflict& conflict) noexcept override { listener_.conflict(index_, conflict); }
@@ -86,7 +86,7 @@ class Receiver::Line final : public arbitrate::Sink {
     return gap.reason == Reason::Leap ? Cause::Leap : Cause::Lines;
   }
 
-  Receiver& receiver_;
+  ArbiterReceiver& receiver_;
   std::size_t index_;
   const ChannelPlan& plan_;
   Listener& listener_;
@@ -97,8 +97,8 @@ class Receiver::Line final : public arbitrate::Sink {
   arbitrate::Arbiter arbiter;
 };
 
-Receiver::Receiver(const Day& day, const std::vector<std::unique_ptr<ModelPort>>& ports, Clock& clock,
-                   Listener& listener, const std::vector<std::optional<Kept>>& kept)
+ArbiterReceiver::ArbiterReceiver(const Day& day, const std::vector<std::unique_ptr<ModelPort>>& ports, Clock& clock,
+                                 Listener& listener, const std::vector<std::optional<Kept>>& kept)
     : day_(day),
       ports_(ports),
       clock_(clock),
@@ -118,9 +118,9 @@ Receiver::Receiver(const Day& day, const std::vector<std::unique_ptr<ModelPort>>
   for (std::size_t i = 0; i < ports.size(); ++i) drops_[i] = ports[i]->counters().dropped_by_kernel.value();
 }
 
-Receiver::~Receiver() = default;
+ArbiterReceiver::~ArbiterReceiver() = default;
 
-std::size_t Receiver::do_work() {
+std::size_t ArbiterReceiver::do_work() {
   std::size_t count = 0;
   if (clock_.now_ns - worked_ns_ > kStallNs) {
     stall_begin_ns = worked_ns_;
@@ -169,21 +169,21 @@ std::size_t Receiver::do_work() {
   return count;
 }
 
-void Receiver::finish() {
+void ArbiterReceiver::finish() {
   for (const auto& line : lines_) line->arbiter.finish(*line);
 }
 
-std::uint64_t Receiver::next_deadline() const {
+std::uint64_t ArbiterReceiver::next_deadline() const {
   std::uint64_t deadline = kNever;
   for (const auto& line : lines_) deadline = std::min(deadline, line->arbiter.next_deadline().value_or(kNever));
   return deadline;
 }
 
-const arbitrate::Arbiter& Receiver::arbiter(std::size_t channel) const {
+const arbitrate::Arbiter& ArbiterReceiver::arbiter(std::size_t channel) const {
   return lines_[channel]->arbiter;
 }
 
-std::vector<std::optional<Kept>> Receiver::kept() const {
+std::vector<std::optional<Kept>> ArbiterReceiver::kept() const {
   std::vector<std::optional<Kept>> kept;
   for (const auto& line : lines_) kept.push_back(line->kept());
   return kept;

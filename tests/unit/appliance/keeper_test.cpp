@@ -92,21 +92,40 @@ TEST(Keeper, writes_gaps_with_their_cause) {
   kept.give(1, tick(3, 3));
   kept.pass(2'000'000);  // both were alive
   kept.pass(2'000'000'000);
-  kept.give(0, tick(5, 5));
-  kept.pass(2'000'000);  // B was silent
+  kept.give(0, tick(4, 4));  // B was silent
+  kept.pass(2'000'000);
+  kept.give(0, tick(6, 6));
+  kept.pass(2'000'000);
   kept.port("right").counters().dropped_by_nic.set(1);
   kept.pass(2'000'000);
-  kept.give(0, tick(7, 7));
+  kept.give(0, tick(8, 8));
   kept.pass(2'000'000);
   const GapHistory history = read_gaps(kept.folder.path("state"), 0);
   ASSERT_EQ(history.gaps.size(), 3U);
   EXPECT_EQ(history.gaps[0].cause, GapCause::LostOnBoth);
   EXPECT_EQ(history.gaps[0].first, 2U);
   EXPECT_EQ(history.gaps[1].cause, GapCause::LineDown);
-  EXPECT_EQ(history.gaps[1].first, 4U);
+  EXPECT_EQ(history.gaps[1].first, 5U);
   EXPECT_EQ(history.gaps[1].channel, "seven");
   EXPECT_EQ(history.gaps[1].feed, "test");
   EXPECT_EQ(history.gaps[2].cause, GapCause::LocalDrop);
+}
+
+TEST(Keeper, a_line_that_kept_step_up_to_a_gap_is_not_down) {
+  constexpr std::uint64_t kSilenceNs = 5'000'000'000;
+  feed::Channel channel;
+  channel.lines = {feed::Line{}, feed::Line{}};
+  AgentEvent notice{.first = 7,
+                    .count = 1,
+                    .lines = {{{.heard = true, .passed = true, .last_sequence = 8, .last_t_ns = 61'000'000'000},
+                               {.heard = true, .passed = false, .last_sequence = 6, .last_t_ns = 1'000'000'000}}},
+                    .before_t_ns = 1'000'000'000,
+                    .after_t_ns = 61'000'000'000};
+  EXPECT_EQ(Keeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LostOnBoth);  // nothing was sent meanwhile
+  notice.before_t_ns = 60'000'000'000;
+  EXPECT_EQ(Keeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LineDown);
+  notice.is_of_stall = true;
+  EXPECT_EQ(Keeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LocalStall);
 }
 
 TEST(Keeper, tells_at_once_of_drops_and_then_of_more_of_them_now_and_then) {
