@@ -124,39 +124,38 @@ AgentReceiver::AgentReceiver(const Day& day, const std::vector<std::unique_ptr<M
       clock_(clock),
       listener_(listener),
       heard_(day.channels.size()),
-      port_tallies_(ports.size()),
-      channel_tallies_(day.channels.size()) {
-  appliance::OutletPlan plan;
+      port_counter_sets_(ports.size()),
+      channel_counter_sets_(day.channels.size()) {
+  appliance::RecordOutputPlan plan;
   plan.engine = EngineKind::Interp;  // making code for each day would be most of the time
   for (std::size_t i = 0; i < day.channels.size(); ++i) {
     descriptions_.push_back(describe(day.channels[i], i));
     plan.rules[static_cast<std::size_t>(feed::engine_rule(day.channels[i].framing))] = true;
   }
   plan.channels = static_cast<std::uint16_t>(day.channels.size());
-  outlet_ = std::make_unique<appliance::Outlet>(plan, "outlet");
-  appliance::TallyBuilder builder;
-  builder.agent(agent_tally_, "agent");
-  for (std::size_t i = 0; i < ports.size(); ++i) builder.port(port_tallies_[i], std::to_string(i));
-  builder.outlet(outlet_->tally(), "outlet");
+  output_ = std::make_unique<appliance::RecordOutput>(plan, "output");
+  appliance::CounterSetBuilder builder;
+  builder.agent(agent_counter_set_, "agent");
+  for (std::size_t i = 0; i < ports.size(); ++i) builder.port(port_counter_sets_[i], std::to_string(i));
+  builder.output(output_->counter_set(), "output");
   for (std::size_t i = 0; i < descriptions_.size(); ++i) {
-    builder.channel(channel_tallies_[i], descriptions_[i].name, descriptions_[i].lines[1].has_value());
+    builder.channel(channel_counter_sets_[i], descriptions_[i].name, descriptions_[i].lines[1].has_value());
   }
   segment_.emplace(std::move(builder.build("")).value());
 
-  std::string note;
-  auto load = std::move(outlet_->prepare("image", program(), 1, note)).value();
+  auto load = std::move(output_->prepare("image", program(), 1)).value();
   load->memory = std::make_unique<record::BufferSink<Keep>>(program()->max_record_slots, Keep{this});
   load->sink = &load->stages.connect(*load->memory);
-  (void)outlet_->start(std::move(load), clock.wall());
+  (void)output_->start(std::move(load), clock.wall());
 
   appliance::Agent::Parts parts;
   for (std::size_t i = 0; i < ports.size(); ++i) {
     parts.ports.push_back({.port = std::make_unique<PortView>(*this, *ports[i]),
-                           .tally = &port_tallies_[i],
+                           .counter_set = &port_counter_sets_[i],
                            .dropped = ports[i]->counters().dropped_by_kernel.value()});
   }
-  parts.outlets.push_back(outlet_.get());
-  parts.tally = &agent_tally_;
+  parts.outputs.push_back(output_.get());
+  parts.counter_set = &agent_counter_set_;
   parts.batch = day.batch;
   agent_ = std::make_unique<appliance::Agent>(
       std::move(parts),
@@ -170,7 +169,7 @@ AgentReceiver::AgentReceiver(const Day& day, const std::vector<std::unique_ptr<M
     // As Appliance has it.
     const bool has_run =
         channel.role != feed::Role::Carousel && arbitrate::options_for(channel.framing).sequence_bits != 0;
-    agent_->add(channel, static_cast<std::uint32_t>(i), *outlet_, channel_tallies_[i],
+    agent_->add(channel, static_cast<std::uint32_t>(i), *output_, channel_counter_sets_[i],
                 {appliance::kNotRecorded, appliance::kNotRecorded}, has_run ? runs_.place(i) : nullptr);
     const auto known = has_run ? runs_.known(i) : std::nullopt;
     if (known && known->run.day == appliance::day_of_ns(clock.wall())) {

@@ -70,10 +70,10 @@ class AgentReceiver final : public Receiver {
   std::vector<Heard> heard_;
   std::vector<std::byte> bytes_;
   appliance::KnownRuns runs_;
-  appliance::AgentTally agent_tally_;
-  std::vector<appliance::PortTally> port_tallies_;
-  std::vector<appliance::ChannelTally> channel_tallies_;
-  std::unique_ptr<appliance::Outlet> outlet_;
+  appliance::AgentCounterSet agent_counter_set_;
+  std::vector<appliance::PortCounterSet> port_counter_sets_;
+  std::vector<appliance::ChannelCounterSet> channel_counter_sets_;
+  std::unique_ptr<appliance::RecordOutput> output_;
   std::optional<counters::Segment> segment_;
   std::unique_ptr<appliance::Agent> agent_;
 };
