@@ -67,6 +67,8 @@ enum class Count : std::uint8_t {
   Clamped,  ///< Arrivals whose stamp a step had made impossible.
   Kills,
   Announced,
+  Moves,     ///< The same numbers go on from another address.
+  Spoofers,  ///< Strangers with the address of the true sender.
   kCount,
 };
 using Counts = std::array<std::uint64_t, static_cast<std::size_t>(Count::kCount)>;
@@ -101,6 +103,7 @@ struct Copy {
   std::uint32_t run = 0;
   std::uint32_t salt = 0;  ///< Another one in copies that differ.
   std::uint32_t sender = 0;
+  std::uint32_t source = 0;  ///< Address that it comes from.
   std::uint8_t channel = 0;
   std::uint8_t line = 0;
   std::uint8_t chunk = 1;

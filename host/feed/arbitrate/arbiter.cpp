@@ -26,6 +26,10 @@ constexpr std::int64_t kFarLeaps = 16;
 constexpr std::uint64_t kNsPerSkippedNumber = 10'000;
 /// A run of this many packets without a leap is hardly ever made of random numbers.
 constexpr std::uint64_t kLongStretch = 8;
+/// A sender that takes over with some numbers missing does so when the one before has been silent for this long.
+constexpr std::uint64_t kTakeOverWindows = 2;
+/// An address is the run's own when it has brought this many numbers that go on.
+constexpr std::uint32_t kOwnNumbers = 3;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 constexpr bool before(std::uint64_t left, std::uint64_t right) noexcept {
@@ -240,10 +244,14 @@ std::optional<std::uint64_t> Arbiter::next_sequence() const noexcept {
 // ------------------------------------------------------------------------------------------ what a packet belongs to
 
 Arbiter::Fit Arbiter::fit_of(const Packet& packet) noexcept {
-  if (packet.preamble.sender == sender_) return fit_of_same_sender(packet);
+  if (packet.preamble.sender == sender_) {
+    const Fit fit = fit_of_same_sender(packet);
+    return fit == Fit::InRun && is_foreign(packet) ? fit_of_foreign(packet) : fit;
+  }
   // A sender that comes back later may have begun anew.
   for (const OldRun& old : old_runs()) {
     if (old.is_leap || packet.preamble.sender != old.sender || !was_left_just_now(old)) continue;
+    if (packet.source != 0 && !old.sources.empty() && !old.sources.has(packet.source)) continue;
     const std::int64_t from_old = distance(packet.preamble.sequence, old.next);
     if (from_old < 0 && -from_old <= reach()) return Fit::Passed;
   }
@@ -261,6 +269,7 @@ Arbiter::Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
   if ((is_expected && has_turned) || is_copy(packet)) return Fit::InRun;
   for (const OldRun& old : old_runs()) {
     if (old.is_leap || old.sender != sender_ || !was_left_just_now(old)) continue;
+    if (packet.source != 0 && !old.sources.empty() && !old.sources.has(packet.source)) continue;
     // A line that has not turned to the new run yet goes on with the old one, even if the two are close.
     const std::int64_t from_old = distance(sequence, old.next);
     const bool is_closer = magnitude(from_old) < magnitude(ahead);
@@ -279,6 +288,44 @@ Arbiter::Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
     if (is_skipped && known.brought == 0) return Fit::Behind;
   }
   return begins_before_run(packet, number) ? Fit::Behind : Fit::InRun;
+}
+
+/// Whether it comes from elsewhere while the run's own addresses are alive. Those become known in its first windows.
+bool Arbiter::is_foreign(const Packet& packet) const noexcept {
+  return packet.source != 0 && !own_.empty() && !own_.has(packet.source) &&
+         since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns &&
+         since(packet.t_ns, began_t_ns_) >= kLateWindows * options_.window_ns;
+}
+
+bool Arbiter::is_foreign(const Stranger& stranger) const noexcept {
+  return own_.excludes(stranger.sources);
+}
+
+/// Of another address, where the run's own would be in the run: what goes on, fills a hole or is a copy is believed,
+/// because a sender that takes over sends just that. What would make a hole, or has other bytes, is not.
+Arbiter::Fit Arbiter::fit_of_foreign(const Packet& packet) noexcept {
+  const std::int64_t ahead = distance(packet.preamble.sequence, next_);
+  const Fit side = ahead < 0 ? Fit::Behind : Fit::Ahead;
+  if (distance(packet.preamble.sequence, top_ + 1) > 0 || match_of(packet) == Match::Other) return side;
+  return ahead < 0 && may_lower(next_ + static_cast<std::uint64_t>(ahead)) ? side : Fit::InRun;
+}
+
+/// The packet has its place in the run. Another address has to bring a few of the next numbers, or a copy.
+void Arbiter::learn_source(const Packet& packet, bool was_foreign) noexcept {
+  if (!was_foreign) return own_.add(packet.source);
+  Candidate* known = nullptr;
+  for (Candidate& candidate : candidates_) {
+    if (candidate.source == packet.source) known = &candidate;
+  }
+  if (known == nullptr) {
+    known = &candidates_[next_candidate_++ % candidates_.size()];
+    *known = {.source = packet.source};
+  }
+  const bool goes_on = distance(packet.preamble.sequence, top_ + 1) == 0;
+  known->numbers += match_of(packet) == Match::Same ? kOwnNumbers : goes_on ? 1 : 0;
+  if (known->numbers < kOwnNumbers) return;
+  own_.add(packet.source);
+  *known = {};
 }
 
 /// Within reach, and neither delivered nor given up by anybody.
@@ -371,6 +418,7 @@ void Arbiter::take(const Packet& packet, Sink& sink) noexcept {
   } else if (fit != Fit::InRun) {
     set_aside(packet, fit, sink);
   } else {
+    if (packet.source != 0 && !own_.has(packet.source)) learn_source(packet, is_foreign(packet));
     place(packet, next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_)), sink);
     if (stranger_count_ != 0) place_strangers(sink);
   }
@@ -396,14 +444,43 @@ void Arbiter::count_in_vain(const Stranger& stranger, const Packet& packet, std:
 /// The one that the packet continues, or is a copy of a packet of.
 Arbiter::Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
   if (stranger_count_ == 0) return nullptr;
+  Stranger* found = nullptr;
   for (Stranger& stranger : strangers_) {
     if (stranger.fit == Fit::InRun || stranger.sender != packet.preamble.sender) continue;
     if (distance(packet.preamble.sequence, slots_[stranger.last].packet.preamble.sequence) <= leap() &&
         distance(packet.preamble.sequence, slots_[stranger.first].packet.preamble.sequence) >= -leap()) {
-      return &stranger;
+      if (has_copy(stranger, packet)) return &stranger;
+      if (found == nullptr && is_related(stranger, packet)) found = &stranger;
     }
   }
-  return nullptr;
+  return found;
+}
+
+/// Whether packets from there may be of the same sender as the stranger's.
+bool Arbiter::is_related(const Stranger& stranger, const Packet& packet) const noexcept {
+  const std::uint32_t source = packet.source;
+  const Sources& sources = stranger.sources;
+  if (options_.carousel || source == 0 || sources.empty() || sources.has(source)) return true;
+  if ((stranger.lines & bit_of(index(packet.line))) == 0) return true;  // each line may have a sender of its own
+  if (own_.has(source) && own_.meets(sources)) return true;
+  return std::any_of(old_runs().begin(), old_runs().end(), [&](const OldRun& old) {
+    return old.sources.has(source) && old.sources.meets(sources);
+  });
+}
+
+/// Whether it has brought the same packet, from another address: that of the other line.
+bool Arbiter::has_copy(const Stranger& stranger, const Packet& packet) const noexcept {
+  if (packet.source == 0 || stranger.sources.has(packet.source)) return false;
+  for (std::uint32_t slot = stranger.last; slot != kNone; slot = slots_[slot].older) {
+    const Packet& other = slots_[slot].packet;
+    const std::int64_t apart = distance(packet.preamble.sequence, other.preamble.sequence);
+    if (apart > 0) return false;
+    if (apart == 0 && other.line != packet.line && other.preamble.chunk == packet.preamble.chunk &&
+        std::ranges::equal(other.payload, packet.payload)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Whether something speaks for it: it is confirmed, or just ahead of what the run is believed to leave out. Random
@@ -454,6 +531,8 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   Stranger& stranger = known != nullptr ? *known : new_stranger(packet, fit, sink);
   stranger.begin_t_ns = std::min(stranger.begin_t_ns, packet.t_ns);
   stranger.last_t_ns = std::max(stranger.last_t_ns, packet.t_ns);
+  if (!options_.carousel) stranger.sources.add(packet.source);
+  stranger.lines = static_cast<std::uint8_t>(stranger.lines | bit_of(index(packet.line)));
 
   // Sorted by number and chunk; most come last.
   const auto order = [&](std::uint32_t slot) {
@@ -545,13 +624,18 @@ void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
   count_in_vain(stranger, slots_[slot].packet, stranger.is_late ? since(latest_t_ns_, leapt_t_ns_) : 0, sink);
 }
 
-/// Its bytes stay until the slot is taken again.
-std::uint32_t Arbiter::take_first(Stranger& stranger) noexcept {
+std::uint32_t Arbiter::unlink_first(Stranger& stranger) noexcept {
   const std::uint32_t slot = stranger.first;
   stranger.first = slots_[slot].newer;
   (stranger.first != kNone ? slots_[stranger.first].older : stranger.last) = kNone;
   if (stranger.packets-- > kOwnRoom) --set_aside_;
   --run_.packets.held;
+  return slot;
+}
+
+/// Its bytes stay until the slot is taken again.
+std::uint32_t Arbiter::take_first(Stranger& stranger) noexcept {
+  const std::uint32_t slot = unlink_first(stranger);
   free_slot(slot);
   return slot;
 }
@@ -593,6 +677,9 @@ std::uint64_t Arbiter::silent_enough_at(const Stranger& stranger) const noexcept
   std::uint64_t silence = options_.switch_silence_ns;
   if (stranger.fit == Fit::Ahead) {
     const std::int64_t skipped = distance(begin_of(stranger), top_ + 1) - leap();
+    if (is_foreign(stranger)) {  // a sender that takes over may have lost a few numbers, not many
+      return alive_t_ns_ + (skipped > 0 ? silence : std::min(silence, kTakeOverWindows * options_.window_ns));
+    }
     const std::uint64_t most = silence / kNsPerSkippedNumber;
     const std::uint64_t numbers = skipped > 0 ? static_cast<std::uint64_t>(skipped) : 0;
     silence = numbers < most ? numbers * kNsPerSkippedNumber : silence;
@@ -649,6 +736,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const Packet first = slots_[stranger.first].packet;  // its bytes stay until the slot is freed
   const std::uint64_t sequence = first.preamble.sequence;
   const std::uint64_t last_t_ns = stranger.last_t_ns;
+  const Sources sources = stranger.sources;
   const std::uint64_t begin = begin_of(stranger);
   // Numbers ahead are an old run's if no sender can have sent all those between since this run was heard: soon after
   // the switch; or if it is far to them, and they begin just where the old run stopped.
@@ -663,10 +751,10 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;
     const std::int64_t from_old = dropped_others ? 0 : distance(begin, old.next);
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
-    if (distance(last, old.next) < 0) continue;
+    if (distance(last, old.next) < 0 || old.sources.excludes(stranger.sources)) continue;
     const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
     const bool is_there = from_old <= leap();
-    if (stranger.fit == Fit::Ahead &&
+    if (stranger.fit == Fit::Ahead && !(is_foreign(stranger) && old.sources.meets(stranger.sources)) &&
         ((is_leap && !(is_there && skipped > kFarLeaps * leap())) || !(is_recent || is_there))) {
       continue;
     }
@@ -700,6 +788,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     end_gathering(sink);
   }
   alive_t_ns_ = last_t_ns;
+  own_.add(sources);
   place_all(stranger, sink);
   for (Stranger& other : strangers_) refit(other);
   place_strangers(sink);
@@ -741,8 +830,28 @@ void Arbiter::place_strangers(Sink& sink) noexcept {
     // A single one may be wild: the run has to reach it.
     const std::int64_t most = stranger.is_confirmed ? leap() : 0;
     const std::int64_t least = stranger.fit == Fit::Ahead ? -reach() : 0;
-    if (distance(first, next_) >= least && distance(first, top_ + 1) <= most) place_all(stranger, sink);
+    if (distance(first, next_) < least || distance(first, top_ + 1) > most) continue;
+    if (is_foreign(stranger)) {
+      place_foreign(stranger, sink);
+    } else {
+      place_all(stranger, sink);
+    }
   }
+}
+
+/// What goes on, one after the other, until its address is the run's own.
+void Arbiter::place_foreign(Stranger& stranger, Sink& sink) noexcept {
+  while (stranger.packets != 0 && is_foreign(stranger)) {
+    const Packet packet = slots_[stranger.first].packet;
+    const bool is_own = own_.has(packet.source);
+    if (!is_own && fit_of_foreign(packet) != Fit::InRun) return;
+    if (!is_own) learn_source(packet, true);
+    const std::uint32_t slot = unlink_first(stranger);
+    place(packet, next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_)), sink);
+    free_slot(slot);
+  }
+  if (stranger.packets != 0) return place_all(stranger, sink);
+  release_if_empty(stranger);
 }
 
 void Arbiter::place_all(Stranger& stranger, Sink& sink) noexcept {
@@ -879,6 +988,7 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
              .wall_ns = packet.arrival_ns,
              .packet = packet.number,
              .before = {}};
+  const Sources entered_sources = entered != nullptr ? entered->sources : Sources();
   // Packets that nothing has become of yet are of the new run.
   Packets carried;
   if (in_hand != nullptr) ++carried.received[index(in_hand->line)];
@@ -896,7 +1006,7 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
     end_run(sink);
     run.before = account();
     ++epoch_;
-    leave_run(entered);
+    leave_run(entered);  // `entered` is another one from here on
   } else {
     // What came before the first number was malformed; it stays in sight.
     for (std::size_t line = 0; line < kLines; ++line) carried.received[line] += run_.packets.received[line];
@@ -915,7 +1025,10 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
   sender_ = run.sender;
   first_ = undecided_ = next_ = sequence;
   top_ = sequence - 1;
-  alive_t_ns_ = packet.t_ns;
+  alive_t_ns_ = began_t_ns_ = packet.t_ns;
+  own_ = entered_sources;
+  own_.add(packet.source);
+  candidates_ = {};
   for (LineState& line : lines_) {
     line.heard = false;
     line.highest = 0;
@@ -945,7 +1058,7 @@ void Arbiter::leave_run(const OldRun* entered) noexcept {
     std::copy(place + 1, old_.begin() + old_count_, place);
     --old_count_;
   }
-  remember({.sender = sender_, .next = next_, .packets = stretch(), .left_t_ns = latest_t_ns_});
+  remember({.sender = sender_, .next = next_, .packets = stretch(), .left_t_ns = latest_t_ns_, .sources = own_});
   stretch_resumed_ = resumed;
   stretch_began_ = 0;
 }
@@ -999,7 +1112,12 @@ void Arbiter::jump(std::uint64_t number, Sink& sink) noexcept {
   leapt_from_ = next_;
   leapt_to_ = number;
   leapt_t_ns_ = latest_t_ns_;
-  remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .packets = stretch(), .left_t_ns = leapt_t_ns_});
+  remember({.is_leap = true,
+            .sender = sender_,
+            .next = leapt_from_,
+            .packets = stretch(),
+            .left_t_ns = leapt_t_ns_,
+            .sources = own_});
   stretch_resumed_ = 0;
   stretch_began_ = run_.packets.delivered;
   advance(number - 1);
