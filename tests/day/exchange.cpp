@@ -130,7 +130,10 @@ class Sender {
   }
 
   void episode() {
-    if (addresses_.happens(0.1)) move();
+    if (addresses_.happens(0.1)) {
+      move();
+      send_some(25);
+    }
     switch (random_.below(27)) {
       case 0: return lose_on_both(1 + random_.below(8));
       case 1: return lose_on_both(70 + random_.below(60));
@@ -349,7 +352,7 @@ class Sender {
 
   void begin_run(std::uint32_t sender, std::uint64_t first) {
     run_ = static_cast<std::uint32_t>(runs_.size());
-    runs_.push_back({.sender = sender, .first = first, .numbers = {}});
+    runs_.push_back({.sender = sender, .first = first, .numbers = {}, .sources = {}});
     next_ = first;
   }
   void go_on_with(std::uint32_t run, std::uint64_t next) {

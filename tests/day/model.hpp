@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -136,6 +137,7 @@ struct Number {
   bool is_aside_of_wrong = false;  ///< a stranger's, and not long after it went on,
   bool has_waited = false;         ///< or before the other run had been silent for long enough.
   bool has_died = false;           ///< An appliance had it and was killed.
+  bool is_of_new_address = false;  ///< Handed out first from an address that had brought nothing of the run.
   bool is_far = false;             ///< Handed out when the run had come to less than what is believed at once.
   bool is_leapt = false;           ///< Told lost together with more numbers than what is believed at once.
   bool is_told_late = false;
@@ -151,6 +153,7 @@ struct Run {
   std::uint32_t sender = 0;
   std::uint64_t first = 0;
   std::vector<Number> numbers;
+  std::set<std::uint32_t> sources;  ///< Addresses that have brought some of them.
 };
 
 /// A span of time.

@@ -597,6 +597,21 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   (above != kNone ? slots_[above].older : stranger.last) = slot;
   if (++stranger.packets > kOwnRoom) ++set_aside_;
   ++run_.packets.held;
+  const auto follows = [&](std::uint32_t left, std::uint32_t right) {
+    if (left == kNone || right == kNone) return false;
+    return distance(slots_[right].packet.preamble.sequence, slots_[left].packet.preamble.sequence) == 1;
+  };
+  stranger.successions += (follows(below, slot) ? 1U : 0U) + (follows(slot, above) ? 1U : 0U);
+  believe_successor(stranger, sink);
+}
+
+/// Several numbers one after the other, not far ahead: another sender has taken over, and some numbers were lost. Wild
+/// numbers are hardly ever neighbours.
+void Arbiter::believe_successor(const Stranger& stranger, Sink& sink) noexcept {
+  if (stranger.fit != Fit::Ahead || stranger.successions + 1 < kOwnNumbers || !is_foreign(stranger)) return;
+  if (distance(begin_of(stranger), top_ + 1) > kFarLeaps * leap()) return;
+  own_.add(stranger.sources);
+  place_strangers(sink);
 }
 
 /// The packet has no room. If the stranger comes to something, its number is lost for that reason.
@@ -746,14 +761,19 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::int64_t most_copies = begin > kRestartNumbers ? kRestartNumbers : 0;
   const std::uint64_t last = slots_[stranger.last].packet.preamble.sequence;
   const OldRun* goes_on = nullptr;
+  // Another run's address is not this one's; a new one may be.
+  const bool is_known = own_.meets(sources) || std::ranges::any_of(old_runs(), [&](const OldRun& old) {
+    return old.sources.meets(sources);
+  });
   for (const OldRun& old : old_runs()) {
     // What it dropped below the place is not missing there: it was another stranger's.
     const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;
     const std::int64_t from_old = dropped_others ? 0 : distance(begin, old.next);
     if (stranger.sender != old.sender || from_old < -most_copies || from_old > reach()) continue;
-    if (distance(last, old.next) < 0 || old.sources.excludes(stranger.sources)) continue;
+    if (distance(last, old.next) < 0) continue;
     const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
     const bool is_there = from_old <= leap();
+    if (old.sources.excludes(stranger.sources) && (is_known || !is_there)) continue;
     if (stranger.fit == Fit::Ahead && !(is_foreign(stranger) && old.sources.meets(stranger.sources)) &&
         ((is_leap && !(is_there && skipped > kFarLeaps * leap())) || !(is_recent || is_there))) {
       continue;
@@ -844,7 +864,7 @@ void Arbiter::place_foreign(Stranger& stranger, Sink& sink) noexcept {
   while (stranger.packets != 0 && is_foreign(stranger)) {
     const Packet packet = slots_[stranger.first].packet;
     const bool is_own = own_.has(packet.source);
-    if (!is_own && fit_of_foreign(packet) != Fit::InRun) return;
+    if (!is_own && fit_of_foreign(packet) != Fit::InRun) return refit(stranger);  // the run may have passed it
     if (!is_own) learn_source(packet, true);
     const std::uint32_t slot = unlink_first(stranger);
     place(packet, next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_)), sink);

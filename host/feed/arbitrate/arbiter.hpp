@@ -253,6 +253,7 @@ class Arbiter {
     std::uint32_t first = kNone;  ///< Lowest number held.
     std::uint32_t last = kNone;
     std::uint32_t packets = 0;
+    std::uint32_t successions = 0;  ///< How often a number followed another.
     std::uint64_t sender = 0;
     std::uint64_t lowest_dropped = 0;
     std::uint64_t begin_t_ns = 0;
@@ -336,6 +337,7 @@ class Arbiter {
   [[nodiscard]] Stranger& new_stranger(const Packet& packet, Fit fit, Sink& sink) noexcept;
   void set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept;
   [[nodiscard]] bool is_outlived_by(const Stranger& stranger, const Packet& packet) const noexcept;
+  void believe_successor(const Stranger& stranger, Sink& sink) noexcept;
   void drop_first(Stranger& stranger, Sink& sink) noexcept;
   std::uint32_t unlink_first(Stranger& stranger) noexcept;
   std::uint32_t take_first(Stranger& stranger) noexcept;
