@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "microcode/base/hash.hpp"
 
@@ -306,7 +307,9 @@ bool Arbiter::is_foreign(const Stranger& stranger) const noexcept {
 Arbiter::Fit Arbiter::fit_of_foreign(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
   const Fit side = ahead < 0 ? Fit::Behind : Fit::Ahead;
-  if (distance(packet.preamble.sequence, top_ + 1) > 0 || match_of(packet) == Match::Other) return side;
+  const Match match = match_of(packet);
+  if (distance(packet.preamble.sequence, top_ + 1) > 0 || match == Match::Other) return side;
+  if (ahead < -leap() && match != Match::Same) return side;  // far behind: one that begins anew
   return ahead < 0 && may_lower(next_ + static_cast<std::uint64_t>(ahead)) ? side : Fit::InRun;
 }
 
@@ -403,10 +406,11 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const bool may_be_late = known.state == State::Lost && known.brought == 0 &&
                            since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
   if (!may_be_late && restarts) return true;
-  if (!has_checks) return false;
   // Copies that differ come from both lines, and soon.
-  const bool is_copy = (known.brought & bit_of(index(packet.line))) == 0 || known.in_conflict != 0;
+  const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
   const bool is_soon = since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
+  if (!has_checks) return !is_other_line && !is_soon && distance(sequence, line.highest) < -leap();
+  const bool is_copy = is_other_line || known.in_conflict != 0;
   return known.brought != 0 && !(is_copy && is_soon) && known.check != check_of(packet.payload);
 }
 
@@ -447,13 +451,66 @@ Arbiter::Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
   Stranger* found = nullptr;
   for (Stranger& stranger : strangers_) {
     if (stranger.fit == Fit::InRun || stranger.sender != packet.preamble.sender) continue;
-    if (distance(packet.preamble.sequence, slots_[stranger.last].packet.preamble.sequence) <= leap() &&
-        distance(packet.preamble.sequence, slots_[stranger.first].packet.preamble.sequence) >= -leap()) {
-      if (has_copy(stranger, packet)) return &stranger;
-      if (found == nullptr && is_related(stranger, packet)) found = &stranger;
+    if (distance(packet.preamble.sequence, slots_[stranger.last].packet.preamble.sequence) > leap() ||
+        distance(packet.preamble.sequence, slots_[stranger.first].packet.preamble.sequence) < -leap()) {
+      continue;
+    }
+    if (!is_related(stranger, packet) && !has_copy(stranger, packet)) continue;
+    if (found == nullptr) {
+      found = &stranger;
+    } else if (packet.source != 0) {  // it shows that both are the same
+      merge(*found, stranger);
     }
   }
   return found;
+}
+
+void Arbiter::merge(Stranger& into, Stranger& from) noexcept {
+  const auto beyond_own = [](const Stranger& stranger) { return stranger.packets - std::min(stranger.packets, kOwnRoom); };
+  set_aside_ -= beyond_own(into) + beyond_own(from);
+  const auto follows = [&](std::uint32_t left, std::uint32_t right) {
+    const net::Preamble& a = slots_[left].packet.preamble;
+    const net::Preamble& b = slots_[right].packet.preamble;
+    const std::int64_t apart = distance(b.sequence, a.sequence);
+    return apart != 0 ? apart : std::int64_t{b.chunk} - std::int64_t{a.chunk};
+  };
+  std::uint32_t left = into.first;
+  std::uint32_t right = from.first;
+  std::uint32_t last = kNone;
+  into.first = kNone;
+  into.packets = into.successions = 0;
+  while (left != kNone || right != kNone) {
+    const std::int64_t apart = left == kNone ? -1 : right == kNone ? 1 : follows(left, right);
+    std::uint32_t& from_list = apart < 0 ? right : left;
+    const std::uint32_t slot = std::exchange(from_list, slots_[from_list].newer);
+    if (apart == 0) {
+      if (slots_[right].packet.line != slots_[slot].packet.line) into.is_confirmed = true;
+      const std::uint32_t copy = std::exchange(right, slots_[right].newer);
+      free_slot(copy);
+      --run_.packets.held;
+      ++run_.packets.duplicate;
+    }
+    if (last != kNone && distance(slots_[slot].packet.preamble.sequence, slots_[last].packet.preamble.sequence) == 1) {
+      ++into.successions;
+    }
+    slots_[slot].older = last;
+    (last != kNone ? slots_[last].newer : into.first) = slot;
+    last = slot;
+    ++into.packets;
+  }
+  slots_[last].newer = kNone;
+  into.last = last;
+  set_aside_ += beyond_own(into);
+  if (from.has_dropped) note_dropped(into, from.lowest_dropped);
+  into.is_confirmed = into.is_confirmed || from.is_confirmed ||
+                      slots_[into.first].packet.preamble.sequence != slots_[into.last].packet.preamble.sequence;
+  into.lines = static_cast<std::uint8_t>(into.lines | from.lines);
+  into.begin_t_ns = std::min(into.begin_t_ns, from.begin_t_ns);
+  into.last_t_ns = std::max(into.last_t_ns, from.last_t_ns);
+  into.sources.add(from.sources);
+  from = {};
+  --stranger_count_;
+  refit(into);
 }
 
 /// Whether packets from there may be of the same sender as the stranger's.
@@ -554,7 +611,15 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
                             slots_[stranger.first].packet.line != packet.line;
   }
   const bool needs_room = stranger.packets >= kOwnRoom;
-  if (needs_room && set_aside_ >= options_.room_packets) {
+  Stranger* largest = &stranger;  // it yields if there is no room
+  for (Stranger& other : strangers_) {
+    // What nothing confirms goes first; then what takes the most room.
+    if (other.fit == Fit::InRun || other.packets <= kOwnRoom) continue;
+    const bool is_worse =
+        other.is_confirmed != largest->is_confirmed ? largest->is_confirmed : other.packets > largest->packets;
+    if (is_worse) largest = &other;
+  }
+  if (needs_room && set_aside_ >= options_.room_packets && !is_foreign(*largest)) {
     // No room to wait for what a leap leaves out.
     Stranger* lowest = nullptr;
     for (Stranger& other : strangers_) {
@@ -572,14 +637,6 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
     }
   }
   if (needs_room && set_aside_ >= options_.room_packets) {
-    Stranger* largest = &stranger;
-    for (Stranger& other : strangers_) {
-      // What nothing confirms goes first; then what takes the most room.
-      if (other.fit == Fit::InRun || other.packets <= kOwnRoom) continue;
-      const bool is_worse =
-          other.is_confirmed != largest->is_confirmed ? largest->is_confirmed : other.packets > largest->packets;
-      if (is_worse) largest = &other;
-    }
     if (largest == &stranger && below == kNone) {  // it would be the first to go
       note_dropped(stranger, packet.preamble.sequence);
       count_in_vain(stranger, packet, 0, sink);
@@ -681,10 +738,11 @@ void Arbiter::drop(Stranger& stranger, Sink& sink) noexcept {
   release_if_empty(stranger);
 }
 
-/// The run has gone on for a while, and the stranger has not. Lines may be apart by the window.
+/// The run has gone on for a while, and the stranger has not, as far as every port has been read. Lines may be apart by
+/// the window.
 bool Arbiter::is_refuted(const Stranger& stranger) const noexcept {
   const std::uint64_t while_ns = std::max(options_.switch_silence_ns / 4, 2 * options_.window_ns);
-  return since(progress_t_ns_, stranger.last_t_ns) > while_ns;
+  return since(std::min(progress_t_ns_, until_t_ns_), stranger.last_t_ns) > while_ns;
 }
 
 /// When the present run has been silent for long enough, if it stays so.
@@ -782,18 +840,22 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     const bool is_closer = goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next));
     if (goes_on == nullptr || (is_long(old) != is_long(*goes_on) ? is_long(old) : is_closer)) goes_on = &old;
   }
+  bool has_dropped = false;
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
     // What passed meanwhile; the numbers of a leap were declared with it.
     const bool is_told = stranger.is_late || goes_on->is_leap;
-    const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
-    const std::uint64_t next = is_told || passed > 0 ? sequence : goes_on->next;
+    // What it dropped came after all that passed, or is another stranger's.
+    has_dropped = !is_told && begin != sequence && distance(begin, goes_on->next) >= 0;
+    const std::uint64_t came = has_dropped ? begin : sequence;
+    const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(came, goes_on->next), 0);
+    const std::uint64_t next = is_told || passed > 0 ? came : goes_on->next;
     begin_run(NewRun::Reason::Back, first, in_hand, next, sink, goes_on);
     first_ = undecided_ = next - static_cast<std::uint64_t>(passed);
     skipped_as_ = GapReason::Switch;
   } else if (stranger.fit == Fit::Ahead) {
     evidence_ = {leap_as, first.arrival_ns, first.t_ns};
     jump(next_ + static_cast<std::uint64_t>(distance(begin, next_)), sink);
-    if (begin != sequence) lose_dropped(sequence, first, sink);
+    has_dropped = begin != sequence;
   } else {
     begin_run(stranger.fit == Fit::OtherSender ? NewRun::Reason::Sender : NewRun::Reason::SequenceReset, first, in_hand,
               sequence, sink);
@@ -807,6 +869,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     evidence_ = {skipped_as_, first.arrival_ns, first.t_ns};
     end_gathering(sink);
   }
+  if (has_dropped) lose_dropped(sequence, first, sink);
   alive_t_ns_ = last_t_ns;
   own_.add(sources);
   place_all(stranger, sink);

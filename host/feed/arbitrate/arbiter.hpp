@@ -331,6 +331,7 @@ class Arbiter {
 
   // Strangers.
   [[nodiscard]] Stranger* stranger_of(const Packet& packet) noexcept;
+  void merge(Stranger& into, Stranger& from) noexcept;
   [[nodiscard]] bool is_related(const Stranger& stranger, const Packet& packet) const noexcept;
   [[nodiscard]] bool has_copy(const Stranger& stranger, const Packet& packet) const noexcept;
   [[nodiscard]] bool is_likely(const Stranger& stranger) const noexcept;
