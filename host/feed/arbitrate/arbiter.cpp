@@ -395,12 +395,15 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
   const bool restarts = is_restart(packet);
+  const Stranger* const stranger = stranger_of(packet);
+  const bool has_turned = stranger != nullptr && stranger->fit == Fit::Behind && stranger->is_confirmed &&
+                          (stranger->lines & bit_of(index(packet.line))) != 0;
+  if (has_turned) return true;
   // What a line brings near where it is was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!line.heard || distance(sequence, line.highest) >= least) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
   const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
-  const Stranger* const stranger = stranger_of(packet);
   if (stranger != nullptr && stranger->fit == Fit::Behind) return true;
   // A number that was given up just now may be late, even if it is one of the first.
   const bool may_be_late = known.state == State::Lost && known.brought == 0 &&
@@ -423,8 +426,26 @@ void Arbiter::take(const Packet& packet, Sink& sink) noexcept {
     set_aside(packet, fit, sink);
   } else {
     if (packet.source != 0 && !own_.has(packet.source)) learn_source(packet, is_foreign(packet));
-    place(packet, next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_)), sink);
+    const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));
+    if (stranger_count_ != 0 && !options_.ordered) place_below(number, sink);
+    place(packet, number, sink);
     if (stranger_count_ != 0) place_strangers(sink);
+  }
+}
+
+/// Fast mode: the number goes past those that another address has brought.
+void Arbiter::place_below(std::uint64_t number, Sink& sink) noexcept {
+  for (Stranger& stranger : strangers_) {
+    if (stranger.fit != Fit::Ahead || stranger.sender != sender_ || !is_foreign(stranger)) continue;
+    while (stranger.packets != 0) {
+      const Packet& packet = slots_[stranger.first].packet;
+      const std::int64_t ahead = distance(packet.preamble.sequence, next_);
+      if (ahead < 0 || ahead >= static_cast<std::int64_t>(number - next_)) break;
+      const std::uint32_t slot = unlink_first(stranger);
+      place(slots_[slot].packet, next_ + static_cast<std::uint64_t>(ahead), sink);
+      free_slot(slot);
+    }
+    release_if_empty(stranger);
   }
 }
 
@@ -601,7 +622,16 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   while (below != kNone && order(below) < 0) below = slots_[below].older;
   if (below != kNone && order(below) == 0) {
     // A second copy on the same line proves nothing.
-    if (slots_[below].packet.line != packet.line) stranger.is_confirmed = true;
+    Packet& held = slots_[below].packet;
+    if (held.line != packet.line) stranger.is_confirmed = true;
+    // The one that is held was a second copy of the run's own, and what begins anew has come to its number.
+    if (stranger.fit == Fit::Behind && match_of(held) == Match::Same && match_of(packet) == Match::Other) {
+      std::memcpy(payloads_.get() + std::size_t{below} * options_.datagram_bytes, packet.payload.data(),
+                  packet.payload.size());
+      const std::span<const std::byte> bytes(held.payload.data(), packet.payload.size());
+      held = packet;
+      held.payload = bytes;
+    }
     ++run_.packets.duplicate;
     return;
   }

@@ -357,6 +357,7 @@ class Arbiter {
   void refit(Stranger& stranger) noexcept;
   void place_strangers(Sink& sink) noexcept;
   void place_all(Stranger& stranger, Sink& sink) noexcept;
+  void place_below(std::uint64_t number, Sink& sink) noexcept;
   void place_foreign(Stranger& stranger, Sink& sink) noexcept;
 
   // Runs.
