@@ -307,9 +307,7 @@ bool Arbiter::is_foreign(const Stranger& stranger) const noexcept {
 Arbiter::Fit Arbiter::fit_of_foreign(const Packet& packet) noexcept {
   const std::int64_t ahead = distance(packet.preamble.sequence, next_);
   const Fit side = ahead < 0 ? Fit::Behind : Fit::Ahead;
-  const Match match = match_of(packet);
-  if (distance(packet.preamble.sequence, top_ + 1) > 0 || match == Match::Other) return side;
-  if (ahead < -leap() && match != Match::Same) return side;  // far behind: one that begins anew
+  if (distance(packet.preamble.sequence, top_ + 1) > 0 || match_of(packet) == Match::Other) return side;
   return ahead < 0 && may_lower(next_ + static_cast<std::uint64_t>(ahead)) ? side : Fit::InRun;
 }
 
@@ -412,7 +410,9 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   // Copies that differ come from both lines, and soon.
   const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
   const bool is_soon = since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
-  if (!has_checks) return !is_other_line && !is_soon && distance(sequence, line.highest) < -leap();
+  const bool has_one_line = !(options_.lines[0] && options_.lines[1]);
+  if (has_one_line) return !is_other_line && !is_soon && distance(sequence, line.highest) < -leap();
+  if (!has_checks) return false;
   const bool is_copy = is_other_line || known.in_conflict != 0;
   return known.brought != 0 && !(is_copy && is_soon) && known.check != check_of(packet.payload);
 }
@@ -427,7 +427,7 @@ void Arbiter::take(const Packet& packet, Sink& sink) noexcept {
   } else {
     if (packet.source != 0 && !own_.has(packet.source)) learn_source(packet, is_foreign(packet));
     const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));
-    if (stranger_count_ != 0 && !options_.ordered) place_below(number, sink);
+    if (stranger_count_ != 0 && !options_.ordered && !options_.chunks) place_below(number, sink);
     place(packet, number, sink);
     if (stranger_count_ != 0) place_strangers(sink);
   }
@@ -625,7 +625,7 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
     Packet& held = slots_[below].packet;
     if (held.line != packet.line) stranger.is_confirmed = true;
     // The one that is held was a second copy of the run's own, and what begins anew has come to its number.
-    if (stranger.fit == Fit::Behind && match_of(held) == Match::Same && match_of(packet) == Match::Other) {
+    if (stranger.fit == Fit::Behind && match_of(held) == Match::Same && !std::ranges::equal(held.payload, packet.payload)) {
       std::memcpy(payloads_.get() + std::size_t{below} * options_.datagram_bytes, packet.payload.data(),
                   packet.payload.size());
       const std::span<const std::byte> bytes(held.payload.data(), packet.payload.size());
@@ -726,12 +726,17 @@ void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
   count_in_vain(stranger, slots_[slot].packet, stranger.is_late ? since(latest_t_ns_, leapt_t_ns_) : 0, sink);
 }
 
-std::uint32_t Arbiter::unlink_first(Stranger& stranger) noexcept {
-  const std::uint32_t slot = stranger.first;
-  stranger.first = slots_[slot].newer;
-  (stranger.first != kNone ? slots_[stranger.first].older : stranger.last) = kNone;
+void Arbiter::unlink(Stranger& stranger, std::uint32_t slot) noexcept {
+  const Slot& taken = slots_[slot];
+  (taken.older != kNone ? slots_[taken.older].newer : stranger.first) = taken.newer;
+  (taken.newer != kNone ? slots_[taken.newer].older : stranger.last) = taken.older;
   if (stranger.packets-- > kOwnRoom) --set_aside_;
   --run_.packets.held;
+}
+
+std::uint32_t Arbiter::unlink_first(Stranger& stranger) noexcept {
+  const std::uint32_t slot = stranger.first;
+  unlink(stranger, slot);
   return slot;
 }
 
@@ -754,6 +759,18 @@ void Arbiter::drop_copies(Stranger& stranger) noexcept {
   while (last != kNone && stranger.first != last) {
     take_first(stranger);
     ++run_.packets.duplicate;
+  }
+  // One of them that came long before the number below it.
+  for (std::uint32_t slot = last; slot != kNone;) {
+    const std::uint32_t above = slots_[slot].newer;
+    const std::uint32_t below = slots_[slot].older;
+    if (below != kNone && is_of_run(slots_[slot].packet) &&
+        since(slots_[below].packet.t_ns, slots_[slot].packet.t_ns) > options_.window_ns) {
+      unlink(stranger, slot);
+      free_slot(slot);
+      ++run_.packets.duplicate;
+    }
+    slot = above;
   }
 }
 

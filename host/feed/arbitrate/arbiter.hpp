@@ -340,6 +340,7 @@ class Arbiter {
   [[nodiscard]] bool is_outlived_by(const Stranger& stranger, const Packet& packet) const noexcept;
   void believe_successor(const Stranger& stranger, Sink& sink) noexcept;
   void drop_first(Stranger& stranger, Sink& sink) noexcept;
+  void unlink(Stranger& stranger, std::uint32_t slot) noexcept;
   std::uint32_t unlink_first(Stranger& stranger) noexcept;
   std::uint32_t take_first(Stranger& stranger) noexcept;
   void drop_copies(Stranger& stranger) noexcept;
