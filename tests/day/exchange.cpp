@@ -91,7 +91,13 @@ ChannelPlan plan_channel(Random& random, std::size_t ports) {
 class Sender {
  public:
   Sender(std::uint64_t seed, std::uint8_t index, Day& day, Counts& counts)
-      : random_(seed), addresses_(seed ^ 0xADD2E55), index_(index), day_(day), plan_(day.channels[index]), runs_(day.runs[index]), counts_(counts) {
+      : random_(seed),
+        addresses_(seed ^ 0xADD2E55),
+        index_(index),
+        day_(day),
+        plan_(day.channels[index]),
+        runs_(day.runs[index]),
+        counts_(counts) {
     const std::uint8_t bits = plan_.options.sequence_bits;
     mask_ = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
     now_ns_ = kBegin + 5 * kMs + random_.below(20 * kMs);
@@ -275,6 +281,7 @@ class Sender {
       quiet(step);
     }
     if (random_.happens(0.3)) quiet(silence_ns_ * 2);
+    if (addresses_.happens(0.5)) lose_on_both(1 + addresses_.below(6));  // they pass meanwhile
     alone_for(3 * silence_ns_);
     delicate.push_back({begin - silence_ns_, now_ns_ + silence_ns_});
   }

@@ -97,8 +97,8 @@ void Oracle::handed_out(const HandOut& hand_out) {
   if (copy.chunks > 1) count(Count::Chunked);
   const bool is_stranger = copy.run == kStranger;
   tell(copy.channel, "  line {}: {} of run {}{} from {:x} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
-       static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "", copy.source,
-       static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
+       static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "",
+       copy.source, static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
        copy.body == Body::Whole       ? ""
        : copy.body == Body::Truncated ? ", truncated"
                                       : ", altered");

@@ -394,14 +394,15 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const LineState& line = lines_[index(packet.line)];
   const bool restarts = is_restart(packet);
   const Stranger* const stranger = stranger_of(packet);
+  const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
+  // The line goes on with what it has begun already.
   const bool has_turned = stranger != nullptr && stranger->fit == Fit::Behind && stranger->is_confirmed &&
-                          (stranger->lines & bit_of(index(packet.line))) != 0;
-  if (has_turned) return true;
+                          !stranger->is_early && (stranger->lines & bit_of(index(packet.line))) != 0;
+  if (has_turned && (known.brought == 0 || match_of(packet) == Match::Other)) return true;
   // What a line brings near where it is was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!line.heard || distance(sequence, line.highest) >= least) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
-  const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
   if (stranger != nullptr && stranger->fit == Fit::Behind) return true;
   // A number that was given up just now may be late, even if it is one of the first.
   const bool may_be_late = known.state == State::Lost && known.brought == 0 &&
@@ -487,7 +488,9 @@ Arbiter::Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
 }
 
 void Arbiter::merge(Stranger& into, Stranger& from) noexcept {
-  const auto beyond_own = [](const Stranger& stranger) { return stranger.packets - std::min(stranger.packets, kOwnRoom); };
+  const auto beyond_own = [](const Stranger& stranger) {
+    return stranger.packets - std::min(stranger.packets, kOwnRoom);
+  };
   set_aside_ -= beyond_own(into) + beyond_own(from);
   const auto follows = [&](std::uint32_t left, std::uint32_t right) {
     const net::Preamble& a = slots_[left].packet.preamble;
@@ -541,9 +544,8 @@ bool Arbiter::is_related(const Stranger& stranger, const Packet& packet) const n
   if (options_.carousel || source == 0 || sources.empty() || sources.has(source)) return true;
   if ((stranger.lines & bit_of(index(packet.line))) == 0) return true;  // each line may have a sender of its own
   if (own_.has(source) && own_.meets(sources)) return true;
-  return std::any_of(old_runs().begin(), old_runs().end(), [&](const OldRun& old) {
-    return old.sources.has(source) && old.sources.meets(sources);
-  });
+  return std::any_of(old_runs().begin(), old_runs().end(),
+                     [&](const OldRun& old) { return old.sources.has(source) && old.sources.meets(sources); });
 }
 
 /// Whether it has brought the same packet, from another address: that of the other line.
@@ -625,7 +627,8 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
     Packet& held = slots_[below].packet;
     if (held.line != packet.line) stranger.is_confirmed = true;
     // The one that is held was a second copy of the run's own, and what begins anew has come to its number.
-    if (stranger.fit == Fit::Behind && match_of(held) == Match::Same && !std::ranges::equal(held.payload, packet.payload)) {
+    if (stranger.fit == Fit::Behind && match_of(held) == Match::Same &&
+        !std::ranges::equal(held.payload, packet.payload)) {
       std::memcpy(payloads_.get() + std::size_t{below} * options_.datagram_bytes, packet.payload.data(),
                   packet.payload.size());
       const std::span<const std::byte> bytes(held.payload.data(), packet.payload.size());
@@ -867,9 +870,8 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::uint64_t last = slots_[stranger.last].packet.preamble.sequence;
   const OldRun* goes_on = nullptr;
   // Another run's address is not this one's; a new one may be.
-  const bool is_known = own_.meets(sources) || std::ranges::any_of(old_runs(), [&](const OldRun& old) {
-    return old.sources.meets(sources);
-  });
+  const bool is_known = own_.meets(sources) ||
+                        std::ranges::any_of(old_runs(), [&](const OldRun& old) { return old.sources.meets(sources); });
   for (const OldRun& old : old_runs()) {
     // What it dropped below the place is not missing there: it was another stranger's.
     const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;

@@ -424,13 +424,13 @@ class Arbiter {
   std::uint16_t epoch_ = 0;
   std::uint64_t sender_ = 0;
   std::uint64_t first_ = 0;
-  std::uint64_t undecided_ = 0;             ///< Everything below is delivered or lost. next_, or less after a jump.
-  std::uint64_t next_ = 0;                  ///< Delivered next.
-  std::uint64_t top_ = 0;                   ///< The highest that came.
-  std::uint64_t alive_t_ns_ = 0;            ///< Arrival of the latest packet of the run.
-  std::uint64_t progress_t_ns_ = 0;         ///< Arrival of the latest new number of the run.
-  std::uint64_t began_t_ns_ = 0;            ///< Arrival of the packet that began the run.
-  Sources own_;                             ///< Where its packets come from; empty = unknown.
+  std::uint64_t undecided_ = 0;      ///< Everything below is delivered or lost. next_, or less after a jump.
+  std::uint64_t next_ = 0;           ///< Delivered next.
+  std::uint64_t top_ = 0;            ///< The highest that came.
+  std::uint64_t alive_t_ns_ = 0;     ///< Arrival of the latest packet of the run.
+  std::uint64_t progress_t_ns_ = 0;  ///< Arrival of the latest new number of the run.
+  std::uint64_t began_t_ns_ = 0;     ///< Arrival of the packet that began the run.
+  Sources own_;                      ///< Where its packets come from; empty = unknown.
   std::array<Candidate, 4> candidates_;
   std::size_t next_candidate_ = 0;
   GapReason skipped_as_ = GapReason::Leap;  ///< Why undecided_ is below next_ while packets are gathered.
