@@ -71,7 +71,8 @@ std::size_t Agent::poll(AgentPort& port) noexcept {
                .arrival_ns = arrival.arrival_ns,
                .t_ns = arrival.t_ns,
                .number = ++shared_.datagrams,
-               .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality)},
+               .time_quality = is_trusted ? arrival.time_quality : lowered(arrival.time_quality),
+               .source = arrival.source.address},
               timeline);
     Channel& channel = *channels_[target->channel];
     channel.note_arrival(target->line);

@@ -238,7 +238,8 @@ void Replay::take_packet(const ingest::Packet& packet, record::TimeQuality time_
                                   .arrival_ns = packet.arrival_ns,
                                   .t_ns = packet.arrival_ns,
                                   .number = packet.number,
-                                  .time_quality = time_quality};
+                                  .time_quality = time_quality,
+                                  .source = datagram.source.address};
     return set_.take(*line, received);
   }
   PacketInfo info{.arrival_ns = packet.arrival_ns, .number = packet.number, .time_quality = time_quality};

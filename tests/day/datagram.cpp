@@ -183,6 +183,8 @@ const char* to_text(Count count) noexcept {
     case Count::Clamped: return "stamps clamped";
     case Count::Kills: return "kills of the appliance";
     case Count::Announced: return "resets announced by the feed";
+    case Count::Moves: return "moves to another address";
+    case Count::Spoofers: return "strangers with the true address";
     case Count::kCount: break;
   }
   return "";

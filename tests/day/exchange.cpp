@@ -91,7 +91,13 @@ ChannelPlan plan_channel(Random& random, std::size_t ports) {
 class Sender {
  public:
   Sender(std::uint64_t seed, std::uint8_t index, Day& day, Counts& counts)
-      : random_(seed), index_(index), day_(day), plan_(day.channels[index]), runs_(day.runs[index]), counts_(counts) {
+      : random_(seed),
+        addresses_(seed ^ 0xADD2E55),
+        index_(index),
+        day_(day),
+        plan_(day.channels[index]),
+        runs_(day.runs[index]),
+        counts_(counts) {
     const std::uint8_t bits = plan_.options.sequence_bits;
     mask_ = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
     now_ns_ = kBegin + 5 * kMs + random_.below(20 * kMs);
@@ -130,6 +136,10 @@ class Sender {
   }
 
   void episode() {
+    if (addresses_.happens(0.1)) {
+      move();
+      send_some(25);
+    }
     switch (random_.below(27)) {
       case 0: return lose_on_both(1 + random_.below(8));
       case 1: return lose_on_both(70 + random_.below(60));
@@ -175,6 +185,15 @@ class Sender {
     }
   }
 
+  /// The same numbers go on from another address: of one line, or of both.
+  void move() {
+    const auto which = addresses_.below(3);
+    for (std::uint64_t line = 0; line < plan_.lines; ++line) {
+      if (which != line) ++home_[line];
+    }
+    count(Count::Moves);
+  }
+
   void lose_on_both(std::uint64_t numbers) {
     drop_all_ = true;
     for (std::uint64_t i = 0; i < numbers; ++i) send_next();
@@ -218,6 +237,7 @@ class Sender {
       count(Count::Announced);
     }
     quiet(pause_ns);
+    if (addresses_.happens(0.3)) move();
     begin_run(runs_[run_].sender, is_announced ? 1 : 1 + random_.below(8));
     alone_for(2 * silence_ns_);
     delicate.push_back({begin - silence_ns_, now_ns_ + silence_ns_});
@@ -230,11 +250,14 @@ class Sender {
     const std::uint32_t old_run = run_;
     const std::uint64_t old_next = next_;
     const std::uint32_t sender = runs_[run_].sender;
+    const auto old_home = home_;
     if (random_.happens(0.5)) quiet(random_.below(2 * silence_ns_));
+    for (std::uint32_t& home : home_) ++home;
     begin_run(sender + 1, random_.happens(0.5) ? 1 : old_next);
     alone_for(2 * silence_ns_);
     if (random_.happens(0.7)) {
       if (random_.happens(0.5)) quiet(random_.below(2 * silence_ns_));
+      home_ = old_home;
       if (random_.happens(0.5)) {
         begin_run(sender, 1 + random_.below(4));
       } else {
@@ -250,6 +273,7 @@ class Sender {
     const std::uint64_t begin = now_ns_;
     quiet(plan_.options.window_ns * 2);
     stranger_.number = stranger_base();
+    choose_stranger();
     const std::uint64_t until = now_ns_ + silence_ns_ * 3 / 2;
     const std::uint64_t step = silence_ns_ / between(random_, 10, 60);
     while (now_ns_ < until) {
@@ -257,6 +281,7 @@ class Sender {
       quiet(step);
     }
     if (random_.happens(0.3)) quiet(silence_ns_ * 2);
+    if (addresses_.happens(0.5)) lose_on_both(1 + addresses_.below(6));  // they pass meanwhile
     alone_for(3 * silence_ns_);
     delicate.push_back({begin - silence_ns_, now_ns_ + silence_ns_});
   }
@@ -272,6 +297,7 @@ class Sender {
         .number = stranger_base(),
         .is_sequential = random_.happens(0.6),
         .lines = plan_.lines == 1 ? 1U : static_cast<unsigned>(1 + random_.below(3))};
+    choose_stranger();
     // The line that is left keeps the run alive.
     const std::size_t line = random_.below(2);
     down_[line] = plan_.lines == 2 && random_.happens(0.4);
@@ -284,6 +310,8 @@ class Sender {
   }
 
   void wild() {
+    choose_stranger();
+    if (addresses_.happens(0.5)) spoofs_ = true;  // damaged on its way
     const auto line = static_cast<std::uint8_t>(random_.below(plan_.lines));
     // In a carousel a near one looks like the next cycle's end: see the limits on the page.
     switch (plan_.mode == Mode::Carousel ? 1 + random_.below(2) : random_.below(4) % 3) {
@@ -298,6 +326,12 @@ class Sender {
         send_stranger(next_ ^ std::uint64_t{1} << (bits - 1 - random_.below(3)), line, false);
         return count(Count::WildTurned);
     }
+  }
+
+  void choose_stranger() {
+    stranger_home_ = 1 + static_cast<std::uint32_t>(addresses_.below(200));
+    spoofs_ = addresses_.happens(0.1);
+    if (spoofs_) count(Count::Spoofers);
   }
 
   /// Datagrams of one line that are not what they should be.
@@ -325,7 +359,7 @@ class Sender {
 
   void begin_run(std::uint32_t sender, std::uint64_t first) {
     run_ = static_cast<std::uint32_t>(runs_.size());
-    runs_.push_back({.sender = sender, .first = first, .numbers = {}});
+    runs_.push_back({.sender = sender, .first = first, .numbers = {}, .sources = {}});
     next_ = first;
   }
   void go_on_with(std::uint32_t run, std::uint64_t next) {
@@ -403,6 +437,7 @@ class Sender {
               .run = run_,
               .salt = differs_ ? static_cast<std::uint32_t>(line) : 0,
               .sender = runs_[run_].sender,
+              .source = address(line),
               .channel = index_,
               .line = static_cast<std::uint8_t>(line),
               .chunk = chunk,
@@ -442,6 +477,7 @@ class Sender {
               .run = kStranger,
               .salt = static_cast<std::uint32_t>(random_.below(1'000)),
               .sender = other_sender ? 77 : runs_[run_].sender,
+              .source = spoofs_ ? address(line) : 0x0A63'0000U + stranger_home_,
               .channel = index_,
               .line = line};
     // Numbers by chance near the run's.
@@ -460,6 +496,9 @@ class Sender {
     push(copy);
   }
 
+  [[nodiscard]] std::uint32_t address(std::size_t line) const {
+    return 0x0A00'0000U + static_cast<std::uint32_t>(line << 16) + home_[line];
+  }
   void push(const Copy& copy) { day_.copies[plan_.port[copy.line]].push_back(copy); }
   void count(Count what) { ++counts_[static_cast<std::size_t>(what)]; }
 
@@ -473,6 +512,7 @@ class Sender {
   };
 
   Random random_;
+  Random addresses_;  ///< Of its own: addresses change nothing in the rest of the day.
   std::uint8_t index_;
   Day& day_;
   ChannelPlan plan_;  ///< What is so at the moment.
@@ -485,6 +525,9 @@ class Sender {
   std::uint32_t run_ = 0;
   std::uint64_t next_ = 0;
   Stranger stranger_;
+  std::array<std::uint32_t, 2> home_{1, 1};  ///< Address of the line's sender.
+  std::uint32_t stranger_home_ = 1;
+  bool spoofs_ = false;
   std::array<bool, 2> is_bad_{};
   std::array<bool, 2> down_{};
   std::array<std::uint64_t, 2> extra_ns_{};

@@ -72,7 +72,7 @@ std::size_t ModelPort::poll(std::span<ingest::Arrival> batch) noexcept {
     const bool is_exact = plan_.has_stamps && !clock_.stepped_since(copy.t_ns);
     on_hand_out_({&copy, is_exact ? copy.t_ns : empty_ns_, is_exact ? std::max(copy.t_ns, t_ns) : now});
     batch[i] = {.payload = given_[i].bytes,
-                .source = {copy.run == kStranger ? 0x0A00'0063U : 0x0A00'0001U, 5'000},
+                .source = {copy.source, 5'000},
                 .destination = group_of(copy.channel, copy.line),
                 .arrival_ns = arrival_ns,
                 .t_ns = t_ns,

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,8 @@ enum class Count : std::uint8_t {
   Clamped,  ///< Arrivals whose stamp a step had made impossible.
   Kills,
   Announced,
+  Moves,     ///< The same numbers go on from another address.
+  Spoofers,  ///< Strangers with the address of the true sender.
   kCount,
 };
 using Counts = std::array<std::uint64_t, static_cast<std::size_t>(Count::kCount)>;
@@ -101,6 +104,7 @@ struct Copy {
   std::uint32_t run = 0;
   std::uint32_t salt = 0;  ///< Another one in copies that differ.
   std::uint32_t sender = 0;
+  std::uint32_t source = 0;  ///< Address that it comes from.
   std::uint8_t channel = 0;
   std::uint8_t line = 0;
   std::uint8_t chunk = 1;
@@ -133,6 +137,7 @@ struct Number {
   bool is_aside_of_wrong = false;  ///< a stranger's, and not long after it went on,
   bool has_waited = false;         ///< or before the other run had been silent for long enough.
   bool has_died = false;           ///< An appliance had it and was killed.
+  bool is_of_new_address = false;  ///< Handed out first from an address that had brought nothing of the run.
   bool is_far = false;             ///< Handed out when the run had come to less than what is believed at once.
   bool is_leapt = false;           ///< Told lost together with more numbers than what is believed at once.
   bool is_told_late = false;
@@ -148,6 +153,7 @@ struct Run {
   std::uint32_t sender = 0;
   std::uint64_t first = 0;
   std::vector<Number> numbers;
+  std::set<std::uint32_t> sources;  ///< Addresses that have brought some of them.
 };
 
 /// A span of time.

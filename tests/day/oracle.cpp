@@ -88,9 +88,9 @@ void Oracle::handed_out(const HandOut& hand_out) {
   if (copy.body == Body::Oversized) count(Count::Oversized);
   if (copy.chunks > 1) count(Count::Chunked);
   const bool is_stranger = copy.run == kStranger;
-  tell(copy.channel, "  line {}: {} of run {}{} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
+  tell(copy.channel, "  line {}: {} of run {}{} from {:x} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
        static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "",
-       static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
+       copy.source, static_cast<double>(hand_out.low_ns - kBegin) / 1e3,
        copy.body == Body::Whole       ? ""
        : copy.body == Body::Truncated ? ", truncated"
                                       : ", altered");
@@ -134,7 +134,9 @@ void Oracle::handed_out(const HandOut& hand_out) {
     if (is_after_run) found->has_waited = true;
     ++channel.aside[copy.run];
   }
+  const bool is_of_new_address = day_.runs[copy.channel][copy.run].sources.insert(copy.source).second;
   if (found->order[chunk] == ~0U) {
+    found->is_of_new_address = is_of_new_address;
     const auto ahead = static_cast<std::int64_t>(copy.number - channel.number);
     if (channel.run == copy.run && ahead > believed(plan)) found->is_far = true;
     found->handed = channel.handed;
@@ -534,7 +536,9 @@ void Oracle::turn(const Receiver& receiver) {
       const Waiting& oldest = channel.waiting[channel.waiting_at];
       const Number& number = *find(i, oldest.run, oldest.number);
       // One packet that is far ahead may be wild: it waits for the silence, or until the run has come to it.
-      const std::uint64_t patience = 3 * options.window_ns + (number.is_far ? options.switch_silence_ns : 0);
+      // So may the first one from another address.
+      const bool is_lone = number.is_far || number.is_of_new_address;
+      const std::uint64_t patience = 3 * options.window_ns + (is_lone ? options.switch_silence_ns : 0);
       if (oldest.high_ns + patience >= until_ns_) break;
       const bool is_refused = number.has_oversized_copy && number.chunks > 1;  // chunks must have room
       if (number.told == Number::Told::Nothing && channel.run == oldest.run && is_good(number) && !number.is_aside &&

@@ -143,7 +143,8 @@ std::size_t ArbiterReceiver::do_work() {
           .time_quality = arrival.time_quality,
           .arrival_ns = arrival.arrival_ns,
           .t_ns = arrival.t_ns,
-          .number = ++packets_};
+          .number = ++packets_,
+          .source = mutant == 108 ? 0 : arrival.source.address};
       if (mutant == 102) packet.t_ns = clock_.now_ns;                               // windows from the time of the poll
       if (mutant == 103) packet.t_ns = kBegin + (arrival.arrival_ns - kWallBegin);  // windows by the wall clock
       line.arbiter.offer(packet, line);

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "microcode/base/hash.hpp"
 
@@ -26,6 +27,10 @@ constexpr std::int64_t kFarLeaps = 16;
 constexpr std::uint64_t kNsPerSkippedNumber = 10'000;
 /// A run of this many packets without a leap is hardly ever made of random numbers.
 constexpr std::uint64_t kLongStretch = 8;
+/// A sender that takes over with some numbers missing does so when the one before has been silent for this long.
+constexpr std::uint64_t kTakeOverWindows = 2;
+/// An address is the run's own when it has brought this many numbers that go on.
+constexpr std::uint32_t kOwnNumbers = 3;
 constexpr std::uint64_t kNever = ~std::uint64_t{0};
 
 constexpr bool before(std::uint64_t left, std::uint64_t right) noexcept {
@@ -240,10 +245,14 @@ std::optional<std::uint64_t> Arbiter::next_sequence() const noexcept {
 // ------------------------------------------------------------------------------------------ what a packet belongs to
 
 Arbiter::Fit Arbiter::fit_of(const Packet& packet) noexcept {
-  if (packet.preamble.sender == sender_) return fit_of_same_sender(packet);
+  if (packet.preamble.sender == sender_) {
+    const Fit fit = fit_of_same_sender(packet);
+    return fit == Fit::InRun && is_foreign(packet) ? fit_of_foreign(packet) : fit;
+  }
   // A sender that comes back later may have begun anew.
   for (const OldRun& old : old_runs()) {
     if (old.is_leap || packet.preamble.sender != old.sender || !was_left_just_now(old)) continue;
+    if (packet.source != 0 && !old.sources.empty() && !old.sources.has(packet.source)) continue;
     const std::int64_t from_old = distance(packet.preamble.sequence, old.next);
     if (from_old < 0 && -from_old <= reach()) return Fit::Passed;
   }
@@ -261,6 +270,7 @@ Arbiter::Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
   if ((is_expected && has_turned) || is_copy(packet)) return Fit::InRun;
   for (const OldRun& old : old_runs()) {
     if (old.is_leap || old.sender != sender_ || !was_left_just_now(old)) continue;
+    if (packet.source != 0 && !old.sources.empty() && !old.sources.has(packet.source)) continue;
     // A line that has not turned to the new run yet goes on with the old one, even if the two are close.
     const std::int64_t from_old = distance(sequence, old.next);
     const bool is_closer = magnitude(from_old) < magnitude(ahead);
@@ -279,6 +289,44 @@ Arbiter::Fit Arbiter::fit_of_same_sender(const Packet& packet) noexcept {
     if (is_skipped && known.brought == 0) return Fit::Behind;
   }
   return begins_before_run(packet, number) ? Fit::Behind : Fit::InRun;
+}
+
+/// Whether it comes from elsewhere while the run's own addresses are alive. Those become known in its first windows.
+bool Arbiter::is_foreign(const Packet& packet) const noexcept {
+  return packet.source != 0 && !own_.empty() && !own_.has(packet.source) &&
+         since(packet.t_ns, alive_t_ns_) < options_.switch_silence_ns &&
+         since(packet.t_ns, began_t_ns_) >= kLateWindows * options_.window_ns;
+}
+
+bool Arbiter::is_foreign(const Stranger& stranger) const noexcept {
+  return own_.excludes(stranger.sources);
+}
+
+/// Of another address, where the run's own would be in the run: what goes on, fills a hole or is a copy is believed,
+/// because a sender that takes over sends just that. What would make a hole, or has other bytes, is not.
+Arbiter::Fit Arbiter::fit_of_foreign(const Packet& packet) noexcept {
+  const std::int64_t ahead = distance(packet.preamble.sequence, next_);
+  const Fit side = ahead < 0 ? Fit::Behind : Fit::Ahead;
+  if (distance(packet.preamble.sequence, top_ + 1) > 0 || match_of(packet) == Match::Other) return side;
+  return ahead < 0 && may_lower(next_ + static_cast<std::uint64_t>(ahead)) ? side : Fit::InRun;
+}
+
+/// The packet has its place in the run. Another address has to bring a few of the next numbers, or a copy.
+void Arbiter::learn_source(const Packet& packet, bool was_foreign) noexcept {
+  if (!was_foreign) return own_.add(packet.source);
+  Candidate* known = nullptr;
+  for (Candidate& candidate : candidates_) {
+    if (candidate.source == packet.source) known = &candidate;
+  }
+  if (known == nullptr) {
+    known = &candidates_[next_candidate_++ % candidates_.size()];
+    *known = {.source = packet.source};
+  }
+  const bool goes_on = distance(packet.preamble.sequence, top_ + 1) == 0;
+  known->numbers += match_of(packet) == Match::Same ? kOwnNumbers : goes_on ? 1 : 0;
+  if (known->numbers < kOwnNumbers) return;
+  own_.add(packet.source);
+  *known = {};
 }
 
 /// Within reach, and neither delivered nor given up by anybody.
@@ -345,21 +393,28 @@ bool Arbiter::rewinds(const Packet& packet) noexcept {
   const std::uint64_t sequence = packet.preamble.sequence;
   const LineState& line = lines_[index(packet.line)];
   const bool restarts = is_restart(packet);
+  const Stranger* const stranger = stranger_of(packet);
+  const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
+  // The line goes on with what it has begun already.
+  const bool has_turned = stranger != nullptr && stranger->fit == Fit::Behind && stranger->is_confirmed &&
+                          !stranger->is_early && (stranger->lines & bit_of(index(packet.line))) != 0;
+  if (has_turned && (known.brought == 0 || match_of(packet) == Match::Other)) return true;
   // A packet near the line's position was delayed, or is a copy, even if it differs.
   const std::int64_t least = sequence <= kRestartNumbers ? 0 : -leap();
   if (!line.heard || distance(sequence, line.highest) >= least) return false;
   const bool has_checks = options_.lines[0] && options_.lines[1] && !options_.chunks;
-  const Entry& known = entry(next_ + static_cast<std::uint64_t>(distance(sequence, next_)));
-  const Stranger* const stranger = stranger_of(packet);
   if (stranger != nullptr && stranger->fit == Fit::Behind) return true;
   // A number that was given up just now may be late, even if it is one of the first.
   const bool may_be_late = known.state == State::Lost && known.brought == 0 &&
                            since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
   if (!may_be_late && restarts) return true;
-  if (!has_checks) return false;
   // Copies that differ come from both lines, and soon.
-  const bool is_copy = (known.brought & bit_of(index(packet.line))) == 0 || known.in_conflict != 0;
+  const bool is_other_line = (known.brought & bit_of(index(packet.line))) == 0;
   const bool is_soon = since(packet.t_ns, known.t_ns) < kLateWindows * options_.window_ns;
+  const bool has_one_line = !(options_.lines[0] && options_.lines[1]);
+  if (has_one_line) return !is_other_line && !is_soon && distance(sequence, line.highest) < -leap();
+  if (!has_checks) return false;
+  const bool is_copy = is_other_line || known.in_conflict != 0;
   return known.brought != 0 && !(is_copy && is_soon) && known.check != check_of(packet.payload);
 }
 
@@ -371,8 +426,27 @@ void Arbiter::take(const Packet& packet, Sink& sink) noexcept {
   } else if (fit != Fit::InRun) {
     set_aside(packet, fit, sink);
   } else {
-    place(packet, next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_)), sink);
+    if (packet.source != 0 && !own_.has(packet.source)) learn_source(packet, is_foreign(packet));
+    const std::uint64_t number = next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_));
+    if (stranger_count_ != 0 && !options_.ordered && !options_.chunks) place_below(number, sink);
+    place(packet, number, sink);
     if (stranger_count_ != 0) place_strangers(sink);
+  }
+}
+
+/// Fast mode: the number goes past those that another address has brought.
+void Arbiter::place_below(std::uint64_t number, Sink& sink) noexcept {
+  for (Stranger& stranger : strangers_) {
+    if (stranger.fit != Fit::Ahead || stranger.sender != sender_ || !is_foreign(stranger)) continue;
+    while (stranger.packets != 0) {
+      const Packet& packet = slots_[stranger.first].packet;
+      const std::int64_t ahead = distance(packet.preamble.sequence, next_);
+      if (ahead < 0 || ahead >= static_cast<std::int64_t>(number - next_)) break;
+      const std::uint32_t slot = unlink_first(stranger);
+      place(slots_[slot].packet, next_ + static_cast<std::uint64_t>(ahead), sink);
+      free_slot(slot);
+    }
+    release_if_empty(stranger);
   }
 }
 
@@ -396,14 +470,97 @@ void Arbiter::count_in_vain(const Stranger& stranger, const Packet& packet, std:
 /// The one that the packet continues, or is a copy of a packet of.
 Arbiter::Stranger* Arbiter::stranger_of(const Packet& packet) noexcept {
   if (stranger_count_ == 0) return nullptr;
+  Stranger* found = nullptr;
   for (Stranger& stranger : strangers_) {
     if (stranger.fit == Fit::InRun || stranger.sender != packet.preamble.sender) continue;
-    if (distance(packet.preamble.sequence, slots_[stranger.last].packet.preamble.sequence) <= leap() &&
-        distance(packet.preamble.sequence, slots_[stranger.first].packet.preamble.sequence) >= -leap()) {
-      return &stranger;
+    if (distance(packet.preamble.sequence, slots_[stranger.last].packet.preamble.sequence) > leap() ||
+        distance(packet.preamble.sequence, slots_[stranger.first].packet.preamble.sequence) < -leap()) {
+      continue;
+    }
+    if (!is_related(stranger, packet) && !has_copy(stranger, packet)) continue;
+    if (found == nullptr) {
+      found = &stranger;
+    } else if (packet.source != 0) {  // it shows that both are the same
+      merge(*found, stranger);
     }
   }
-  return nullptr;
+  return found;
+}
+
+void Arbiter::merge(Stranger& into, Stranger& from) noexcept {
+  const auto beyond_own = [](const Stranger& stranger) {
+    return stranger.packets - std::min(stranger.packets, kOwnRoom);
+  };
+  set_aside_ -= beyond_own(into) + beyond_own(from);
+  const auto follows = [&](std::uint32_t left, std::uint32_t right) {
+    const net::Preamble& a = slots_[left].packet.preamble;
+    const net::Preamble& b = slots_[right].packet.preamble;
+    const std::int64_t apart = distance(b.sequence, a.sequence);
+    return apart != 0 ? apart : std::int64_t{b.chunk} - std::int64_t{a.chunk};
+  };
+  std::uint32_t left = into.first;
+  std::uint32_t right = from.first;
+  std::uint32_t last = kNone;
+  into.first = kNone;
+  into.packets = into.successions = 0;
+  while (left != kNone || right != kNone) {
+    const std::int64_t apart = left == kNone ? -1 : right == kNone ? 1 : follows(left, right);
+    std::uint32_t& from_list = apart < 0 ? right : left;
+    const std::uint32_t slot = std::exchange(from_list, slots_[from_list].newer);
+    if (apart == 0) {
+      if (slots_[right].packet.line != slots_[slot].packet.line) into.is_confirmed = true;
+      const std::uint32_t copy = std::exchange(right, slots_[right].newer);
+      free_slot(copy);
+      --run_.packets.held;
+      ++run_.packets.duplicate;
+    }
+    if (last != kNone && distance(slots_[slot].packet.preamble.sequence, slots_[last].packet.preamble.sequence) == 1) {
+      ++into.successions;
+    }
+    slots_[slot].older = last;
+    (last != kNone ? slots_[last].newer : into.first) = slot;
+    last = slot;
+    ++into.packets;
+  }
+  slots_[last].newer = kNone;
+  into.last = last;
+  set_aside_ += beyond_own(into);
+  if (from.has_dropped) note_dropped(into, from.lowest_dropped);
+  into.is_confirmed = into.is_confirmed || from.is_confirmed ||
+                      slots_[into.first].packet.preamble.sequence != slots_[into.last].packet.preamble.sequence;
+  into.lines = static_cast<std::uint8_t>(into.lines | from.lines);
+  into.begin_t_ns = std::min(into.begin_t_ns, from.begin_t_ns);
+  into.last_t_ns = std::max(into.last_t_ns, from.last_t_ns);
+  into.sources.add(from.sources);
+  from = {};
+  --stranger_count_;
+  refit(into);
+}
+
+/// Whether packets from there may be of the same sender as the stranger's.
+bool Arbiter::is_related(const Stranger& stranger, const Packet& packet) const noexcept {
+  const std::uint32_t source = packet.source;
+  const Sources& sources = stranger.sources;
+  if (options_.carousel || source == 0 || sources.empty() || sources.has(source)) return true;
+  if ((stranger.lines & bit_of(index(packet.line))) == 0) return true;  // each line may have a sender of its own
+  if (own_.has(source) && own_.meets(sources)) return true;
+  return std::any_of(old_runs().begin(), old_runs().end(),
+                     [&](const OldRun& old) { return old.sources.has(source) && old.sources.meets(sources); });
+}
+
+/// Whether it has brought the same packet, from another address: that of the other line.
+bool Arbiter::has_copy(const Stranger& stranger, const Packet& packet) const noexcept {
+  if (packet.source == 0 || stranger.sources.has(packet.source)) return false;
+  for (std::uint32_t slot = stranger.last; slot != kNone; slot = slots_[slot].older) {
+    const Packet& other = slots_[slot].packet;
+    const std::int64_t apart = distance(packet.preamble.sequence, other.preamble.sequence);
+    if (apart > 0) return false;
+    if (apart == 0 && other.line != packet.line && other.preamble.chunk == packet.preamble.chunk &&
+        std::ranges::equal(other.payload, packet.payload)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /// Whether something speaks for it: it is confirmed, or just ahead of what the run is believed to leave out. Random
@@ -454,6 +611,8 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   Stranger& stranger = known != nullptr ? *known : new_stranger(packet, fit, sink);
   stranger.begin_t_ns = std::min(stranger.begin_t_ns, packet.t_ns);
   stranger.last_t_ns = std::max(stranger.last_t_ns, packet.t_ns);
+  if (!options_.carousel) stranger.sources.add(packet.source);
+  stranger.lines = static_cast<std::uint8_t>(stranger.lines | bit_of(index(packet.line)));
 
   // Sorted by number and chunk; most come last.
   const auto order = [&](std::uint32_t slot) {
@@ -465,7 +624,17 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   while (below != kNone && order(below) < 0) below = slots_[below].older;
   if (below != kNone && order(below) == 0) {
     // A second copy on the same line proves nothing.
-    if (slots_[below].packet.line != packet.line) stranger.is_confirmed = true;
+    Packet& held = slots_[below].packet;
+    if (held.line != packet.line) stranger.is_confirmed = true;
+    // The one that is held was a second copy of the run's own, and what begins anew has come to its number.
+    if (stranger.fit == Fit::Behind && match_of(held) == Match::Same &&
+        !std::ranges::equal(held.payload, packet.payload)) {
+      std::memcpy(payloads_.get() + std::size_t{below} * options_.datagram_bytes, packet.payload.data(),
+                  packet.payload.size());
+      const std::span<const std::byte> bytes(held.payload.data(), packet.payload.size());
+      held = packet;
+      held.payload = bytes;
+    }
     ++run_.packets.duplicate;
     return;
   }
@@ -475,7 +644,15 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
                             slots_[stranger.first].packet.line != packet.line;
   }
   const bool needs_room = stranger.packets >= kOwnRoom;
-  if (needs_room && set_aside_ >= options_.room_packets) {
+  Stranger* largest = &stranger;  // it yields if there is no room
+  for (Stranger& other : strangers_) {
+    // What nothing confirms goes first; then what takes the most room.
+    if (other.fit == Fit::InRun || other.packets <= kOwnRoom) continue;
+    const bool is_worse =
+        other.is_confirmed != largest->is_confirmed ? largest->is_confirmed : other.packets > largest->packets;
+    if (is_worse) largest = &other;
+  }
+  if (needs_room && set_aside_ >= options_.room_packets && !is_foreign(*largest)) {
     // No room to wait for what a leap leaves out.
     Stranger* lowest = nullptr;
     for (Stranger& other : strangers_) {
@@ -493,14 +670,6 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
     }
   }
   if (needs_room && set_aside_ >= options_.room_packets) {
-    Stranger* largest = &stranger;
-    for (Stranger& other : strangers_) {
-      // What nothing confirms goes first; then what takes the most room.
-      if (other.fit == Fit::InRun || other.packets <= kOwnRoom) continue;
-      const bool is_worse =
-          other.is_confirmed != largest->is_confirmed ? largest->is_confirmed : other.packets > largest->packets;
-      if (is_worse) largest = &other;
-    }
     if (largest == &stranger && below == kNone) {  // it would be the first to go
       note_dropped(stranger, packet.preamble.sequence);
       count_in_vain(stranger, packet, 0, sink);
@@ -518,6 +687,21 @@ void Arbiter::set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept {
   (above != kNone ? slots_[above].older : stranger.last) = slot;
   if (++stranger.packets > kOwnRoom) ++set_aside_;
   ++run_.packets.held;
+  const auto follows = [&](std::uint32_t left, std::uint32_t right) {
+    if (left == kNone || right == kNone) return false;
+    return distance(slots_[right].packet.preamble.sequence, slots_[left].packet.preamble.sequence) == 1;
+  };
+  stranger.successions += (follows(below, slot) ? 1U : 0U) + (follows(slot, above) ? 1U : 0U);
+  believe_successor(stranger, sink);
+}
+
+/// Several numbers one after the other, not far ahead: another sender has taken over, and some numbers were lost. Wild
+/// numbers are hardly ever neighbours.
+void Arbiter::believe_successor(const Stranger& stranger, Sink& sink) noexcept {
+  if (stranger.fit != Fit::Ahead || stranger.successions + 1 < kOwnNumbers || !is_foreign(stranger)) return;
+  if (distance(begin_of(stranger), top_ + 1) > kFarLeaps * leap()) return;
+  own_.add(stranger.sources);
+  place_strangers(sink);
 }
 
 /// The packet has no room. If the stranger comes to something, its number is lost for that reason.
@@ -545,13 +729,23 @@ void Arbiter::drop_first(Stranger& stranger, Sink& sink) noexcept {
   count_in_vain(stranger, slots_[slot].packet, stranger.is_late ? since(latest_t_ns_, leapt_t_ns_) : 0, sink);
 }
 
-/// Its bytes stay until the slot is taken again.
-std::uint32_t Arbiter::take_first(Stranger& stranger) noexcept {
-  const std::uint32_t slot = stranger.first;
-  stranger.first = slots_[slot].newer;
-  (stranger.first != kNone ? slots_[stranger.first].older : stranger.last) = kNone;
+void Arbiter::unlink(Stranger& stranger, std::uint32_t slot) noexcept {
+  const Slot& taken = slots_[slot];
+  (taken.older != kNone ? slots_[taken.older].newer : stranger.first) = taken.newer;
+  (taken.newer != kNone ? slots_[taken.newer].older : stranger.last) = taken.older;
   if (stranger.packets-- > kOwnRoom) --set_aside_;
   --run_.packets.held;
+}
+
+std::uint32_t Arbiter::unlink_first(Stranger& stranger) noexcept {
+  const std::uint32_t slot = stranger.first;
+  unlink(stranger, slot);
+  return slot;
+}
+
+/// Its bytes stay until the slot is taken again.
+std::uint32_t Arbiter::take_first(Stranger& stranger) noexcept {
+  const std::uint32_t slot = unlink_first(stranger);
   free_slot(slot);
   return slot;
 }
@@ -569,6 +763,18 @@ void Arbiter::drop_copies(Stranger& stranger) noexcept {
     take_first(stranger);
     ++run_.packets.duplicate;
   }
+  // One of them that came long before the number below it.
+  for (std::uint32_t slot = last; slot != kNone;) {
+    const std::uint32_t above = slots_[slot].newer;
+    const std::uint32_t below = slots_[slot].older;
+    if (below != kNone && is_of_run(slots_[slot].packet) &&
+        since(slots_[below].packet.t_ns, slots_[slot].packet.t_ns) > options_.window_ns) {
+      unlink(stranger, slot);
+      free_slot(slot);
+      ++run_.packets.duplicate;
+    }
+    slot = above;
+  }
 }
 
 void Arbiter::release_if_empty(Stranger& stranger) noexcept {
@@ -582,10 +788,11 @@ void Arbiter::drop(Stranger& stranger, Sink& sink) noexcept {
   release_if_empty(stranger);
 }
 
-/// The run has gone on for a while, and the stranger has not. Lines may be apart by the window.
+/// The run has gone on for a while, and the stranger has not, as far as every port has been read. Lines may be apart by
+/// the window.
 bool Arbiter::is_refuted(const Stranger& stranger) const noexcept {
   const std::uint64_t while_ns = std::max(options_.switch_silence_ns / 4, 2 * options_.window_ns);
-  return since(progress_t_ns_, stranger.last_t_ns) > while_ns;
+  return since(std::min(progress_t_ns_, until_t_ns_), stranger.last_t_ns) > while_ns;
 }
 
 /// When the present run has been silent for long enough, if it stays so.
@@ -593,6 +800,9 @@ std::uint64_t Arbiter::silent_enough_at(const Stranger& stranger) const noexcept
   std::uint64_t silence = options_.switch_silence_ns;
   if (stranger.fit == Fit::Ahead) {
     const std::int64_t skipped = distance(begin_of(stranger), top_ + 1) - leap();
+    if (is_foreign(stranger)) {  // a sender that takes over may have lost a few numbers, not many
+      return alive_t_ns_ + (skipped > 0 ? silence : std::min(silence, kTakeOverWindows * options_.window_ns));
+    }
     const std::uint64_t most = silence / kNsPerSkippedNumber;
     const std::uint64_t numbers = skipped > 0 ? static_cast<std::uint64_t>(skipped) : 0;
     silence = numbers < most ? numbers * kNsPerSkippedNumber : silence;
@@ -649,6 +859,7 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const Packet first = slots_[stranger.first].packet;  // its bytes stay until the slot is freed
   const std::uint64_t sequence = first.preamble.sequence;
   const std::uint64_t last_t_ns = stranger.last_t_ns;
+  const Sources sources = stranger.sources;
   const std::uint64_t begin = begin_of(stranger);
   // Numbers ahead are an old run's if no sender can have sent all those between since this run was heard: soon after
   // the switch; or if it is far to them, and they begin just where the old run stopped.
@@ -658,6 +869,9 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
   const std::int64_t most_copies = begin > kRestartNumbers ? kRestartNumbers : 0;
   const std::uint64_t last = slots_[stranger.last].packet.preamble.sequence;
   const OldRun* goes_on = nullptr;
+  // Another run's address is not this one's; a new one may be.
+  const bool is_known = own_.meets(sources) ||
+                        std::ranges::any_of(old_runs(), [&](const OldRun& old) { return old.sources.meets(sources); });
   for (const OldRun& old : old_runs()) {
     // Packets dropped below the place are not missing there: they were another stranger's.
     const bool dropped_others = distance(begin, old.next) < 0 && distance(sequence, old.next) >= 0;
@@ -666,7 +880,8 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     if (distance(last, old.next) < 0) continue;
     const bool is_recent = since(latest_t_ns_, old.left_t_ns) < 4 * options_.switch_silence_ns;
     const bool is_there = from_old <= leap();
-    if (stranger.fit == Fit::Ahead &&
+    if (old.sources.excludes(stranger.sources) && (is_known || !is_there)) continue;
+    if (stranger.fit == Fit::Ahead && !(is_foreign(stranger) && old.sources.meets(stranger.sources)) &&
         ((is_leap && !(is_there && skipped > kFarLeaps * leap())) || !(is_recent || is_there))) {
       continue;
     }
@@ -674,18 +889,22 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     const bool is_closer = goes_on == nullptr || magnitude(from_old) < magnitude(distance(begin, goes_on->next));
     if (goes_on == nullptr || (is_long(old) != is_long(*goes_on) ? is_long(old) : is_closer)) goes_on = &old;
   }
+  bool has_dropped = false;
   if (!options_.carousel && (goes_on != nullptr || stranger.is_late)) {
     // Numbers that passed meanwhile; the numbers of a leap were declared with it.
     const bool is_told = stranger.is_late || goes_on->is_leap;
-    const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(sequence, goes_on->next), 0);
-    const std::uint64_t next = is_told || passed > 0 ? sequence : goes_on->next;
+    // What it dropped came after all that passed, or is another stranger's.
+    has_dropped = !is_told && begin != sequence && distance(begin, goes_on->next) >= 0;
+    const std::uint64_t came = has_dropped ? begin : sequence;
+    const std::int64_t passed = is_told ? 0 : std::max<std::int64_t>(distance(came, goes_on->next), 0);
+    const std::uint64_t next = is_told || passed > 0 ? came : goes_on->next;
     begin_run(NewRun::Reason::Back, first, in_hand, next, sink, goes_on);
     first_ = undecided_ = next - static_cast<std::uint64_t>(passed);
     skipped_as_ = GapReason::Switch;
   } else if (stranger.fit == Fit::Ahead) {
     evidence_ = {leap_as, first.arrival_ns, first.t_ns};
     jump(next_ + static_cast<std::uint64_t>(distance(begin, next_)), sink);
-    if (begin != sequence) lose_dropped(sequence, first, sink);
+    has_dropped = begin != sequence;
   } else {
     begin_run(stranger.fit == Fit::OtherSender ? NewRun::Reason::Sender : NewRun::Reason::SequenceReset, first, in_hand,
               sequence, sink);
@@ -699,7 +918,9 @@ void Arbiter::accept(Stranger& stranger, GapReason leap_as, const Packet* in_han
     evidence_ = {skipped_as_, first.arrival_ns, first.t_ns};
     end_gathering(sink);
   }
+  if (has_dropped) lose_dropped(sequence, first, sink);
   alive_t_ns_ = last_t_ns;
+  own_.add(sources);
   place_all(stranger, sink);
   for (Stranger& other : strangers_) refit(other);
   place_strangers(sink);
@@ -741,8 +962,28 @@ void Arbiter::place_strangers(Sink& sink) noexcept {
     // A single one may be wild: the run has to reach it.
     const std::int64_t most = stranger.is_confirmed ? leap() : 0;
     const std::int64_t least = stranger.fit == Fit::Ahead ? -reach() : 0;
-    if (distance(first, next_) >= least && distance(first, top_ + 1) <= most) place_all(stranger, sink);
+    if (distance(first, next_) < least || distance(first, top_ + 1) > most) continue;
+    if (is_foreign(stranger)) {
+      place_foreign(stranger, sink);
+    } else {
+      place_all(stranger, sink);
+    }
   }
+}
+
+/// What goes on, one after the other, until its address is the run's own.
+void Arbiter::place_foreign(Stranger& stranger, Sink& sink) noexcept {
+  while (stranger.packets != 0 && is_foreign(stranger)) {
+    const Packet packet = slots_[stranger.first].packet;
+    const bool is_own = own_.has(packet.source);
+    if (!is_own && fit_of_foreign(packet) != Fit::InRun) return refit(stranger);  // the run may have passed it
+    if (!is_own) learn_source(packet, true);
+    const std::uint32_t slot = unlink_first(stranger);
+    place(packet, next_ + static_cast<std::uint64_t>(distance(packet.preamble.sequence, next_)), sink);
+    free_slot(slot);
+  }
+  if (stranger.packets != 0) return place_all(stranger, sink);
+  release_if_empty(stranger);
 }
 
 void Arbiter::place_all(Stranger& stranger, Sink& sink) noexcept {
@@ -879,6 +1120,7 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
              .wall_ns = packet.arrival_ns,
              .packet = packet.number,
              .before = {}};
+  const Sources entered_sources = entered != nullptr ? entered->sources : Sources();
   // Packets that nothing has become of yet are of the new run.
   Packets carried;
   if (in_hand != nullptr) ++carried.received[index(in_hand->line)];
@@ -896,7 +1138,7 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
     end_run(sink);
     run.before = account();
     ++epoch_;
-    leave_run(entered);
+    leave_run(entered);  // `entered` is another one from here on
   } else {
     // Packets before the first number were malformed; they stay in sight.
     for (std::size_t line = 0; line < kLines; ++line) carried.received[line] += run_.packets.received[line];
@@ -915,7 +1157,10 @@ void Arbiter::begin_run(NewRun::Reason reason, const Packet& packet, const Packe
   sender_ = run.sender;
   first_ = undecided_ = next_ = sequence;
   top_ = sequence - 1;
-  alive_t_ns_ = packet.t_ns;
+  alive_t_ns_ = began_t_ns_ = packet.t_ns;
+  own_ = entered_sources;
+  own_.add(packet.source);
+  candidates_ = {};
   for (LineState& line : lines_) {
     line.heard = false;
     line.highest = 0;
@@ -945,7 +1190,7 @@ void Arbiter::leave_run(const OldRun* entered) noexcept {
     std::copy(place + 1, old_.begin() + old_count_, place);
     --old_count_;
   }
-  remember({.sender = sender_, .next = next_, .packets = stretch(), .left_t_ns = latest_t_ns_});
+  remember({.sender = sender_, .next = next_, .packets = stretch(), .left_t_ns = latest_t_ns_, .sources = own_});
   stretch_resumed_ = resumed;
   stretch_began_ = 0;
 }
@@ -999,7 +1244,12 @@ void Arbiter::jump(std::uint64_t number, Sink& sink) noexcept {
   leapt_from_ = next_;
   leapt_to_ = number;
   leapt_t_ns_ = latest_t_ns_;
-  remember({.is_leap = true, .sender = sender_, .next = leapt_from_, .packets = stretch(), .left_t_ns = leapt_t_ns_});
+  remember({.is_leap = true,
+            .sender = sender_,
+            .next = leapt_from_,
+            .packets = stretch(),
+            .left_t_ns = leapt_t_ns_,
+            .sources = own_});
   stretch_resumed_ = 0;
   stretch_began_ = run_.packets.delivered;
   advance(number - 1);

@@ -9,6 +9,7 @@
 
 #include "decoder/record/layout.hpp"
 #include "host/feed/arbitrate/account.hpp"
+#include "host/feed/arbitrate/sources.hpp"
 #include "host/feed/framing/framing.hpp"
 
 /// One channel's packets from several lines, merged into one run of sequence numbers: each packet once, in order;
@@ -50,6 +51,8 @@ struct Packet {
   std::uint64_t arrival_ns = 0;  ///< Wall clock: for records, gaps and logs.
   std::uint64_t t_ns = 0;        ///< Arrival by the monotonic clock: for every decision here.
   std::uint64_t number = 0;      ///< In its source; for messages about it.
+  /// IPv4 address that it came from; 0 = unknown. Not the port: a sender may use another with each start.
+  std::uint32_t source = 0;
 };
 
 /// Why missing numbers were given up.
@@ -246,13 +249,16 @@ class Arbiter {
     bool is_late = false;         ///< Its numbers were given up: late, not malformed, if it comes to nothing.
     bool is_early = false;        ///< They are just before the run's first: late, too, if it comes to nothing.
     bool has_dropped = false;     ///< Some had no room.
+    std::uint8_t lines = 0;       ///< A bit per line that has brought some.
     std::uint32_t first = kNone;  ///< Lowest number held.
     std::uint32_t last = kNone;
     std::uint32_t packets = 0;
+    std::uint32_t successions = 0;  ///< How often a number followed another.
     std::uint64_t sender = 0;
     std::uint64_t lowest_dropped = 0;
     std::uint64_t begin_t_ns = 0;
     std::uint64_t last_t_ns = 0;
+    Sources sources = {};
   };
   /// Where a run that had the channel before would go on, or the present one before a leap. Strangers lead from one
   /// leap to the next, so there may be many; those of long runs are kept longest.
@@ -262,6 +268,12 @@ class Arbiter {
     std::uint64_t next = 0;
     std::uint64_t packets = 0;  ///< That were delivered on the way there, since it began, or since its last leap.
     std::uint64_t left_t_ns = 0;
+    Sources sources = {};
+  };
+  /// An address that has brought numbers that go on, but not yet enough of them to be the run's own.
+  struct Candidate {
+    std::uint32_t source = 0;
+    std::uint32_t numbers = 0;
   };
   struct LineState {
     bool heard = false;         ///< In this run.
@@ -298,6 +310,10 @@ class Arbiter {
   // The run or group that a packet belongs to.
   [[nodiscard]] Fit fit_of(const Packet& packet) noexcept;
   [[nodiscard]] Fit fit_of_same_sender(const Packet& packet) noexcept;
+  [[nodiscard]] Fit fit_of_foreign(const Packet& packet) noexcept;
+  [[nodiscard]] bool is_foreign(const Packet& packet) const noexcept;
+  [[nodiscard]] bool is_foreign(const Stranger& stranger) const noexcept;
+  void learn_source(const Packet& packet, bool was_foreign) noexcept;
   [[nodiscard]] bool has_checks() const noexcept {
     return options_.carousel || (options_.lines[0] && options_.lines[1]);
   }
@@ -315,11 +331,17 @@ class Arbiter {
 
   // Strangers.
   [[nodiscard]] Stranger* stranger_of(const Packet& packet) noexcept;
+  void merge(Stranger& into, Stranger& from) noexcept;
+  [[nodiscard]] bool is_related(const Stranger& stranger, const Packet& packet) const noexcept;
+  [[nodiscard]] bool has_copy(const Stranger& stranger, const Packet& packet) const noexcept;
   [[nodiscard]] bool is_likely(const Stranger& stranger) const noexcept;
   [[nodiscard]] Stranger& new_stranger(const Packet& packet, Fit fit, Sink& sink) noexcept;
   void set_aside(const Packet& packet, Fit fit, Sink& sink) noexcept;
   [[nodiscard]] bool is_outlived_by(const Stranger& stranger, const Packet& packet) const noexcept;
+  void believe_successor(const Stranger& stranger, Sink& sink) noexcept;
   void drop_first(Stranger& stranger, Sink& sink) noexcept;
+  void unlink(Stranger& stranger, std::uint32_t slot) noexcept;
+  std::uint32_t unlink_first(Stranger& stranger) noexcept;
   std::uint32_t take_first(Stranger& stranger) noexcept;
   void drop_copies(Stranger& stranger) noexcept;
   void drop(Stranger& stranger, Sink& sink) noexcept;
@@ -336,6 +358,8 @@ class Arbiter {
   void refit(Stranger& stranger) noexcept;
   void place_strangers(Sink& sink) noexcept;
   void place_all(Stranger& stranger, Sink& sink) noexcept;
+  void place_below(std::uint64_t number, Sink& sink) noexcept;
+  void place_foreign(Stranger& stranger, Sink& sink) noexcept;
 
   // Runs.
   /// The latest first.
@@ -400,11 +424,15 @@ class Arbiter {
   std::uint16_t epoch_ = 0;
   std::uint64_t sender_ = 0;
   std::uint64_t first_ = 0;
-  std::uint64_t undecided_ = 0;             ///< Everything below is delivered or lost. next_, or less after a jump.
-  std::uint64_t next_ = 0;                  ///< Delivered next.
-  std::uint64_t top_ = 0;                   ///< The highest that came.
-  std::uint64_t alive_t_ns_ = 0;            ///< Arrival of the latest packet of the run.
-  std::uint64_t progress_t_ns_ = 0;         ///< Arrival of the latest new number of the run.
+  std::uint64_t undecided_ = 0;      ///< Everything below is delivered or lost. next_, or less after a jump.
+  std::uint64_t next_ = 0;           ///< Delivered next.
+  std::uint64_t top_ = 0;            ///< The highest that came.
+  std::uint64_t alive_t_ns_ = 0;     ///< Arrival of the latest packet of the run.
+  std::uint64_t progress_t_ns_ = 0;  ///< Arrival of the latest new number of the run.
+  std::uint64_t began_t_ns_ = 0;     ///< Arrival of the packet that began the run.
+  Sources own_;                      ///< Where its packets come from; empty = unknown.
+  std::array<Candidate, 4> candidates_;
+  std::size_t next_candidate_ = 0;
   GapReason skipped_as_ = GapReason::Leap;  ///< Why undecided_ is below next_ while packets are gathered.
   bool has_undecodable_ = false;
   std::uint64_t undecodable_ = 0;  ///< The number whose first copy did not decode, and whose other copy may.

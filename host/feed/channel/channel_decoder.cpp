@@ -36,7 +36,8 @@ void ChannelDecoder::take(arbitrate::Line line, const Received& received) noexce
                                  .time_quality = received.time_quality,
                                  .arrival_ns = received.arrival_ns,
                                  .t_ns = received.t_ns,
-                                 .number = received.number};
+                                 .number = received.number,
+                                 .source = received.source};
   arbiter_.offer(packet, *this);
   hear_session();
   if (packet.preamble.error != ErrorCode::None) take_malformed(packet);

@@ -23,6 +23,7 @@ struct Received {
   std::uint64_t t_ns = 0;              ///< Monotonic clock, or the capture's time: for decisions.
   std::uint64_t number = 0;            ///< In its source, counted from 1; for messages and events about it.
   record::TimeQuality time_quality = record::TimeQuality::Synthetic;
+  std::uint32_t source = 0;  ///< IPv4 address that it came from; 0 = unknown.
 };
 
 /// Decodes one channel:

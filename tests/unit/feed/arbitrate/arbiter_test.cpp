@@ -587,6 +587,90 @@ TEST(SequenceReset, announced_by_a_stranger_changes_nothing_while_the_run_goes_o
   EXPECT_EQ(bench.arbiter.epoch(), 0U);
 }
 
+// ---------------------------------------------------------------------------------------------------------- addresses
+
+constexpr std::uint32_t kPrimary = 0x0A00'0001;
+constexpr std::uint32_t kStandby = 0x0A00'0002;
+
+/// Packets from an address, one after the other.
+std::string offer_from(Bench& bench, std::uint32_t source, Line line, std::initializer_list<std::uint64_t> numbers) {
+  for (const std::uint64_t number : numbers) {
+    Packet packet;
+    packet.preamble.sequence = number;
+    packet.line = line;
+    packet.source = source;
+    bench.offer(packet);
+  }
+  return bench.story.take();
+}
+
+/// A run of the primary's, long after its first windows.
+Bench started_by_primary(const Options& options) {
+  Bench bench(options);
+  offer_from(bench, kPrimary, A, {100});
+  bench.tick(5 * options.window_ns);
+  offer_from(bench, kPrimary, A, {101});
+  return bench;
+}
+
+TEST(Address, of_another_sender_makes_no_hole_while_the_run_goes_on) {
+  Bench bench = started_by_primary(ordered_options());
+  EXPECT_EQ(offer_from(bench, kStandby, A, {110, 130}), "");
+  EXPECT_EQ(bench.tick(1'000), "");
+  EXPECT_EQ(offer_from(bench, kPrimary, A, {102, 103}), "102 103");
+  EXPECT_EQ(offer_from(bench, 0, A, {105}), "");  // an unknown one does
+  EXPECT_EQ(bench.tick(1'000), "gap(104+1) 105");
+}
+
+TEST(Address, of_a_sender_that_takes_over_is_believed_at_once_when_its_numbers_go_on) {
+  for (const Options& options : {ordered_options(), fast_options()}) {
+    Bench bench = started_by_primary(options);
+    EXPECT_EQ(offer_from(bench, kStandby, A, {102, 103, 104}), "102 103 104");
+    EXPECT_EQ(offer_from(bench, kStandby, A, {106}), options.ordered ? "" : "gap(105+1) 106");  // its own by now
+  }
+}
+
+TEST(Address, of_a_sender_that_takes_over_with_a_hole_is_believed_after_three_neighbours) {
+  Bench bench = started_by_primary(ordered_options());
+  EXPECT_EQ(offer_from(bench, kStandby, A, {104, 105, 106}), "");
+  EXPECT_EQ(bench.tick(1'000), "gap(102+2) 104 105 106");
+  EXPECT_EQ(offer_from(bench, kStandby, A, {107}), "107");
+}
+
+TEST(Address, that_brings_a_copy_is_the_runs_own) {
+  Bench bench = started_by_primary(ordered_options());
+  EXPECT_EQ(offer_from(bench, kStandby, B, {101, 103}), "");
+  EXPECT_EQ(bench.tick(1'000), "gap(102+1) 103");
+}
+
+TEST(Address, of_another_sender_with_other_bytes_is_no_conflict) {
+  Bench bench = started_by_primary(ordered_options());
+  const std::array<std::byte, 1> other = {std::byte{1}};
+  Packet packet;
+  packet.preamble.sequence = 101;
+  packet.line = B;
+  packet.source = kStandby;
+  packet.payload = other;
+  bench.offer(packet);
+  EXPECT_EQ(bench.story.take(), "");
+  packet.source = kPrimary;
+  bench.offer(packet);
+  EXPECT_EQ(bench.story.take(), "conflict(101)");
+}
+
+TEST(Address, of_another_sender_leaps_only_after_the_silence) {
+  Bench bench = started_by_primary(ordered_options());
+  EXPECT_EQ(offer_from(bench, kStandby, A, {3'000, 3'200}), "");
+  EXPECT_EQ(bench.tick(9'000), "");
+  EXPECT_EQ(bench.tick(1'000), "gap(102+2898) 3000 gap(3001+199) 3200");
+}
+
+TEST(Address, in_fast_mode_what_another_has_brought_is_used_before_a_number_goes_past_it) {
+  Bench bench = started_by_primary(fast_options());
+  EXPECT_EQ(offer_from(bench, kStandby, B, {103}), "");
+  EXPECT_EQ(offer_from(bench, kPrimary, A, {104}), "gap(102+1) 103 104");
+}
+
 // --------------------------------------------------------------------------------------------------------- fail-over
 
 Packet from_sender(std::uint64_t sender, std::uint64_t sequence, Line line = A) {
