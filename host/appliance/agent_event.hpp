@@ -32,8 +32,6 @@ struct AgentEvent {
   std::uint64_t after_t_ns = 0;
   std::uint64_t stall_ns = 0;  ///< Gap: how long the thread did not run meanwhile. Late: by how much, at most.
   bool dropped_here = false;
-  /// Gap: for most of the time in which its numbers passed the thread did not run, up to the packet that showed it.
-  bool is_of_stall = false;
 };
 
 }  // namespace stopbit::appliance

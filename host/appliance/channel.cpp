@@ -96,21 +96,17 @@ void Channel::recovered(const PacketInfo& info) noexcept {
   shared_.notices.push({.kind = AgentEvent::Kind::Recovered, .channel = index_, .time_ns = info.arrival_ns});
 }
 
-/// When the thread did not run while the numbers of the gap passed. A full buffer or card drops what comes last: such a
-/// gap goes on up to the end of the stall. Packets without a stamp have the time at which they were read, soon after
-/// it.
-Channel::StallOfGap Channel::stall_of(const arbitrate::Gap& gap) const noexcept {
+/// How long the thread did not run while the numbers of the gap passed. Packets without a stamp have the time at which
+/// they were read, soon after a stall.
+std::uint64_t Channel::stall_of(const arbitrate::Gap& gap) const noexcept {
   const std::uint64_t begin = gap.before_t_ns != 0 ? gap.before_t_ns : gap.after_t_ns;
   const std::uint64_t end = gap.after_t_ns + description_.window.time_ns;
-  StallOfGap found;
+  std::uint64_t longest = 0;
   for (const Shared::Stall& stall : shared_.stalls) {
     if (stall.end_ns + description_.window.time_ns <= begin || stall.begin_ns >= end || stall.end_ns == 0) continue;
-    const std::uint64_t length = stall.end_ns - stall.begin_ns;
-    found.longest_ns = std::max(found.longest_ns, length);
-    const bool is_most = 2 * length >= gap.after_t_ns - std::min(begin, gap.after_t_ns);
-    if (gap.after_t_ns >= stall.end_ns && is_most) found.ends_in_gap = true;
+    longest = std::max(longest, stall.end_ns - stall.begin_ns);
   }
-  return found;
+  return longest;
 }
 
 void Channel::gap(const arbitrate::Gap& gap) noexcept {
@@ -118,7 +114,6 @@ void Channel::gap(const arbitrate::Gap& gap) noexcept {
   tell_late(place);
   place = {.first = gap.first, .count = gap.count, .epoch = gap.epoch};
   const std::uint64_t dropped_ns = shared_.dropped_here_ns;
-  const StallOfGap stall = stall_of(gap);
   shared_.notices.push({.kind = AgentEvent::Kind::Gap,
                         .channel = index_,
                         .time_ns = shared_.is_live ? gap.wall_ns : 0,
@@ -129,9 +124,8 @@ void Channel::gap(const arbitrate::Gap& gap) noexcept {
                         .lines = gap.lines,
                         .before_t_ns = gap.before_t_ns,
                         .after_t_ns = gap.after_t_ns,
-                        .stall_ns = stall.longest_ns,
-                        .dropped_here = dropped_ns != 0 && shared_.now_ns - dropped_ns <= kDropsExplainNs,
-                        .is_of_stall = stall.ends_in_gap});
+                        .stall_ns = stall_of(gap),
+                        .dropped_here = dropped_ns != 0 && shared_.now_ns - dropped_ns <= kDropsExplainNs});
   freeze();
 }
 

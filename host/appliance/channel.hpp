@@ -93,11 +93,7 @@ class Channel final : private feed::Watcher {
   };
   void tell_late(RememberedGap& gap) noexcept;
   void freeze() noexcept;
-  struct StallOfGap {
-    std::uint64_t longest_ns = 0;
-    bool ends_in_gap = false;  ///< And was most of its time: what came last in the stall had no room, it seems.
-  };
-  [[nodiscard]] StallOfGap stall_of(const arbitrate::Gap& gap) const noexcept;
+  [[nodiscard]] std::uint64_t stall_of(const arbitrate::Gap& gap) const noexcept;
   void watch_for_silence(const arbitrate::Account& account, std::uint64_t now_ns) noexcept;
   static constexpr std::size_t kRememberedGaps = 16;
   /// Cards tell of drops a little later, and windows of what was missed.

@@ -17,8 +17,7 @@ enum class GapCause : std::uint8_t {
   LostOnBoth,  ///< Every line has passed the range or is alive, and none brought it. A channel with one line: on that.
   LineDown,    ///< A line was silent, so nothing could replace what the other one lost.
   LocalDrop,   ///< This machine has dropped packets within the second before: card or kernel.
-  LocalStall,  ///< The thread did not run, and no room was left for the packets that waited, here, or in the card: the
-               ///< gap ends where the stall did. Its length is given.
+  LocalStall,  ///< The thread did not run, and no room was left for the packets that waited. Its length is given.
   NoRoom,      ///< No room was left for packets that wait.
   Late,        ///< All of its numbers came, too late.
   ApplianceDown,  ///< The numbers passed while no appliance ran.

@@ -201,7 +201,6 @@ GapCause Keeper::cause_of(const AgentEvent& notice, bool is_line_down) noexcept 
   if (reason == GapReason::Down) return GapCause::ApplianceDown;
   if (reason == GapReason::Switch) return GapCause::Switched;
   if (notice.dropped_here) return GapCause::LocalDrop;
-  if (notice.is_of_stall) return GapCause::LocalStall;
   if (reason == GapReason::Room) return notice.stall_ns != 0 ? GapCause::LocalStall : GapCause::NoRoom;
   return is_line_down ? GapCause::LineDown : GapCause::LostOnBoth;
 }

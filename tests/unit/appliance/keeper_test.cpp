@@ -124,8 +124,6 @@ TEST(Keeper, a_line_that_kept_step_up_to_a_gap_is_not_down) {
   EXPECT_EQ(Keeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LostOnBoth);  // nothing was sent meanwhile
   notice.before_t_ns = 60'000'000'000;
   EXPECT_EQ(Keeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LineDown);
-  notice.is_of_stall = true;
-  EXPECT_EQ(Keeper::entry_of(notice, channel, kSilenceNs).cause, GapCause::LocalStall);
 }
 
 TEST(Keeper, tells_at_once_of_drops_and_then_of_more_of_them_now_and_then) {
