@@ -97,13 +97,13 @@ void Channel::recovered(const PacketInfo& info) noexcept {
 }
 
 /// How long the thread did not run while the numbers of the gap passed. Packets without a stamp have the time at which
-/// they were read, soon after a stall.
+/// they were read, at most two windows after a stall.
 std::uint64_t Channel::stall_of(const arbitrate::Gap& gap) const noexcept {
   const std::uint64_t begin = gap.before_t_ns != 0 ? gap.before_t_ns : gap.after_t_ns;
   const std::uint64_t end = gap.after_t_ns + description_.window.time_ns;
   std::uint64_t longest = 0;
   for (const Shared::Stall& stall : shared_.stalls) {
-    if (stall.end_ns + description_.window.time_ns <= begin || stall.begin_ns >= end || stall.end_ns == 0) continue;
+    if (stall.end_ns + 2 * description_.window.time_ns <= begin || stall.begin_ns >= end || stall.end_ns == 0) continue;
     longest = std::max(longest, stall.end_ns - stall.begin_ns);
   }
   return longest;

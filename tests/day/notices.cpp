@@ -90,6 +90,9 @@ void Oracle::late_of_gap(std::size_t index, std::uint64_t first, std::uint64_t c
       came += has_come || number.has_broken_copy || number.is_tainted ? 1 : 0;
     }
   }
+  for (std::uint64_t at = 0; at < told->count; ++at) {
+    came += channels_[index].of_strangers.contains((told->first + at) & mask) ? 1 : 0;
+  }
   if (count > came) fail(index, fmt::format("{} numbers from {} are told as late, and {} came", count, first, came));
 }
 

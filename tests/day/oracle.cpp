@@ -88,6 +88,7 @@ void Oracle::handed_out(const HandOut& hand_out) {
   if (copy.body == Body::Oversized) count(Count::Oversized);
   if (copy.chunks > 1) count(Count::Chunked);
   const bool is_stranger = copy.run == kStranger;
+  if (is_stranger) channel.of_strangers.insert(copy.number & channel.mask);
   tell(copy.channel, "  line {}: {} of run {}{} from {:x} arrived {} us{}", copy.line == 0 ? 'A' : 'B', copy.number,
        static_cast<int>(copy.run), copy.chunks > 1 ? fmt::format(", chunk {} of {}", copy.chunk, copy.chunks) : "",
        copy.source, static_cast<double>(hand_out.low_ns - kBegin) / 1e3,

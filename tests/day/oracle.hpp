@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -100,8 +101,9 @@ class Oracle final : public Listener {
     std::vector<Waiting> waiting;
     std::size_t waiting_at = 0;
     std::vector<ToldGap> told_gaps;
-    std::uint32_t conflicts = 0;       ///< Told.
-    std::vector<std::uint32_t> aside;  ///< By run: packets handed out while another run had the channel.
+    std::set<std::uint64_t> of_strangers;  ///< Numbers that they have brought.
+    std::uint32_t conflicts = 0;           ///< Told.
+    std::vector<std::uint32_t> aside;      ///< By run: packets handed out while another run had the channel.
   };
 
   Number* find(std::size_t channel, std::uint32_t run, std::uint64_t number);
