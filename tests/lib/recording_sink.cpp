@@ -1,6 +1,8 @@
 #include "tests/lib/recording_sink.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace stopbit::cases {
 namespace {
@@ -11,15 +13,44 @@ std::uint8_t tag_of(const record::Slot& slot, std::size_t word) {
   return static_cast<std::uint8_t>(slot.words[record::kTagWord] >> word * kWordBits);
 }
 
+/// Memory of sinks that are gone, for the next one of as many slots: new pages for each sink would take most of the
+/// time of a case.
+struct Spare {
+  std::uint32_t slots = 0;
+  std::unique_ptr<record::Slot[]> place;
+};
+
+std::vector<Spare>& spares() {
+  thread_local std::vector<Spare> places;
+  return places;
+}
+
+std::unique_ptr<record::Slot[]> take_place(std::uint32_t slots) {
+  std::vector<Spare>& places = spares();
+  const auto found =
+      std::find_if(places.begin(), places.end(), [&](const Spare& spare) { return spare.slots == slots; });
+  if (found == places.end()) return std::make_unique_for_overwrite<record::Slot[]>(slots);
+  std::unique_ptr<record::Slot[]> place = std::move(found->place);
+  places.erase(found);
+  return place;
+}
+
 }  // namespace
 
 RecordingSink::RecordingSink(const Program& program)
     : max_slots_(program.max_record_slots),
       shape_(program),
-      place_(std::make_unique<record::Slot[]>(program.max_record_slots)) {}
+      place_(take_place(program.max_record_slots)),
+      used_slots_(program.max_record_slots) {}
+
+RecordingSink::~RecordingSink() {
+  constexpr std::size_t kMost = 4;
+  if (place_ != nullptr && spares().size() < kMost) spares().push_back({max_slots_, std::move(place_)});
+}
 
 record::RecordSink::Place RecordingSink::open() noexcept {
-  if (!open_) std::memset(place_.get(), 0xA5, max_slots_ * sizeof(record::Slot));
+  // What a record that was not committed has left beyond is junk, too.
+  if (!open_) std::memset(place_.get(), 0xA5, used_slots_ * sizeof(record::Slot));
   open_ = true;
   return {place_.get(), stamp_, phase_};
 }
@@ -37,6 +68,7 @@ void RecordingSink::commit(const record::Slot& first, std::uint32_t slots) noexc
   Record record(place_.get(), place_.get() + slots);
   check(record, first.words[0]);
   records_.push_back(std::move(record));
+  used_slots_ = slots;
   open_ = false;
   stamp_ += slots;
   phase_ = !phase_;

@@ -19,6 +19,8 @@ using Record = std::vector<record::Slot>;
 class RecordingSink final : public record::RecordSink {
  public:
   explicit RecordingSink(const Program& program);
+  RecordingSink(RecordingSink&&) = default;
+  ~RecordingSink() override;
 
   [[nodiscard]] Place open() noexcept override;
   void commit(const record::Slot& first, std::uint32_t slots) noexcept override;
@@ -33,6 +35,7 @@ class RecordingSink final : public record::RecordSink {
   std::uint32_t max_slots_;
   ViewShape shape_;
   std::unique_ptr<record::Slot[]> place_;
+  std::uint32_t used_slots_;  ///< At the beginning of the place: they need new junk.
   bool open_ = false;
   std::uint32_t stamp_ = 0xFFFF'FFF0;  // soon wraps
   bool phase_ = false;
