@@ -22,6 +22,12 @@ bool shell(const std::string& command) {
   return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
+/// Until the kernel's worker has activated the device, its queue is `noop`, which drops all without a word.
+std::string wait_for_queue(const std::string& device) {
+  return "for i in $(seq 2000); do ip link show " + device +
+         " | grep -q 'LOWER_UP.* qdisc noqueue' && exit 0; sleep 0.01; done; exit 1";
+}
+
 }  // namespace
 
 std::unique_ptr<Veth> Veth::make(std::string& why) {
@@ -49,7 +55,8 @@ std::unique_ptr<Veth> Veth::make(std::string& why) {
           "ip route add 224.0.0.0/4 dev tx0") &&
       veth->run_in_receiver(
           "sysctl -q -w net.ipv6.conf.rx0.disable_ipv6=1; ip addr add 10.9.0.2/24 dev rx0 && ip link set rx0 up && "
-          "ip neigh add 10.9.0.1 lladdr 02:00:00:00:00:01 dev rx0 && ip route add 224.0.0.0/4 dev rx0");
+          "ip neigh add 10.9.0.1 lladdr 02:00:00:00:00:01 dev rx0 && ip route add 224.0.0.0/4 dev rx0") &&
+      shell("(" + wait_for_queue("tx0") + ")") && veth->run_in_receiver("(" + wait_for_queue("rx0") + ")");
   if (!made) {
     why = "no veth pair: `ip` of iproute2 could not make it";
     return nullptr;
